@@ -1,0 +1,65 @@
+# The two commands of the README are `make demo` and `make test`.
+# Each builds .venv from requirements.lock first, once.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+UV ?= uv
+CODE := forecaster pipelines dashboard migrations tests
+
+export JAX_PLATFORMS ?= cpu
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types venv lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
+		| awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+demo: venv ## Invent a fleet, forecast it, and serve the dashboard on this machine
+	@"$(BIN)/harbor" demo
+
+test: venv ## Run every test, the database tests on the embedded Postgres included
+	@"$(BIN)/python" -m pytest
+
+check: venv lint types test ## Lint, format, types, tests and migrations: all that CI runs
+	@"$(BIN)/harbor" db check
+
+lint: venv
+	@"$(BIN)/ruff" check $(CODE)
+	@"$(BIN)/ruff" format --check $(CODE)
+
+types: venv
+	@"$(BIN)/mypy"
+
+venv: $(STAMP) ## Build .venv from the lock
+
+$(STAMP): requirements.lock pyproject.toml
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "$(PYTHON) is older than Python 3.11. Install a newer one and say" \
+		"'make PYTHON=python3.12 $(MAKECMDGOALS)'." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu:" \
+		"apt-get install python3-venv" >&2; exit 1; }
+	@echo "Building .venv from requirements.lock (once, one to three minutes)"
+	@rm -rf "$(VENV)"
+	@"$(PYTHON)" -m venv "$(VENV)"
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+		--require-hashes --no-deps -r requirements.lock
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --editable .
+	@touch "$(STAMP)"
+
+lock: ## Resolve the locks anew (needs uv)
+	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
+		--python-version 3.11 --generate-hashes --no-emit-index-url \
+		--extra train --extra dashboard --extra dev \
+		--custom-compile-command "make lock" --quiet -o requirements.lock
+	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
+		--python-version 3.11 --generate-hashes --no-emit-index-url \
+		--extra dashboard --constraint requirements.lock --no-annotate \
+		--custom-compile-command "make lock" --quiet -o deploy/dashboard.lock
+
+clean: ## Remove .venv and caches; never the data in var/
+	@rm -rf "$(VENV)" .pytest_cache .ruff_cache .mypy_cache *.egg-info

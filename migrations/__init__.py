@@ -1,0 +1,1 @@
+"""Alembic's migrations: `harbor db upgrade` runs them, `harbor db check` compares."""

@@ -1,0 +1,1 @@
+"""Moves data: the only room that writes, schedules, or reads the environment."""

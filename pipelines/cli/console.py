@@ -1,0 +1,102 @@
+"""What the commands print: people read stderr, machines read stdout.
+
+The only module of the program that prints.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+people = Console(stderr=True, highlight=False, soft_wrap=True)
+machine = Console(highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """Tells a person something."""
+    people.print(text, markup=False)
+
+
+def show_json(value: object) -> None:
+    """Prints one JSON value for a machine; NaN does not exist there and becomes null."""
+    sys.stdout.write(json.dumps(_without_nan(value), default=str, indent=1) + "\n")
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _without_nan(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(each) for each in value]
+    if isinstance(value, float) and value != value:  # noqa: PLR0124 - NaN alone
+        return None
+    return value
+
+
+def show_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
+) -> None:
+    """Prints a table; numbers stand to the right."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for position, name in enumerate(columns):
+        numeric = bool(rows) and all(_is_number(row[position]) for row in rows)
+        table.add_column(name, justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    machine.print(table)
+
+
+def _is_number(value: object) -> bool:
+    return value is None or isinstance(value, (int, float))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@contextmanager
+def progress(label: str, total: float | None) -> Iterator[Progress]:
+    """A bar for long work, on a terminal only; the task's id is 0.
+
+    Args:
+      label: What is being done.
+      total: Units of work in all; None where it is not known.
+    """
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=people,
+        transient=True,
+        disable=not people.is_terminal,
+    )
+    with bar:
+        bar.add_task(label, total=total)
+        yield bar
+
+
+@contextmanager
+def timed(label: str) -> Iterator[None]:
+    """Says what is being done, and afterwards how long it took."""
+    started = time.perf_counter()
+    say(f"{label} …")
+    yield
+    say(f"  done in {time.perf_counter() - started:.1f} s")

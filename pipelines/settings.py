@@ -1,0 +1,129 @@
+"""One frozen Settings, from HARBOR_* in the environment or from harbor.toml."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+from zoneinfo import ZoneInfo, available_timezones
+
+import platformdirs
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from forecaster.errors import ConfigError
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def default_home() -> Path:
+    """`var/` beside pyproject.toml in a checkout, the user's data directory elsewhere.
+
+    Never the current directory: the same command must find the same data from anywhere.
+    """
+    if (CHECKOUT / "pyproject.toml").is_file():
+        return CHECKOUT / "var"
+    return Path(platformdirs.user_data_dir("harbor-fleet", appauthor=False))
+
+
+class Settings(BaseSettings):
+    """What differs between one installation and the next."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="HARBOR_", toml_file="harbor.toml", frozen=True, extra="ignore"
+    )
+
+    home: Path = Field(
+        default_factory=default_home,
+        description="Holds the embedded database, artefacts, checkpoints and inbox.",
+    )
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="A Postgres of your own; the embedded one where it is not given.",
+    )
+    timezone: str = Field(
+        default="UTC",
+        description="The fleet's own zone: the nightly clock, and depots first seen "
+        "in orders.",
+    )
+    country: str = Field(
+        default="US",
+        description="ISO 3166 country of depots first seen in orders.",
+    )
+    nightly_at: str = Field(
+        default="04:30",
+        pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
+        description="When the night runs, in `timezone`; an hour no clock change hits.",
+    )
+    horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
+    seed: int = Field(default=0, ge=0, description="Seed of training.")
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().resolve()
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        if name not in available_timezones():
+            raise ValueError("is not an IANA time zone such as 'Europe/Rotterdam'")
+        return name
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - not read here
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments before the environment, the environment before harbor.toml."""
+        toml = TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, file_secret_settings, toml
+
+    @classmethod
+    def load(cls) -> Self:
+        """Reads the environment and harbor.toml.
+
+        Raises:
+          ConfigError: a value breaks its rule; every such value is listed.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            wrong = "; ".join(_complaint(detail) for detail in error.errors())
+            raise ConfigError(
+                f"{wrong}. Mend it in the environment or in harbor.toml."
+            ) from None
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The fleet's own time zone."""
+        return ZoneInfo(self.timezone)
+
+    @property
+    def artefacts(self) -> Path:
+        """Folder of exported models."""
+        return self.home / "artefacts"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of training states."""
+        return self.home / "checkpoints"
+
+    @property
+    def inbox(self) -> Path:
+        """Folder the nightly run loads from."""
+        return self.home / "inbox"
+
+
+def _complaint(detail: dict[str, object] | object) -> str:
+    fields = dict(detail)  # type: ignore[call-overload]
+    name = "HARBOR_" + "_".join(str(part) for part in fields["loc"]).upper()
+    value = "***" if "URL" in name else repr(fields.get("input"))
+    return f"{name} is {value}: {str(fields['msg']).removeprefix('Value error, ')}"

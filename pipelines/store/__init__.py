@@ -1,0 +1,1 @@
+"""Every statement the pipelines send: functions that take a Connection."""

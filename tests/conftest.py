@@ -1,0 +1,86 @@
+"""What every test may ask for: a migrated Postgres, and nothing of the user's own."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+# Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
+os.environ["JAX_PLATFORMS"] = "cpu"
+for name in [name for name in os.environ if name.startswith("HARBOR_")]:
+    if name not in {"HARBOR_SAMPLE_DATA", "HARBOR_REQUIRE_BROWSER"}:
+        del os.environ[name]
+
+from pipelines import embedded, migrate
+from pipelines.schema import metadata
+
+TEST_DATABASE = "test_harbor"
+
+
+@pytest.fixture(scope="session")
+def database_url() -> Iterator[str]:
+    """A fresh database named test_… on an embedded server of the tests' own."""
+    home = Path(tempfile.mkdtemp(prefix="harbor-tests-"))
+    home.chmod(0o755)  # as root, the server's account must be able to enter
+    try:
+        with embedded.running(home) as url:
+            with psycopg.connect(url, autocommit=True) as link:
+                link.execute(f"create database {TEST_DATABASE}")
+            yield url.replace("@/harbor?", f"@/{TEST_DATABASE}?")
+    finally:
+        shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session")
+def engine(database_url: str) -> Iterator[sa.Engine]:
+    """An engine on the test database, brought up by the migrations."""
+    engine = sa.create_engine(database_url)
+    with engine.connect() as connection:
+        name = connection.scalar(sa.text("select current_database()"))
+    assert str(name).startswith("test"), f"{name} is not a test database"
+    migrate.upgrade(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def connection(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A connection whose transaction is rolled back after the test."""
+    with engine.connect() as connection:
+        transaction = connection.begin()
+        yield connection
+        transaction.rollback()
+
+
+@pytest.fixture
+def clean_engine(engine: sa.Engine) -> Iterator[sa.Engine]:
+    """For code that commits: every table is emptied after the test."""
+    yield engine
+    tables = ", ".join(table.name for table in metadata.sorted_tables)
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"truncate {tables} restart identity cascade"))
+
+
+@pytest.fixture
+def sample_data() -> Path:
+    """The folder of real data, or a skip that says how to name it."""
+    named = os.environ.get("HARBOR_SAMPLE_DATA")
+    if not named:
+        pytest.skip("needs real data: set HARBOR_SAMPLE_DATA to the folder that has it")
+    folder = Path(named).resolve()
+    if not folder.is_dir():
+        pytest.skip(f"needs real data: HARBOR_SAMPLE_DATA names no folder ({folder})")
+    return folder
+
+
+@pytest.fixture
+def rng():
+    """Random numbers that are the same in every run."""
+    import numpy as np
+
+    return np.random.default_rng(20260101)

@@ -1,0 +1,52 @@
+"""The migrations lead up to the schema, and come back down."""
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import DatabaseError
+from pipelines import migrate
+from pipelines.schema import metadata
+
+pytestmark = pytest.mark.db
+
+
+@pytest.fixture
+def empty_engine(database_url, engine):
+    """A database of its own, without tables."""
+    name = "test_migrations"
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+        link.execute(sa.text(f"drop database if exists {name}"))
+        link.execute(sa.text(f"create database {name}"))
+    fresh = sa.create_engine(database_url.replace("test_harbor", name))
+    yield fresh
+    fresh.dispose()
+
+
+def test_up_check_down_and_up_again(empty_engine):
+    migrate.upgrade(empty_engine)
+    migrate.check(empty_engine)
+    migrate.downgrade(empty_engine, "base")
+    assert sa.inspect(empty_engine).get_table_names() == ["alembic_version"]
+    migrate.upgrade(empty_engine)
+    assert set(metadata.tables) <= set(sa.inspect(empty_engine).get_table_names())
+
+
+def test_a_table_nobody_migrated_is_found(empty_engine):
+    migrate.upgrade(empty_engine)
+    with empty_engine.begin() as connection:
+        connection.execute(sa.text("alter table depots drop column vans"))
+    with pytest.raises(DatabaseError, match="vans"):
+        migrate.check(empty_engine)
+
+
+def test_a_database_without_tables_says_how_to_make_them(empty_engine):
+    with pytest.raises(DatabaseError, match=r"schema none.*'harbor db upgrade'"):
+        migrate.require_current(empty_engine)
+
+
+def test_a_database_ahead_of_the_program_asks_for_the_newer_release(empty_engine):
+    migrate.upgrade(empty_engine)
+    with empty_engine.begin() as connection:
+        connection.execute(sa.text("update alembic_version set version_num = '9999'"))
+    with pytest.raises(DatabaseError, match=r"9999.*newer release"):
+        migrate.require_current(empty_engine)
