@@ -23,11 +23,18 @@ class SchemaStatus:
 
     found: str | None
     wanted: str
+    # Revisions of this program.
+    known: frozenset[str]
 
     @property
     def is_current(self) -> bool:
         """Whether nothing needs to be done."""
         return self.found == self.wanted
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether this program's migrations lead on from there."""
+        return not self.is_current and (self.found is None or self.found in self.known)
 
 
 def upgrade(engine: sa.Engine, revision: str = "head") -> None:
@@ -57,10 +64,11 @@ def check(engine: sa.Engine) -> None:
 
 def status(engine: sa.Engine) -> SchemaStatus:
     """The revision of the database beside the one of this program."""
-    wanted = ScriptDirectory.from_config(_config(engine)).get_current_head()
+    scripts = ScriptDirectory.from_config(_config(engine))
+    known = frozenset(script.revision for script in scripts.walk_revisions())
     with engine.connect() as connection:
         found = MigrationContext.configure(connection).get_current_revision()
-    return SchemaStatus(found=found, wanted=str(wanted))
+    return SchemaStatus(found, str(scripts.get_current_head()), known)
 
 
 def require_current(engine: sa.Engine) -> None:
@@ -72,7 +80,7 @@ def require_current(engine: sa.Engine) -> None:
     found = status(engine)
     if found.is_current:
         return
-    if found.found is None or _is_known(engine, found.found):
+    if found.is_behind:
         raise DatabaseError(
             f"The database is at schema {found.found or 'none'}, and this program needs "
             f"{found.wanted}. Run 'harbor db upgrade'."
@@ -81,11 +89,6 @@ def require_current(engine: sa.Engine) -> None:
         f"The database is at schema {found.found}, which this older program does not "
         f"know (it knows up to {found.wanted}). Install the newer release."
     )
-
-
-def _is_known(engine: sa.Engine, revision: str) -> bool:
-    known = ScriptDirectory.from_config(_config(engine)).walk_revisions()
-    return revision in {script.revision for script in known}
 
 
 def _config(engine: sa.Engine) -> Config:

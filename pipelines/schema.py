@@ -182,9 +182,7 @@ runs = sa.Table(
     sa.Column("finished_at", Moment),
     sa.Column("counts", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("error", sa.Text),
-    sa.CheckConstraint(
-        "state in ('running','done','failed','skipped')", name="state"
-    ),
+    sa.CheckConstraint("state in ('running','done','failed','skipped')", name="state"),
 )
 
 models = sa.Table(

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -122,8 +123,8 @@ class Settings(BaseSettings):
         return self.home / "inbox"
 
 
-def _complaint(detail: dict[str, object] | object) -> str:
-    fields = dict(detail)  # type: ignore[call-overload]
-    name = "HARBOR_" + "_".join(str(part) for part in fields["loc"]).upper()
-    value = "***" if "URL" in name else repr(fields.get("input"))
-    return f"{name} is {value}: {str(fields['msg']).removeprefix('Value error, ')}"
+def _complaint(wrong: ErrorDetails) -> str:
+    """One wrong setting by its name in the environment; never a URL's value."""
+    name = "HARBOR_" + "_".join(str(part) for part in wrong["loc"]).upper()
+    value = "***" if "URL" in name else repr(wrong.get("input"))
+    return f"{name} is {value}: {wrong['msg'].removeprefix('Value error, ')}"

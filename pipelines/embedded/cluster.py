@@ -220,7 +220,9 @@ def _wait_for_answer(cluster: Cluster, said: str) -> None:
     while not answers(cluster):
         running = (cluster.data / "postmaster.pid").exists()
         if not running or time.monotonic() > deadline:
-            log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
+            log = (
+                cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
+            )
             raise DatabaseError(
                 f"The embedded Postgres in {cluster.directory} did not start: "
                 f"{_last_lines(log or said)}"

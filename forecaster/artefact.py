@@ -1,0 +1,210 @@
+"""The exported file: weights and everything needed to use them, one `.npz`, no pickle.
+
+Loading believes nothing: schema, names, shapes, and a sha256 over every array and the
+manifest are checked, and a stranger is refused with a sentence.
+"""
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forecaster.config import ModelConfig, TaskConfig
+from forecaster.errors import ArtefactError
+from forecaster.intervals import IntervalTable
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A trained network, ready for the CPU.
+
+    Attributes:
+      task: What it forecasts from what.
+      model: Its size.
+      weights: By path, such as `gru_1/ir/kernel`; float32.
+      intervals: Its bands.
+      kinds: Kinds of day it knows.
+      feature_names: Columns of its calendar input, in order.
+      trained_through: The last day it learnt from.
+      data_watermark: Of the data it learnt from.
+      seed: Of its training.
+      epochs: It was trained for.
+      versions: Of the libraries that made it.
+      parity_error: Largest difference between NumPy and Flax at export, log counts.
+      validation_mape: Of the fit that chose the number of epochs; a fraction.
+    """
+
+    task: TaskConfig
+    model: ModelConfig
+    weights: dict[str, np.ndarray]
+    intervals: IntervalTable
+    kinds: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    trained_through: date
+    data_watermark: str
+    seed: int
+    epochs: int
+    versions: dict[str, str]
+    parity_error: float
+    validation_mape: float
+
+    @property
+    def version(self) -> str:
+        """Names it: the day it was trained through, and the start of its sha256."""
+        return f"{self.trained_through:%Y%m%d}-{_digest(self)[:8]}"
+
+    @property
+    def horizon(self) -> int:
+        """Days forecast."""
+        return self.task.horizon
+
+
+def save(artefact: Artefact, directory: Path) -> Path:
+    """Publishes it by rename, so that it is there whole or not at all.
+
+    The same artefact gives the same bytes.
+
+    Returns:
+      The file, named by the version.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{artefact.version}.npz"
+    staging = directory / f".{artefact.version}.{os.getpid()}.tmp"
+    staging.write_bytes(_as_bytes(artefact))
+    with staging.open("rb") as written:
+        os.fsync(written.fileno())
+    staging.replace(path)
+    return path
+
+
+def load(path: Path) -> Artefact:
+    """Reads an artefact that this program can use.
+
+    Raises:
+      ArtefactError: it is missing, truncated, foreign, changed, or newer.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except FileNotFoundError:
+        raise ArtefactError(
+            f"{path.name} is not there. Restore it from the backup of the artefacts, or "
+            "promote another model with 'harbor models promote VERSION'."
+        ) from None
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise _unusable(path, "is no whole artefact") from error
+    manifest = _read_manifest(path, arrays)
+    try:
+        artefact = _from_parts(manifest, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _unusable(path, "lacks a part of its manifest") from error
+    if _digest(artefact) != manifest["sha256"]:
+        raise _unusable(path, "does not match its sha256")
+    return artefact
+
+
+def file_sha256(path: Path) -> str:
+    """Of the whole file, as the database keeps it."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _unusable(path: Path, why: str) -> ArtefactError:
+    return ArtefactError(
+        f"{path.name} {why}, so it is not used. Restore it from the backup of the "
+        "artefacts, or train anew with 'harbor train'."
+    )
+
+
+def _read_manifest(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if MANIFEST not in arrays:
+        raise _unusable(path, "has no manifest")
+    try:
+        manifest = json.loads(arrays.pop(MANIFEST).tobytes())
+    except ValueError as error:
+        raise _unusable(path, "has a manifest that cannot be read") from error
+    if manifest.get("schema") != SCHEMA:
+        raise ArtefactError(
+            f"{path.name} has schema {manifest.get('schema')}, and this program reads "
+            f"schema {SCHEMA}. Use the release that wrote it, or train anew."
+        )
+    return dict(manifest)
+
+
+def _as_bytes(artefact: Artefact) -> bytes:
+    manifest = {**_manifest(artefact), "sha256": _digest(artefact)}
+    text = json.dumps(manifest, sort_keys=True).encode()
+    buffer = io.BytesIO()
+    arrays = {MANIFEST: np.frombuffer(text, np.uint8), **_arrays(artefact)}
+    # NumPy writes no time into the archive: the same weights give the same file.
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
+    intervals = artefact.intervals
+    return {
+        **{
+            f"weights/{name}": artefact.weights[name]
+            for name in sorted(artefact.weights)
+        },
+        "intervals/low_h": intervals.low_h,
+        "intervals/high_h": intervals.high_h,
+    }
+
+
+def _manifest(artefact: Artefact) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "task": artefact.task.to_json(),
+        "model": artefact.model.to_json(),
+        "kinds": list(artefact.kinds),
+        "feature_names": list(artefact.feature_names),
+        "trained_through": artefact.trained_through.isoformat(),
+        "data_watermark": artefact.data_watermark,
+        "seed": artefact.seed,
+        "epochs": artefact.epochs,
+        "versions": artefact.versions,
+        "parity_error": artefact.parity_error,
+        "validation_mape": artefact.validation_mape,
+    }
+
+
+def _digest(artefact: Artefact) -> str:
+    """sha256 over the manifest and every array, names, types and shapes included."""
+    digest = hashlib.sha256(json.dumps(_manifest(artefact), sort_keys=True).encode())
+    for name, array in _arrays(artefact).items():
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Artefact:
+    return Artefact(
+        task=TaskConfig.from_json(manifest["task"]),
+        model=ModelConfig.from_json(manifest["model"]),
+        weights={
+            name.removeprefix("weights/"): value
+            for name, value in arrays.items()
+            if name.startswith("weights/")
+        },
+        intervals=IntervalTable(arrays["intervals/low_h"], arrays["intervals/high_h"]),
+        kinds=tuple(manifest["kinds"]),
+        feature_names=tuple(manifest["feature_names"]),
+        trained_through=date.fromisoformat(manifest["trained_through"]),
+        data_watermark=manifest["data_watermark"],
+        seed=manifest["seed"],
+        epochs=manifest["epochs"],
+        versions=manifest["versions"],
+        parity_error=manifest["parity_error"],
+        validation_mape=manifest["validation_mape"],
+    )

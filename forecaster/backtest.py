@@ -1,0 +1,212 @@
+"""A forecast function × rolling origins → one score table."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from forecaster import metrics
+from forecaster.baselines import baseline, seasonal_naive_scale
+from forecaster.errors import CutoffError
+from forecaster.panel import Panel
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """Orders per day; the two bounds are NaN where a model gives none."""
+
+    p10_dh: Float[np.ndarray, "depot horizon"]
+    p50_dh: Float[np.ndarray, "depot horizon"]
+    p90_dh: Float[np.ndarray, "depot horizon"]
+
+
+Forecaster = Callable[[Panel], Quantiles]
+"""Forecasts from the last day of a panel, whose later actuals are gone."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which days are held out, and from which origins they are forecast.
+
+    Attributes:
+      trained_through: The last day before the holdout; the first origin.
+      origins: In order.
+      horizon: Days forecast from each.
+      holdout_days: Days held out.
+      stride: Days between origins.
+    """
+
+    trained_through: date
+    origins: tuple[date, ...]
+    horizon: int
+    holdout_days: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How one model did, as fractions; NaN where undefined.
+
+    `days` counts the depot-days with any orders, which MAPE is the mean of.
+    """
+
+    mape: float
+    wape: float
+    bias: float
+    mase: float
+    coverage80: float
+    days: int
+
+    def in_percent(self) -> dict[str, float | int | None]:
+        """As people and scripts read it: percent where it is one, null for NaN."""
+        return {
+            "mape": _rounded(100 * self.mape, 3),
+            "wape": _rounded(100 * self.wape, 3),
+            "bias": _rounded(100 * self.bias, 3),
+            "mase": _rounded(self.mase, 4),
+            "coverage80": _rounded(self.coverage80, 4),
+            "days": self.days,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Forecasts of one model beside what happened, [O, D, H]."""
+
+    actual_odh: Float[np.ndarray, "origin depot horizon"]
+    p10_odh: Float[np.ndarray, "origin depot horizon"]
+    p50_odh: Float[np.ndarray, "origin depot horizon"]
+    p90_odh: Float[np.ndarray, "origin depot horizon"]
+
+
+def plan(panel: Panel, holdout_days: int, horizon: int, stride: int = 1) -> Plan:
+    """Holds out the last days, with an origin every `stride` days that stays inside.
+
+    Raises:
+      CutoffError: the holdout is shorter than the horizon, or leaves no training days.
+    """
+    if holdout_days < horizon:
+        raise CutoffError(
+            f"holdout_days is {holdout_days}, but a forecast of {horizon} days must fit "
+            "in. Hold out more days, or shorten the horizon."
+        )
+    first = panel.n_steps - 1 - holdout_days
+    if first < 2 * horizon:
+        raise CutoffError(
+            f"The history has {panel.n_steps} days, and holding out {holdout_days} "
+            f"leaves {first + 1} to train on, fewer than {2 * horizon + 1}. Load earlier "
+            "orders, or hold out fewer days."
+        )
+    steps = range(first, panel.n_steps - horizon, stride)
+    origins = tuple(panel.day(step) for step in steps)
+    return Plan(panel.day(first), origins, horizon, holdout_days, stride)
+
+
+def run(
+    panel: Panel, origins: tuple[date, ...], forecaster: Forecaster, horizon: int
+) -> Outcome:
+    """Forecasts from every origin with what was known then.
+
+    Args:
+      panel: With the actuals of every target; the forecaster never sees them.
+      origins: Each at least `horizon` days before the panel ends.
+      forecaster: Asked once per origin.
+      horizon: Days forecast.
+    """
+    actual, p10, p50, p90 = [], [], [], []
+    for origin in origins:
+        made = forecaster(panel.as_of(origin))
+        first = panel.step(origin + timedelta(days=1))
+        actual.append(panel.demand_dt[:, first : first + horizon].astype(float))
+        p10.append(made.p10_dh)
+        p50.append(made.p50_dh)
+        p90.append(made.p90_dh)
+    return Outcome(np.stack(actual), np.stack(p10), np.stack(p50), np.stack(p90))
+
+
+def baseline_forecaster(name: str, horizon: int) -> Forecaster:
+    """A baseline as a forecaster without bounds.
+
+    Raises:
+      ConfigError: there is no such baseline.
+    """
+    forecast = baseline(name)
+
+    def make(panel: Panel) -> Quantiles:
+        point_dh = forecast(panel.demand_dt, panel.n_steps, horizon).astype(float)
+        unknown = np.full_like(point_dh, np.nan)
+        closed_dh = panel.closed_dt[:, panel.n_steps : panel.n_steps + horizon]
+        return Quantiles(unknown, np.where(closed_dh, 0.0, point_dh), unknown)
+
+    return make
+
+
+def score(
+    outcomes: Mapping[str, Outcome], scale_d: Float[np.ndarray, " depot"]
+) -> dict[str, Scores]:
+    """Scores every model over the depot-days that all of them forecast.
+
+    Args:
+      outcomes: By model.
+      scale_d: Of MASE, from `baselines.seasonal_naive_scale` on the training days.
+    """
+    common = _common_days(outcomes)
+    return {
+        name: _scores(outcome, common, scale_d) for name, outcome in outcomes.items()
+    }
+
+
+def training_scale(panel: Panel, through: date) -> Float[np.ndarray, " depot"]:
+    """Scale of MASE over the training days."""
+    return seasonal_naive_scale(panel.as_of(through).demand_dt.astype(float))
+
+
+def _common_days(
+    outcomes: Mapping[str, Outcome],
+) -> Bool[np.ndarray, "origin depot horizon"]:
+    known = [
+        np.isfinite(outcome.actual_odh) & np.isfinite(outcome.p50_odh)
+        for outcome in outcomes.values()
+    ]
+    return np.logical_and.reduce(known)
+
+
+def _scores(
+    outcome: Outcome,
+    observed_odh: Bool[np.ndarray, "origin depot horizon"],
+    scale_d: Float[np.ndarray, " depot"],
+) -> Scores:
+    actual, p50 = outcome.actual_odh, outcome.p50_odh
+    scale_odh = np.broadcast_to(scale_d[None, :, None], actual.shape)
+    banded = observed_odh & np.isfinite(outcome.p10_odh) & np.isfinite(outcome.p90_odh)
+    return Scores(
+        mape=metrics.mape(actual, p50, observed_odh),
+        wape=metrics.wape(actual, p50, observed_odh),
+        bias=metrics.bias(actual, p50, observed_odh),
+        mase=metrics.mase(actual, p50, observed_odh, scale_odh),
+        coverage80=metrics.coverage(actual, outcome.p10_odh, outcome.p90_odh, banded),
+        days=metrics.mape_days(actual, observed_odh),
+    )
+
+
+def _rounded(value: float, digits: int) -> float | None:
+    return None if np.isnan(value) else round(value, digits)
+
+
+def as_json(
+    plan_made: Plan, scores: Mapping[str, Scores], n_depots: int, train_seconds: float
+) -> dict[str, Any]:
+    """The object that `harbor backtest --json` prints."""
+    return {
+        "horizon": plan_made.horizon,
+        "holdout_days": plan_made.holdout_days,
+        "stride": plan_made.stride,
+        "origins": [origin.isoformat() for origin in plan_made.origins],
+        "trained_through": plan_made.trained_through.isoformat(),
+        "depots": n_depots,
+        "train_seconds": round(train_seconds, 1),
+        "models": {name: each.in_percent() for name, each in scores.items()},
+    }

@@ -1,0 +1,114 @@
+"""What is forecast, by which network, and how it is trained: frozen, checked, JSON."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from forecaster.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the three configurations share: JSON both ways."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, settings: dict[str, Any]) -> Self:
+        """The configuration of those settings.
+
+        Raises:
+          ConfigError: a setting is unknown, missing, or out of range.
+        """
+        known = {field.name for field in fields(cls)}
+        if strange := sorted(set(settings) ^ known):
+            raise ConfigError(
+                f"{cls.__name__} has {', '.join(strange)} missing or unknown; it needs "
+                f"exactly {', '.join(sorted(known))}. Use the release that wrote it."
+            )
+        return cls(**settings)
+
+    def _require(self, name: str, low: float, high: float) -> None:
+        value = getattr(self, name)
+        if not low <= value <= high:
+            raise ConfigError(
+                f"{name} is {value}, but must lie between {low} and {high}. "
+                f"Choose another {name}."
+            )
+
+
+@dataclass(frozen=True)
+class TaskConfig(Config):
+    """What is forecast from what.
+
+    Attributes:
+      horizon: Days forecast.
+      context: Days the network reads before each forecast.
+    """
+
+    horizon: int = 7
+    context: int = 128
+
+    def __post_init__(self) -> None:
+        self._require("horizon", 1, 63)
+        self._require("context", 14, 1024)
+
+
+@dataclass(frozen=True)
+class ModelConfig(Config):
+    """The size of the network.
+
+    Attributes:
+      units: Hidden units of each of the two GRU layers.
+      head_units: Width of the head that turns a state into the days ahead.
+      dropout: Share of units silenced in training.
+    """
+
+    units: int = 64
+    head_units: int = 32
+    dropout: float = 0.2
+
+    def __post_init__(self) -> None:
+        self._require("units", 1, 4096)
+        self._require("head_units", 1, 4096)
+        self._require("dropout", 0.0, 0.9)
+
+
+@dataclass(frozen=True)
+class TrainConfig(Config):
+    """How the network is trained.
+
+    Attributes:
+      epochs: Passes over every depot's history at most.
+      batch_size: Depot windows in one optimiser step.
+      learning_rate: AdamW's.
+      weight_decay: AdamW's.
+      huber_delta: Log counts; below it the loss is squared, above it absolute. Small
+        values act like the median, which percentage errors reward.
+      average_decay: Weights are averaged over the steps with this decay.
+      patience: Epochs without improvement on the validation days before it stops.
+      validation_days: Last days of the training period kept for that.
+      seed: Of weights, dropout and the order of windows.
+    """
+
+    epochs: int = 200
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-2
+    huber_delta: float = 0.05
+    average_decay: float = 0.99
+    patience: int = 8
+    validation_days: int = 28
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._require("epochs", 1, 100_000)
+        self._require("batch_size", 1, 1_000_000)
+        self._require("learning_rate", 1e-7, 1.0)
+        self._require("weight_decay", 0.0, 1.0)
+        self._require("huber_delta", 1e-6, 100.0)
+        self._require("average_decay", 0.0, 0.99999)
+        self._require("patience", 1, 100_000)
+        self._require("validation_days", 1, 365)
+        self._require("seed", 0, 2**31 - 1)

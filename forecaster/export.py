@@ -1,0 +1,88 @@
+"""From trained weights to an artefact, refused if NumPy and Flax disagree."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from forecaster import infer, inputs
+from forecaster.artefact import Artefact
+from forecaster.errors import ArtefactError
+from forecaster.inputs import Slices
+from forecaster.model import DepotForecaster
+
+PARITY_LIMIT = 1e-5
+SHORT_CONTEXT = 7
+LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
+
+
+def flat_weights(params: Mapping[str, Any], above: str = "") -> dict[str, np.ndarray]:
+    """Flax's tree of parameters by path, such as `gru_1/ir/kernel`."""
+    weights: dict[str, np.ndarray] = {}
+    for name, value in params.items():
+        path = f"{above}{name}"
+        if isinstance(value, Mapping):
+            weights |= flat_weights(value, f"{path}/")
+        else:
+            weights[path] = np.asarray(value, np.float32)
+    return weights
+
+
+def library_versions() -> dict[str, str]:
+    """Of the libraries that decide the weights."""
+    return {name: version(name) for name in LIBRARIES}
+
+
+def with_parity(
+    artefact: Artefact, params: Mapping[str, Any], slices: Slices
+) -> Artefact:
+    """The artefact with its parity error measured.
+
+    Args:
+      artefact: Made of `params`.
+      params: Flax's.
+      slices: Windows to compare on, with a batch axis.
+
+    Raises:
+      ArtefactError: NumPy and Flax differ by more than 1e-5 log counts, or Flax differs
+        from itself when its operations run one by one.
+    """
+    compiled = _gap(artefact, params, slices)
+    with jax.disable_jit():
+        plain = _gap(artefact, params, _one_short(slices, artefact.task.horizon))
+    error = max(compiled, plain)
+    if not error <= PARITY_LIMIT:
+        raise ArtefactError(
+            f"NumPy and Flax differ by {error:.1e} log counts, but at most "
+            f"{PARITY_LIMIT:.0e} is allowed: the model is not published. Train anew, and "
+            "report this with the versions 'harbor doctor' shows."
+        )
+    return replace(artefact, parity_error=float(f"{error:.1e}"))
+
+
+def flax_forecast(
+    artefact: Artefact, params: Mapping[str, Any], slices: Slices
+) -> Float[np.ndarray, "batch horizon"]:
+    """What Flax says from the last context day of each window."""
+    module = DepotForecaster(artefact.horizon, artefact.model)
+
+    def newest(one: Slices) -> jax.Array:
+        return jax.numpy.asarray(module.apply({"params": params}, one))[-1]
+
+    return np.asarray(jax.jit(jax.vmap(newest))(slices))
+
+
+def _gap(artefact: Artefact, params: Mapping[str, Any], slices: Slices) -> float:
+    """Largest difference between NumPy and Flax on these windows, log counts."""
+    flax_bh = flax_forecast(artefact, params, slices)
+    return float(np.abs(infer.forward(artefact, slices) - flax_bh).max())
+
+
+def _one_short(slices: Slices, horizon: int) -> Slices:
+    """The end of the first window: operations one by one take a second a day."""
+    first = Slices(*(value[:1] for value in slices))
+    return inputs.newest(first, horizon, context=SHORT_CONTEXT)

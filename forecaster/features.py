@@ -1,0 +1,248 @@
+"""What is known about a day in advance, and what a past day looked like.
+
+Everything here is per day and comes from that day's past or from the calendar, so that
+an origin may see all of it that lies at its day or before it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int
+
+from forecaster import windows
+from forecaster.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
+from forecaster.panel import Panel, log_counts
+from forecaster.scaling import trailing_level, trailing_spread
+
+MOST_KINDS = 32
+YEARLY_LAGS = (357, 364, 371)
+"""Same weekday a year ago, and a week to either side."""
+LONGEST_LAG = 400
+"""Days of history before the first day of a window that can matter to it."""
+HARMONICS = 2
+HOLIDAY_REACH = 2
+HOLIDAY_FADE_DAYS = 3.0
+
+
+@dataclass(frozen=True)
+class Features:
+    """One row of each for every depot (or calendar) and day, days ahead included.
+
+    Attributes:
+      log_demand_dt: log(1 + orders), 0 where not observed.
+      observed_dt: 1.0 where it was.
+      regular_dt: 1.0 where the day was observed and no holiday.
+      level_dt: Recent mean of log demand; 0 before a depot's first day.
+      spread_dt: Recent mean absolute miss of a plain forecast, in log counts.
+      age_dt: log(1 + days since the depot's first observed day), 0 before it.
+      yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
+        matched by holiday), then whether each is known.
+      calendar_gtf: As `names` says.
+      group_d: The calendar of each depot.
+      names: Of the last axis of `calendar_gtf`.
+      start_on: Day of step 0.
+      n_steps: Steps whose actuals are known; the rest lies ahead.
+    """
+
+    log_demand_dt: Float32[np.ndarray, "depot time"]
+    observed_dt: Float32[np.ndarray, "depot time"]
+    regular_dt: Float32[np.ndarray, "depot time"]
+    level_dt: Float32[np.ndarray, "depot time"]
+    spread_dt: Float32[np.ndarray, "depot time"]
+    age_dt: Float32[np.ndarray, "depot time"]
+    yearly_dtf: Float32[np.ndarray, "depot time 8"]
+    calendar_gtf: Float32[np.ndarray, "calendar time feature"]
+    group_d: Int[np.ndarray, " depot"]
+    names: tuple[str, ...]
+    start_on: date
+    n_steps: int
+
+
+def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
+    """The kinds of day worth learning: those seen on two days of the past at least.
+
+    Args:
+      calendar: Of the panel to train on.
+      n_steps: Steps of it that are past.
+    """
+    days_k = calendar.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
+    often = [
+        position
+        for position in np.argsort(-days_k, kind="stable")
+        if days_k[position] >= 2
+    ]
+    return tuple(calendar.kinds[position] for position in sorted(often[:MOST_KINDS]))
+
+
+def build_features(panel: Panel, kinds: Sequence[str]) -> Features:
+    """Everything the windows are cut from.
+
+    Args:
+      panel: Demand up to the origin and the calendar ahead of it.
+      kinds: The kinds of day the network knows; others are left out, and a kind the
+        calendar lacks is on no day.
+    """
+    log_dt = _ahead_too(log_counts(panel.demand_dt), panel.ahead)
+    observed_dt = _ahead_too(panel.observed_dt, panel.ahead)
+    holiday_dt = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
+    regular_dt = observed_dt & ~holiday_dt
+    level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
+    days = [panel.day(step) for step in range(log_dt.shape[1])]
+    names, calendar_gtf = _calendar_features(panel.calendar, kinds, days)
+    return Features(
+        log_demand_dt=log_dt,
+        observed_dt=observed_dt.astype(np.float32),
+        regular_dt=regular_dt.astype(np.float32),
+        level_dt=level_dt,
+        spread_dt=_spread(log_dt, regular_dt, level_dt),
+        age_dt=_age(observed_dt),
+        yearly_dtf=_yearly(panel.calendar, log_dt - level_dt, observed_dt),
+        calendar_gtf=calendar_gtf,
+        group_d=panel.calendar.group_d,
+        names=names,
+        start_on=panel.start_on,
+        n_steps=panel.n_steps,
+    )
+
+
+def _ahead_too(value_dt: np.ndarray, ahead: int) -> np.ndarray:
+    return np.pad(value_dt, ((0, 0), (0, ahead)))
+
+
+def _age(
+    observed_dt: Bool[np.ndarray, "depot time"],
+) -> Float32[np.ndarray, "depot time"]:
+    seen_dt = np.maximum.accumulate(observed_dt, axis=1)
+    return np.log1p(np.cumsum(seen_dt, axis=1)).astype(np.float32)
+
+
+def _spread(
+    log_dt: Float32[np.ndarray, "depot time"],
+    regular_dt: Bool[np.ndarray, "depot time"],
+    level_dt: Float32[np.ndarray, "depot time"],
+) -> Float32[np.ndarray, "depot time"]:
+    """Spread by what yesterday's plain forecast missed each day by."""
+    reach = windows.lookback(1)
+    padded = ((0, 0), (reach, 1))
+    n_steps = log_dt.shape[1]
+    weekdays = windows.same_weekdays(np, np.pad(log_dt, padded), n_steps, 1)
+    regular = windows.same_weekdays(
+        np, np.pad(regular_dt.astype(np.float32), padded), n_steps, 1
+    )
+    plain_dt = windows.plain_forecast(np, weekdays, regular, level_dt)[:, :-1, 0]
+    miss_dt = np.zeros_like(log_dt)
+    miss_dt[:, 1:] = log_dt[:, 1:] - plain_dt
+    known_dt = regular_dt.copy()
+    known_dt[:, 1:] &= regular[:, :-1, 0].sum(axis=-1) > 0
+    known_dt[:, 0] = False
+    return trailing_spread(miss_dt, known_dt)
+
+
+def _yearly(
+    calendar: Calendar,
+    anomaly_dt: Float32[np.ndarray, "depot time"],
+    observed_dt: Bool[np.ndarray, "depot time"],
+) -> Float32[np.ndarray, "depot time 8"]:
+    n_steps = anomaly_dt.shape[1]
+    step_t = np.arange(n_steps)
+    matched_gt = _holiday_matched(calendar)
+    values, knowns = [], []
+    for source_gt in (*(step_t[None] - lag for lag in YEARLY_LAGS), matched_gt):
+        source_dt = (
+            source_gt[calendar.group_d]
+            if len(source_gt) > 1
+            else np.broadcast_to(source_gt, anomaly_dt.shape)
+        )
+        index_dt = np.maximum(source_dt, 0)
+        known_dt = np.take_along_axis(observed_dt, index_dt, axis=1) & (source_dt >= 0)
+        value_dt = np.take_along_axis(anomaly_dt, index_dt, axis=1)
+        values.append(np.where(known_dt, value_dt, 0.0))
+        knowns.append(known_dt)
+    return np.stack([*values, *knowns], axis=-1).astype(np.float32)
+
+
+def _holiday_matched(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
+    """For each day its counterpart a year ago: by holiday near one, else by weekday."""
+    n_groups, n_steps, _ = calendar.active_gtk.shape
+    matched_gt = np.tile(np.arange(n_steps) - 364, (n_groups, 1))
+    named = [
+        k for k, kind in enumerate(calendar.kinds) if kind.startswith(NAMED_HOLIDAY)
+    ]
+    for offset in sorted(
+        range(-HOLIDAY_REACH, HOLIDAY_REACH + 1), key=abs, reverse=True
+    ):
+        for group in range(n_groups):
+            for kind in named:
+                _match(matched_gt[group], calendar.active_gtk[group, :, kind], offset)
+    return matched_gt
+
+
+def _match(
+    matched_t: Int[np.ndarray, " time"],
+    active_t: Bool[np.ndarray, " time"],
+    offset: int,
+) -> None:
+    """Points the days at one offset from a holiday at its last year's, in place."""
+    steps = np.flatnonzero(active_t)
+    for step in steps:
+        before = steps[(steps >= step - LONGEST_LAG + 10) & (steps <= step - 330)]
+        if len(before) and 0 <= step + offset < len(matched_t):
+            matched_t[step + offset] = before[-1] + offset
+
+
+def _calendar_features(
+    calendar: Calendar, kinds: Sequence[str], days: Sequence[date]
+) -> tuple[tuple[str, ...], Float32[np.ndarray, "calendar time feature"]]:
+    names, shared_tf = _date_features(days)
+    n_groups = len(calendar.active_gtk)
+    columns = [np.broadcast_to(shared_tf, (n_groups, *shared_tf.shape))]
+    for kind in kinds:
+        active_gt = calendar.of_kind(kind).astype(np.float32)
+        names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
+        eve_gt, morrow_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
+        eve_gt[:, :-1], morrow_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
+        columns.append(np.stack([active_gt, eve_gt, morrow_gt], axis=-1))
+    names += ["holiday is near", "holiday was near"]
+    columns.append(_nearness(calendar.of_kind(HOLIDAY)))
+    return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def _date_features(
+    days: Sequence[date],
+) -> tuple[list[str], Float32[np.ndarray, "time feature"]]:
+    weekday_t = np.array([day.weekday() for day in days])
+    year_t = np.array([day.timetuple().tm_yday / 365.25 for day in days])
+    month_t = np.array([(day.day - 1) / _days_in_month(day) for day in days])
+    names = [f"weekday {number}" for number in range(1, 8)]
+    columns = [weekday_t[:, None] == np.arange(7)]
+    for name, phase_t in (("year", year_t), ("month", month_t)):
+        for order in range(1, HARMONICS + 1):
+            turn_t = 2 * np.pi * order * phase_t
+            names += [f"{name} sin {order}", f"{name} cos {order}"]
+            columns.append(np.stack([np.sin(turn_t), np.cos(turn_t)], axis=-1))
+    return names, np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def _days_in_month(day: date) -> int:
+    first = day.replace(day=1)
+    return ((first + timedelta(days=32)).replace(day=1) - first).days
+
+
+def _nearness(
+    active_gt: Bool[np.ndarray, "calendar time"],
+) -> Float32[np.ndarray, "calendar time 2"]:
+    """How near the next and the last holiday are: 1 on the day, fading over days."""
+    since_gt = _days_since(active_gt)
+    until_gt = _days_since(active_gt[:, ::-1])[:, ::-1]
+    days = np.stack([until_gt, since_gt], axis=-1)
+    return np.exp(-days / HOLIDAY_FADE_DAYS).astype(np.float32)
+
+
+def _days_since(
+    active_gt: Bool[np.ndarray, "calendar time"],
+) -> Float32[np.ndarray, "calendar time"]:
+    step_t = np.arange(active_gt.shape[1])
+    last_gt = np.maximum.accumulate(np.where(active_gt, step_t, -1000), axis=1)
+    return (step_t - last_gt).astype(np.float32)

@@ -1,0 +1,222 @@
+"""Epoch after epoch, until the validation days stop improving or the epochs are done."""
+
+import functools
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from forecaster import sampling, train
+from forecaster.checkpoint import Checkpoints, Progress
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.errors import TrainingError
+from forecaster.features import Features
+from forecaster.inputs import Slices
+from forecaster.model import DepotForecaster
+from forecaster.train import Batch, Params, Sums
+
+# Fewer steps than this say little about whether a fit still improves.
+LEAST_PATIENCE_STEPS = 200
+STEPS_BETWEEN_LOOKS = 10
+EPOCHS_BETWEEN_SETTLINGS = 10
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A finished training.
+
+    Attributes:
+      params: Averaged weights, on the host.
+      epochs: Epochs they were trained for.
+      validation_mape: As a fraction; NaN where nothing was held out.
+      first_step_seconds: Until the first step had run, compilation included.
+      seconds: In all.
+      steps: Optimiser steps taken.
+    """
+
+    params: Params
+    epochs: int
+    validation_mape: float
+    first_step_seconds: float
+    seconds: float
+    steps: int
+
+
+class Look(NamedTuple):
+    """What an epoch said, still on its way to the host."""
+
+    epoch: int
+    loss: Sums
+    error: Sums
+    average: Params
+
+
+Report = Callable[[int, int, float], None]
+"""Called with epochs done, epochs at most, and the best validation MAPE so far."""
+
+
+def fit(
+    features: Features,
+    task: TaskConfig,
+    model: ModelConfig,
+    config: TrainConfig,
+    validation: Features | None = None,
+    checkpoints: Checkpoints | None = None,
+    report: Report = lambda *_: None,
+) -> Fit:
+    """Trains on `features`; with `validation`, keeps the best epoch and stops early.
+
+    Args:
+      features: Of the training panel.
+      task: What is forecast from what.
+      model: Size of the network.
+      config: How it is trained.
+      validation: Features of a panel that shows the validation days too.
+      checkpoints: Where states are kept; training resumes from the newest whole one.
+      report: Told about progress, one evaluation late.
+
+    Raises:
+      TrainingError: there is nothing to learn from, or a loss stopped being finite.
+      ConfigError: the batch does not divide by the devices.
+    """
+    started = time.perf_counter()
+    trainer = _Trainer(features, task, model, config, validation)
+    progress = trainer.start()
+    if checkpoints is not None:
+        progress = checkpoints.restore(progress)
+    first_step_seconds = trainer.warm_up(progress)
+    while not trainer.is_done(progress):
+        progress = trainer.run_epoch(progress)
+        if progress.epoch % EPOCHS_BETWEEN_SETTLINGS == 0:
+            progress = trainer.settle(progress)
+            if checkpoints is not None:
+                checkpoints.save(progress)
+        report(progress.epoch, config.epochs, progress.best_mape)
+    progress = trainer.settle(progress)
+    return Fit(
+        params=jax.device_get(progress.best),
+        epochs=progress.best_epoch,
+        validation_mape=progress.best_mape if validation else math.nan,
+        first_step_seconds=first_step_seconds,
+        seconds=time.perf_counter() - started,
+        steps=int(progress.state.step),
+    )
+
+
+class _Trainer:
+    """The mapped steps and the data they run on."""
+
+    def __init__(
+        self,
+        features: Features,
+        task: TaskConfig,
+        model: ModelConfig,
+        config: TrainConfig,
+        validation: Features | None,
+    ) -> None:
+        self.features, self.task, self.config = features, task, config
+        self.validation = validation
+        self.module = DepotForecaster(task.horizon, model)
+        self.devices = jax.local_devices()
+        self.steps = sampling.steps_per_epoch(features, task, config.batch_size)
+        if self.steps == 0:
+            raise TrainingError(
+                "No depot has an observed day to learn from. Load earlier orders."
+            )
+        step = functools.partial(train.train_step, config, task)
+        self.step = train.over_devices(step, self.devices, (None, 0, None))
+        # Origins whose next day is a validation day.
+        self.origins = config.validation_days + 1
+        look = functools.partial(
+            train.evaluate_step, self._forecast, task, self.origins
+        )
+        self.evaluate = train.over_devices(look, self.devices, (None, 0))
+        self.pending: Look | None = None
+
+    def start(self) -> Progress:
+        """Training before its first epoch."""
+        example = next(self._batches(epoch=0)).slices
+        one = jax.tree.map(lambda value: value[0], example)
+        state = train.create_train_state(self.module, one, self.config)
+        return Progress(0, 0, math.inf, state, state.average)
+
+    def warm_up(self, progress: Progress) -> float:
+        """Seconds until one step has run, compilation included; its result is dropped."""
+        started = time.perf_counter()
+        batch = train.share_out(next(self._batches(epoch=0)), len(self.devices))
+        jax.block_until_ready(self.step(progress.state, batch, self._key(0)))
+        return time.perf_counter() - started
+
+    def is_done(self, progress: Progress) -> bool:
+        """Whether the epochs are through, or the validation days ask for no more."""
+        if self.validation is None or progress.best_epoch == 0:
+            return progress.epoch >= self.config.epochs
+        least = math.ceil(LEAST_PATIENCE_STEPS / self.steps)
+        patience = max(self.config.patience, least)
+        waited = progress.epoch - progress.best_epoch
+        return progress.epoch >= self.config.epochs or waited > patience
+
+    def run_epoch(self, progress: Progress) -> Progress:
+        """Runs one epoch, and reads what the one before it said."""
+        state, key = progress.state, self._key(progress.epoch)
+        loss = None
+        for batch in self._batches(progress.epoch):
+            shared = train.share_out(batch, len(self.devices))
+            state, loss = self.step(state, shared, key)
+        progress = self.settle(progress._replace(epoch=progress.epoch + 1, state=state))
+        assert loss is not None, "an epoch has at least one step"
+        self.pending = self._look(progress, loss)
+        return progress
+
+    def settle(self, progress: Progress) -> Progress:
+        """Waits for what the last look said, and keeps its weights if they are best."""
+        look, self.pending = self.pending, None
+        if look is None:
+            return progress
+        if not math.isfinite(float(look.loss.total)):
+            raise TrainingError(
+                f"The loss is {float(look.loss.total)} in epoch {look.epoch}: training "
+                "cannot go on. Lower the learning rate, or look for absurd counts."
+            )
+        mape = float(look.error.total) / max(float(look.error.n), 1.0)
+        if self.validation is not None and mape >= progress.best_mape:
+            return progress
+        return progress._replace(
+            best_epoch=look.epoch, best_mape=mape, best=look.average
+        )
+
+    def _look(self, progress: Progress, loss: Sums) -> Look | None:
+        """Asks the validation days every ten steps or so; never waits for the answer."""
+        every = math.ceil(STEPS_BETWEEN_LOOKS / self.steps)
+        if progress.epoch % every and progress.epoch < self.config.epochs:
+            return None
+        average = progress.state.average
+        errors = [
+            self.evaluate(average, train.share_out(batch, len(self.devices)))
+            for batch in self._validation_batches()
+        ]
+        total = sum((error.total for error in errors), start=np.float32(0))
+        count = sum((error.n for error in errors), start=np.float32(0))
+        return Look(progress.epoch, loss, Sums(total, count), average)
+
+    def _forecast(self, variables: Params, slices: Slices) -> jax.Array:
+        return jax.numpy.asarray(self.module.apply(variables, slices))
+
+    def _batches(self, epoch: int) -> Iterator[Batch]:
+        rows = sampling.epoch_rows(
+            self.features, self.task, self.config.batch_size, self.config.seed, epoch
+        )
+        return train.batches(self.features, self.task, rows)
+
+    def _validation_batches(self) -> Iterator[Batch]:
+        if self.validation is None:
+            return iter(())
+        rows = sampling.last_rows(self.validation, self.config.batch_size)
+        return train.batches(self.validation, self.task, rows)
+
+    def _key(self, epoch: int) -> jax.Array:
+        return jax.random.fold_in(jax.random.key(self.config.seed), epoch)

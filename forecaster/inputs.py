@@ -1,0 +1,171 @@
+"""From a depot's days to what the network reads: the same code for both floors.
+
+`xp` is NumPy when serving and jax.numpy when training; see `windows`.
+"""
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from forecaster import windows
+from forecaster.config import TaskConfig
+from forecaster.features import Features
+
+Array = Any
+RECENT_DAYS = 7
+# Rough centre and width of log counts, so that the network reads numbers near 1.
+LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
+
+
+class Slices(NamedTuple):
+    """Stretches of days of some depots; P = lookback + C + H, see `windows`."""
+
+    log_demand: Array  # [B, P] 0 where not observed
+    observed: Array  # [B, P] 1.0 where observed
+    regular: Array  # [B, P] 1.0 where observed and no holiday
+    level: Array  # [B, P]
+    spread: Array  # [B, P]
+    age: Array  # [B, P]
+    yearly: Array  # [B, C + H, 8]
+    calendar: Array  # [B, C + H, F]
+
+
+def past_names() -> tuple[str, ...]:
+    """Names of the columns of `past`."""
+    recent = [f"anomaly {day} days ago" for day in range(RECENT_DAYS + 1)]
+    known = [f"observed {day} days ago" for day in range(RECENT_DAYS + 1)]
+    return (*recent, *known, "level", "level change", "spread", "age")
+
+
+def cut(
+    features: Features,
+    task: TaskConfig,
+    depot_b: Int[np.ndarray, " batch"],
+    last_b: Int[np.ndarray, " batch"],
+) -> Slices:
+    """Cuts one stretch of days for each depot asked for.
+
+    Args:
+      features: Of the whole panel.
+      task: Sets C and H.
+      depot_b: Depot of each row.
+      last_b: Step of each row's last context day. Days before the panel begins are
+        not observed; days after it ends are neither.
+    """
+    reach = windows.lookback(task.horizon)
+    n_steps = features.log_demand_dt.shape[1]
+    first_b = last_b - task.context + 1 - reach
+    step_bp = first_b[:, None] + np.arange(reach + task.context + task.horizon)
+    inside_bp = (step_bp >= 0) & (step_bp < n_steps)
+    step_bp = np.clip(step_bp, 0, n_steps - 1)
+    row_b1 = depot_b[:, None]
+    near_bs, near_inside = step_bp[:, reach:], inside_bp[:, reach:, None]
+    group_b1 = features.group_d[depot_b][:, None]
+
+    def days(value_dt: Array) -> Array:
+        return value_dt[row_b1, step_bp] * inside_bp
+
+    return Slices(
+        log_demand=days(features.log_demand_dt),
+        observed=days(features.observed_dt),
+        regular=days(features.regular_dt),
+        level=days(features.level_dt),
+        spread=days(features.spread_dt),
+        age=days(features.age_dt),
+        yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
+        calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
+    )
+
+
+def n_context(slices: Slices, horizon: int) -> int:
+    """C of these stretches."""
+    return int(slices.calendar.shape[-2]) - horizon
+
+
+def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
+    """What each context day looked like: [..., C, columns of `past_names`]."""
+    reach, context = windows.lookback(horizon), n_context(slices, horizon)
+
+    def ago(value: Array, days: int) -> Array:
+        return value[..., reach - days : reach - days + context]
+
+    level = ago(slices.level, 0)
+    known = [ago(slices.observed, day) for day in range(RECENT_DAYS + 1)]
+    recent = [
+        (ago(slices.log_demand, day) - level) * known[day]
+        for day in range(RECENT_DAYS + 1)
+    ]
+    change = (level - ago(slices.level, 28)) * (ago(slices.age, 28) > 0)
+    scaled = [
+        (level - LEVEL_CENTRE) / LEVEL_WIDTH,
+        change,
+        xp.log(xp.maximum(ago(slices.spread, 0), 1e-3)) + 2.0,
+        ago(slices.age, 0) / 6.0,
+    ]
+    return xp.stack([*recent, *known, *scaled], axis=-1)
+
+
+def plain(xp: ModuleType, slices: Slices, horizon: int) -> Array:
+    """The forecast the network corrects: [..., C, H] log counts."""
+    weekdays = _same_weekdays(xp, slices.log_demand, slices, horizon)
+    regular = _same_weekdays(xp, slices.regular, slices, horizon)
+    return windows.plain_forecast(
+        xp, weekdays, regular, _context_level(slices, horizon)
+    )
+
+
+def targets(xp: ModuleType, slices: Slices, horizon: int) -> Array:
+    """What each day ahead shares with days past: [..., C, H, 21].
+
+    The last four same weekdays against the level, whether each was observed and
+    regular; what happened a year ago; and where the plain forecast lies.
+    """
+    level = _context_level(slices, horizon)[..., None]
+    observed = _same_weekdays(xp, slices.observed, slices, horizon)
+    weekdays = _same_weekdays(xp, slices.log_demand, slices, horizon) - level[..., None]
+    regular = _same_weekdays(xp, slices.regular, slices, horizon)
+    yearly = windows.days_ahead(xp, slices.yearly, n_context(slices, horizon), horizon)
+    lift = (plain(xp, slices, horizon) - level)[..., None]
+    return xp.concatenate(
+        [weekdays * observed, observed, regular, yearly, lift], axis=-1
+    )
+
+
+def actuals(xp: ModuleType, slices: Slices, horizon: int) -> tuple[Array, Array]:
+    """Log demand of the H days after every origin, and 1.0 where it is known.
+
+    Returns:
+      Two of [..., C, H]. Unknown, too, where the depot had no day before the origin.
+    """
+    reach, context = windows.lookback(horizon), n_context(slices, horizon)
+    log_demand = slices.log_demand[..., reach:, None]
+    observed = slices.observed[..., reach:, None]
+    ahead = [
+        windows.days_ahead(xp, value, context, horizon)[..., 0]
+        for value in (log_demand, observed)
+    ]
+    begun = slices.age[..., reach : reach + context, None] > 0
+    return ahead[0], ahead[1] * begun
+
+
+def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
+    """The same stretches with the last `context` days as their only origins."""
+    near = context + horizon
+    tail = windows.lookback(horizon) + near
+    ends = {name: getattr(slices, name)[..., -tail:] for name in slices._fields[:6]}
+    return Slices(
+        **ends,
+        yearly=slices.yearly[..., -near:, :],
+        calendar=slices.calendar[..., -near:, :],
+    )
+
+
+def _same_weekdays(xp: ModuleType, value: Array, slices: Slices, horizon: int) -> Array:
+    return windows.same_weekdays(xp, value, n_context(slices, horizon), horizon)
+
+
+def _context_level(slices: Slices, horizon: int) -> Array:
+    reach = windows.lookback(horizon)
+    return slices.level[..., reach : reach + n_context(slices, horizon)]

@@ -1,0 +1,205 @@
+"""From a panel to a model that may be served, and the proof of how good it is.
+
+Two fits. The first ends before the validation days: it chooses the number of epochs,
+the intervals come from its misses, and it is what the model is judged by. The second
+has the same settings and learns through the origin: it is what is served.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import numpy as np
+
+from forecaster import export, infer, inputs, intervals
+from forecaster.artefact import Artefact
+from forecaster.checkpoint import Checkpoints
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.errors import NoDataError
+from forecaster.features import Features, build_features, choose_kinds
+from forecaster.fitting import Fit, Report, fit
+from forecaster.intervals import IntervalTable
+from forecaster.panel import Panel, log_counts
+
+LEAST_DAYS = 42
+PARITY_WINDOWS = 64
+
+OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
+"""Opens the checkpoints of the fit of that name."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is learnt, and how."""
+
+    task: TaskConfig = TaskConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What training gives.
+
+    Attributes:
+      judged: Saw nothing of the validation days; serves hindcasts of them.
+      served: Saw everything up to the origin.
+      judged_fit: How the first fit went.
+      served_fit: How the second went.
+    """
+
+    judged: Artefact
+    served: Artefact
+    judged_fit: Fit
+    served_fit: Fit
+
+    @property
+    def seconds(self) -> float:
+        """Of both fits."""
+        return self.judged_fit.seconds + self.served_fit.seconds
+
+
+def learn(
+    panel: Panel,
+    recipe: Recipe,
+    open_checkpoints: OpenCheckpoints | None = None,
+    report: Callable[[str], Report] = lambda _: lambda *_: None,
+) -> Learnt:
+    """Trains twice, calibrates, exports.
+
+    Args:
+      panel: Demand through the origin.
+      recipe: What is learnt, and how.
+      open_checkpoints: Where states are kept; none are without it.
+      report: Given the name of a fit (`judged`, `served`), what to tell of it.
+
+    Raises:
+      NoDataError: the history is shorter than 42 days.
+      TrainingError: training cannot go on.
+      ArtefactError: NumPy and Flax disagree.
+    """
+    recipe = fitting_history(panel, recipe)
+    earlier = panel.as_of(panel.origin - timedelta(days=recipe.train.validation_days))
+    kinds = choose_kinds(earlier.calendar, earlier.n_steps)
+    learner = _Learner(recipe, kinds, open_checkpoints, report)
+    judged_fit = learner.fit("judged", earlier, validation=panel)
+    judged = learner.export(judged_fit, earlier, _unknown_band(recipe))
+    judged = replace(judged, intervals=calibrate(judged, panel))
+    refit = replace(recipe.train, epochs=judged_fit.epochs)
+    again = _Learner(replace(recipe, train=refit), kinds, open_checkpoints, report)
+    served_fit = again.fit("served", panel, validation=None)
+    served = again.export(served_fit, panel, judged.intervals)
+    served = replace(served, validation_mape=judged.validation_mape)
+    return Learnt(judged, served, judged_fit, served_fit)
+
+
+def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
+    """The recipe with a context and validation days that the history has room for.
+
+    Raises:
+      NoDataError: the history is shorter than 42 days.
+    """
+    if panel.n_steps < LEAST_DAYS:
+        raise NoDataError(
+            f"The history has {panel.n_steps} days up to {panel.origin}, but training "
+            f"needs {LEAST_DAYS}. Load earlier orders."
+        )
+    days = min(recipe.train.validation_days, panel.n_steps // 4)
+    context = min(recipe.task.context, max(days + 14, panel.n_steps - days))
+    return replace(
+        recipe,
+        task=replace(recipe.task, context=context),
+        train=replace(recipe.train, validation_days=days),
+    )
+
+
+def calibrate(judged: Artefact, panel: Panel) -> IntervalTable:
+    """Intervals from daily origins in the days the artefact has not seen.
+
+    Args:
+      judged: Trained through an earlier day than the panel's origin.
+      panel: With the days since.
+
+    Raises:
+      NoDataError: a horizon day has no known actual.
+    """
+    actual_dt = log_counts(panel.demand_dt)
+    residuals, knowns = [], []
+    for step in range(panel.step(judged.trained_through), panel.n_steps - 1):
+        points = infer.log_points(judged, panel.as_of(panel.day(step)))
+        days = slice(step + 1, step + 1 + judged.horizon)
+        missing = ((0, 0), (0, judged.horizon - actual_dt[:, days].shape[1]))
+        gap_dh = np.pad(actual_dt[:, days], missing) - points.point_dh
+        residuals.append(gap_dh / points.spread_d[:, None])
+        own_dh = panel.observed_dt[:, days] & ~points.stranger_d[:, None]
+        knowns.append(np.pad(own_dh, missing))
+    return intervals.calibrate(np.concatenate(residuals), np.concatenate(knowns))
+
+
+def watermark(panel: Panel) -> str:
+    """Names the data of a panel: sha256 of all that training sees."""
+    digest = hashlib.sha256(repr((panel.depot_ids, panel.cities)).encode())
+    digest.update(f"{panel.start_on} {panel.calendar.kinds}".encode())
+    calendar = panel.calendar
+    for array in (
+        panel.demand_dt,
+        panel.closed_dt,
+        calendar.active_gtk,
+        calendar.group_d,
+    ):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class _Learner:
+    """One recipe with the kinds of day it knows."""
+
+    recipe: Recipe
+    kinds: tuple[str, ...]
+    open_checkpoints: OpenCheckpoints | None
+    report: Callable[[str], Report]
+
+    def fit(self, name: str, panel: Panel, validation: Panel | None) -> Fit:
+        """Fits on a panel; with `validation`, stops early by its last days."""
+        seen = None if validation is None else self._features(validation)
+        parts = (self.recipe.task, self.recipe.model, self.recipe.train)
+        features, report = self._features(panel), self.report(name)
+        if self.open_checkpoints is None:
+            return fit(features, *parts, seen, report=report)
+        with self.open_checkpoints(name) as checkpoints:
+            return fit(features, *parts, seen, checkpoints, report)
+
+    def export(self, fitted: Fit, panel: Panel, band: IntervalTable) -> Artefact:
+        """The artefact of a fit, its parity measured on the newest windows."""
+        features = self._features(panel)
+        some_d = np.arange(min(PARITY_WINDOWS, panel.n_depots))
+        newest_d = np.full(len(some_d), features.n_steps - 1)
+        made = Artefact(
+            task=self.recipe.task,
+            model=self.recipe.model,
+            weights=export.flat_weights(fitted.params),
+            intervals=band,
+            kinds=self.kinds,
+            feature_names=features.names,
+            trained_through=panel.origin,
+            data_watermark=watermark(panel),
+            seed=self.recipe.train.seed,
+            epochs=fitted.epochs,
+            versions=export.library_versions(),
+            parity_error=math.nan,
+            validation_mape=round(fitted.validation_mape, 6),
+        )
+        windows = inputs.cut(features, self.recipe.task, some_d, newest_d)
+        return export.with_parity(made, fitted.params, windows)
+
+    def _features(self, panel: Panel) -> Features:
+        return build_features(panel, self.kinds)
+
+
+def _unknown_band(recipe: Recipe) -> IntervalTable:
+    nothing = np.zeros(recipe.task.horizon, np.float32)
+    return IntervalTable(nothing, nothing)

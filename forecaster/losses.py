@@ -1,0 +1,53 @@
+"""Masked losses of one depot, as (total, count): divided once, over all devices."""
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+
+def huber(
+    actual_ch: Float[Array, "context horizon"],
+    forecast_ch: Float[Array, "context horizon"],
+    known_ch: Float[Array, "context horizon"],
+    delta: float,
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Huber loss of log counts over the known days, in units of `delta`.
+
+    Divided by delta, its slope far out is 1 whatever delta is.
+
+    Args:
+      actual_ch: Log counts; any number, even NaN, where not known.
+      forecast_ch: Log counts.
+      known_ch: 1.0 where the actual is known.
+      delta: Where squared turns into absolute.
+
+    Returns:
+      Sum over known days, and their number.
+    """
+    # A NaN actual would survive the mask below, because NaN * 0 is NaN.
+    actual_ch = jnp.where(known_ch > 0, actual_ch, 0.0)
+    loss_ch = optax.huber_loss(forecast_ch, actual_ch, delta=delta) / delta
+    return jnp.sum(loss_ch * known_ch), jnp.sum(known_ch)
+
+
+def percentage_error(
+    actual_ch: Float[Array, "context horizon"],
+    forecast_ch: Float[Array, "context horizon"],
+    known_ch: Float[Array, "context horizon"],
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Absolute percentage error in orders, over known days with any.
+
+    Args:
+      actual_ch: Log counts, log(1 + orders).
+      forecast_ch: Log counts.
+      known_ch: 1.0 where the actual is known.
+
+    Returns:
+      Sum of |forecast - actual| / actual as fractions, and the number of days.
+    """
+    counted_ch = known_ch * (actual_ch > 0.5)
+    actual_ch = jnp.where(counted_ch > 0, jnp.expm1(actual_ch), 1.0)
+    forecast_ch = jax.nn.relu(jnp.expm1(forecast_ch))
+    miss_ch = jnp.abs(forecast_ch - actual_ch) / actual_ch
+    return jnp.sum(miss_ch * counted_ch), jnp.sum(counted_ch)

@@ -1,0 +1,91 @@
+"""How far forecasts were off. Argument order is actual, forecast; scores are fractions.
+
+Every score is NaN where it is undefined: 0 would read as a perfect forecast.
+"""
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+
+def mape(
+    actual: Float[np.ndarray, "*shape"],
+    forecast: Float[np.ndarray, "*shape"],
+    observed: Bool[np.ndarray, "*shape"],
+) -> float:
+    """Mean of |forecast - actual| / actual over observed days with any orders."""
+    counted = observed & (np.nan_to_num(actual) > 0)
+    if not counted.any():
+        return float("nan")
+    miss = np.abs(forecast[counted] - actual[counted]) / actual[counted]
+    return float(miss.mean(dtype=float))
+
+
+def mape_days(
+    actual: Float[np.ndarray, "*shape"], observed: Bool[np.ndarray, "*shape"]
+) -> int:
+    """Days that MAPE counts: observed, with any orders."""
+    return int((observed & (np.nan_to_num(actual) > 0)).sum())
+
+
+def wape(
+    actual: Float[np.ndarray, "*shape"],
+    forecast: Float[np.ndarray, "*shape"],
+    observed: Bool[np.ndarray, "*shape"],
+) -> float:
+    """Sum of |forecast - actual| as a share of volume, over observed days."""
+    return _share(np.abs(forecast - actual), actual, observed)
+
+
+def bias(
+    actual: Float[np.ndarray, "*shape"],
+    forecast: Float[np.ndarray, "*shape"],
+    observed: Bool[np.ndarray, "*shape"],
+) -> float:
+    """Sum of forecast - actual as a share of volume; positive means too high."""
+    return _share(forecast - actual, actual, observed)
+
+
+def mase(
+    actual: Float[np.ndarray, "*shape"],
+    forecast: Float[np.ndarray, "*shape"],
+    observed: Bool[np.ndarray, "*shape"],
+    scale: Float[np.ndarray, "*shape"],
+) -> float:
+    """Mean of |forecast - actual| / scale over observed days.
+
+    Args:
+      actual: Orders per day.
+      forecast: Orders per day.
+      observed: Days that count.
+      scale: What a seasonal naive missed by in training, of the same depot; days whose
+        scale is 0 or NaN do not count (Hyndman & Koehler, 2006).
+    """
+    counted = observed & (np.nan_to_num(scale) > 0)
+    if not counted.any():
+        return float("nan")
+    miss = np.abs(forecast[counted] - actual[counted]) / scale[counted]
+    return float(miss.mean(dtype=float))
+
+
+def coverage(
+    actual: Float[np.ndarray, "*shape"],
+    low: Float[np.ndarray, "*shape"],
+    high: Float[np.ndarray, "*shape"],
+    observed: Bool[np.ndarray, "*shape"],
+) -> float:
+    """Share of observed days whose actual lies between low and high, both included."""
+    if not observed.any():
+        return float("nan")
+    inside = (low <= actual) & (actual <= high)
+    return float(inside[observed].mean(dtype=float))
+
+
+def _share(
+    amount: Float[np.ndarray, "*shape"],
+    actual: Float[np.ndarray, "*shape"],
+    observed: Bool[np.ndarray, "*shape"],
+) -> float:
+    volume = actual[observed].sum(dtype=float)
+    if not volume > 0:
+        return float("nan")
+    return float(amount[observed].sum(dtype=float) / volume)

@@ -1,0 +1,91 @@
+"""The network in Flax, written for one depot; `train` maps it over many.
+
+Two GRU layers read the context day by day. From the state after each day a head emits
+all H days ahead at once, so that every day of the history is an origin to learn from
+(forking sequences, arXiv 2510.04487). What it emits is added to a plain forecast; its
+last layer starts at zero, so that training starts from that forecast.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from flax import linen as nn
+from jaxtyping import Array, Float
+
+from forecaster import inputs, windows
+from forecaster.config import ModelConfig
+from forecaster.inputs import Slices
+
+
+class DepotForecaster(nn.Module):
+    """Log counts of the H days after each of C days, for one depot."""
+
+    horizon: int
+    model: ModelConfig
+
+    @nn.compact
+    def __call__(
+        self, slices: Slices, train: bool = False
+    ) -> Float[Array, "context horizon"]:
+        """Forecasts from every context day.
+
+        Args:
+          slices: One depot's days, without a batch axis.
+          train: Whether dropout is on; it then needs the key `dropout`.
+        """
+        width, context = self.model.head_units, inputs.n_context(slices, self.horizon)
+        silence = self._dropout(train)
+        past_cf = inputs.past(jnp, slices, self.horizon)
+        day_sm = nn.Dense(width, name="calendar")(slices.calendar)
+        state_cu = self._read(past_cf, day_sm[:context], silence)
+        origin_cm = nn.Dense(width, name="origin")(
+            jnp.concatenate([state_cu, past_cf], axis=-1)
+        )
+        target_chf = inputs.targets(jnp, slices, self.horizon)
+        target_chm = nn.Dense(width, use_bias=False, name="target")(target_chf)
+        step_hm = self.param("step", nn.initializers.normal(0.1), (self.horizon, width))
+        ahead_chm = windows.days_ahead(jnp, day_sm, context, self.horizon)
+        sum_chm = nn.silu(ahead_chm + origin_cm[:, None] + target_chm + step_hm)
+        mixed_chm = nn.silu(nn.Dense(width, name="mix")(silence(sum_chm)))
+        correction = nn.Dense(
+            1, kernel_init=nn.initializers.zeros_init(), name="correction"
+        )(mixed_chm)
+        return inputs.plain(jnp, slices, self.horizon) + correction[..., 0]
+
+    def _dropout(self, train: bool) -> Callable[[Array], Array]:
+        """Silences units, each for the whole window: a mask per step costs a third."""
+
+        def silence(value: Array) -> Array:
+            shared = tuple(range(value.ndim - 1))
+            dropout = nn.Dropout(self.model.dropout, broadcast_dims=shared)
+            return jnp.asarray(dropout(value, deterministic=not train))
+
+        return silence
+
+    def _read(
+        self,
+        past_cf: Float[Array, "context feature"],
+        day_cm: Float[Array, "context hidden"],
+        silence: Callable[[Array], Array],
+    ) -> Float[Array, "context unit"]:
+        """Two GRU layers over the context days."""
+        units = self.model.units
+        today_cf = jnp.concatenate([past_cf, day_cm], axis=-1)
+        # The cell is named, not nn.RNN: that name would not reach the parameters.
+        first_cu = jnp.asarray(nn.RNN(nn.GRUCell(units, name="gru_1"))(today_cf))
+        second = nn.RNN(nn.GRUCell(units, name="gru_2"))
+        return jnp.asarray(second(silence(first_cu)))
+
+
+def init_params(
+    module: DepotForecaster, example: Slices, seed: int
+) -> dict[str, object]:
+    """Fresh weights; the same seed gives the same ones.
+
+    Args:
+      module: The network.
+      example: One depot's days, for their shapes.
+      seed: Of the weights.
+    """
+    return module.init(jax.random.key(seed), example)["params"]

@@ -1,0 +1,97 @@
+"""The one place that cuts past from future.
+
+Written once for both floors: `xp` is NumPy when serving and jax.numpy when training, so
+that both see the same windows. Every function takes the arrays of one depot, or of many
+with leading axes; time is the last axis.
+
+A slice of a depot's days has three stretches: `lookback(horizon)` days that only lags
+reach, C context days, each of which is an origin in training, and H days ahead.
+"""
+
+from types import ModuleType
+from typing import Any
+
+Array = Any
+
+REPEATS = 4
+"""Same weekdays looked back at."""
+
+
+def weekday_lag(step: int, repeat: int) -> int:
+    """Days from target `step` (1 is tomorrow) back to its same weekday, `repeat` ago.
+
+    The first repeat is the newest same weekday that lies at the origin or before it.
+    """
+    weeks = (step + 6) // 7 + repeat - 1
+    return 7 * weeks
+
+
+def lookback(horizon: int) -> int:
+    """Days before the context that the same-weekday lags reach into."""
+    return weekday_lag(horizon, REPEATS)
+
+
+def same_weekdays(xp: ModuleType, value: Array, context: int, horizon: int) -> Array:
+    """What the last four same weekdays of every target had, seen from every origin.
+
+    Args:
+      xp: numpy or jax.numpy.
+      value: [..., P] with P = lookback + context + horizon; the last `horizon` days
+        are never read.
+      context: C.
+      horizon: H.
+
+    Returns:
+      [..., C, H, 4], newest first.
+    """
+    reach = lookback(horizon)
+    columns = []
+    for step in range(1, horizon + 1):
+        repeats = []
+        for repeat in range(1, REPEATS + 1):
+            first = reach + step - weekday_lag(step, repeat)
+            repeats.append(value[..., first : first + context])
+        columns.append(xp.stack(repeats, axis=-1))
+    return xp.stack(columns, axis=-2)
+
+
+def days_ahead(xp: ModuleType, value: Array, context: int, horizon: int) -> Array:
+    """The H days after every origin.
+
+    Args:
+      xp: numpy or jax.numpy.
+      value: [..., C + H, F], days from the first context day on.
+      context: C.
+      horizon: H.
+
+    Returns:
+      [..., C, H, F].
+    """
+    ahead = [value[..., step : step + context, :] for step in range(1, horizon + 1)]
+    return xp.stack(ahead, axis=-2)
+
+
+def plain_forecast(
+    xp: ModuleType, weekdays: Array, regular: Array, level: Array
+) -> Array:
+    """Middle of the last four same weekdays: the median, its extremes left out.
+
+    Args:
+      xp: numpy or jax.numpy.
+      weekdays: [..., C, H, 4] log counts.
+      regular: [..., C, H, 4] 1.0 where that day counts.
+      level: [..., C] log counts, for targets of which no same weekday counts.
+
+    Returns:
+      [..., C, H] log counts.
+    """
+    count = xp.sum(regular, axis=-1)
+    total = xp.sum(weekdays * regular, axis=-1)
+    # Bounds beyond any log count; infinities would warn when they meet.
+    highest = xp.max(xp.where(regular > 0, weekdays, -1e6), axis=-1)
+    lowest = xp.min(xp.where(regular > 0, weekdays, 1e6), axis=-1)
+    enough = count > 2.5
+    extremes = xp.where(enough, highest + lowest, 0.0)
+    left = xp.where(enough, count - 2, count)
+    middle = (total - extremes) / xp.maximum(left, 1.0)
+    return xp.where(count > 0.5, middle, level[..., None])

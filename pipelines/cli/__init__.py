@@ -1,0 +1,64 @@
+"""`harbor`: thin commands over the functions of this room.
+
+One module per group of commands. `main` alone turns a HarborError into one sentence and
+an exit code: 0 done, 1 a failure, 2 wrong usage, 3 nothing was done although something
+was expected.
+"""
+
+import signal
+import sys
+from types import FrameType
+
+import typer
+
+from forecaster.errors import HarborError
+from pipelines.cli import (
+    backfill,
+    backtest,
+    dashboard,
+    db,
+    demo,
+    doctor,
+    forecast,
+    ingest,
+    models,
+    nightly,
+    quarantine,
+    runs,
+    schedule,
+    train,
+)
+from pipelines.cli.console import say
+from pipelines.cli.logs import configure_logs
+
+app = typer.Typer(
+    name="harbor",
+    help="Forecasts how many orders each depot will receive, every night.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+for command in (demo, ingest, train, backtest, forecast, nightly, dashboard, doctor):
+    command.register(app)
+for group in (schedule, backfill, runs, models, quarantine, db):
+    app.add_typer(group.app)
+
+
+def main() -> None:
+    """Runs one command; a failure that was foreseen is told in one sentence."""
+    configure_logs()
+    signal.signal(signal.SIGTERM, _leave)
+    try:
+        app()
+    except HarborError as error:
+        say(f"harbor: {error}")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        say("harbor: stopped.")
+        sys.exit(130)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    """Ends as an exception does, so that what was opened is closed."""
+    sys.exit(128 + number)

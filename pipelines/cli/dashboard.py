@@ -1,0 +1,63 @@
+"""`harbor dashboard`: the pages, served on this machine."""
+
+import os
+import subprocess
+from typing import Annotated
+
+import typer
+
+from forecaster.errors import BadInputError
+from pipelines.cli.console import say
+from pipelines.cli.workplace import Workplace, workplace
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("dashboard")(dashboard)
+
+
+def dashboard(
+    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1)] = 8501,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Serve other machines without a login.")
+    ] = False,
+) -> None:
+    """Serves the dashboard until Ctrl-C.
+
+    Example: `harbor dashboard --port 8501`
+    """
+    if address not in LOOPBACK and not insecure:
+        raise BadInputError(
+            f"--address is {address}, which other machines reach, and the dashboard has "
+            "no login. Leave it at 127.0.0.1, or add --insecure if a proxy guards it."
+        )
+    with workplace() as place:
+        serve(place, address, port)
+
+
+def serve(place: Workplace, address: str, port: int) -> None:
+    """Runs Streamlit as a child until it ends or is stopped.
+
+    The child is told where the database is; it never starts one of its own.
+    """
+    from dashboard.serve import streamlit_arguments
+
+    url = place.engine.url.render_as_string(hide_password=False)
+    environment = {
+        **os.environ,
+        "HARBOR_DATABASE_URL": url,
+        "HARBOR_HOME": str(place.settings.home),
+    }
+    say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
+    arguments = streamlit_arguments(address, port)
+    child = subprocess.Popen(arguments, env=environment)  # noqa: S603 - no shell
+    try:
+        child.wait()
+    except KeyboardInterrupt:
+        say("Stopping.")
+    finally:
+        child.terminate()
+        child.wait()

@@ -1,0 +1,67 @@
+"""`harbor db`: the database and its tables."""
+
+import typer
+
+from pipelines import migrate
+from pipelines.cli.console import machine, say, show_json
+from pipelines.cli.workplace import AsJson
+from pipelines.database import database_url, open_engine
+from pipelines.settings import Settings
+
+app = typer.Typer(name="db", help="The database and its tables.", no_args_is_help=True)
+
+
+@app.command("upgrade")
+def upgrade() -> None:
+    """Brings the tables to what this program needs.
+
+    Example: `harbor db upgrade`
+    """
+    with open_engine(Settings.load()) as engine:
+        migrate.upgrade(engine)
+        say(f"The database is at schema {migrate.status(engine).found}.")
+
+
+@app.command("status")
+def status(as_json: AsJson = False) -> None:
+    """Says which schema the database has, and which one this program needs.
+
+    Example: `harbor db status --json`
+    """
+    with open_engine(Settings.load()) as engine:
+        found = migrate.status(engine)
+    if as_json:
+        show_json(
+            {"found": found.found, "wanted": found.wanted, "current": found.is_current}
+        )
+        return
+    if found.is_current:
+        say(f"The database is at schema {found.found}, as this program needs.")
+    else:
+        say(
+            f"The database is at schema {found.found or 'none'}; {found.wanted} is needed."
+        )
+
+
+@app.command("check")
+def check() -> None:
+    """Compares the tables, as the migrations leave them, with the program's.
+
+    Example: `harbor db check`
+    """
+    with open_engine(Settings.load()) as engine:
+        migrate.upgrade(engine)
+        migrate.check(engine)
+    say("The migrations lead to the tables of pipelines/schema.py.")
+
+
+@app.command("url")
+def url() -> None:
+    """Prints the database's address, password included, for psql and other tools.
+
+    The embedded database answers while a command such as `harbor dashboard` runs.
+
+    Example: `psql "$(harbor db url)"`
+    """
+    with database_url(Settings.load()) as address:
+        machine.print(address, markup=False)

@@ -1,0 +1,58 @@
+"""`harbor forecast`: the days ahead, from the champion."""
+
+from collections import defaultdict
+from typing import Annotated, Any
+
+import typer
+
+from pipelines import demand, forecasting
+from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.ledger import recorded
+from pipelines.store.forecasts import read_forecasts
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("forecast")(forecast)
+
+
+def forecast(
+    origin: Annotated[
+        str | None,
+        typer.Option(help="Last day the forecast may see. [default: the data's last]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forecasts every depot and writes it down for the dashboard.
+
+    Example: `harbor forecast --origin 2026-03-31 --json`
+    """
+    with workplace() as place:
+        engine, settings = place.engine, place.settings
+        day = as_date(origin, "--origin") or demand.default_origin(engine)
+        with recorded(engine, "forecast", day) as run:
+            version = forecasting.forecast_from(
+                engine, settings.artefacts, day, place.now, settings.zone, run
+            )
+        with engine.connect() as connection:
+            rows = read_forecasts(connection, day, version)
+    if as_json:
+        show_json(rows)
+    else:
+        say(f"Forecast from {day} with model {version}; p10 and p90 bound 80 %.")
+        _show(rows)
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    """One line a depot, one column a day."""
+    by_depot: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by_depot[row["depot_id"]].append(row)
+    days = sorted({row["target_on"] for row in rows})
+    lines = [
+        (depot_id, *(f"{row['p50']:,.0f}" for row in its_rows))
+        for depot_id, its_rows in by_depot.items()
+    ]
+    columns = ("depot", *(f"{day:%a %d %b}" for day in days))
+    show_table("Orders expected (p50)", columns, lines)

@@ -1,0 +1,77 @@
+"""`harbor models`: which model is shown, and why."""
+
+from typing import Annotated, Any
+
+import typer
+
+from forecaster.errors import NoModelError
+from pipelines import forecasting
+from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.train import show_scores
+from pipelines.cli.workplace import AsJson, workplace
+from pipelines.store import models
+
+app = typer.Typer(
+    name="models", help="Which model is shown, and why.", no_args_is_help=True
+)
+
+
+@app.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """Lists every model, newest first.
+
+    Example: `harbor models list`
+    """
+    with workplace() as place, place.engine.connect() as connection:
+        found = models.all_models(connection)
+    if as_json:
+        show_json(found)
+        return
+    rows = [
+        (row["version"], row["role"], str(row["trained_through"]), row["reason"] or "")
+        for row in found
+    ]
+    show_table("Models", ("version", "role", "trained through", "reason"), rows)
+
+
+@app.command("show")
+def show_model(version: str, as_json: AsJson = False) -> None:
+    """Shows one model, its scores, and the decision on it.
+
+    Example: `harbor models show 20260331-0a1b2c3d`
+    """
+    with workplace() as place, place.engine.connect() as connection:
+        found = _require(models.model(connection, version), version)
+    if as_json:
+        show_json(found)
+        return
+    for name in ("version", "role", "trained_through", "created_at", "seed", "reason"):
+        say(f"{name.replace('_', ' ')}: {found[name]}")
+    if found["scores"]:
+        show_scores(found["scores"]["models"], "Over days its judged fit had not seen")
+
+
+@app.command("promote")
+def promote(
+    version: str,
+    reason: Annotated[
+        str, typer.Option(help="Why; kept with the model.")
+    ] = "Promoted by hand.",
+) -> None:
+    """Makes a model the champion, if its artefact is whole.
+
+    Example: `harbor models promote 20260331-0a1b2c3d --reason "New fleet"`
+    """
+    with workplace() as place:
+        with place.engine.connect() as connection:
+            found = _require(models.model(connection, version), version)
+        forecasting.load_recorded(place.settings.artefacts, found)
+        with place.engine.begin() as connection:
+            models.promote(connection, version, reason)
+    say(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
+
+
+def _require(found: dict[str, Any] | None, version: str) -> dict[str, Any]:
+    if found is None:
+        raise NoModelError(f"There is no model {version}. See 'harbor models list'.")
+    return found

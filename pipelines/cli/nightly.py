@@ -1,0 +1,41 @@
+"""`harbor nightly`: everything that happens in a night, once."""
+
+import logging
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.console import say, show_json
+from pipelines.cli.logs import configure_logs
+from pipelines.cli.train import fit_progress
+from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.nightly import Night, run_night
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("nightly")(nightly)
+
+
+def nightly(
+    origin: Annotated[
+        str | None,
+        typer.Option(help="Last day the night may see. [default: the data's last]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Loads the inbox, counts, scores, trains, judges, promotes and forecasts.
+
+    Example: `harbor nightly --origin 2026-03-31`
+    """
+    configure_logs(logging.INFO)
+    day = as_date(origin, "--origin")
+    with workplace() as place, fit_progress() as report:
+        night = Night(place.engine, place.settings, place.now, day, report)
+        done = run_night(night)
+    if as_json:
+        show_json(done)
+    else:
+        say(
+            f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."
+        )

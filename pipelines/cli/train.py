@@ -1,0 +1,96 @@
+"""`harbor train`: learn from what is known, and say how good it is."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from pipelines import demand, judging, training
+from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.ledger import recorded
+from pipelines.training import Reports, Trained
+
+FITS = {"judged": "Choosing (first fit)", "served": "Learning (second fit)"}
+
+Epochs = Annotated[
+    int | None, typer.Option(help="Passes over the history at most.", min=1)
+]
+Seed = Annotated[int | None, typer.Option(help="Of the training.", min=0)]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("train")(train)
+
+
+def train(
+    through: Annotated[
+        str | None, typer.Option(help="Last day to learn from. [default: the data's]")
+    ] = None,
+    seed: Seed = None,
+    epochs: Epochs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Trains a model, judges it, and makes it champion if it beats the naive forecast.
+
+    Example: `harbor train --through 2026-03-31`
+    """
+    with workplace() as place:
+        day = as_date(through, "--through") or demand.default_origin(place.engine)
+        recipe = training.recipe_of(place.settings, seed, epochs)
+        with recorded(place.engine, "train", day) as run, fit_progress() as report:
+            made = training.train(
+                place.engine, place.settings, day, recipe, report, run
+            )
+        verdict = judging.judge(place.engine)
+    if as_json:
+        show_json(
+            asdict(made) | {"promoted": verdict.promoted, "reason": verdict.reason}
+        )
+    else:
+        _show(made)
+        say(f"{'Champion' if verdict.promoted else 'Not promoted'}. {verdict.reason}")
+
+
+def _show(made: Trained) -> None:
+    say(
+        f"Model {made.version}, trained through {made.trained_through} in {made.seconds} s."
+    )
+    say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
+    show_scores(made.scores["models"], "Over the days the judged fit had not seen")
+
+
+def show_scores(models: dict[str, dict[str, float | int | None]], title: str) -> None:
+    """A table of scores in percent."""
+    columns = ("mape", "wape", "bias", "mase", "coverage80", "days")
+    names = ("model", "MAPE %", "WAPE %", "bias %", "MASE", "80 % band", "days")
+    rows = [
+        (name, *(scores[key] for key in columns)) for name, scores in models.items()
+    ]
+    show_table(title, names, rows)
+
+
+@contextmanager
+def fit_progress() -> Iterator[Reports]:
+    """A bar per fit, on a terminal; elsewhere nothing."""
+    with progress("Preparing", None) as bar:
+
+        def of(fit: str) -> Callable[[int, int, float], None]:
+            bar.update(bar.task_ids[0], visible=False)
+            task = bar.add_task(FITS[fit], total=None)
+
+            def told(epoch: int, epochs: int, best: float) -> None:
+                known = f", MAPE {100 * best:.2f} %" if best < float("inf") else ""
+                bar.update(
+                    task,
+                    completed=epoch,
+                    total=epochs,
+                    description=f"{FITS[fit]}{known}",
+                )
+
+            return told
+
+        yield of

@@ -1,0 +1,71 @@
+"""What a command works with: settings, a migrated database, and the time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Annotated
+
+import sqlalchemy as sa
+import typer
+
+from forecaster.errors import BadInputError
+from pipelines import migrate
+from pipelines.database import open_engine
+from pipelines.settings import Settings
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON value for a machine.")
+]
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Opened once per command and handed down."""
+
+    settings: Settings
+    engine: sa.Engine
+
+    @property
+    def now(self) -> datetime:
+        """The time, with a zone."""
+        return datetime.now(UTC)
+
+
+@contextmanager
+def workplace() -> Iterator[Workplace]:
+    """Opens the database; the embedded one is brought up to date by itself.
+
+    Raises:
+      DatabaseError: it does not answer, or a database of the user's own needs
+        `harbor db upgrade`.
+    """
+    settings = Settings.load()
+    with open_engine(settings) as engine:
+        if settings.database_url is None:
+            upgrade_embedded(engine)
+        migrate.require_current(engine)
+        yield Workplace(settings, engine)
+
+
+def upgrade_embedded(engine: sa.Engine) -> None:
+    """Runs the migrations of a database that is behind, never of one that is ahead."""
+    status = migrate.status(engine)
+    if status.is_behind:
+        migrate.upgrade(engine)
+
+
+def as_date(text: str | None, option: str) -> date | None:
+    """A day given on the command line.
+
+    Raises:
+      BadInputError: it is no ISO 8601 date.
+    """
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise BadInputError(
+            f"{option} is {text!r}, but must be a day such as 2026-03-31."
+        ) from None

@@ -1,0 +1,44 @@
+"""Orders to daily demand per depot and local service day."""
+
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from forecaster.errors import NoDataError
+from pipelines.store import demand as store
+from pipelines.store.demand import DemandChange
+
+
+def rebuild(engine: sa.Engine, now: datetime) -> DemandChange:
+    """Counts demand anew; safe to repeat, for only differences become versions.
+
+    Args:
+      engine: Database the pipelines own.
+      now: With a zone. A day counts once it is over wherever there is a depot; a
+        correction becomes known now.
+    """
+    with engine.begin() as connection:
+        return store.recount(connection, _today(connection, now), now)
+
+
+def default_origin(engine: sa.Engine) -> date:
+    """The last complete local day in the data; days not over are never counted.
+
+    Raises:
+      NoDataError: there is no demand yet.
+    """
+    with engine.connect() as connection:
+        newest = store.last_day(connection)
+    if newest is None:
+        raise NoDataError(
+            "There is no demand yet. Load orders with 'harbor ingest PATH', then run "
+            "'harbor train'."
+        )
+    return newest
+
+
+def _today(connection: sa.Connection, now: datetime) -> date:
+    """The day that is not over yet in the westernmost of the depots' zones."""
+    days = [now.astimezone(ZoneInfo(zone)).date() for zone in store.zones(connection)]
+    return min(days, default=now.date())

@@ -1,0 +1,145 @@
+"""Forecasts from one origin with one artefact, and writes them down."""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from forecaster import artefact, infer
+from forecaster.artefact import Artefact
+from forecaster.errors import ArtefactError, NoModelError
+from forecaster.infer import Forecast
+from forecaster.panel import Panel
+from pipelines.ledger import Run
+from pipelines.panels import read_panel
+from pipelines.store import forecasts as store
+from pipelines.store import models
+
+# A forecast made later than this after its origin's local day ended is a hindcast.
+LIVE_HOURS = 36
+
+
+def forecast_from(
+    engine: sa.Engine,
+    artefacts: Path,
+    origin: date,
+    now: datetime,
+    zone: ZoneInfo,
+    run: Run | None = None,
+) -> str:
+    """Forecasts every depot with the champion, and returns its version.
+
+    Safe to repeat: the forecasts of one origin and model are replaced as a whole. From
+    an origin before the champion's training ended, the newest model that saw nothing
+    later takes its place.
+
+    Args:
+      engine: Database the pipelines own.
+      artefacts: Folder of exported models.
+      origin: Last day whose demand may be seen.
+      now: Time of the run; decides whether the forecast is live.
+      zone: The fleet's own, in which the origin's day ends.
+      run: The ledger's row.
+
+    Raises:
+      NoModelError: no model may forecast from that origin.
+      ArtefactError: its file is missing or not what was recorded.
+      NoDataError: there is no demand up to the origin.
+    """
+    with engine.connect() as connection:
+        model = model_for(connection, origin)
+    loaded = load_recorded(artefacts, model)
+    panel = read_panel(engine, origin, ahead=loaded.horizon)
+    made = infer.forecast(loaded, panel)
+    write(engine, panel, made, str(model["version"]), now, zone, run)
+    return str(model["version"])
+
+
+def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:
+    """The champion, or for an earlier origin the newest model that may serve it.
+
+    Raises:
+      NoModelError: there is none.
+    """
+    champion = models.champion(connection)
+    if champion is not None and champion["trained_through"] <= origin:
+        return champion
+    found = models.newest_trained_through(connection, origin)
+    if found is not None:
+        return found
+    if champion is None:
+        raise NoModelError(
+            "No champion has been promoted. Train one with 'harbor train', then "
+            "'harbor models promote VERSION'."
+        )
+    raise NoModelError(
+        f"Every model has seen days after {origin}, so none may forecast from there. "
+        f"Train one with 'harbor train --through {origin}'."
+    )
+
+
+def load_recorded(artefacts: Path, model: dict[str, Any]) -> Artefact:
+    """Loads a model's artefact, if it is the file that was recorded.
+
+    Raises:
+      ArtefactError: it is missing, unusable, or another file.
+    """
+    path = artefacts / str(model["filename"])
+    loaded = artefact.load(path)
+    if artefact.file_sha256(path) != model["sha256"]:
+        raise ArtefactError(
+            f"{path.name} is not the file that was recorded for {model['version']}: its "
+            "sha256 differs. Restore it from the backup of the artefacts."
+        )
+    return loaded
+
+
+def write(
+    engine: sa.Engine,
+    panel: Panel,
+    made: Forecast,
+    version: str,
+    now: datetime,
+    zone: ZoneInfo,
+    run: Run | None,
+) -> None:
+    """Writes one origin's forecasts in one transaction."""
+    live = is_live(panel.origin, now, zone)
+    run_id = run.run_id if run else None
+    with engine.begin() as connection:
+        rows = _rows(panel, made, (version, live, now, run_id))
+        store.replace_forecasts(connection, panel.origin, version, rows)
+    if run is not None:
+        run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
+
+
+def is_live(origin: date, now: datetime, zone: ZoneInfo) -> bool:
+    """Whether a forecast made now from that origin counts as live."""
+    day_ended = datetime.combine(origin + timedelta(days=1), datetime.min.time(), zone)
+    return now <= day_ended + timedelta(hours=LIVE_HOURS)
+
+
+def _rows(
+    panel: Panel, made: Forecast, common: tuple[str, bool, datetime, int | None]
+) -> Iterator[tuple[Any, ...]]:
+    """In the order of `store.FORECAST_COLUMNS`."""
+    version, live, now, run_id = common
+    for depot, depot_id in enumerate(panel.depot_ids):
+        for step in range(made.p50_dh.shape[1]):
+            target = panel.origin + timedelta(days=step + 1)
+            yield (
+                depot_id,
+                panel.origin,
+                target,
+                version,
+                float(made.p10_dh[depot, step]),
+                float(made.p50_dh[depot, step]),
+                float(made.p90_dh[depot, step]),
+                str(made.basis_dh[depot, step]),
+                live,
+                now,
+                run_id,
+            )

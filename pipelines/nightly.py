@@ -1,0 +1,146 @@
+"""The night, as a list of steps; each may be repeated."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from forecaster.errors import NothingToDoError
+from pipelines import demand, forecasting, judging, scoring, training
+from pipelines.ingest import Reading, ingest
+from pipelines.ledger import Run, recorded
+from pipelines.settings import Settings
+from pipelines.store import runs
+from pipelines.training import Reports
+
+NIGHT_LOCK = 0x4E49_4748  # "NIGH"
+
+
+@dataclass
+class Night:
+    """One night: what its steps share, and what they found out."""
+
+    engine: sa.Engine
+    settings: Settings
+    now: datetime
+    # The last day a forecast may see; without one, the last complete day in the data.
+    origin: date | None
+    report: Reports
+    run: Run | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def day(self) -> date:
+        """The origin."""
+        return self.origin or demand.default_origin(self.engine)
+
+
+def ingest_inbox(night: Night, run: Run) -> None:
+    """Loads what has come into the inbox; an empty one is no failure."""
+    night.settings.inbox.mkdir(parents=True, exist_ok=True)
+    if not any(night.settings.inbox.iterdir()):
+        run.counts["files"] = 0
+        return
+    report = ingest(
+        night.engine, [str(night.settings.inbox)], Reading(), night.settings
+    )
+    run.counts["files"] = len(report.files)
+
+
+def count_demand(night: Night, run: Run) -> None:
+    """Counts orders per depot and local day."""
+    change = demand.rebuild(night.engine, night.now)
+    run.counts |= {"new": change.new, "corrected": change.corrected}
+
+
+def score(night: Night, run: Run) -> None:
+    """Scores the forecasts whose days are now known."""
+    run.counts["scored"] = scoring.score_known_days(night.engine, night.settings.zone)
+
+
+def train(night: Night, run: Run) -> None:
+    """Trains a challenger through the origin."""
+    recipe = training.recipe_of(night.settings, seed=None, epochs=None)
+    training.train(night.engine, night.settings, night.day, recipe, night.report, run)
+
+
+def judge(night: Night, run: Run) -> None:
+    """Decides on the challenger, and promotes it if it deserves it."""
+    try:
+        verdict = judging.judge(night.engine)
+    except NothingToDoError as nothing:
+        run.counts["reason"] = str(nothing)
+        return
+    run.counts |= {"promoted": verdict.promoted, "reason": verdict.reason}
+
+
+def forecast(night: Night, run: Run) -> None:
+    """Forecasts from the origin with the champion."""
+    forecasting.forecast_from(
+        night.engine,
+        night.settings.artefacts,
+        night.day,
+        night.now,
+        night.settings.zone,
+        run,
+    )
+
+
+STEPS: dict[str, Callable[[Night, Run], None]] = {
+    "ingest": ingest_inbox,
+    "demand": count_demand,
+    "score": score,
+    "train": train,
+    "judge": judge,
+    "forecast": forecast,
+}
+"""In the order of the night; judging promotes."""
+
+
+def run_night(night: Night) -> dict[str, Any]:
+    """Runs every step, each recorded beneath the night's own row.
+
+    Returns:
+      The origin, and what each step counted.
+
+    Raises:
+      NothingToDoError: the night of this origin is done, or another one runs now.
+    """
+    with night.engine.connect() as guard:
+        if not guard.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHT_LOCK))):
+            raise NothingToDoError(
+                "Another nightly run is at work. See 'harbor runs list'."
+            )
+        guard.commit()
+        try:
+            return _run_steps(night)
+        finally:
+            guard.scalar(sa.select(sa.func.pg_advisory_unlock(NIGHT_LOCK)))
+            guard.commit()
+
+
+def _run_steps(night: Night) -> dict[str, Any]:
+    counts: dict[str, Any] = {}
+    _refuse_second(night)
+    with recorded(night.engine, "nightly", night.origin) as whole:
+        for name, step in STEPS.items():
+            with recorded(night.engine, name, night.origin, parent=whole) as run:
+                step(night, run)
+            counts[name] = run.counts
+        whole.counts["origin"] = night.day.isoformat()
+    return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": counts}
+
+
+def _refuse_second(night: Night) -> None:
+    """A night that is done for a given origin is not done again."""
+    if night.origin is None:
+        return
+    with night.engine.connect() as connection:
+        done = runs.finished_night(connection, night.origin)
+    if done is not None:
+        raise NothingToDoError(
+            f"The night of {night.origin} is done (run {done}). See 'harbor runs show "
+            f"{done}'; 'harbor forecast --origin {night.origin}' forecasts anew."
+        )

@@ -1,0 +1,39 @@
+"""Looks public holidays up by country and subdivision, and keeps them."""
+
+from datetime import date
+
+import holidays
+import sqlalchemy as sa
+import structlog
+
+from pipelines.store import holidays as store
+
+log = structlog.get_logger()
+
+
+def snapshot(engine: sa.Engine, first: date, last: date) -> None:
+    """Makes sure that every depot's holidays between two days are in the database.
+
+    A country or subdivision that the library does not know has none, with a warning:
+    a missing calendar degrades a forecast, it does not stop it.
+    """
+    years = range(first.year, last.year + 1)
+    with engine.begin() as connection:
+        for country, subdivision in store.regions(connection):
+            days = _holidays(country, subdivision, years)
+            rows = [(country, subdivision, day, name) for day, name in days.items()]
+            store.add_holidays(connection, rows)
+
+
+def _holidays(country: str, subdivision: str, years: range) -> dict[date, str]:
+    try:
+        # English, so that a holiday has one name whatever the machine's language.
+        found = holidays.country_holidays(
+            country, subdiv=subdivision or None, years=years, language="en_US"
+        )
+        return dict(found.items())
+    except NotImplementedError:
+        log.warning("holidays_unknown", country=country, subdivision=subdivision)
+    if not subdivision:
+        return {}
+    return _holidays(country, "", years)

@@ -1,0 +1,124 @@
+"""From orders and daily counts to versions of daily demand."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import sqlalchemy as sa
+
+# The local service day. Where a file gave an offset, the moment decides; where it gave
+# none, its wall-clock time is the depot's own. PostgreSQL knows days of 23 and 25 hours.
+SERVICE_DAY = """
+    case when o.utc_offset_minutes is null then o.ordered_local::date
+    else (((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
+           at time zone 'UTC') at time zone d.timezone)::date end
+"""
+
+# What each depot-day should say now. Silence is judged per city: on a day without any
+# order in the city nothing is observed; a depot without orders on a reported day has 0,
+# from its first day to its last. A count made elsewhere outranks the counted orders.
+COUNT_NOW = f"""
+create temporary table demand_now on commit drop as
+with counted as (
+    select o.depot_id, {SERVICE_DAY} as service_on, count(*) as orders
+    from orders o join depots d using (depot_id)
+    group by 1, 2
+), life as (
+    select c.depot_id, d.city,
+           least(min(c.service_on), coalesce(d.opened_on, min(c.service_on))) as first_on,
+           greatest(max(c.service_on), coalesce(d.closed_on - 1, 'infinity')) as last_on
+    from counted c join depots d using (depot_id)
+    group by c.depot_id, d.city, d.opened_on, d.closed_on
+), reported as (
+    select distinct d.city, c.service_on
+    from counted c join depots d using (depot_id)
+), from_orders as (
+    select l.depot_id, r.service_on, coalesce(c.orders, 0) as orders
+    from life l
+    join reported r on r.city = l.city and r.service_on between l.first_on and l.last_on
+    left join counted c on c.depot_id = l.depot_id and c.service_on = r.service_on
+)
+select coalesce(f.depot_id, n.depot_id) as depot_id,
+       coalesce(f.service_on, n.service_on) as service_on,
+       case when n.depot_id is not null then n.orders else f.orders end as orders
+from from_orders f
+full join daily_counts n on n.depot_id = f.depot_id and n.service_on = f.service_on
+where coalesce(f.service_on, n.service_on) < :today
+"""
+
+# Days that are new, or say something else than their newest version. A day that nothing
+# speaks of any more becomes not observed.
+FIND_CHANGES = """
+create temporary table demand_changes on commit drop as
+select coalesce(n.depot_id, v.depot_id) as depot_id,
+       coalesce(n.service_on, v.service_on) as service_on,
+       n.orders, v.version as before
+from demand_now n
+full join (select * from demand_versions where superseded_at is null) v
+  on v.depot_id = n.depot_id and v.service_on = n.service_on
+where v.depot_id is null or n.orders is distinct from v.orders
+"""
+
+CLOSE_BEFORE = """
+update demand_versions v set superseded_at = :now
+from demand_changes c
+where v.depot_id = c.depot_id and v.service_on = c.service_on
+  and v.version = c.before
+"""
+
+# A first count is taken as known on the next local morning, whenever it was loaded; a
+# correction is known when it arrives.
+APPEND = """
+insert into demand_versions (depot_id, service_on, version, orders, known_at)
+select c.depot_id, c.service_on, coalesce(c.before, 0) + 1, c.orders,
+       case when c.before is null
+            then (c.service_on + 1 + time '04:00') at time zone d.timezone
+            else :now end
+from demand_changes c join depots d using (depot_id)
+"""
+
+
+@dataclass(frozen=True)
+class DemandChange:
+    """What counting anew did: depot-days counted first, and those corrected."""
+
+    new: int
+    corrected: int
+    first_on: date | None
+    last_on: date | None
+
+
+def recount(connection: sa.Connection, today: date, now: datetime) -> DemandChange:
+    """Counts every depot-day before `today`, and appends versions where they differ.
+
+    Args:
+      connection: Inside a transaction.
+      today: The first day that is not over; it is not counted.
+      now: When corrections become known.
+    """
+    connection.execute(sa.text(COUNT_NOW), {"today": today})
+    connection.execute(sa.text(FIND_CHANGES))
+    connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
+    connection.execute(sa.text(APPEND), {"now": now})
+    counted = connection.execute(
+        sa.text(
+            "select count(*) filter (where before is null), "
+            "count(*) filter (where before is not null), "
+            "min(service_on), max(service_on) from demand_changes"
+        )
+    ).one()
+    return DemandChange(*counted)
+
+
+def zones(connection: sa.Connection) -> list[str]:
+    """Every time zone that a depot lies in."""
+    return list(connection.scalars(sa.text("select distinct timezone from depots")))
+
+
+def last_day(connection: sa.Connection) -> date | None:
+    """The newest day of which any depot's demand is known."""
+    return connection.scalar(
+        sa.text(
+            "select max(service_on) from demand_versions "
+            "where superseded_at is null and orders is not null"
+        )
+    )

@@ -1,0 +1,132 @@
+"""Forecasts, and the scores of those whose days are known."""
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Any
+
+import sqlalchemy as sa
+
+from pipelines.schema import forecasts, scores
+
+FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
+
+
+def replace_forecasts(
+    connection: sa.Connection,
+    origin: date,
+    model_version: str,
+    rows: Iterable[tuple[Any, ...]],
+) -> None:
+    """Puts the forecasts of one origin and model in the place of any before them.
+
+    Args:
+      connection: Inside a transaction.
+      origin: Of every row.
+      model_version: Of every row.
+      rows: In the order of `FORECAST_COLUMNS`.
+    """
+    connection.execute(
+        sa.delete(forecasts).where(
+            forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
+        )
+    )
+    copy_rows(connection, "forecasts", FORECAST_COLUMNS, rows)
+
+
+def read_forecasts(
+    connection: sa.Connection, origin: date, model_version: str
+) -> list[dict[str, Any]]:
+    """One origin's forecasts of one model, by depot and day."""
+    columns = [
+        forecasts.c[name]
+        for name in (
+            "depot_id", "origin_on", "target_on", "p10", "p50", "p90", "model_version",
+        )
+    ]  # fmt: skip
+    statement = (
+        sa.select(*columns)
+        .where(
+            forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
+        )
+        .order_by(forecasts.c.depot_id, forecasts.c.target_on)
+    )
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def origins_to_score(connection: sa.Connection) -> list[date]:
+    """Origins with forecasts to score.
+
+    Their days are known now, and they have no score yet or one by a count that has been
+    corrected since.
+    """
+    return list(connection.scalars(sa.text(ORIGINS_TO_SCORE)))
+
+
+def score_origin(
+    connection: sa.Connection, origin: date, baselines: Iterable[tuple[Any, ...]]
+) -> int:
+    """Scores every forecast of an origin whose day is known, and returns how many.
+
+    Args:
+      connection: Inside a transaction.
+      origin: Of the forecasts.
+      baselines: depot_id, target_on, seasonal_naive, median4 (None where there is none)
+        from the same origin.
+    """
+    connection.execute(sa.text(BASELINES_TABLE))
+    names = ("depot_id", "target_on", "seasonal_naive", "median4")
+    copy_rows(connection, "baselines_now", names, baselines)
+    connection.execute(sa.delete(scores).where(scores.c.origin_on == origin))
+    scored = connection.execute(sa.text(SCORE_ORIGIN), {"origin": origin})
+    connection.execute(sa.text("drop table baselines_now"))
+    return scored.rowcount
+
+
+def copy_rows(
+    connection: sa.Connection,
+    table: str,
+    columns: Iterable[str],
+    rows: Iterable[tuple[Any, ...]],
+) -> None:
+    """Streams rows into a table by COPY, within the connection's transaction."""
+    driver = connection.connection.driver_connection
+    assert driver is not None, "a connection in use has a driver"
+    names = ", ".join(columns)
+    with (
+        driver.cursor() as cursor,
+        cursor.copy(f"copy {table} ({names}) from stdin") as copy,
+    ):
+        for row in rows:
+            copy.write_row(row)
+
+
+# Days that are known and open: a closed day is forecast 0 and not scored.
+KNOWN = """
+from forecasts f
+join demand_versions v
+  on v.depot_id = f.depot_id and v.service_on = f.target_on
+ and v.superseded_at is null and v.orders is not null
+where f.basis <> 'closed'
+"""
+ORIGINS_TO_SCORE = f"""
+select distinct origin_on from (
+    select f.depot_id, f.origin_on, f.target_on, f.model_version, v.orders {KNOWN}
+) known
+left join scores s using (depot_id, origin_on, target_on, model_version)
+where s.actual is distinct from known.orders
+order by origin_on
+"""
+BASELINES_TABLE = """
+create temporary table baselines_now (
+    depot_id text, target_on date, seasonal_naive double precision,
+    median4 double precision, primary key (depot_id, target_on)
+) on commit drop
+"""
+SCORE_ORIGIN = f"""
+insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, p50,
+                    p90, seasonal_naive, median4, is_live)
+select k.depot_id, k.origin_on, k.target_on, k.model_version, k.actual, k.p10, k.p50,
+       k.p90, b.seasonal_naive, b.median4, k.is_live
+from (select f.*, v.orders as actual {KNOWN} and f.origin_on = :origin) k
+left join baselines_now b on b.depot_id = k.depot_id and b.target_on = k.target_on
+"""

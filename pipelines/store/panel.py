@@ -1,0 +1,76 @@
+"""What a panel is built from."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import pandas as pd
+import sqlalchemy as sa
+
+DEPOTS = """
+select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
+from depots order by depot_id
+"""
+DEMAND = """
+select depot_id, service_on, orders::float8 as orders, known_at, superseded_at
+from demand_versions
+where service_on between :first and :through
+  and (:all_versions or superseded_at is null)
+"""
+EVENTS = """
+select kind, starts_on, ends_on, city, depot_id, value, known_from from events
+order by event_id
+"""
+HOLIDAYS = "select country, subdivision, day_on, name from public_holidays"
+SINCE_ALWAYS = date(1900, 1, 1)
+
+
+@dataclass(frozen=True)
+class PanelTables:
+    """Tidy rows, as `forecaster.panel.build_panel` takes them."""
+
+    depots: pd.DataFrame
+    demand: pd.DataFrame
+    events: pd.DataFrame
+    holidays: pd.DataFrame
+
+    def known_by(self, moment: datetime) -> "PanelTables":
+        """Only the versions of demand that were known at a moment."""
+        demand = self.demand
+        later = demand["superseded_at"].isna() | (demand["superseded_at"] > moment)
+        return PanelTables(
+            self.depots,
+            demand[(demand["known_at"] <= moment) & later],
+            self.events,
+            self.holidays,
+        )
+
+
+def read_panel_tables(
+    connection: sa.Connection,
+    through: date,
+    days: int | None = None,
+    all_versions: bool = False,
+) -> PanelTables:
+    """Reads depots, demand, events and holidays.
+
+    Args:
+      connection: For one short transaction.
+      through: Last day of demand.
+      days: Days of it at most; all of them without.
+      all_versions: Whether corrected counts come too, for `known_by`.
+    """
+    first = SINCE_ALWAYS if days is None else through - timedelta(days=days - 1)
+    asked = {"first": first, "through": through, "all_versions": all_versions}
+    return PanelTables(
+        depots=_read(connection, DEPOTS),
+        demand=_read(connection, DEMAND, asked),
+        events=_read(connection, EVENTS),
+        holidays=_read(connection, HOLIDAYS),
+    )
+
+
+def _read(
+    connection: sa.Connection, statement: str, asked: dict[str, object] | None = None
+) -> pd.DataFrame:
+    result = connection.execute(sa.text(statement), asked or {})
+    return pd.DataFrame(result.fetchall(), columns=list(result.keys()))

@@ -1,0 +1,198 @@
+"""Reads the panel, trains, exports, and records the challenger."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from forecaster import artefact, backtest, infer
+from forecaster.artefact import Artefact
+from forecaster.backtest import Forecaster, Outcome, Plan, Quantiles, Scores
+from forecaster.panel import Panel
+from pipelines.ledger import Run
+from pipelines.panels import read_panel
+from pipelines.settings import Settings
+from pipelines.store import models
+
+if TYPE_CHECKING:
+    from forecaster.checkpoint import Checkpoints
+    from forecaster.learning import Learnt, Recipe
+
+BASELINES = ("seasonal_naive", "median4")
+Reports = Callable[[str], Callable[[int, int, float], None]]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A challenger, recorded."""
+
+    version: str
+    trained_through: date
+    scores: dict[str, Any]
+    seconds: float
+    parity_error: float
+
+
+def train(
+    engine: sa.Engine,
+    settings: Settings,
+    through: date,
+    recipe: "Recipe",
+    report: Reports,
+    run: Run,
+) -> Trained:
+    """Trains through a day, and records the model with its scores.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: For the folders.
+      through: Last day it may learn from.
+      recipe: What is learnt, and how.
+      report: Given the name of a fit, what to tell of its progress.
+      run: The ledger's row.
+
+    Raises:
+      NoDataError: the history is too short.
+    """
+    panel = read_panel(engine, through, ahead=recipe.task.horizon)
+    learnt = _learn(panel, settings, recipe, report)
+    scores = judge_scores(panel, learnt.judged)
+    with engine.begin() as connection:
+        for made, role in ((learnt.judged, "judge"), (learnt.served, "challenger")):
+            _record(connection, settings, made, role, scores, run)
+    seconds = round(learnt.seconds, 1)
+    run.counts |= {
+        "model": learnt.served.version,
+        "train_seconds": seconds,
+        "epochs": learnt.served_fit.epochs,
+        "steps": learnt.judged_fit.steps + learnt.served_fit.steps,
+        "parity_error": learnt.served.parity_error,
+    }
+    version, parity = learnt.served.version, learnt.served.parity_error
+    return Trained(version, through, scores, seconds, parity)
+
+
+def run_backtest(
+    panel: Panel,
+    plan: Plan,
+    recipe: "Recipe",
+    against: tuple[str, ...],
+    report: Reports,
+) -> tuple[dict[str, Scores], float]:
+    """Trains once on what precedes the holdout, then forecasts from every origin in it.
+
+    Args:
+      panel: With the holdout's actuals.
+      plan: From `backtest.plan`.
+      recipe: What is learnt, and how.
+      against: Baselines to stand beside it.
+      report: Given the name of a fit, what to tell of its progress.
+
+    Returns:
+      Scores by model, `gru` first, and the seconds that training took.
+
+    Raises:
+      ConfigError: a baseline is unknown.
+      NoDataError: the history is too short.
+    """
+    from forecaster.learning import learn
+
+    others = {
+        name: backtest.baseline_forecaster(name, plan.horizon) for name in against
+    }
+    learnt = learn(panel.as_of(plan.trained_through), recipe, report=report)
+    forecasters = {"gru": forecaster_of(learnt.served), **others}
+    return _scores(panel, plan, forecasters), learnt.seconds
+
+
+def judge_scores(panel: Panel, judged: Artefact) -> dict[str, Any]:
+    """Scores of the judged fit over the days it has not seen, beside the baselines."""
+    window = (panel.origin - judged.trained_through).days
+    plan = backtest.plan(panel, max(window, judged.horizon), judged.horizon)
+    others = {
+        name: backtest.baseline_forecaster(name, judged.horizon) for name in BASELINES
+    }
+    scores = _scores(panel, plan, {"gru": forecaster_of(judged), **others})
+    return {
+        "first_origin": plan.origins[0].isoformat(),
+        "last_origin": plan.origins[-1].isoformat(),
+        "models": {name: each.in_percent() for name, each in scores.items()},
+    }
+
+
+def forecaster_of(served: Artefact) -> Forecaster:
+    """An artefact as the backtest asks it."""
+
+    def make(panel: Panel) -> Quantiles:
+        made = infer.forecast(served, panel)
+        return Quantiles(made.p10_dh, made.p50_dh, made.p90_dh)
+
+    return make
+
+
+def _scores(
+    panel: Panel, plan: Plan, forecasters: dict[str, Forecaster]
+) -> dict[str, Scores]:
+    outcomes: dict[str, Outcome] = {
+        name: backtest.run(panel, plan.origins, forecaster, plan.horizon)
+        for name, forecaster in forecasters.items()
+    }
+    return backtest.score(
+        outcomes, backtest.training_scale(panel, plan.trained_through)
+    )
+
+
+def _learn(
+    panel: Panel, settings: Settings, recipe: "Recipe", report: Reports
+) -> "Learnt":
+    # JAX takes seconds to import and is not there on the dashboard's host.
+    from forecaster.checkpoint import Checkpoints, fingerprint
+    from forecaster.learning import learn, watermark
+
+    folder = settings.checkpoints / fingerprint(watermark(panel), recipe)
+
+    def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
+        return Checkpoints(folder / fit)
+
+    return learn(panel, recipe, open_checkpoints, report)
+
+
+def _record(
+    connection: sa.Connection,
+    settings: Settings,
+    made: Artefact,
+    role: str,
+    scores: dict[str, Any],
+    run: Run,
+) -> None:
+    """Publishes the file by rename, then names it in the database."""
+    path = artefact.save(made, settings.artefacts)
+    models.add_model(
+        connection,
+        version=made.version,
+        trained_through=made.trained_through,
+        data_watermark=made.data_watermark,
+        filename=path.name,
+        sha256=artefact.file_sha256(path),
+        seed=made.seed,
+        role=role,
+        scores=scores,
+        run_id=run.run_id,
+    )
+
+
+def recipe_of(settings: Settings, seed: int | None, epochs: int | None) -> "Recipe":
+    """The default recipe, with what the settings and the command line say."""
+    from forecaster.learning import Recipe
+
+    default = Recipe()
+    chosen = {"seed": settings.seed if seed is None else seed}
+    if epochs is not None:
+        chosen["epochs"] = epochs
+    return Recipe(
+        task=replace(default.task, horizon=settings.horizon),
+        train=replace(default.train, **chosen),
+    )
