@@ -94,7 +94,7 @@ def load(path: Path) -> Artefact:
       ArtefactError: it is missing, truncated, foreign, changed, or newer.
     """
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except FileNotFoundError:
         raise ArtefactError(

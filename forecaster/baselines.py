@@ -106,14 +106,10 @@ def _same_weekdays(
             f"cutoff is {cutoff}, but must lie between 1 and the number of steps "
             f"({n_steps}). Choose a cutoff in between."
         )
-    step_h1 = np.arange(1, horizon + 1)[:, None]
-    lag_hk = np.array(
-        [
-            [weekday_lag(step, k) for k in range(1, repeats + 1)]
-            for step in step_h1[:, 0]
-        ]
+    steps, ago = range(1, horizon + 1), range(1, repeats + 1)
+    source_hk = np.array(
+        [[cutoff - 1 + step - weekday_lag(step, k) for k in ago] for step in steps]
     )
-    source_hk = cutoff - 1 + step_h1 - lag_hk
     found_dhk = demand_dt[:, np.maximum(source_hk, 0)]
     return np.where(source_hk >= 0, found_dhk, np.nan)
 

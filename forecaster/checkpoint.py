@@ -2,9 +2,10 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 import orbax.checkpoint as ocp
 
 from forecaster.train import Params, TrainState
@@ -59,7 +60,7 @@ class Checkpoints:
             epoch=epoch,
             best_epoch=int(tree["best_epoch"]),
             best_mape=float(tree["best_mape"]),
-            state=start.state.replace(**tree["state"]),
+            state=TrainState(**tree["state"]),
             best=tree["best"],
         )
 
@@ -67,7 +68,7 @@ class Checkpoints:
         """Waits until everything saved is on disk."""
         self._manager.wait_until_finished()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Checkpoints":
         """Opens; nothing to do."""
         return self
 
@@ -81,10 +82,10 @@ def _as_tree(progress: Progress) -> dict[str, Any]:
     """What is stored: arrays and numbers only."""
     state = progress.state
     return {
-        "best_epoch": jax.numpy.asarray(progress.best_epoch, jax.numpy.int32),
-        "best_mape": jax.numpy.asarray(progress.best_mape, jax.numpy.float32),
+        "best_epoch": np.array(progress.best_epoch),
+        "best_mape": np.array(progress.best_mape),
         "state": {
-            "step": jax.numpy.asarray(state.step, jax.numpy.int32),
+            "step": state.step,
             "params": state.params,
             "opt_state": state.opt_state,
             "average": state.average,

@@ -1,9 +1,11 @@
 """What is forecast, by which network, and how it is trained: frozen, checked, JSON."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from forecaster.errors import ConfigError
+
+Some = TypeVar("Some", bound="Config")
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Config:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, settings: dict[str, Any]) -> Self:
+    def from_json(cls: type[Some], settings: dict[str, Any]) -> Some:
         """The configuration of those settings.
 
         Raises:

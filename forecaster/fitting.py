@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -15,9 +15,8 @@ from forecaster.checkpoint import Checkpoints, Progress
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import TrainingError
 from forecaster.features import Features
-from forecaster.inputs import Slices
 from forecaster.model import DepotForecaster
-from forecaster.train import Batch, Params, Sums
+from forecaster.train import Batch, Params, Setup, Sums
 
 # Fewer steps than this say little about whether a fit still improves.
 LEAST_PATIENCE_STEPS = 200
@@ -120,28 +119,23 @@ class _Trainer:
     ) -> None:
         self.features, self.task, self.config = features, task, config
         self.validation = validation
-        self.module = DepotForecaster(task.horizon, model)
+        self.setup = Setup.of(DepotForecaster(task.horizon, model), task, config)
         self.devices = jax.local_devices()
         self.steps = sampling.steps_per_epoch(features, task, config.batch_size)
         if self.steps == 0:
             raise TrainingError(
                 "No depot has an observed day to learn from. Load earlier orders."
             )
-        step = functools.partial(train.train_step, config, task)
-        self.step = train.over_devices(step, self.devices, (None, 0, None))
-        # Origins whose next day is a validation day.
-        self.origins = config.validation_days + 1
-        look = functools.partial(
-            train.evaluate_step, self._forecast, task, self.origins
+        self.step, self.evaluate = _mapped_steps(
+            self.setup, config.validation_days + 1, tuple(self.devices)
         )
-        self.evaluate = train.over_devices(look, self.devices, (None, 0))
         self.pending: Look | None = None
 
     def start(self) -> Progress:
         """Training before its first epoch."""
         example = next(self._batches(epoch=0)).slices
         one = jax.tree.map(lambda value: value[0], example)
-        state = train.create_train_state(self.module, one, self.config)
+        state = train.create_train_state(self.setup, one, self.config.seed)
         return Progress(0, 0, math.inf, state, state.average)
 
     def warm_up(self, progress: Progress) -> float:
@@ -203,9 +197,6 @@ class _Trainer:
         count = sum((error.n for error in errors), start=np.float32(0))
         return Look(progress.epoch, loss, Sums(total, count), average)
 
-    def _forecast(self, variables: Params, slices: Slices) -> jax.Array:
-        return jax.numpy.asarray(self.module.apply(variables, slices))
-
     def _batches(self, epoch: int) -> Iterator[Batch]:
         rows = sampling.epoch_rows(
             self.features, self.task, self.config.batch_size, self.config.seed, epoch
@@ -220,3 +211,22 @@ class _Trainer:
 
     def _key(self, epoch: int) -> jax.Array:
         return jax.random.fold_in(jax.random.key(self.config.seed), epoch)
+
+
+@functools.lru_cache(maxsize=4)
+def _mapped_steps(
+    setup: Setup, origins: int, devices: tuple[jax.Device, ...]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The training and the validation step, compiled once for fits that share a setup.
+
+    Args:
+      setup: What the steps share.
+      origins: Last origins of each window that validation counts.
+      devices: To map over.
+    """
+    step = functools.partial(train.train_step, setup)
+    look = functools.partial(train.evaluate_step, setup, origins)
+    return (
+        train.over_devices(step, devices, (None, 0, None)),
+        train.over_devices(look, devices, (None, 0)),
+    )

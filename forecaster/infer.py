@@ -116,13 +116,13 @@ def forward(artefact: Artefact, slices: Slices) -> Float32[np.ndarray, "batch ho
     origin_bf = np.concatenate([state_bu, past_bcf[:, -1]], axis=-1)
     origin_bm = _dense(weights, "origin", origin_bf)
     newest = inputs.newest(slices, horizon)
-    target_bhf = inputs.targets(np, newest, horizon)[:, 0]
-    target_bhm = target_bhf @ weights["target/kernel"]
+    targets = inputs.targets(np, newest, horizon)
+    target_bhm = targets.features[:, 0] @ weights["target/kernel"]
     ahead_bhm = day_bsm[:, context:]
     sum_bhm = _silu(ahead_bhm + origin_bm[:, None] + target_bhm + weights["step"])
     mixed_bhm = _silu(_dense(weights, "mix", sum_bhm))
     correction_bh = _dense(weights, "correction", mixed_bhm)[..., 0]
-    return inputs.plain(np, newest, horizon)[:, 0] + correction_bh
+    return targets.plain[:, 0] + correction_bh
 
 
 def _gru(

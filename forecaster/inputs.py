@@ -97,7 +97,7 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
         (ago(slices.log_demand, day) - level) * known[day]
         for day in range(RECENT_DAYS + 1)
     ]
-    change = (level - ago(slices.level, 28)) * (ago(slices.age, 28) > 0)
+    change = xp.where(ago(slices.age, 28) > 0, level - ago(slices.level, 28), 0.0)
     scaled = [
         (level - LEVEL_CENTRE) / LEVEL_WIDTH,
         change,
@@ -107,30 +107,29 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
     return xp.stack([*recent, *known, *scaled], axis=-1)
 
 
-def plain(xp: ModuleType, slices: Slices, horizon: int) -> Array:
-    """The forecast the network corrects: [..., C, H] log counts."""
-    weekdays = _same_weekdays(xp, slices.log_demand, slices, horizon)
-    regular = _same_weekdays(xp, slices.regular, slices, horizon)
-    return windows.plain_forecast(
-        xp, weekdays, regular, _context_level(slices, horizon)
-    )
+class Targets(NamedTuple):
+    """What each day ahead shares with days past."""
+
+    # [..., C, H, 21]: the last four same weekdays against the level, whether each was
+    # observed and regular, what happened a year ago, where the plain forecast lies.
+    features: Array
+    # [..., C, H] log counts: the forecast that the network corrects.
+    plain: Array
 
 
-def targets(xp: ModuleType, slices: Slices, horizon: int) -> Array:
-    """What each day ahead shares with days past: [..., C, H, 21].
-
-    The last four same weekdays against the level, whether each was observed and
-    regular; what happened a year ago; and where the plain forecast lies.
-    """
-    level = _context_level(slices, horizon)[..., None]
-    observed = _same_weekdays(xp, slices.observed, slices, horizon)
-    weekdays = _same_weekdays(xp, slices.log_demand, slices, horizon) - level[..., None]
-    regular = _same_weekdays(xp, slices.regular, slices, horizon)
-    yearly = windows.days_ahead(xp, slices.yearly, n_context(slices, horizon), horizon)
-    lift = (plain(xp, slices, horizon) - level)[..., None]
-    return xp.concatenate(
-        [weekdays * observed, observed, regular, yearly, lift], axis=-1
-    )
+def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
+    """What every origin knows about each of its H days ahead, the calendar apart."""
+    context = n_context(slices, horizon)
+    days = (slices.log_demand, slices.observed, slices.regular)
+    weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
+    log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
+    level = _context_level(slices, horizon)
+    plain = windows.plain_forecast(xp, log_demand, regular, level)
+    anomaly = (log_demand - level[..., None, None]) * observed
+    yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
+    lift = (plain - level[..., None])[..., None]
+    features = xp.concatenate([anomaly, observed, regular, yearly, lift], axis=-1)
+    return Targets(features, plain)
 
 
 def actuals(xp: ModuleType, slices: Slices, horizon: int) -> tuple[Array, Array]:
@@ -147,7 +146,7 @@ def actuals(xp: ModuleType, slices: Slices, horizon: int) -> tuple[Array, Array]
         for value in (log_demand, observed)
     ]
     begun = slices.age[..., reach : reach + context, None] > 0
-    return ahead[0], ahead[1] * begun
+    return ahead[0], xp.where(begun, ahead[1], 0.0)
 
 
 def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
@@ -160,10 +159,6 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
         yearly=slices.yearly[..., -near:, :],
         calendar=slices.calendar[..., -near:, :],
     )
-
-
-def _same_weekdays(xp: ModuleType, value: Array, slices: Slices, horizon: int) -> Array:
-    return windows.same_weekdays(xp, value, n_context(slices, horizon), horizon)
 
 
 def _context_level(slices: Slices, horizon: int) -> Array:

@@ -46,7 +46,7 @@ def percentage_error(
     Returns:
       Sum of |forecast - actual| / actual as fractions, and the number of days.
     """
-    counted_ch = known_ch * (actual_ch > 0.5)
+    counted_ch = jnp.where(actual_ch > 0.5, known_ch, 0.0)
     actual_ch = jnp.where(counted_ch > 0, jnp.expm1(actual_ch), 1.0)
     forecast_ch = jax.nn.relu(jnp.expm1(forecast_ch))
     miss_ch = jnp.abs(forecast_ch - actual_ch) / actual_ch

@@ -42,8 +42,8 @@ class DepotForecaster(nn.Module):
         origin_cm = nn.Dense(width, name="origin")(
             jnp.concatenate([state_cu, past_cf], axis=-1)
         )
-        target_chf = inputs.targets(jnp, slices, self.horizon)
-        target_chm = nn.Dense(width, use_bias=False, name="target")(target_chf)
+        targets = inputs.targets(jnp, slices, self.horizon)
+        target_chm = nn.Dense(width, use_bias=False, name="target")(targets.features)
         step_hm = self.param("step", nn.initializers.normal(0.1), (self.horizon, width))
         ahead_chm = windows.days_ahead(jnp, day_sm, context, self.horizon)
         sum_chm = nn.silu(ahead_chm + origin_cm[:, None] + target_chm + step_hm)
@@ -51,7 +51,7 @@ class DepotForecaster(nn.Module):
         correction = nn.Dense(
             1, kernel_init=nn.initializers.zeros_init(), name="correction"
         )(mixed_chm)
-        return inputs.plain(jnp, slices, self.horizon) + correction[..., 0]
+        return targets.plain + correction[..., 0]
 
     def _dropout(self, train: bool) -> Callable[[Array], Array]:
         """Silences units, each for the whole window: a mask per step costs a third."""

@@ -2,13 +2,14 @@
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flax.training import train_state
+from flax import struct
 from jaxtyping import Array
 
 from forecaster import inputs, losses
@@ -24,10 +25,50 @@ CLIP_NORM = 1.0
 Params = Any
 
 
-class TrainState(train_state.TrainState):
+@struct.dataclass
+class TrainState:
     """Weights, optimiser, and the running average of the weights that is delivered."""
 
-    average: Params = None
+    step: Any  # scalar
+    params: Params
+    opt_state: Any
+    average: Params
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that a step is compiled for; fits that share it share the compiled step."""
+
+    module: DepotForecaster
+    horizon: int
+    learning_rate: float
+    weight_decay: float
+    huber_delta: float
+    average_decay: float
+
+    @classmethod
+    def of(
+        cls, module: DepotForecaster, task: TaskConfig, config: TrainConfig
+    ) -> "Setup":
+        """The setup of a training; epochs, patience and seed are not part of it."""
+        return cls(
+            module=module,
+            horizon=task.horizon,
+            learning_rate=config.learning_rate,
+            weight_decay=config.weight_decay,
+            huber_delta=config.huber_delta,
+            average_decay=config.average_decay,
+        )
+
+    @property
+    def optimiser(self) -> optax.GradientTransformation:
+        """AdamW behind a bound on the gradient's norm."""
+        adamw = optax.adamw(self.learning_rate, weight_decay=self.weight_decay)
+        return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
+
+    def forecast(self, params: Params, slices: Slices, **settings: Any) -> Array:
+        """Log counts of one window, [C, H]."""
+        return jnp.asarray(self.module.apply({"params": params}, slices, **settings))
 
 
 class Batch(NamedTuple):
@@ -47,22 +88,21 @@ class Sums(NamedTuple):
     n: Any  # scalar
 
 
-def create_train_state(
-    module: DepotForecaster, example: Slices, config: TrainConfig
-) -> TrainState:
-    """A state at step 0; the same seed gives the same one."""
-    params = init_params(module, example, config.seed)
-    optimiser = optax.chain(
-        optax.clip_by_global_norm(CLIP_NORM),
-        optax.adamw(config.learning_rate, weight_decay=config.weight_decay),
-    )
-    return TrainState.create(
-        apply_fn=module.apply, params=params, tx=optimiser, average=params
-    )
+def create_train_state(setup: Setup, example: Slices, seed: int) -> TrainState:
+    """A state at step 0; the same seed gives the same one.
+
+    Args:
+      setup: Of the training.
+      example: One window, without a batch axis, for its shapes.
+      seed: Of the weights.
+    """
+    params = init_params(setup.module, example, seed)
+    state = setup.optimiser.init(params)
+    return TrainState(jnp.zeros((), jnp.int32), params, state, params)
 
 
 def train_step(
-    config: TrainConfig, task: TaskConfig, state: TrainState, batch: Batch, key: Array
+    setup: Setup, state: TrainState, batch: Batch, key: Array
 ) -> tuple[TrainState, Sums]:
     """Takes one optimiser step on one device's share of the batch.
 
@@ -75,7 +115,7 @@ def train_step(
     key = jax.random.fold_in(key, state.step)
     # A key per row, not per device: dropout must not depend on how many devices there are.
     keys = jax.vmap(functools.partial(jax.random.fold_in, key))(batch.row_b)
-    window_loss = functools.partial(_window_loss, state.apply_fn, task, config)
+    window_loss = functools.partial(_window_loss, setup)
     batch_loss = jax.vmap(window_loss, in_axes=(None, 0, 0))
 
     def mean_loss(params: Params) -> tuple[Array, Sums]:
@@ -85,23 +125,16 @@ def train_step(
         return total / jnp.maximum(count, 1.0), Sums(total, count)
 
     (_, sums), grads = jax.value_and_grad(mean_loss, has_aux=True)(state.params)
-    state = state.apply_gradients(grads=jax.lax.psum(grads, DEVICES))
-    state = state.replace(average=_average(config, state))
+    state = _advance(setup, state, jax.lax.psum(grads, DEVICES))
     return state, Sums(jax.lax.psum(sums.total, DEVICES), sums.n)
 
 
-def evaluate_step(
-    apply_fn: Callable[..., Array],
-    task: TaskConfig,
-    origins: int,
-    params: Params,
-    batch: Batch,
-) -> Sums:
+def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> Sums:
     """Absolute percentage error from the last `origins` origins of each window."""
 
     def window_error(slices: Slices) -> tuple[Array, Array]:
-        forecast_ch = apply_fn({"params": params}, slices)[-origins:]
-        actual_ch, known_ch = inputs.actuals(jnp, slices, task.horizon)
+        forecast_ch = setup.forecast(params, slices)[-origins:]
+        actual_ch, known_ch = inputs.actuals(jnp, slices, setup.horizon)
         return losses.percentage_error(
             actual_ch[-origins:], forecast_ch, known_ch[-origins:]
         )
@@ -161,23 +194,19 @@ def batches(
 
 
 def _window_loss(
-    apply_fn: Callable[..., Array],
-    task: TaskConfig,
-    config: TrainConfig,
-    params: Params,
-    slices: Slices,
-    key: Array,
+    setup: Setup, params: Params, slices: Slices, key: Array
 ) -> tuple[Array, Array]:
     """Huber loss of one window, as (total, count) over its known days."""
-    forecast_ch = apply_fn(
-        {"params": params}, slices, train=True, rngs={"dropout": key}
-    )
-    actual_ch, known_ch = inputs.actuals(jnp, slices, task.horizon)
-    return losses.huber(actual_ch, forecast_ch, known_ch, config.huber_delta)
+    forecast_ch = setup.forecast(params, slices, train=True, rngs={"dropout": key})
+    actual_ch, known_ch = inputs.actuals(jnp, slices, setup.horizon)
+    return losses.huber(actual_ch, forecast_ch, known_ch, setup.huber_delta)
 
 
-def _average(config: TrainConfig, state: TrainState) -> Params:
-    """The running average, which starts as a plain mean so that it forgets the start."""
-    step = jnp.asarray(state.step, jnp.float32)
-    decay = jnp.minimum(config.average_decay, (step + 1.0) / (step + 10.0))
-    return optax.incremental_update(state.params, state.average, 1.0 - decay)
+def _advance(setup: Setup, state: TrainState, grads: Params) -> TrainState:
+    updates, opt_state = setup.optimiser.update(grads, state.opt_state, state.params)
+    params = optax.apply_updates(state.params, updates)
+    # It starts as a plain mean, so that it forgets where training began.
+    step = jnp.asarray(state.step + 1, jnp.float32)
+    decay = jnp.minimum(setup.average_decay, (step + 1.0) / (step + 10.0))
+    average = optax.incremental_update(params, state.average, 1.0 - decay)
+    return TrainState(state.step + 1, params, opt_state, average)

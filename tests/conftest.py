@@ -16,6 +16,13 @@ for name in [name for name in os.environ if name.startswith("HARBOR_")]:
     if name not in {"HARBOR_SAMPLE_DATA", "HARBOR_REQUIRE_BROWSER"}:
         del os.environ[name]
 
+from jaxtyping import install_import_hook
+
+import tests.typecheck
+
+# The shapes that signatures state are checked in every test.
+install_import_hook("forecaster", f"{tests.typecheck.__name__}.checked")
+
 from pipelines import embedded, migrate
 from pipelines.schema import metadata
 

@@ -1,0 +1,100 @@
+"""An artefact comes back as it went, or is refused with a sentence."""
+
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from forecaster import artefact as artefacts
+from forecaster.errors import ArtefactError
+from tests.make import make_artefact, make_panel
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_artefact(make_panel())
+
+
+@pytest.fixture
+def path(made, tmp_path):
+    return artefacts.save(made, tmp_path)
+
+
+def test_it_comes_back_as_it_went(made, path):
+    back = artefacts.load(path)
+    assert back.version == made.version == path.stem
+    assert replace(back, weights={}, intervals=made.intervals) == replace(
+        made, weights={}
+    )
+    for name, value in made.weights.items():
+        np.testing.assert_array_equal(back.weights[name], value)
+    np.testing.assert_array_equal(back.intervals.low_h, made.intervals.low_h)
+
+
+def test_the_same_artefact_gives_the_same_bytes(made, tmp_path):
+    one, other = (artefacts.save(made, tmp_path / name) for name in ("a", "b"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_nothing_but_the_artefact_is_left_behind(path):
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_a_missing_one_says_how_to_go_on(tmp_path):
+    with pytest.raises(ArtefactError, match=r"gone.npz is not there.*models promote"):
+        artefacts.load(tmp_path / "gone.npz")
+
+
+@pytest.mark.parametrize("keep", [0, 10, 500, -1])
+def test_a_truncated_one_is_refused(path, keep):
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ArtefactError, match="no whole artefact"):
+        artefacts.load(path)
+
+
+def test_a_stranger_is_refused(tmp_path):
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    with pytest.raises(ArtefactError, match="has no manifest"):
+        artefacts.load(tmp_path / "other.npz")
+
+
+def test_a_pickle_is_refused(tmp_path):
+    np.savez(tmp_path / "evil.npz", a=np.array([{"run": "me"}], object))
+    with pytest.raises(ArtefactError, match="no whole artefact"):
+        artefacts.load(tmp_path / "evil.npz")
+
+
+def rewritten(path, change):
+    """The file with its manifest or arrays changed, and a valid archive again."""
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    change(arrays)
+    np.savez(path, **arrays)
+
+
+def test_a_changed_weight_is_found_by_its_sha256(path):
+    def change(arrays):
+        arrays["weights/step"] = arrays["weights/step"] + 1e-3
+
+    rewritten(path, change)
+    with pytest.raises(ArtefactError, match="does not match its sha256"):
+        artefacts.load(path)
+
+
+def test_a_newer_schema_is_told_apart_from_a_broken_file(path):
+    def change(arrays):
+        manifest = json.loads(arrays[artefacts.MANIFEST].tobytes())
+        manifest["schema"] = 99
+        text = json.dumps(manifest).encode()
+        arrays[artefacts.MANIFEST] = np.frombuffer(text, np.uint8)
+
+    rewritten(path, change)
+    with pytest.raises(ArtefactError, match=r"schema 99.*reads schema 1"):
+        artefacts.load(path)
+
+
+def test_the_file_carries_no_time(path):
+    with zipfile.ZipFile(path) as archive:
+        assert {entry.date_time[0] for entry in archive.infolist()} == {1980}

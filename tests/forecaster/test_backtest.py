@@ -1,0 +1,102 @@
+"""Rolling origins stay inside the holdout, see nothing later, and add up."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from forecaster import backtest
+from forecaster.backtest import Quantiles
+from forecaster.errors import CutoffError
+from tests.make import make_panel
+
+
+def test_a_thirty_day_holdout_has_twenty_four_origins():
+    panel = make_panel(n_days=120)
+    plan = backtest.plan(panel, holdout_days=30, horizon=7)
+    assert len(plan.origins) == 24
+    assert plan.origins[0] == plan.trained_through == panel.origin - timedelta(days=30)
+    assert plan.origins[-1] + timedelta(days=7) == panel.origin
+
+
+def test_stride_leaves_origins_out():
+    plan = backtest.plan(make_panel(n_days=120), holdout_days=30, horizon=7, stride=6)
+    assert [
+        (b - a).days for a, b in zip(plan.origins, plan.origins[1:], strict=False)
+    ] == [6] * 3
+
+
+@pytest.mark.parametrize(
+    ("holdout", "message"),
+    [(5, r"holdout_days is 5.*forecast of 7 days"), (110, r"leaves 10 to train on")],
+)
+def test_a_holdout_that_does_not_fit_is_refused(holdout, message):
+    with pytest.raises(CutoffError, match=message):
+        backtest.plan(make_panel(n_days=120), holdout, horizon=7)
+
+
+def test_the_forecaster_never_sees_the_days_it_is_asked_for():
+    panel = make_panel(n_days=120)
+    plan = backtest.plan(panel, 30, 7)
+    seen = []
+
+    def forecaster(at):
+        seen.append((at.origin, at.n_steps))
+        nothing = np.zeros((4, 7))
+        return Quantiles(nothing, nothing, nothing)
+
+    outcome = backtest.run(panel, plan.origins, forecaster, 7)
+    assert seen == [(origin, panel.step(origin) + 1) for origin in plan.origins]
+    first = panel.step(plan.origins[0]) + 1
+    np.testing.assert_array_equal(
+        outcome.actual_odh[0], panel.demand_dt[:, first : first + 7]
+    )
+
+
+def test_every_model_is_scored_on_the_days_that_all_forecast():
+    panel = make_panel(n_days=120)
+    demand = panel.demand_dt.copy()
+    demand[0, :95] = np.nan  # D0 opens within the holdout: naive has nothing to repeat
+    panel = replace(panel, demand_dt=demand)
+    plan = backtest.plan(panel, 30, 7)
+    perfect = panel.demand_dt.astype(float)
+
+    def oracle(at):
+        first = at.n_steps
+        point = np.nan_to_num(perfect[:, first : first + 7])
+        return Quantiles(point - 1, point, point + 1)
+
+    outcomes = {
+        "oracle": backtest.run(panel, plan.origins, oracle, 7),
+        "naive": backtest.run(
+            panel, plan.origins, backtest.baseline_forecaster("seasonal_naive", 7), 7
+        ),
+    }
+    scores = backtest.score(
+        outcomes, backtest.training_scale(panel, plan.trained_through)
+    )
+    assert scores["oracle"].days == scores["naive"].days < 24 * 7 * 4
+    assert scores["oracle"].mape == 0
+    assert scores["oracle"].coverage80 == 1
+    assert scores["naive"].in_percent()["coverage80"] is None
+    assert scores["naive"].mape > 0
+
+
+def test_the_json_has_the_shape_scripts_read():
+    panel = make_panel(n_days=120)
+    plan = backtest.plan(panel, 30, 7, stride=10)
+    naive = backtest.baseline_forecaster("seasonal_naive", 7)
+    outcomes = {"seasonal_naive": backtest.run(panel, plan.origins, naive, 7)}
+    scores = backtest.score(
+        outcomes, backtest.training_scale(panel, plan.trained_through)
+    )
+    made = backtest.as_json(plan, scores, 4, 1.26)
+    assert list(made) == [
+        "horizon", "holdout_days", "stride", "origins", "trained_through", "depots",
+        "train_seconds", "models",
+    ]  # fmt: skip
+    assert made["train_seconds"] == 1.3
+    assert list(made["models"]["seasonal_naive"]) == [
+        "mape", "wape", "bias", "mase", "coverage80", "days",
+    ]  # fmt: skip

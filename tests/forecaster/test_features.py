@@ -1,0 +1,95 @@
+"""Features say what they claim, and a day's features never know what comes after it."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import numpy as np
+
+from forecaster.features import build_features, choose_kinds
+from forecaster.panel import build_panel
+from tests.make import (
+    START,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+    make_panel,
+)
+
+CHRISTMAS = [(date(2024, 12, 25), "Christmas"), (date(2025, 12, 25), "Christmas")]
+
+
+def long_panel(n_days=740, holidays=()):
+    return build_panel(
+        make_depots(2),
+        make_demand(2, n_days),
+        make_events(("game", START, START, "Delft", None, None)),
+        make_holidays(*holidays),
+        START + timedelta(days=n_days - 1),
+        ahead=7,
+    )
+
+
+def test_every_calendar_column_has_its_name_and_meaning():
+    panel = long_panel(holidays=CHRISTMAS)
+    features = build_features(panel, ("holiday", "game"))
+    column = {
+        name: features.calendar_gtf[:, :, n] for n, name in enumerate(features.names)
+    }
+    assert features.calendar_gtf.shape[2] == len(features.names) == len(column)
+    christmas = panel.step(CHRISTMAS[0][0])
+    assert column["holiday"][0, christmas] == 1
+    assert column["holiday, the day before"][0, christmas - 1] == 1
+    assert column["holiday, the day after"][0, christmas + 1] == 1
+    assert column["holiday is near"][0, christmas] == 1
+    assert (
+        column["holiday is near"][0, christmas - 3]
+        > column["holiday is near"][0, christmas - 4]
+    )
+    delft = panel.calendar.group_d[0]
+    assert column["game"][delft, 0] == 1
+    np.testing.assert_array_equal(column["weekday 1"][0, :8], [1, 0, 0, 0, 0, 0, 0, 1])
+
+
+def test_kinds_are_learnt_only_if_they_were_seen_twice():
+    panel = long_panel(holidays=CHRISTMAS)
+    assert choose_kinds(panel.calendar, panel.n_steps) == (
+        "holiday",
+        "holiday: Christmas",
+    )
+    assert choose_kinds(panel.calendar, panel.step(date(2025, 12, 24))) == ()
+
+
+def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
+    panel = long_panel(holidays=CHRISTMAS)
+    special = panel.step(CHRISTMAS[0][0])
+    demand = panel.demand_dt.copy()
+    demand[:, special] = 100_000
+    features = build_features(replace(panel, demand_dt=demand), ())
+    matched = features.yearly_dtf[0, :, 3]
+    assert matched[panel.step(CHRISTMAS[1][0])] > 4
+    assert features.yearly_dtf[0, special + 364, 1] > 4
+    assert abs(matched[special + 364]) < 2
+
+
+def test_nothing_about_a_day_comes_from_later_days():
+    panel = make_panel(n_days=100)
+    tampered = panel.demand_dt.copy()
+    tampered[:, 80:] = 1e6
+    one, other = (
+        build_features(replace(panel, demand_dt=demand), ())
+        for demand in (panel.demand_dt, tampered)
+    )
+    for name in ("level_dt", "spread_dt", "age_dt", "regular_dt"):
+        np.testing.assert_array_equal(
+            getattr(one, name)[:, :80], getattr(other, name)[:, :80], err_msg=name
+        )
+
+
+def test_a_depots_age_starts_with_its_first_day():
+    panel = make_panel(n_days=60)
+    demand = panel.demand_dt.copy()
+    demand[1, :20] = np.nan
+    features = build_features(replace(panel, demand_dt=demand), ())
+    assert (features.age_dt[1, :20] == 0).all()
+    assert features.age_dt[1, 20] == np.float32(np.log1p(1))

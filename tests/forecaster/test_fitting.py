@@ -1,0 +1,153 @@
+"""Training learns, repeats itself, resumes, and does not depend on its devices."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from forecaster.checkpoint import Checkpoints
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.errors import ConfigError, TrainingError
+from forecaster.features import build_features
+from forecaster.fitting import fit
+from forecaster.train import Batch, share_out
+from tests.make import START, make_panel
+
+TASK = TaskConfig(horizon=7, context=28)
+MODEL = ModelConfig(units=6, head_units=8, dropout=0.1)
+TRAIN = TrainConfig(epochs=12, batch_size=8, learning_rate=1e-2, validation_days=14)
+
+
+def features_of(panel):
+    return build_features(panel, ())
+
+
+@pytest.fixture(scope="module")
+def panel():
+    return make_panel(n_depots=4, n_days=150)
+
+
+def flat(params):
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
+
+
+def test_it_learns_and_keeps_its_best_epoch(panel):
+    earlier = panel.as_of(panel.day(panel.n_steps - 1 - 14))
+    parts = (features_of(earlier), TASK, MODEL)
+    plain = fit(
+        *parts, replace(TRAIN, epochs=1, learning_rate=1e-7), features_of(panel)
+    )
+    fitted = fit(*parts, TRAIN, features_of(panel))
+    assert 1 <= fitted.epochs <= TRAIN.epochs
+    assert fitted.validation_mape < plain.validation_mape
+    assert fitted.steps == TRAIN.epochs * 3
+
+
+def test_the_same_seed_gives_the_same_bits(panel):
+    config = replace(TRAIN, epochs=3)
+    one, again = (fit(features_of(panel), TASK, MODEL, config) for _ in range(2))
+    other = fit(features_of(panel), TASK, MODEL, replace(config, seed=5))
+    np.testing.assert_array_equal(flat(one.params), flat(again.params))
+    assert (flat(one.params) != flat(other.params)).any()
+
+
+def test_a_resumed_training_ends_as_an_unbroken_one(panel, tmp_path):
+    earlier = panel.as_of(panel.day(panel.n_steps - 1 - 14))
+    parts = (
+        features_of(earlier),
+        TASK,
+        MODEL,
+        replace(TRAIN, epochs=23),
+        features_of(panel),
+    )
+    unbroken = fit(*parts)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(epoch, *_):
+        if epoch == 17:
+            raise Killed
+
+    with pytest.raises(Killed), Checkpoints(tmp_path) as checkpoints:
+        fit(*parts, checkpoints, kill)
+    epochs = []
+    with Checkpoints(tmp_path) as checkpoints:
+        resumed = fit(*parts, checkpoints, lambda epoch, *_: epochs.append(epoch))
+    assert epochs[0] == 11
+    assert resumed.epochs == unbroken.epochs
+    assert resumed.validation_mape == unbroken.validation_mape
+    np.testing.assert_array_equal(flat(resumed.params), flat(unbroken.params))
+
+
+def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path):
+    config = replace(TRAIN, epochs=20)
+    with Checkpoints(tmp_path) as checkpoints:
+        fit(features_of(panel), TASK, MODEL, config, checkpoints=checkpoints)
+    (tmp_path / "30.orbax-checkpoint-tmp-1").mkdir()
+    with Checkpoints(tmp_path) as checkpoints:
+        again = fit(features_of(panel), TASK, MODEL, config, checkpoints=checkpoints)
+    assert again.epochs == 20
+
+
+def test_a_batch_that_does_not_divide_by_the_devices_says_both_numbers():
+    batch = Batch(np.zeros((6, 2)), np.ones(6), np.arange(6))
+    with pytest.raises(ConfigError, match=r"batch_size is 6.*4 devices"):
+        share_out(batch, 4)
+
+
+def test_nothing_observed_is_nothing_to_learn_from(panel):
+    empty = replace(panel, demand_dt=np.full_like(panel.demand_dt, np.nan))
+    with pytest.raises(TrainingError, match="No depot has an observed day"):
+        fit(features_of(empty), TASK, MODEL, TRAIN)
+
+
+def test_absurd_counts_stop_training_with_a_sentence(panel):
+    features = features_of(panel)
+    # The sum of four such weekdays is more than a float32 holds.
+    huge = np.full_like(features.log_demand_dt, 1e38)
+    absurd = replace(features, log_demand_dt=huge)
+    with pytest.raises(TrainingError, match=r"loss is (nan|inf) in epoch"):
+        fit(absurd, TASK, MODEL, replace(TRAIN, epochs=2))
+
+
+FIT_AND_PRINT = """
+import json, sys
+import jax, numpy as np
+from tests.forecaster.test_fitting import MODEL, TASK, TRAIN, features_of, flat
+from dataclasses import replace
+from forecaster.fitting import fit
+from tests.make import make_panel
+panel = make_panel(n_depots=5, n_days=150)
+earlier = panel.as_of(panel.day(panel.n_steps - 15))
+config = replace(TRAIN, epochs=4)
+made = fit(features_of(earlier), TASK, MODEL, config, features_of(panel))
+print(json.dumps({"devices": jax.device_count(), "mape": made.validation_mape,
+                  "weights": flat(made.params).tolist()}))
+"""
+
+
+def test_one_device_and_eight_give_the_same_model():
+    made = {}
+    for devices in (1, 8):
+        flags = f"--xla_force_host_platform_device_count={devices}"
+        done = subprocess.run(
+            [sys.executable, "-c", FIT_AND_PRINT],
+            env={**os.environ, "XLA_FLAGS": flags},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        made[devices] = json.loads(done.stdout.splitlines()[-1])
+        assert made[devices]["devices"] == devices
+    assert made[1]["mape"] == pytest.approx(made[8]["mape"], abs=1e-5)
+    np.testing.assert_allclose(made[1]["weights"], made[8]["weights"], atol=2e-5)
+
+
+def test_the_panel_of_the_tests_starts_on_a_monday():
+    assert START.isoweekday() == 1

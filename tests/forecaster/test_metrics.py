@@ -1,0 +1,71 @@
+"""Scores against numbers worked by hand, and against plain loops."""
+
+import numpy as np
+import pytest
+
+from forecaster import metrics
+
+CASES = [
+    pytest.param([10, 20], [10, 20], [1, 1], 0.0, 0.0, 0.0, id="perfect"),
+    pytest.param([10, 20], [9, 18], [1, 1], 0.1, 0.1, -0.1, id="ten percent low"),
+    pytest.param(
+        [10, 40], [12, 40], [1, 1], 0.1, 0.04, 0.04, id="small depots weigh more"
+    ),
+    pytest.param(
+        [10, np.nan], [12, 99], [1, 0], 0.2, 0.2, 0.2, id="a gap has no weight"
+    ),
+    pytest.param(
+        [0, 10], [5, 10], [1, 1], 0.0, 0.5, 0.5, id="a zero counts as volume only"
+    ),
+    pytest.param([0, 0], [0, 3], [1, 1], np.nan, np.nan, np.nan, id="nothing sold"),
+    pytest.param([1, 2], [1, 2], [0, 0], np.nan, np.nan, np.nan, id="nothing observed"),
+]
+
+
+@pytest.mark.parametrize(
+    ("actual", "forecast", "observed", "mape", "wape", "bias"), CASES
+)
+def test_scores_by_hand(actual, forecast, observed, mape, wape, bias):
+    arrays = (
+        np.array(actual, float),
+        np.array(forecast, float),
+        np.array(observed, bool),
+    )
+    np.testing.assert_allclose(metrics.mape(*arrays), mape)
+    np.testing.assert_allclose(metrics.wape(*arrays), wape)
+    np.testing.assert_allclose(metrics.bias(*arrays), bias)
+
+
+def test_bias_is_positive_when_too_much_was_expected():
+    actual, forecast = np.array([10.0]), np.array([15.0])
+    assert metrics.bias(actual, forecast, np.array([True])) == pytest.approx(0.5)
+
+
+def test_scores_agree_with_plain_loops(rng):
+    actual = rng.poisson(3, (5, 6, 7)).astype(float)
+    forecast = rng.gamma(2, 2, (5, 6, 7))
+    observed = rng.random((5, 6, 7)) > 0.3
+    misses, volume, signed, percent = 0.0, 0.0, 0.0, []
+    for a, f, seen in zip(actual.flat, forecast.flat, observed.flat, strict=True):
+        if not seen:
+            continue
+        misses, volume, signed = misses + abs(f - a), volume + a, signed + f - a
+        if a > 0:
+            percent.append(abs(f - a) / a)
+    assert metrics.wape(actual, forecast, observed) == pytest.approx(misses / volume)
+    assert metrics.bias(actual, forecast, observed) == pytest.approx(signed / volume)
+    assert metrics.mape(actual, forecast, observed) == pytest.approx(np.mean(percent))
+    assert metrics.mape_days(actual, observed) == len(percent)
+
+
+def test_mase_divides_by_each_depots_own_scale():
+    actual, forecast = np.array([10.0, 10.0, 10.0]), np.array([12.0, 14.0, 99.0])
+    scale = np.array([2.0, 8.0, 0.0])
+    score = metrics.mase(actual, forecast, np.ones(3, bool), scale)
+    assert score == pytest.approx((1.0 + 0.5) / 2)
+
+
+def test_coverage_counts_both_bounds_as_inside():
+    actual = np.array([1.0, 2.0, 3.0, 4.0])
+    low, high = np.full(4, 2.0), np.full(4, 3.0)
+    assert metrics.coverage(actual, low, high, np.ones(4, bool)) == pytest.approx(0.5)

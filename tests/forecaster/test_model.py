@@ -1,0 +1,105 @@
+"""The network: its gradients, its types, and what it may not see."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+from forecaster import inputs, losses, windows
+from forecaster.config import ModelConfig, TaskConfig
+from forecaster.features import build_features
+from forecaster.model import DepotForecaster, init_params
+from tests.make import make_panel
+
+TASK = TaskConfig(horizon=3, context=14)
+MODEL = ModelConfig(units=4, head_units=5, dropout=0.5)
+
+
+@pytest.fixture(scope="module")
+def window():
+    features = build_features(make_panel(n_depots=1, n_days=80), ())
+    slices = inputs.cut(features, TASK, np.array([0]), np.array([70]))
+    return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), slices)
+
+
+@pytest.fixture(scope="module")
+def module():
+    return DepotForecaster(TASK.horizon, MODEL)
+
+
+@pytest.fixture(scope="module")
+def params(module, window):
+    fresh = init_params(module, window, seed=1)
+    # The last layer starts at zero; for gradients it must not be.
+    return jax.tree.map(lambda value: value + 0.05, fresh)
+
+
+def test_training_starts_from_the_plain_forecast(module, window):
+    fresh = init_params(module, window, seed=1)
+    np.testing.assert_allclose(
+        module.apply({"params": fresh}, window),
+        inputs.targets(jnp, window, TASK.horizon).plain,
+    )
+
+
+def test_gradients_agree_with_finite_differences(module, params, window):
+    actual, known = inputs.actuals(jnp, window, TASK.horizon)
+
+    def loss(weights):
+        # A wide Huber is smooth, as finite differences need it.
+        made = module.apply({"params": weights}, window)
+        total, count = losses.huber(actual, made, known, delta=10.0)
+        return total / count
+
+    check_grads(loss, (params,), order=1, modes=["rev"], atol=2e-3, rtol=2e-2, eps=1e-2)
+
+
+def test_an_origin_sees_no_later_demand(module, params, window):
+    reach = windows.lookback(TASK.horizon)
+    origin = 5
+    later = jnp.arange(window.log_demand.shape[0]) > reach + origin
+    tampered = window._replace(
+        **{
+            name: jnp.where(later, 9.0, getattr(window, name))
+            for name in ("log_demand", "observed", "regular", "level", "spread", "age")
+        }
+    )
+    one, other = (module.apply({"params": params}, each) for each in (window, tampered))
+    np.testing.assert_array_equal(one[: origin + 1], other[: origin + 1])
+    assert (one[origin + 1 :] != other[origin + 1 :]).any()
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_each_step_reads_the_calendar_of_its_own_day(module, params, window, step):
+    """An offset by one would move the change to another step."""
+    origin = 6
+    shifted = window._replace(calendar=window.calendar.at[origin + step].add(1.0))
+    one, other = (module.apply({"params": params}, each) for each in (window, shifted))
+    # Days up to the origin are read by the recurrent layers too; later days are not.
+    changed = np.flatnonzero(np.asarray(one[origin] != other[origin])) + 1
+    assert changed.tolist() == [step]
+
+
+def test_model_and_gradient_keep_strict_types(module, params, window):
+    with jax.numpy_dtype_promotion("strict"):
+        key = jax.random.key(0)
+
+        def total(weights):
+            made = module.apply(
+                {"params": weights}, window, train=True, rngs={"dropout": key}
+            )
+            return jnp.sum(made)
+
+        jax.grad(total)(params)
+
+
+def test_dropout_follows_its_key(module, params, window):
+    made = [
+        module.apply(
+            {"params": params}, window, train=True, rngs={"dropout": jax.random.key(k)}
+        )
+        for k in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(made[0], made[1])
+    assert (made[0] != made[2]).any()

@@ -1,0 +1,129 @@
+"""Small builders for tests: a panel, a recipe, an artefact."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+
+from forecaster.artefact import Artefact
+from forecaster.config import ModelConfig, TaskConfig
+from forecaster.features import build_features, choose_kinds
+from forecaster.intervals import IntervalTable
+from forecaster.panel import Panel, build_panel
+
+START = date(2024, 1, 1)  # a Monday
+
+
+def make_depots(n_depots: int = 4, **columns: object) -> pd.DataFrame:
+    """Depots D0, D1, … of two cities."""
+    rows = {
+        "depot_id": [f"D{number}" for number in range(n_depots)],
+        "city": ["Ghent" if number % 2 else "Delft" for number in range(n_depots)],
+        "country": ["NL"] * n_depots,
+        "subdivision": [None] * n_depots,
+        "opened_on": [None] * n_depots,
+        "closed_on": [None] * n_depots,
+        "closed_weekdays": [[] for _ in range(n_depots)],
+    }
+    return pd.DataFrame({**rows, **columns})
+
+
+def make_demand(n_depots: int = 4, n_days: int = 120, seed: int = 0) -> pd.DataFrame:
+    """Weekly waves at a level of the depot's own, with noise."""
+    rng = np.random.default_rng(seed)
+    level = np.linspace(50, 400, n_depots)[:, None]
+    weekday = (START.weekday() + np.arange(n_days)) % 7
+    shape = np.array([1.0, 1.1, 1.05, 1.2, 1.4, 0.7, 0.5])[weekday]
+    orders = np.round(level * shape * rng.lognormal(0, 0.08, (n_depots, n_days)))
+    days = [START + timedelta(days=step) for step in range(n_days)]
+    return pd.DataFrame(
+        {
+            "depot_id": np.repeat([f"D{n}" for n in range(n_depots)], n_days),
+            "service_on": days * n_depots,
+            "orders": orders.ravel(),
+        }
+    )
+
+
+def make_events(*rows: tuple[object, ...]) -> pd.DataFrame:
+    """Events from (kind, starts_on, ends_on, city, depot_id, known_from)."""
+    columns = ("kind", "starts_on", "ends_on", "city", "depot_id", "known_from")
+    return pd.DataFrame(list(rows), columns=list(columns)).assign(value=None)
+
+
+def make_holidays(*rows: tuple[date, str], country: str = "NL") -> pd.DataFrame:
+    """Public holidays of one country."""
+    return pd.DataFrame(
+        [(country, "", day, name) for day, name in rows],
+        columns=["country", "subdivision", "day_on", "name"],
+    )
+
+
+def make_panel(
+    n_depots: int = 4, n_days: int = 120, ahead: int = 14, seed: int = 0
+) -> Panel:
+    """A small fleet without holidays or events."""
+    return build_panel(
+        make_depots(n_depots),
+        make_demand(n_depots, n_days, seed),
+        make_events(),
+        make_holidays(),
+        START + timedelta(days=n_days - 1),
+        ahead,
+    )
+
+
+def make_artefact(
+    panel: Panel, horizon: int = 7, context: int = 28, seed: int = 0, units: int = 5
+) -> Artefact:
+    """An artefact with random weights that fits the panel; its version is its own."""
+    kinds = choose_kinds(panel.calendar, panel.n_steps)
+    features = build_features(panel, kinds)
+    model = ModelConfig(units=units, head_units=6)
+    weights = _random_weights(
+        np.random.default_rng(seed), len(features.names), horizon, model
+    )
+    one = np.ones(horizon, np.float32)
+    return Artefact(
+        task=TaskConfig(horizon, context),
+        model=model,
+        weights=weights,
+        intervals=IntervalTable(-one, one),
+        kinds=kinds,
+        feature_names=features.names,
+        trained_through=panel.origin,
+        data_watermark="made for a test",
+        seed=seed,
+        epochs=1,
+        versions={"numpy": "any"},
+        parity_error=0.0,
+        validation_mape=0.1,
+    )
+
+
+def _random_weights(
+    rng: np.random.Generator, n_calendar: int, horizon: int, model: ModelConfig
+) -> dict[str, np.ndarray]:
+    units, width, n_past, n_target = model.units, model.head_units, 20, 21
+    shapes: dict[str, tuple[int, ...]] = {
+        "calendar/kernel": (n_calendar, width),
+        "calendar/bias": (width,),
+        "origin/kernel": (units + n_past, width),
+        "origin/bias": (width,),
+        "target/kernel": (n_target, width),
+        "step": (horizon, width),
+        "mix/kernel": (width, width),
+        "mix/bias": (width,),
+        "correction/kernel": (width, 1),
+        "correction/bias": (1,),
+    }
+    for name, n_in in (("gru_1", n_past + width), ("gru_2", units)):
+        for gate in "rzn":
+            shapes[f"{name}/i{gate}/kernel"] = (n_in, units)
+            shapes[f"{name}/i{gate}/bias"] = (units,)
+            shapes[f"{name}/h{gate}/kernel"] = (units, units)
+        shapes[f"{name}/hn/bias"] = (units,)
+    return {
+        name: rng.normal(0, 0.1, shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
