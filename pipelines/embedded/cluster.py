@@ -142,7 +142,12 @@ def start(cluster: Cluster) -> None:
         cluster.account,
         timeout=PATIENCE_S + 30,
     )
-    _wait_for_answer(cluster, done.stdout)
+    if done.returncode != 0 and not answers(cluster):
+        log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
+        raise DatabaseError(
+            f"The embedded Postgres in {cluster.directory} did not start: "
+            f"{_last_lines(log or done.stdout)}"
+        )
 
 
 def stop(cluster: Cluster) -> None:
@@ -184,14 +189,45 @@ def _refuse_other_version(cluster: Cluster) -> None:
 
 
 def _forget_dead_server(cluster: Cluster) -> None:
-    """Removes a pid file whose number another program carries since a crash."""
+    """Removes the pid file of a server that a crash ended, if its number misleads.
+
+    Another program may carry the number now, or the dead process may wait for a parent
+    that never asks. Everything that still works in the data directory is waited for.
+    """
     pid_file = cluster.data / "postmaster.pid"
     if not pid_file.exists():
         return
     pid = int(pid_file.read_text().splitlines()[0])
-    name = Path(f"/proc/{pid}/comm")
-    if name.exists() and not name.read_text().startswith("postgres"):
-        pid_file.unlink()
+    if _is_postgres(pid):
+        return
+    deadline = time.monotonic() + PATIENCE_S
+    while _works_in(cluster.data) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    pid_file.unlink()
+    for left in _socket_directory(cluster).glob(".s.PGSQL.*"):
+        left.unlink()
+
+
+def _is_postgres(pid: int) -> bool:
+    """Whether a living server has that number; where /proc is not, Postgres judges."""
+    if not Path("/proc/self").exists():
+        return True
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+    return "Name:\tpostgres" in status and "State:\tZ" not in status
+
+
+def _works_in(data: Path) -> bool:
+    """Whether any process has the data directory as its own."""
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if link.readlink() == data:
+                return True
+        except OSError:  # it ended meanwhile, or is another user's
+            continue
+    return False
 
 
 def _socket_directory(cluster: Cluster) -> Path:
@@ -213,21 +249,6 @@ def _configure(cluster: Cluster, sockets: Path) -> None:
     conf = cluster.data / "postgresql.auto.conf"
     conf.write_text(CONFIGURATION.format(sockets=quoted))
     cluster.socket_note.write_text(str(sockets))
-
-
-def _wait_for_answer(cluster: Cluster, said: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not answers(cluster):
-        running = (cluster.data / "postmaster.pid").exists()
-        if not running or time.monotonic() > deadline:
-            log = (
-                cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
-            )
-            raise DatabaseError(
-                f"The embedded Postgres in {cluster.directory} did not start: "
-                f"{_last_lines(log or said)}"
-            )
-        time.sleep(0.2)
 
 
 def _last_lines(text: str, count: int = 3) -> str:

@@ -106,6 +106,7 @@ def recount(connection: sa.Connection, today: date, now: datetime) -> DemandChan
             "min(service_on), max(service_on) from demand_changes"
         )
     ).one()
+    connection.execute(sa.text("drop table demand_now, demand_changes"))
     return DemandChange(*counted)
 
 

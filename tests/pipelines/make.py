@@ -1,0 +1,62 @@
+"""Rows put straight into the tables, for tests of what happens after a load."""
+
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import sqlalchemy as sa
+
+from pipelines.schema import daily_counts, depots, orders
+
+START = date(2024, 1, 1)
+
+
+def add_depot(
+    connection: sa.Connection, depot_id: str = "A", **columns: object
+) -> None:
+    """A depot in Delft, in the zone of Amsterdam."""
+    row = {
+        "depot_id": depot_id,
+        "name": depot_id,
+        "city": "Delft",
+        "timezone": "Europe/Amsterdam",
+        "country": "NL",
+        "is_complete": True,
+    }
+    connection.execute(sa.insert(depots), {**row, **columns})
+
+
+def add_orders(connection: sa.Connection, depot_id: str, *moments: str | tuple) -> None:
+    """Orders at wall-clock times, or (time, minutes east of UTC)."""
+    count = connection.scalar(sa.select(sa.func.count()).select_from(orders))
+    for number, moment in enumerate(moments, start=count):
+        local, offset = moment if isinstance(moment, tuple) else (moment, None)
+        connection.execute(
+            sa.insert(orders),
+            {
+                "order_id": f"o{number}",
+                "depot_id": depot_id,
+                "ordered_local": datetime.fromisoformat(local),
+                "utc_offset_minutes": offset,
+                "file_id": 1,
+            },
+        )
+
+
+def add_fleet(connection: sa.Connection, n_depots: int = 3, n_days: int = 120) -> None:
+    """Depots with daily counts that have a weekly wave."""
+    rng = np.random.default_rng(4)
+    shape = np.array([1.0, 1.1, 1.0, 1.2, 1.4, 0.7, 0.5])
+    for number in range(n_depots):
+        depot_id = f"A{number}"
+        add_depot(connection, depot_id)
+        level = 60 * (number + 1)
+        rows = [
+            {
+                "depot_id": depot_id,
+                "service_on": START + timedelta(days=step),
+                "orders": int(level * shape[step % 7] * rng.lognormal(0, 0.08)),
+                "file_id": 1,
+            }
+            for step in range(n_days)
+        ]
+        connection.execute(sa.insert(daily_counts), rows)

@@ -1,0 +1,185 @@
+"""Orders become demand on the right local day; silence, zero and unknown stay apart."""
+
+from datetime import UTC, date, datetime
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.schema import daily_counts, orders
+from pipelines.store.demand import recount
+from tests.pipelines.make import add_depot, add_orders
+
+pytestmark = pytest.mark.db
+
+TODAY = date(2024, 12, 31)
+NOW = datetime(2024, 12, 31, 5, tzinfo=UTC)
+
+
+def demand(connection, today=TODAY, now=NOW):
+    recount(connection, today, now)
+    found = connection.execute(
+        sa.text(
+            "select depot_id, service_on::text, orders from demand_versions "
+            "where superseded_at is null order by 1, 2"
+        )
+    )
+    return [tuple(row) for row in found]
+
+
+def test_a_time_without_offset_is_the_depots_own(connection):
+    add_depot(connection, timezone="Pacific/Auckland")
+    add_orders(connection, "A", "2024-03-01T00:00:00", "2024-03-01T23:59:59")
+    assert demand(connection) == [("A", "2024-03-01", 2)]
+
+
+def test_a_time_with_an_offset_is_told_in_the_depots_zone(connection):
+    add_depot(connection, timezone="America/New_York")
+    add_orders(connection, "A", ("2024-03-02T04:59:00", 0), ("2024-03-02T05:00:00", 0))
+    assert demand(connection) == [("A", "2024-03-01", 1), ("A", "2024-03-02", 1)]
+
+
+@pytest.mark.parametrize(
+    ("day", "first_utc", "last_utc"),
+    [
+        pytest.param(
+            "2024-03-31", "2024-03-30T23:00", "2024-03-31T21:59", id="23 hours"
+        ),
+        pytest.param(
+            "2024-10-27", "2024-10-26T22:00", "2024-10-27T22:59", id="25 hours"
+        ),
+    ],
+)
+def test_days_on_which_clocks_change_keep_their_hours(
+    connection, day, first_utc, last_utc
+):
+    add_depot(connection)
+    before = {"2024-03-31": "2024-03-30T22:59", "2024-10-27": "2024-10-26T21:59"}[day]
+    after = {"2024-03-31": "2024-03-31T22:00", "2024-10-27": "2024-10-27T23:00"}[day]
+    add_orders(
+        connection,
+        "A",
+        *((moment, 0) for moment in (before, first_utc, last_utc, after)),
+    )
+    counted = {service_on: count for _, service_on, count in demand(connection)}
+    assert counted[day] == 2
+    assert sum(counted.values()) == 4
+
+
+def test_a_silent_day_of_a_city_is_not_observed_and_one_depots_silence_is_zero(
+    connection,
+):
+    for depot_id in ("A", "B"):
+        add_depot(connection, depot_id)
+    add_depot(connection, "C", city="Ghent")
+    add_orders(connection, "A", "2024-03-01T10:00", "2024-03-03T10:00")
+    add_orders(connection, "B", "2024-03-01T10:00")
+    add_orders(connection, "C", "2024-03-02T10:00")
+    assert demand(connection) == [
+        ("A", "2024-03-01", 1),
+        ("A", "2024-03-03", 1),
+        ("B", "2024-03-01", 1),
+        ("B", "2024-03-03", 0),
+        ("C", "2024-03-02", 1),
+    ]
+
+
+def test_a_depot_has_no_zeros_before_its_first_day_or_after_its_last(connection):
+    add_depot(connection, "A")
+    add_depot(connection, "B", closed_on=date(2024, 3, 4))
+    days = [f"2024-03-0{day}T10:00" for day in range(1, 7)]
+    add_orders(connection, "A", *days)
+    add_orders(connection, "B", "2024-03-02T10:00")
+    of_b = [row[1:] for row in demand(connection) if row[0] == "B"]
+    assert of_b == [("2024-03-02", 1), ("2024-03-03", 0)]
+
+
+def test_a_depot_that_opened_has_zeros_from_that_day_on(connection):
+    add_depot(connection, "A")
+    add_depot(connection, "B", opened_on=date(2024, 3, 2))
+    add_orders(connection, "A", *(f"2024-03-0{day}T10:00" for day in range(1, 5)))
+    add_orders(connection, "B", "2024-03-04T10:00")
+    of_b = [row[1:] for row in demand(connection) if row[0] == "B"]
+    assert of_b == [("2024-03-02", 0), ("2024-03-03", 0), ("2024-03-04", 1)]
+
+
+def test_a_day_that_is_not_over_is_not_counted(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-12-30T10:00", "2024-12-31T03:00")
+    assert demand(connection) == [("A", "2024-12-30", 1)]
+
+
+def test_a_count_made_elsewhere_outranks_orders_and_may_be_unknown(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-03-01T10:00", "2024-03-02T10:00")
+    for day, count in ((1, 40), (3, None)):
+        row = {
+            "depot_id": "A",
+            "service_on": date(2024, 3, day),
+            "orders": count,
+            "file_id": 1,
+        }
+        connection.execute(sa.insert(daily_counts), row)
+    assert demand(connection) == [
+        ("A", "2024-03-01", 40),
+        ("A", "2024-03-02", 1),
+        ("A", "2024-03-03", None),
+    ]
+
+
+def versions(connection):
+    found = connection.execute(
+        sa.text(
+            "select version, orders, known_at, superseded_at from demand_versions "
+            "order by service_on, version"
+        )
+    )
+    return [tuple(row) for row in found]
+
+
+def test_a_first_count_is_known_on_the_next_local_morning_whenever_it_was_loaded(
+    connection,
+):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00")
+    recount(connection, TODAY, NOW)
+    morning = datetime(2024, 7, 2, 2, tzinfo=UTC)
+    assert versions(connection) == [(1, 1, morning, None)]
+
+
+def test_a_correction_is_appended_and_known_when_it_arrives(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00")
+    recount(connection, TODAY, NOW)
+    add_orders(connection, "A", "2024-07-01T11:00")
+    change = recount(connection, TODAY, NOW)
+    assert (change.new, change.corrected) == (0, 1)
+    first, second = versions(connection)
+    assert first[:2] == (1, 1)
+    assert first[3] == NOW
+    assert second == (2, 2, NOW, None)
+
+
+def test_counting_again_changes_nothing(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00", "2024-07-03T10:00")
+    recount(connection, TODAY, NOW)
+    before = versions(connection)
+    change = recount(connection, TODAY, NOW)
+    assert (change.new, change.corrected) == (0, 0)
+    assert versions(connection) == before
+
+
+def test_an_order_moved_to_another_day_leaves_its_old_day_unknown_not_stale(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00")
+    recount(connection, TODAY, NOW)
+    connection.execute(sa.update(orders).values(ordered_local=datetime(2024, 7, 2, 9)))  # noqa: DTZ001
+    assert demand(connection) == [("A", "2024-07-01", None), ("A", "2024-07-02", 1)]
+
+
+def test_a_mended_zone_recounts_the_days(connection):
+    add_depot(connection, timezone="UTC")
+    add_orders(connection, "A", ("2024-07-01T23:30", 0))
+    recount(connection, TODAY, NOW)
+    connection.execute(sa.text("update depots set timezone = 'Europe/Amsterdam'"))
+    assert ("A", "2024-07-02", 1) in demand(connection)
