@@ -1,7 +1,7 @@
 """Forecasts from one origin with one artefact, and writes them down."""
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -119,7 +119,8 @@ def write(
 def is_live(origin: date, now: datetime, zone: ZoneInfo) -> bool:
     """Whether a forecast made now from that origin counts as live."""
     day_ended = datetime.combine(origin + timedelta(days=1), datetime.min.time(), zone)
-    return now <= day_ended + timedelta(hours=LIVE_HOURS)
+    # In UTC: adding hours to a local time ignores the hour a clock change takes.
+    return now <= day_ended.astimezone(UTC) + timedelta(hours=LIVE_HOURS)
 
 
 def _rows(

@@ -23,6 +23,10 @@ from rich.table import Table
 
 people = Console(stderr=True, highlight=False, soft_wrap=True)
 machine = Console(highlight=False, soft_wrap=True)
+# A table that goes into a file or a pipe is not cut to a terminal's width.
+FILE_WIDTH = 200
+if not machine.is_terminal:
+    machine.width = FILE_WIDTH
 
 
 def say(text: str) -> None:

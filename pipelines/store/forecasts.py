@@ -82,6 +82,11 @@ def score_origin(
     return scored.rowcount
 
 
+def has_scores(connection: sa.Connection) -> bool:
+    """Whether any forecast has been scored."""
+    return bool(connection.scalar(sa.select(sa.exists(sa.select(scores)))))
+
+
 def copy_rows(
     connection: sa.Connection,
     table: str,

@@ -29,6 +29,11 @@ def newest_challenger(connection: sa.Connection) -> dict[str, Any] | None:
     return _one(connection, models.c.role == "challenger")
 
 
+def newest_judge(connection: sa.Connection) -> dict[str, Any] | None:
+    """The newest fit that a challenger was judged by."""
+    return _one(connection, models.c.role == "judge")
+
+
 def newest_trained_through(
     connection: sa.Connection, origin: date
 ) -> dict[str, Any] | None:

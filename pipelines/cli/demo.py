@@ -1,0 +1,68 @@
+"""`harbor demo`: a whole fleet on this machine, from nothing to the dashboard."""
+
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.console import progress, say
+from pipelines.cli.dashboard import serve
+from pipelines.cli.train import fit_progress
+from pipelines.cli.workplace import workplace
+from pipelines.demo import stages
+from pipelines.demo.stages import Advance, Demo
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("demo")(demo)
+
+
+def demo(
+    depots: Annotated[int, typer.Option(help="Depots to invent.", min=1)] = 24,
+    days: Annotated[int, typer.Option(help="Days of history.", min=70)] = 548,
+    seed: Annotated[int, typer.Option(help="Repeats the same fleet.", min=0)] = 0,
+    no_serve: Annotated[
+        bool, typer.Option("--no-serve", help="End after the scores.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="Of the dashboard.", min=1)] = 8501,
+) -> None:
+    """Invents a fleet, loads its files, trains, forecasts, scores, serves the pages.
+
+    Run again, it goes on where it is.
+
+    Example: `harbor demo --depots 6 --days 200 --no-serve`
+    """
+    started = time.perf_counter()
+    with workplace() as place:
+        plan = Demo(place.engine, place.settings, place.now, seed, depots, days)
+        _stage("Inventing a fleet", lambda tell: stages.write_fleet(plan, tell))
+        _stage("Loading its files", lambda tell: stages.load_files(plan, tell))
+        _train(plan)
+        _stage("Hindcasting and scoring", lambda tell: stages.hindcast(plan, tell))
+        _stage("Forecasting", lambda _: stages.forecast(plan))
+        say(f"Ready after {time.perf_counter() - started:.0f} s.")
+        if not no_serve:
+            serve(place, "127.0.0.1", port)
+
+
+def _stage(label: str, work: Callable[[Advance], str]) -> None:
+    """One line for what is done, one for how long it took and what came of it."""
+    started = time.perf_counter()
+    say(f"{label} …")
+    with progress(label, None) as bar:
+
+        def advance(done: float, total: float) -> None:
+            bar.update(bar.task_ids[0], completed=done, total=total)
+
+        outcome = work(advance)
+    say(f"  {time.perf_counter() - started:5.1f} s  {outcome}")
+
+
+def _train(plan: Demo) -> None:
+    started = time.perf_counter()
+    say("Training …")
+    with fit_progress() as report:
+        outcome = stages.train_model(plan, report)
+    say(f"  {time.perf_counter() - started:5.1f} s  {outcome}")

@@ -1,0 +1,151 @@
+"""`harbor ingest`: files in, bad rows aside, and what became of each."""
+
+from typing import Annotated
+
+import typer
+
+from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
+from pipelines import demand
+from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.ingest import Counts, IngestReport, Reading, ingest
+from pipelines.ingest.sources import SUFFIXES
+from pipelines.ledger import recorded
+
+MOST_TOLD = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("ingest")(ingest_files)
+
+
+def ingest_files(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files, folders, s3:// or gs:// URLs."),
+    ],
+    kind: Annotated[
+        str | None,
+        typer.Option(help="depots, orders, daily or events. [default: by columns]"),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=THEIRS", help="What a file calls a column."),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Loads depots, orders, daily counts and events; safe to repeat.
+
+    Example: `harbor ingest orders/ --column depot_id="Base Number"`
+    """
+    reading = _reading(kind, column or [], date_format, encoding)
+    with workplace() as place:
+        if dry_run:
+            report = _load(place, paths, reading, dry_run=True)
+        else:
+            with recorded(place.engine, "ingest") as run:
+                report = _load(place, paths, reading, dry_run=False)
+                run.counts |= {"files": len(report.files)} | _totals(report)
+                # Also where nothing is new: the load before may have died at this point.
+                demand.rebuild(place.engine, place.now)
+    if as_json:
+        show_json(report.as_json())
+    else:
+        _show(report, dry_run)
+    _judge(report, paths)
+
+
+def _reading(
+    kind: str | None, columns: list[str], date_format: str | None, encoding: str
+) -> Reading:
+    mapping = {}
+    for pair in columns:
+        name, equals, theirs = pair.partition("=")
+        if not (name.strip() and equals and theirs.strip()):
+            raise typer.BadParameter(
+                f"--column is {pair!r}, but reads NAME=THEIRS, as in "
+                '--column depot_id="Base Number".'
+            )
+        mapping[name.strip()] = theirs.strip()
+    try:
+        return Reading(kind, mapping, date_format, encoding)
+    except BadInputError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _load(
+    place: Workplace, paths: list[str], reading: Reading, dry_run: bool
+) -> IngestReport:
+    with progress("Reading", None) as bar:
+
+        def tell(name: str, done: int, total: int) -> None:
+            bar.update(bar.task_ids[0], description=name, completed=done, total=total)
+
+        return ingest(
+            place.engine, paths, reading, place.settings, tell, dry_run=dry_run
+        )
+
+
+def _totals(report: IngestReport) -> dict[str, int]:
+    """Rows of all kinds together."""
+    counts = sum((file.counts for file in report.files), start=Counts())
+    return vars(counts) | {"refused": len(report.refused)}
+
+
+def _show(report: IngestReport, dry_run: bool) -> None:
+    rows = [
+        (file.path, file.kind or "–", file.state, *vars(file.counts).values())
+        for file in report.files
+    ]
+    columns = ("file", "kind", "state", "accepted", "unchanged", "rejected")
+    show_table("Would be loaded" if dry_run else "Loaded", columns, rows)
+    said: dict[str, list[str]] = {}
+    for file in report.files:
+        for note in file.notes:
+            said.setdefault(note, []).append(file.path.rsplit("/", 1)[-1])
+    for note, names in said.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        say(f"{names[0]}{more}: {note}")
+    for note in report.notes:
+        say(note)
+    if dry_run:
+        say("Nothing was changed; this was a dry run.")
+
+
+def _judge(report: IngestReport, paths: list[str]) -> None:
+    """Ends with 1 where a file was refused, and with 3 where there was nothing new."""
+    refused = report.refused
+    if refused:
+        reasons = " ".join(str(file.error) for file in refused[:MOST_TOLD])
+        more = len(refused) - MOST_TOLD
+        reasons += f" And {more} more." if more > 0 else ""
+        raise RefusedFileError(f"{reasons} {_rest(report)}")
+    if not report.files:
+        raise NothingToDoError(
+            f"There is nothing to load in {', '.join(paths)}: no file there ends in "
+            f"{', '.join(SUFFIXES)}."
+        )
+    if report.is_nothing_new:
+        raise NothingToDoError(
+            f"There is nothing new: all {len(report.files)} files were loaded before."
+        )
+
+
+def _rest(report: IngestReport) -> str:
+    """What became of the files that were not refused."""
+    others = [file.state for file in report.files if file.state != "refused"]
+    new = others.count("loaded")
+    if new:
+        return (
+            f"Of the other {len(others)}, {new} went in and the rest was there before."
+        )
+    return "Nothing was changed."

@@ -1,0 +1,148 @@
+"""The demonstration, stage by stage; a stage that is done already is not done again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from forecaster.errors import BadInputError
+from pipelines import backfill, demand, forecasting, judging, training
+from pipelines.demo.files import write_files
+from pipelines.demo.fleet import InventedFleet, invent
+from pipelines.demo.manifest import is_written, read_manifest
+from pipelines.demo.places import CITIES
+from pipelines.ingest import Reading, ingest
+from pipelines.ledger import recorded
+from pipelines.settings import Settings
+from pipelines.store import depots as depot_store
+from pipelines.store import forecasts, models
+from pipelines.training import Reports
+
+Advance = Callable[[float, float], None]
+"""Called with what is done and what is to do in all."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What is invented, and where it goes."""
+
+    engine: sa.Engine
+    settings: Settings
+    now: datetime
+    seed: int
+    n_depots: int
+    n_days: int
+
+    @property
+    def folder(self) -> Path:
+        """Where the invented files lie."""
+        return self.settings.home / "demo"
+
+    @property
+    def yesterday(self) -> date:
+        """The last day that is over in every city."""
+        days = [self.now.astimezone(ZoneInfo(city.timezone)).date() for city in CITIES]
+        return min(days) - timedelta(days=1)
+
+
+def write_fleet(demo: Demo, advance: Advance) -> str:
+    """Invents the fleet and writes its files, unless they lie there whole.
+
+    Raises:
+      BadInputError: another fleet was invented there before, or the database holds
+        depots that are not invented.
+    """
+    if not is_written(demo.folder, demo.seed, demo.n_depots, demo.n_days):
+        if read_manifest(demo.folder) is not None:
+            raise BadInputError(
+                f"{demo.folder} holds a fleet invented with other options. Remove that "
+                "folder and the database beside it, or set HARBOR_HOME to a new place."
+            )
+        fleet = invent(demo.seed, demo.n_depots, demo.n_days, demo.yesterday)
+        _refuse_other_depots(demo, fleet)
+        write_files(fleet, demo.folder, advance)
+    found = read_manifest(demo.folder)
+    assert found is not None, "it was written whole"
+    return f"{found.orders:,} orders of {found.n_depots} depots up to {found.ends_on}"
+
+
+def load_files(demo: Demo, advance: Advance) -> str:
+    """Loads the files as anyone's, and counts demand."""
+
+    def tell(_: str, done: int, total: int) -> None:
+        advance(done, total)
+
+    with recorded(demo.engine, "ingest") as run:
+        report = ingest(demo.engine, [str(demo.folder)], Reading(), demo.settings, tell)
+        run.counts["files"] = len(report.files)
+    with recorded(demo.engine, "demand") as run:
+        change = demand.rebuild(demo.engine, demo.now)
+        run.counts |= {"new": change.new, "corrected": change.corrected}
+    loaded = sum(file.state == "loaded" for file in report.files)
+    return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
+
+
+def train_model(demo: Demo, report: Reports) -> str:
+    """Trains and judges a model, unless there is a champion."""
+    with demo.engine.connect() as connection:
+        champion = models.champion(connection)
+    if champion is not None:
+        return f"{champion['version']} is the champion already"
+    origin = demand.default_origin(demo.engine)
+    recipe = training.recipe_of(demo.settings, seed=None, epochs=None)
+    with recorded(demo.engine, "train", origin) as run:
+        training.train(demo.engine, demo.settings, origin, recipe, report, run)
+    return judging.judge(demo.engine).reason
+
+
+def hindcast(demo: Demo, advance: Advance) -> str:
+    """Forecasts the days the judged fit had not seen, and scores them."""
+    origin = demand.default_origin(demo.engine)
+    with demo.engine.connect() as connection:
+        judge = models.newest_judge(connection)
+        if judge is None or forecasts.has_scores(connection):
+            return "scored already"
+    first, last = judge["trained_through"], origin - timedelta(days=1)
+    days = (last - first).days + 1
+    with recorded(demo.engine, "backfill", last) as run:
+        slots: list[backfill.Slot] = []
+
+        def told(slot: backfill.Slot) -> None:
+            slots.append(slot)
+            advance(len(slots), days)
+
+        backfill.run_backfill(
+            demo.engine, demo.settings, first, last, demo.now, run, told
+        )
+    return f"{run.counts['made']} origins, {run.counts['scored']:,} depot-days scored"
+
+
+def forecast(demo: Demo) -> str:
+    """Forecasts the next days with the champion, unless that is done."""
+    origin = demand.default_origin(demo.engine)
+    settings = demo.settings
+    with demo.engine.connect() as connection:
+        model = forecasting.model_for(connection, origin)
+        version = str(model["version"])
+        if forecasts.read_forecasts(connection, origin, version):
+            return f"forecast from {origin} already"
+    with recorded(demo.engine, "forecast", origin) as run:
+        forecasting.forecast_from(
+            demo.engine, settings.artefacts, origin, demo.now, settings.zone, run
+        )
+    return f"the {settings.horizon} days after {origin}, with model {version}"
+
+
+def _refuse_other_depots(demo: Demo, fleet: InventedFleet) -> None:
+    with demo.engine.connect() as connection:
+        known = depot_store.depot_ids(connection)
+    strange = sorted(known - {depot.depot_id for depot in fleet.depots})
+    if strange:
+        raise BadInputError(
+            f"This database holds {len(strange)} depots that are not invented, such as "
+            f"{strange[0]}; the demonstration would mix with them. Set HARBOR_HOME to a "
+            "new place."
+        )

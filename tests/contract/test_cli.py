@@ -1,0 +1,91 @@
+"""Every command has help with an example, is in the README, and ends as it says."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from pipelines.cli import app
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands(group=None, path=("harbor",)):
+    group = typer.main.get_command(app) if group is None else group
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_help_with_an_example(name):
+    assert re.search(rf"Example: `.*{name}", COMMANDS[name].help or "", re.DOTALL)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_in_the_readme(name):
+    assert name in (ROOT / "README.md").read_text()
+
+
+def harbor(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "pipelines", *arguments],
+        env={**os.environ, **environment},
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_wrong_usage_ends_with_2():
+    assert harbor("train", "--no-such-option").returncode == 2
+
+
+def test_help_is_quick_to_load_and_needs_no_database():
+    done = harbor("--help", HARBOR_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert done.returncode == 0
+    assert "backtest" in done.stdout
+
+
+def test_a_database_that_does_not_answer_is_one_sentence_without_its_password():
+    url = "postgresql://someone:s3cret@127.0.0.1:1/none"
+    done = harbor("runs", "list", HARBOR_DATABASE_URL=url)
+    assert done.returncode == 1
+    assert done.stderr.startswith("harbor: The database does not answer")
+    assert "s3cret" not in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.db
+def test_a_foreseen_failure_is_one_sentence_and_an_exit_code(database_url, engine):
+    done = harbor("runs", "show", "123456", HARBOR_DATABASE_URL=database_url)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "harbor: There is no run 123456. See 'harbor runs list'.\n"
+
+
+@pytest.mark.db
+def test_json_is_all_that_goes_to_stdout(database_url, engine):
+    for arguments in (
+        ("db", "status"),
+        ("runs", "list"),
+        ("models", "list"),
+        ("schedule", "show"),
+    ):
+        done = harbor(*arguments, "--json", HARBOR_DATABASE_URL=database_url)
+        assert done.returncode == 0, done.stderr
+        json.loads(done.stdout)
+
+
+@pytest.mark.db
+def test_another_address_is_refused_without_insecure(database_url, engine):
+    done = harbor("dashboard", "--address", "0.0.0.0", HARBOR_DATABASE_URL=database_url)
+    assert done.returncode == 1
+    assert "--insecure" in done.stderr

@@ -1,0 +1,39 @@
+"""Whether a challenger becomes champion."""
+
+import pytest
+
+from pipelines.judging import decide
+
+
+def scores(own, naive):
+    return {
+        "first_origin": "2024-03-01",
+        "last_origin": "2024-03-21",
+        "models": {"gru": {"mape": own}, "seasonal_naive": {"mape": naive}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "naive", "is_first", "promoted", "reason"),
+    [
+        pytest.param(6.0, 9.0, False, True, "It beats the seasonal naive", id="better"),
+        pytest.param(
+            9.0, 9.0, False, True, "It beats the seasonal naive", id="as good"
+        ),
+        pytest.param(9.1, 9.0, False, False, "It does not beat", id="worse"),
+        pytest.param(
+            9.1, 9.0, True, True, "It is the first model", id="worse, but alone"
+        ),
+        pytest.param(None, 9.0, False, False, "It does not beat", id="undefined"),
+    ],
+)
+def test_the_rule(own, naive, is_first, promoted, reason):
+    verdict = decide("v1", scores(own, naive), is_first)
+    assert verdict.promoted is promoted
+    assert verdict.reason.startswith(reason)
+
+
+def test_the_reason_names_numbers_and_days():
+    reason = decide("v1", scores(6.0, 9.0), is_first=False).reason
+    for said in ("6.00 %", "9.00 %", "2024-03-01", "2024-03-21"):
+        assert said in reason

@@ -1,0 +1,225 @@
+"""A night from counts to scored forecasts, on a small fleet and a real database."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import ArtefactError, NoModelError, NothingToDoError
+from pipelines import backfill, demand, forecasting, scoring
+from pipelines.ledger import recorded
+from pipelines.nightly import Night, run_night
+from pipelines.panels import PanelsAsKnown, read_panel
+from pipelines.schema import daily_counts, forecasts, models, runs, scores
+from pipelines.settings import Settings
+from pipelines.store import models as model_store
+from tests.pipelines.make import START, add_fleet
+
+pytestmark = pytest.mark.db
+
+DAYS = 120
+LAST = START + timedelta(days=DAYS - 1)
+AFTER_THE_NIGHT = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+UTC_ZONE = ZoneInfo("UTC")
+
+
+def silent(_fit):
+    return lambda *_: None
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Two epochs of a small network: enough to go the whole road."""
+    from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+    from forecaster.learning import Recipe
+    from pipelines import training
+
+    recipe = Recipe(
+        TaskConfig(horizon=7, context=28),
+        ModelConfig(units=4, head_units=4),
+        TrainConfig(epochs=2, batch_size=8, validation_days=14),
+    )
+    monkeypatch.setattr(training, "recipe_of", lambda *_, **__: recipe)
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=3, n_days=DAYS)
+    return clean_engine
+
+
+def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
+    return Night(engine, settings, now, origin, silent)
+
+
+def count(engine, table, *conditions):
+    with engine.connect() as connection:
+        statement = sa.select(sa.func.count()).select_from(table).where(*conditions)
+        return connection.scalar(statement)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_whole_night_and_everything_after_it(fleet, settings):
+    """One story, because the training in it is what takes time."""
+    done = run_night(night_of(fleet, settings))
+    assert list(done["steps"]) == [
+        "ingest",
+        "demand",
+        "score",
+        "train",
+        "judge",
+        "forecast",
+    ]
+
+    # The first model is champion; the fit it was judged by is kept for hindcasts.
+    with fleet.connect() as connection:
+        champion = model_store.champion(connection)
+        judge = model_store.newest_judge(connection)
+    assert champion["trained_through"] == LAST
+    assert judge["trained_through"] == LAST - timedelta(days=14)
+    assert set(champion["scores"]["models"]) == {"gru", "seasonal_naive", "median4"}
+
+    # Three depots, seven days, live; every quantile in order.
+    assert count(fleet, forecasts, forecasts.c.is_live) == 21
+
+    # The ledger has the night and its six steps, all done.
+    assert count(fleet, runs, runs.c.state == "done") == 7
+    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 6
+
+    # A second night of the same origin does nothing and says so.
+    with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
+        run_night(night_of(fleet, settings))
+
+    # Forecasting again replaces, never doubles; made late, it is no longer live.
+    late = AFTER_THE_NIGHT + timedelta(hours=37)
+    forecasting.forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
+    assert count(fleet, forecasts) == 21
+    assert count(fleet, forecasts, forecasts.c.is_live) == 0
+
+    # Past origins are hindcast by the judged fit, which saw nothing after them.
+    first = judge["trained_through"]
+    with recorded(fleet, "backfill") as run:
+        slots = backfill.run_backfill(
+            fleet,
+            settings,
+            first - timedelta(days=1),
+            LAST - timedelta(days=1),
+            late,
+            run,
+        )
+    assert slots[0].model is None
+    assert f"harbor train --through {first - timedelta(days=1)}" in slots[0].reason
+    assert {slot.model for slot in slots[1:]} == {judge["version"]}
+    assert count(fleet, scores) > 0
+    assert count(fleet, scores, scores.c.is_live) == 0
+
+    # Scores say what the forecast said and what happened.
+    with fleet.connect() as connection:
+        rows = connection.execute(
+            sa.text(
+                "select s.actual, d.orders, s.p50, f.p50 from scores s "
+                "join forecasts f using (depot_id, origin_on, target_on, model_version) "
+                "join demand_versions d on d.depot_id = f.depot_id "
+                " and d.service_on = f.target_on and d.superseded_at is null"
+            )
+        ).all()
+    assert rows
+    assert all(actual == orders and said == p50 for actual, orders, said, p50 in rows)
+
+    # Scoring again finds nothing; a corrected count is scored anew.
+    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
+            .values(orders=daily_counts.c.orders + 5)
+        )
+    demand.rebuild(fleet, late)
+    assert scoring.score_known_days(fleet, UTC_ZONE) > 0
+
+    # An artefact that is not the one recorded is refused.
+    path = settings.artefacts / champion["filename"]
+    path.write_bytes((settings.artefacts / judge["filename"]).read_bytes())
+    with pytest.raises(ArtefactError, match="not the file that was recorded"):
+        forecasting.forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
+
+
+def test_without_a_model_the_way_to_one_is_told(fleet, settings):
+    demand.rebuild(fleet, AFTER_THE_NIGHT)
+    with pytest.raises(NoModelError, match=r"No champion.*'harbor train'"):
+        forecasting.forecast_from(
+            fleet, settings.artefacts, LAST, AFTER_THE_NIGHT, UTC_ZONE
+        )
+
+
+def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
+    demand.rebuild(fleet, AFTER_THE_NIGHT)
+    with fleet.begin() as connection:
+        model_store.add_model(
+            connection, version="v", trained_through=LAST, data_watermark="", seed=0,
+            filename="v.npz", sha256="", role="champion", scores={},
+        )  # fmt: skip
+    earlier = LAST - timedelta(days=9)
+    with pytest.raises(NoModelError, match=rf"harbor train --through {earlier}"):
+        forecasting.forecast_from(
+            fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE
+        )
+
+
+def test_two_nights_at_once_are_one(fleet, settings):
+    from pipelines.nightly import NIGHT_LOCK
+
+    with fleet.connect() as other:
+        other.execute(sa.select(sa.func.pg_advisory_lock(NIGHT_LOCK)))
+        with pytest.raises(NothingToDoError, match="Another nightly run"):
+            run_night(night_of(fleet, settings))
+        # The pool would hand the session on with its lock.
+        other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+    assert count(fleet, models) == 0
+
+
+def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
+    from forecaster.errors import NoDataError
+
+    with pytest.raises(NoDataError, match="no demand"):
+        run_night(night_of(clean_engine, settings))
+    with clean_engine.connect() as connection:
+        failed = connection.execute(
+            sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
+        ).all()
+    assert {step for step, _ in failed} == {"nightly", "train"}
+    assert all("Load orders with 'harbor ingest'" in error for _, error in failed)
+
+
+def test_a_correction_is_not_known_to_an_origin_before_it_arrived(fleet):
+    demand.rebuild(fleet, AFTER_THE_NIGHT)
+    day = LAST - timedelta(days=20)
+    before = read_panel(fleet, LAST, ahead=7)
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == day)
+            .values(orders=99_999)
+        )
+    demand.rebuild(fleet, AFTER_THE_NIGHT + timedelta(days=3))
+    step = before.step(day)
+    assert read_panel(fleet, LAST, ahead=7).demand_dt[0, step] == 99_999
+    known = PanelsAsKnown(fleet, LAST, ahead=7, zone=UTC_ZONE).at(LAST)
+    assert known.demand_dt[0, step] == before.demand_dt[0, step]
+
+
+@pytest.mark.parametrize(
+    ("hours", "live"), [(0, True), (36, True), (36.01, False), (400, False)]
+)
+def test_a_forecast_is_live_for_36_hours_after_its_origin_ended(hours, live):
+    zone = ZoneInfo("America/Los_Angeles")
+    ended = datetime(2024, 3, 10, 0, 0, tzinfo=zone)
+    now = ended.astimezone(UTC) + timedelta(hours=hours)
+    assert forecasting.is_live(date(2024, 3, 9), now, zone) is live

@@ -1,0 +1,53 @@
+"""Settings come from the environment, are checked, and keep their secrets."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from forecaster.errors import ConfigError
+from pipelines.settings import CHECKOUT, Settings
+
+
+def test_the_home_is_beside_the_checkout_wherever_one_stands(tmp_path):
+    code = "from pipelines.settings import Settings; print(Settings.load().home)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(done.stdout.strip()) == CHECKOUT / "var"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "HARBOR_TIMEZONE",
+            "Europe/Atlantis",
+            r"HARBOR_TIMEZONE is 'Europe/Atlantis'.*IANA",
+        ),
+        ("HARBOR_HORIZON", "64", r"HARBOR_HORIZON is '64'.*less than or equal to 63"),
+        ("HARBOR_NIGHTLY_AT", "25:00", r"HARBOR_NIGHTLY_AT is '25:00'"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_rule(monkeypatch, name, value, message):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=message):
+        Settings.load()
+
+
+def test_harbor_toml_is_read_and_the_environment_outranks_it(monkeypatch, tmp_path):
+    (tmp_path / "harbor.toml").write_text('timezone = "Europe/Paris"\ncountry = "FR"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARBOR_COUNTRY", "BE")
+    settings = Settings.load()
+    assert (settings.timezone, settings.country) == ("Europe/Paris", "BE")
+
+
+def test_a_password_is_never_shown():
+    settings = Settings(database_url="postgresql://me:s3cret@db/x")
+    assert "s3cret" not in f"{settings!r} {settings}"
