@@ -11,7 +11,12 @@ import pandas as pd
 import pytest
 
 from forecaster.errors import BadInputError
-from pipelines.demo.calendar import black_friday, pay_day
+from pipelines.demo.calendar import (
+    black_friday,
+    holiday_log_lift,
+    pay_day,
+    pay_day_log_lift,
+)
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
 from pipelines.demo.manifest import is_written, read_manifest
@@ -239,15 +244,26 @@ def test_corrections_sort_after_the_file_they_mend_and_move_orders(sent):
     assert min(other_depot.sum(), next_day.sum()) > 20
 
 
-def test_holidays_empty_the_day_and_fill_the_one_before(fleet, counts):
+def test_holidays_empty_the_day_where_they_are_kept(fleet, counts):
     london = [depot.depot_id for depot in fleet.depots if depot.city.name == "London"]
     assert around(counts, london, date(2025, 12, 25)) < 0.5
     assert around(counts, london, date(2025, 8, 25)) < 0.85, "Late Summer Bank Holiday"
     helsinki = [each.depot_id for each in fleet.depots if each.city.name == "Helsinki"]
     assert around(counts, helsinki, date(2025, 8, 25)) > 0.85, "a holiday of London's"
-    open_days = [date(2025, 4, 17), date(2025, 5, 28), date(2025, 4, 30)]
-    lifts = [around(counts, helsinki, day) for day in open_days]
-    assert np.mean(lifts) > 1.05, "the day before Good Friday, Ascension Day, May Day"
+
+
+def test_the_days_around_a_holiday_and_after_a_pay_day_are_busier():
+    rotterdam, london, _ = CITIES
+    christmas = [date(2025, 12, day) for day in range(23, 29)]
+    np.testing.assert_array_equal(
+        np.sign(holiday_log_lift(london, christmas)), [0, 1, -1, -1, 1, 0]
+    )
+    # Paid on Wednesday the 25th; and the lift of a pay day before the first day counts.
+    paid = pay_day_log_lift(rotterdam, [date(2026, 3, day) for day in range(24, 31)])
+    np.testing.assert_array_equal(np.sign(paid), [0, 1, 1, 1, 1, 0, 0])
+    assert (np.diff(paid[1:5]) < 0).all()
+    after = pay_day_log_lift(rotterdam, [date(2026, 3, day) for day in range(26, 31)])
+    np.testing.assert_array_equal(after, paid[2:])
 
 
 def test_black_friday_and_promotions_lift_demand(fleet, counts):
