@@ -14,7 +14,7 @@ from forecaster.errors import ArtefactError, NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
 from pipelines.ledger import Run
-from pipelines.panels import read_panel
+from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.store import forecasts as store
 from pipelines.store import models
 
@@ -52,7 +52,7 @@ def forecast_from(
     with engine.connect() as connection:
         model = model_for(connection, origin)
     loaded = load_recorded(artefacts, model)
-    panel = read_panel(engine, origin, ahead=loaded.horizon)
+    panel = _panel(engine, origin, loaded.horizon, now, zone)
     made = infer.forecast(loaded, panel)
     write(engine, panel, made, str(model["version"]), now, zone, run)
     return str(model["version"])
@@ -114,6 +114,15 @@ def write(
         store.replace_forecasts(connection, panel.origin, version, rows)
     if run is not None:
         run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
+
+
+def _panel(
+    engine: sa.Engine, origin: date, horizon: int, now: datetime, zone: ZoneInfo
+) -> Panel:
+    """What is known now, or for a hindcast what was known in the night after."""
+    if is_live(origin, now, zone):
+        return read_panel(engine, origin, ahead=horizon)
+    return PanelsAsKnown(engine, origin, horizon, zone).at(origin)
 
 
 def is_live(origin: date, now: datetime, zone: ZoneInfo) -> bool:
