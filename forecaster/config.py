@@ -83,6 +83,7 @@ class TrainConfig(Config):
 
     Attributes:
       epochs: Passes over every depot's history at most.
+      most_steps: Optimiser steps at most; a long history needs fewer passes.
       batch_size: Depot windows in one optimiser step.
       learning_rate: AdamW's.
       weight_decay: AdamW's.
@@ -95,6 +96,7 @@ class TrainConfig(Config):
     """
 
     epochs: int = 200
+    most_steps: int = 2000
     batch_size: int = 64
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
@@ -106,6 +108,7 @@ class TrainConfig(Config):
 
     def __post_init__(self) -> None:
         self._require("epochs", 1, 100_000)
+        self._require("most_steps", 1, 10_000_000)
         self._require("batch_size", 1, 1_000_000)
         self._require("learning_rate", 1e-7, 1.0)
         self._require("weight_decay", 0.0, 1.0)

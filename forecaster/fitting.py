@@ -66,6 +66,7 @@ def fit(
     validation: Features | None = None,
     checkpoints: Checkpoints | None = None,
     report: Report = lambda *_: None,
+    start: Params | None = None,
 ) -> Fit:
     """Trains on `features`; with `validation`, keeps the best epoch and stops early.
 
@@ -77,6 +78,7 @@ def fit(
       validation: Features of a panel that shows the validation days too.
       checkpoints: Where states are kept; training resumes from the newest whole one.
       report: Told about progress, one evaluation late.
+      start: Weights to go on from; fresh ones by the seed without it.
 
     Raises:
       TrainingError: there is nothing to learn from, or a loss stopped being finite.
@@ -84,7 +86,7 @@ def fit(
     """
     started = time.perf_counter()
     trainer = _Trainer(features, task, model, config, validation)
-    progress = trainer.start()
+    progress = trainer.start(start)
     if checkpoints is not None:
         progress = checkpoints.restore(progress)
     first_step_seconds = trainer.warm_up(progress)
@@ -94,7 +96,7 @@ def fit(
             progress = trainer.settle(progress)
             if checkpoints is not None:
                 checkpoints.save(progress)
-        report(progress.epoch, config.epochs, progress.best_mape)
+        report(progress.epoch, trainer.most_epochs, progress.best_mape)
     progress = trainer.settle(progress)
     return Fit(
         params=jax.device_get(progress.best),
@@ -129,13 +131,15 @@ class _Trainer:
         self.step, self.evaluate = _mapped_steps(
             self.setup, config.validation_days + 1, tuple(self.devices)
         )
+        by_steps = math.ceil(config.most_steps / self.steps)
+        self.most_epochs = min(config.epochs, by_steps)
         self.pending: Look | None = None
 
-    def start(self) -> Progress:
-        """Training before its first epoch."""
+    def start(self, params: Params | None) -> Progress:
+        """Training before its first epoch, from these weights or fresh ones."""
         example = next(self._batches(epoch=0)).slices
         one = jax.tree.map(lambda value: value[0], example)
-        state = train.create_train_state(self.setup, one, self.config.seed)
+        state = train.create_train_state(self.setup, one, self.config.seed, params)
         return Progress(0, 0, math.inf, state, state.average)
 
     def warm_up(self, progress: Progress) -> float:
@@ -147,12 +151,13 @@ class _Trainer:
 
     def is_done(self, progress: Progress) -> bool:
         """Whether the epochs are through, or the validation days ask for no more."""
+        if progress.epoch >= self.most_epochs:
+            return True
         if self.validation is None or progress.best_epoch == 0:
-            return progress.epoch >= self.config.epochs
+            return False
         least = math.ceil(LEAST_PATIENCE_STEPS / self.steps)
         patience = max(self.config.patience, least)
-        waited = progress.epoch - progress.best_epoch
-        return progress.epoch >= self.config.epochs or waited > patience
+        return progress.epoch - progress.best_epoch > patience
 
     def run_epoch(self, progress: Progress) -> Progress:
         """Runs one epoch, and reads what the one before it said."""
@@ -186,7 +191,7 @@ class _Trainer:
     def _look(self, progress: Progress, loss: Sums) -> Look | None:
         """Asks the validation days every ten steps or so; never waits for the answer."""
         every = math.ceil(STEPS_BETWEEN_LOOKS / self.steps)
-        if progress.epoch % every and progress.epoch < self.config.epochs:
+        if progress.epoch % every and progress.epoch < self.most_epochs:
             return None
         average = progress.state.average
         errors = [

@@ -2,7 +2,8 @@
 
 Two fits. The first ends before the validation days: it chooses the number of epochs,
 the intervals come from its misses, and it is what the model is judged by. The second
-has the same settings and learns through the origin: it is what is served.
+goes on from its weights with the same settings, now through the origin, for a quarter of
+its epochs: it is what is served.
 """
 
 import hashlib
@@ -23,8 +24,11 @@ from forecaster.features import Features, build_features, choose_kinds
 from forecaster.fitting import Fit, Report, fit
 from forecaster.intervals import IntervalTable
 from forecaster.panel import Panel, log_counts
+from forecaster.train import Params
 
 LEAST_DAYS = 42
+# Share of the first fit's epochs that the second one takes.
+REFIT_SHARE = 0.25
 PARITY_WINDOWS = 64
 
 OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
@@ -88,9 +92,9 @@ def learn(
     judged_fit = learner.fit("judged", earlier, validation=panel)
     judged = learner.export(judged_fit, earlier, _unknown_band(recipe))
     judged = replace(judged, intervals=calibrate(judged, panel))
-    refit = replace(recipe.train, epochs=judged_fit.epochs)
+    refit = replace(recipe.train, epochs=math.ceil(REFIT_SHARE * judged_fit.epochs))
     again = _Learner(replace(recipe, train=refit), kinds, open_checkpoints, report)
-    served_fit = again.fit("served", panel, validation=None)
+    served_fit = again.fit("served", panel, start=judged_fit.params)
     served = again.export(served_fit, panel, judged.intervals)
     served = replace(served, validation_mape=judged.validation_mape)
     return Learnt(judged, served, judged_fit, served_fit)
@@ -163,15 +167,21 @@ class _Learner:
     open_checkpoints: OpenCheckpoints | None
     report: Callable[[str], Report]
 
-    def fit(self, name: str, panel: Panel, validation: Panel | None) -> Fit:
+    def fit(
+        self,
+        name: str,
+        panel: Panel,
+        validation: Panel | None = None,
+        start: Params | None = None,
+    ) -> Fit:
         """Fits on a panel; with `validation`, stops early by its last days."""
         seen = None if validation is None else self._features(validation)
         parts = (self.recipe.task, self.recipe.model, self.recipe.train)
         features, report = self._features(panel), self.report(name)
         if self.open_checkpoints is None:
-            return fit(features, *parts, seen, report=report)
+            return fit(features, *parts, seen, report=report, start=start)
         with self.open_checkpoints(name) as checkpoints:
-            return fit(features, *parts, seen, checkpoints, report)
+            return fit(features, *parts, seen, checkpoints, report, start)
 
     def export(self, fitted: Fit, panel: Panel, band: IntervalTable) -> Artefact:
         """The artefact of a fit, its parity measured on the newest windows."""

@@ -88,15 +88,20 @@ class Sums(NamedTuple):
     n: Any  # scalar
 
 
-def create_train_state(setup: Setup, example: Slices, seed: int) -> TrainState:
+def create_train_state(
+    setup: Setup, example: Slices, seed: int, params: Params | None = None
+) -> TrainState:
     """A state at step 0; the same seed gives the same one.
 
     Args:
       setup: Of the training.
       example: One window, without a batch axis, for its shapes.
       seed: Of the weights.
+      params: Weights to go on from, instead of fresh ones.
     """
-    params = init_params(setup.module, example, seed)
+    if params is None:
+        params = init_params(setup.module, example, seed)
+    params = jax.tree.map(jnp.asarray, params)
     state = setup.optimiser.init(params)
     return TrainState(jnp.zeros((), jnp.int32), params, state, params)
 

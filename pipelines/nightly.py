@@ -46,7 +46,7 @@ def ingest_inbox(night: Night, run: Run) -> None:
     report = ingest(
         night.engine, [str(night.settings.inbox)], Reading(), night.settings
     )
-    run.counts["files"] = len(report.files)
+    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
 
 
 def count_demand(night: Night, run: Run) -> None:

@@ -48,6 +48,12 @@ def test_it_learns_and_keeps_its_best_epoch(panel):
     assert fitted.steps == TRAIN.epochs * 3
 
 
+def test_steps_are_bounded_whatever_the_epochs(panel):
+    config = replace(TRAIN, epochs=1000, most_steps=7)
+    fitted = fit(features_of(panel), TASK, MODEL, config)
+    assert (fitted.epochs, fitted.steps) == (3, 9)
+
+
 def test_the_same_seed_gives_the_same_bits(panel):
     config = replace(TRAIN, epochs=3)
     one, again = (fit(features_of(panel), TASK, MODEL, config) for _ in range(2))

@@ -31,7 +31,7 @@ def learnt(panel):
 def test_the_judged_fit_ends_before_the_days_it_is_judged_on(panel, learnt):
     assert learnt.served.trained_through == panel.origin
     assert learnt.judged.trained_through == panel.origin - timedelta(days=14)
-    assert learnt.served.epochs == learnt.judged.epochs
+    assert learnt.served.epochs == 1 <= learnt.judged.epochs <= 3
 
 
 def test_the_judged_fit_does_not_know_the_days_after_it(panel, learnt):
@@ -50,6 +50,13 @@ def test_the_same_data_and_seed_give_the_same_version(panel, learnt):
     again = learn(panel, RECIPE)
     assert again.served.version == learnt.served.version
     assert again.judged.version == learnt.judged.version
+
+
+def test_the_served_fit_goes_on_from_the_judged_one(learnt):
+    for name, value in learnt.judged.weights.items():
+        gap = np.abs(value - learnt.served.weights[name]).max()
+        # Three steps of Adam, each of at most a few learning rates.
+        assert 0 < gap < 0.05, name
 
 
 def test_intervals_are_calibrated_on_unseen_days(learnt):
