@@ -143,9 +143,6 @@ def _judge(report: IngestReport, paths: list[str]) -> None:
 def _rest(report: IngestReport) -> str:
     """What became of the files that were not refused."""
     others = [file.state for file in report.files if file.state != "refused"]
-    new = others.count("loaded")
-    if new:
-        return (
-            f"Of the other {len(others)}, {new} went in and the rest was there before."
-        )
-    return "Nothing was changed."
+    if not others.count("loaded"):
+        return "Nothing was changed."
+    return f"{others.count('loaded')} of the other {len(others)} went in."

@@ -1,0 +1,13 @@
+"""Files to validated rows: orders, daily counts, depots, events, and the quarantine.
+
+sources      what was named → files that open
+recognition  a header → the kind of file, and where its columns stand
+text, lines  CSV → batches of texts        parquet  Parquet → the same
+checking     texts → typed rows and rejected rows, by contract, parsing and dates
+loading      one file in one transaction   door     all files of a call
+"""
+
+from pipelines.ingest.door import Progress, ingest
+from pipelines.ingest.report import Counts, FileReport, IngestReport, Reading
+
+__all__ = ["Counts", "FileReport", "IngestReport", "Progress", "Reading", "ingest"]

@@ -1,0 +1,122 @@
+"""Files to rows: every file in a transaction of its own."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import date, datetime
+
+import sqlalchemy as sa
+import structlog
+
+from forecaster.errors import RefusedFileError
+from pipelines.ingest import notes
+from pipelines.ingest.loading import Load, load
+from pipelines.ingest.report import FileReport, IngestReport, Reading
+from pipelines.ingest.sources import Source, Unreadable, find_sources
+from pipelines.settings import Settings
+from pipelines.store import ingest as store
+
+log = structlog.get_logger()
+
+Progress = Callable[[str, int, int], None]
+"""Called with the file's name, the bytes done, and the bytes of all files."""
+
+Begin = Callable[[], AbstractContextManager[sa.Connection]]
+
+
+def _silent(name: str, done: int, total: int) -> None:
+    pass
+
+
+def ingest(
+    engine: sa.Engine,
+    paths: Sequence[str],
+    reading: Reading,
+    settings: Settings,
+    progress: Progress = _silent,
+    *,
+    dry_run: bool = False,
+    today: date | None = None,
+) -> IngestReport:
+    """Loads files; safe to repeat, and to run beside other loads.
+
+    A file that is refused changes nothing and does not keep the others out.
+
+    Args:
+      engine: Database the pipelines own.
+      paths: Files, folders, and URLs that pyarrow's file systems open; they are taken
+        in the order of their names, and the later one wins.
+      reading: What is known about the files.
+      settings: Zone and country of depots that nobody has described yet.
+      progress: Told as the bytes go by.
+      dry_run: Does everything, and takes it back. Other loads wait meanwhile.
+      today: Dates may lie two days after it; the fleet's own day where not given.
+    """
+    today = today or datetime.now(settings.zone).date()
+    found = find_sources(paths)
+    total = sum(each.size for each in found if isinstance(each, Source))
+    done = 0
+    reports = []
+    with _transactions(engine, dry_run) as begin:
+        for each in found:
+            if isinstance(each, Unreadable):
+                reports.append(_refused(each.shown, None, each.reason))
+                continue
+
+            def tell(more: int, name: str = each.name) -> None:
+                nonlocal done
+                done = min(done + more, total)
+                progress(name, done, total)
+
+            reports.append(_ingest_one(begin, each, reading, settings, today, tell))
+        return IngestReport(reports, tuple(_notes(begin, reports)))
+
+
+def _ingest_one(
+    begin: Begin,
+    source: Source,
+    reading: Reading,
+    settings: Settings,
+    today: date,
+    tell: Callable[[int], None],
+) -> FileReport:
+    kind = None
+    try:
+        asked = Load.open(source, reading, settings, today)
+        kind = asked.file.plan.kind.name
+        with begin() as connection:
+            report = load(connection, asked, tell)
+    except RefusedFileError as error:
+        return _refused(source.shown, kind, str(error))
+    log.info("file", path=report.path, state=report.state, **vars(report.counts))
+    return report
+
+
+def _notes(begin: Begin, reports: Sequence[FileReport]) -> Iterator[str]:
+    if any(report.state == "loaded" for report in reports):
+        with begin() as connection:
+            if depots := store.count_undescribed(connection):
+                yield notes.undescribed(depots)
+
+
+def _refused(shown: str, kind: str | None, reason: str) -> FileReport:
+    log.warning("file", path=shown, state="refused", reason=reason)
+    return FileReport(shown, kind, "refused", error=reason)
+
+
+@contextmanager
+def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
+    """A transaction per file; or one for all that is taken back, with a part per file."""
+    if not dry_run:
+        yield engine.begin
+        return
+    with engine.connect() as connection, connection.begin() as whole:
+        for kind in store.LOCKS:
+            store.lock(connection, kind)
+
+        @contextmanager
+        def part() -> Iterator[sa.Connection]:
+            with connection.begin_nested():
+                yield connection
+
+        yield part
+        whole.rollback()

@@ -1,0 +1,207 @@
+"""From columns of text to typed values, with a reason beside each that is refused.
+
+Verdicts never depend on a value's neighbours: the same cell is read alike in any batch.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from zoneinfo import available_timezones
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.ingest import dates
+
+LONGEST_TEXT = 200
+MOST_ORDERS = 1_000_000_000
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+FIRST_DAY = date(1990, 1, 1)
+MOMENT = pa.timestamp("us")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a verdict depends on besides the cell.
+
+    Args:
+      today: The day from which "too far ahead" is counted.
+      date_format: Of dates that are not ISO 8601; None where all are.
+    """
+
+    today: date
+    date_format: str | None = None
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Values of one column, and why a cell was refused (null: it was not)."""
+
+    values: tuple[pa.Array, ...]
+    reasons: pa.Array
+
+
+CellParser = Callable[[str, Rules], object]
+"""From one cell to its value; a ValueError's text is the reason for refusing it."""
+
+
+def by_value(
+    parse: CellParser, stored: pa.DataType, *, are_dates: bool = False
+) -> Callable[[pa.Array, Rules], Parsed]:
+    """A reader that judges each different cell once; for columns of few values."""
+
+    def read(cells: pa.Array, rules: Rules) -> Parsed:
+        encoded = pc.dictionary_encode(cells)
+        words = encoded.dictionary
+        if are_dates:
+            words = dates.to_iso(words, rules.date_format)
+        values, reasons = [], []
+        for word in words.to_pylist():
+            value, reason = _judge(parse, word, rules)
+            values.append(value)
+            reasons.append(reason)
+        typed = pa.array(values, stored).take(encoded.indices)
+        if not any(reasons):
+            return Parsed((typed,), pa.nulls(len(cells), pa.string()))
+        return Parsed((typed,), pa.array(reasons, pa.string()).take(encoded.indices))
+
+    return read
+
+
+def _judge(parse: CellParser, word: str, rules: Rules) -> tuple[object, str | None]:
+    try:
+        return parse(word, rules), None
+    except ValueError as error:
+        return None, str(error)
+
+
+def texts(cells: pa.Array, rules: Rules) -> Parsed:  # noqa: ARG001 - one shape for all
+    """Takes texts as they are, unless the database could not keep them."""
+    too_long = pc.greater(pc.utf8_length(cells), LONGEST_TEXT)
+    has_nul = pc.match_substring(cells, "\0")
+    reasons = pa.nulls(len(cells), pa.string())
+    if pc.any(pc.or_(too_long, has_nul)).as_py():
+        reasons = pc.if_else(has_nul, "holds a NUL character", reasons)
+        told = f"is longer than {LONGEST_TEXT} characters"
+        reasons = pc.if_else(too_long, told, reasons)
+    return Parsed((cells,), reasons)
+
+
+def moments(cells: pa.Array, rules: Rules, ahead: int) -> Parsed:
+    """Wall-clock times as written, and minutes east of UTC where they were given."""
+    local, offset = _wall_clock(cells, rules.date_format)
+    unread = pc.and_(pc.is_valid(cells), pc.is_null(local))
+    last = rules.today + timedelta(days=ahead)
+    earliest = pa.scalar(datetime.combine(FIRST_DAY, time.min), MOMENT)
+    latest = pa.scalar(datetime.combine(last, time.max), MOMENT)
+    outside = pc.or_(pc.less(local, earliest), pc.greater(local, latest))
+    outside = pc.fill_null(outside, False)
+    reasons = pa.nulls(len(cells), pa.string())
+    if pc.any(unread).as_py():
+        told = f"is not a time as {dates.told(rules.date_format)} writes it"
+        reasons = pc.if_else(unread, told, reasons)
+    if pc.any(outside).as_py():
+        told = f"lies outside {FIRST_DAY} to {last}"
+        reasons = pc.if_else(outside, told, reasons)
+    return Parsed((local, offset), reasons)
+
+
+def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.Array]:
+    no_offset = pa.nulls(len(cells), pa.int16())
+    if pa.types.is_timestamp(cells.type):
+        if cells.type.tz is not None:
+            no_offset = pc.if_else(pc.is_valid(cells), pa.scalar(0, pa.int16()), None)
+        return cells.cast(MOMENT, safe=False), no_offset
+    iso = dates.to_iso(cells, date_format)
+    try:
+        return iso.cast(MOMENT), no_offset
+    except pa.ArrowInvalid:
+        body, offset = dates.split_offset(iso)
+        local = dates.cast_what_can_be(body, MOMENT)
+        return local, pc.if_else(pc.is_valid(local), offset, None)
+
+
+def day(cell: str, rules: Rules, ahead: int, since: int) -> date:
+    """A calendar day; a midnight is one too."""
+    try:
+        moment = datetime.fromisoformat(cell)
+    except ValueError:
+        told = dates.told(rules.date_format)
+        raise ValueError(f"is not a date as {told} writes it") from None
+    if moment.time() != time.min:
+        raise ValueError("has a time of day, where a day is wanted")
+    first, last = date(since, 1, 1), rules.today + timedelta(days=ahead)
+    if not first <= moment.date() <= last:
+        raise ValueError(f"lies outside {first} to {last}")
+    return moment.date()
+
+
+def number(cell: str, rules: Rules) -> float:  # noqa: ARG001 - one shape for all
+    """A finite number; thousands may be set apart by commas."""
+    return float(_decimal(cell))
+
+
+def whole_number(cell: str, rules: Rules) -> int:  # noqa: ARG001 - one shape for all
+    """A count: whole, and not below zero."""
+    found = _decimal(cell)
+    if found < 0:
+        raise ValueError("is negative")
+    if found != found.to_integral_value():
+        raise ValueError("is not a whole number")
+    if found > MOST_ORDERS:
+        raise ValueError(f"is more than {MOST_ORDERS:,}")
+    return int(found)
+
+
+def _decimal(cell: str) -> Decimal:
+    plain = cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell
+    try:
+        found = Decimal(plain)
+    except InvalidOperation:
+        found = Decimal("nan")
+    if not found.is_finite() or "_" in plain:
+        raise ValueError("is not a number")
+    return found
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def zone(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+    """An IANA time zone."""
+    if cell not in _zones():
+        raise ValueError("is not an IANA time zone such as Europe/Rotterdam")
+    return cell
+
+
+def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+    """A two-letter country, in capitals."""
+    if not re.fullmatch("[A-Za-z]{2}", cell):
+        raise ValueError("is not an ISO 3166 country of two letters, such as NL")
+    return cell.upper()
+
+
+def lower_case(cell: str, rules: Rules) -> str:
+    """A word whose case means nothing: `Closed` is `closed`."""
+    parsed = texts(pa.array([cell]), rules)
+    if (reason := parsed.reasons[0].as_py()) is not None:
+        raise ValueError(reason)
+    return cell.lower()
+
+
+def weekdays(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+    """Days such as `sat,sun` as ISO weekdays, written as PostgreSQL writes arrays."""
+    words = [word for word in re.split(r"[\s,;|+]+", cell.lower()) if word]
+    strange = [word for word in words if word[:3] not in WEEKDAYS]
+    if strange:
+        raise ValueError(
+            f"holds {strange[0]!r}, which is no weekday such as sat or sun"
+        )
+    numbers = sorted({WEEKDAYS.index(word[:3]) + 1 for word in words})
+    return "{" + ",".join(str(number) for number in numbers) + "}"

@@ -1,0 +1,207 @@
+"""From what was named to files that can be opened: folders, files, URLs."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+from pyarrow import fs
+
+from forecaster.errors import RefusedFileError
+
+TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+SUFFIXES = (*TEXT_SUFFIXES, ".parquet")
+HASHED_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was there when it was looked for.
+
+    Args:
+      shown: As people named it, or as it was found in a folder they named.
+      path: Within its file system.
+      address: For the ledger: absolute, and without a password.
+    """
+
+    shown: str
+    path: str
+    address: str
+    size: int
+    modified_ns: int | None
+    system: fs.FileSystem = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Its last part, for messages."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is CSV, by its suffix."""
+        return self.path.lower().endswith(TEXT_SUFFIXES)
+
+    def open_stream(self) -> Any:
+        """Its bytes from the start; a .gz is unpacked on the way."""
+        packed = "gzip" if self.path.lower().endswith(".gz") else None
+        return self.system.open_input_stream(self.path, compression=packed)
+
+    def open_file(self) -> Any:
+        """Its bytes in any order."""
+        return self.system.open_input_file(self.path)
+
+    def sha256(self) -> str:
+        """Of the bytes as they lie there.
+
+        Raises:
+          RefusedFileError: it cannot be read.
+        """
+        digest = hashlib.sha256()
+        try:
+            with self.system.open_input_stream(self.path, compression=None) as stream:
+                while some := stream.read(HASHED_AT_ONCE):
+                    digest.update(some)
+        except (OSError, pa.ArrowException) as error:
+            raise RefusedFileError(
+                f"{self.name} cannot be read: {first_line(error)}. Send it again."
+            ) from None
+        return digest.hexdigest()
+
+    def require_unchanged(self) -> None:
+        """Refuses a file that was written to while it was read.
+
+        Raises:
+          RefusedFileError: its size or its time of change is another.
+        """
+        now = self.system.get_file_info(self.path)
+        if (now.size, now.mtime_ns) != (self.size, self.modified_ns):
+            raise RefusedFileError(
+                f"{self.name} changed while it was read. Wait until it is written whole, "
+                "and load it again."
+            )
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Something that was named and cannot be loaded, and why."""
+
+    shown: str
+    reason: str
+
+
+def find_sources(named: Sequence[str]) -> list[Source | Unreadable]:
+    """Every file that was named or lies in a folder that was, in the order of names.
+
+    In folders, hidden files and files of other kinds (`.tmp` and `.part` among them) are
+    passed over; a file that was named itself is never passed over.
+    """
+    found: dict[str, Source | Unreadable] = {}
+    for path in named:
+        for each in _at(path):
+            address = each.address if isinstance(each, Source) else each.shown
+            found.setdefault(address, each)
+    return [found[address] for address in sorted(found)]
+
+
+def _at(named: str) -> Iterator[Source | Unreadable]:
+    try:
+        if "://" in named:
+            yield from _at_url(named)
+        else:
+            yield from _at_path(Path(named).expanduser())
+    except (OSError, pa.ArrowException) as error:
+        yield Unreadable(
+            _without_secrets(named),
+            f"{_without_secrets(named)} cannot be opened: {first_line(error)}.",
+        )
+
+
+def _at_path(path: Path) -> Iterator[Source | Unreadable]:
+    if not path.is_dir():
+        yield _local(path, str(path))
+        return
+    root = path.resolve()
+    for folder, below, names in os.walk(root, onerror=_raise):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        for name in sorted(names):
+            if name.startswith(".") or not name.lower().endswith(SUFFIXES):
+                continue
+            inside = Path(folder, name)
+            shown = str(path / inside.relative_to(root))
+            if inside.resolve().is_relative_to(root):
+                yield _local(inside, shown)
+            else:
+                yield Unreadable(
+                    shown,
+                    f"{shown} is a link that leaves its folder. Name the file it points "
+                    "to, or copy it here.",
+                )
+
+
+def _local(path: Path, shown: str) -> Source | Unreadable:
+    # A link is opened under its own name, which has the suffix.
+    whole = path.parent.resolve() / path.name
+    return _source(fs.LocalFileSystem(), whole.as_posix(), shown, str(whole))
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _at_url(named: str) -> Iterator[Source | Unreadable]:
+    shown = _without_secrets(named).rstrip("/")
+    try:
+        system, path = fs.FileSystem.from_uri(named)
+    except pa.ArrowInvalid:
+        yield Unreadable(
+            shown,
+            f"{shown} cannot be opened: a URL begins with file://, s3:// or gs://. Copy the "
+            "file to one of these, or to a folder.",
+        )
+        return
+    if system.get_file_info(path).type != fs.FileType.Directory:
+        yield _source(system, path, shown, shown)
+        return
+    inside = system.get_file_info(fs.FileSelector(path, recursive=True))
+    for info in sorted(inside, key=lambda info: str(info.path)):
+        rest = info.path[len(path) :].lstrip("/")
+        hidden = any(part.startswith(".") for part in rest.split("/"))
+        if info.is_file and not hidden and rest.lower().endswith(SUFFIXES):
+            yield _source(system, info.path, f"{shown}/{rest}", f"{shown}/{rest}")
+
+
+def _source(
+    system: fs.FileSystem, path: str, shown: str, address: str
+) -> Source | Unreadable:
+    info = system.get_file_info(path)
+    if info.type == fs.FileType.NotFound:
+        return Unreadable(shown, f"{shown} does not exist. Check the path.")
+    if info.type != fs.FileType.File:
+        return Unreadable(shown, f"{shown} is not an ordinary file. Copy it into one.")
+    if not path.lower().endswith(SUFFIXES):
+        return Unreadable(
+            shown,
+            f"{shown} ends in none of {', '.join(SUFFIXES)}, so what it holds is not "
+            "known. Export it as one of these, or rename it if it is one.",
+        )
+    return Source(shown, path, address, info.size, info.mtime_ns, system)
+
+
+def _without_secrets(named: str) -> str:
+    """A URL without user, password and options."""
+    if "://" not in named:
+        return named
+    parts = urlsplit(named)
+    return f"{parts.scheme}://{parts.netloc.rsplit('@', 1)[-1]}{parts.path}"
+
+
+def first_line(error: Exception) -> str:
+    """What an error of a library says, on one line, without its full stop."""
+    said = (
+        error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    )
+    return (said.splitlines() or [type(error).__name__])[0].rstrip(". ")

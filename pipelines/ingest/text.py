@@ -1,0 +1,192 @@
+"""CSV as it comes: banners, any line end, any separator, and half-written."""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from forecaster.errors import RefusedFileError
+from pipelines.ingest.batches import Batch, Cells, Detail, RejectedRow, storable, tidy
+from pipelines.ingest.lines import Block, read_blocks
+from pipelines.ingest.recognition import Plan, fitting, likeness, recognise
+from pipelines.ingest.report import Reading
+from pipelines.ingest.sources import Source
+
+SEPARATORS = (",", ";", "\t", "|")
+LINES_SEARCHED = 50
+
+
+@dataclass(frozen=True)
+class Header:
+    """Where a header stands and how its cells are set apart."""
+
+    cells: list[str]
+    separator: str
+    last_line: int
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A CSV file whose header was found."""
+
+    source: Source
+    plan: Plan
+    header: Header
+    encoding: str
+
+    def batches(self) -> Iterator[Batch]:
+        """Its rows in order."""
+        for block in read_blocks(self.source, self.encoding):
+            rows = block.after_line(self.header.last_line)
+            if rows.data:
+                yield TextBatch(rows, self)
+
+
+def open_text(source: Source, reading: Reading) -> TextFile:
+    """Finds the header of a CSV file.
+
+    Raises:
+      RefusedFileError: it is empty, not text, or has no header that is known.
+    """
+    encoding = codecs.lookup(reading.encoding).name
+    first = next(read_blocks(source, encoding), None)
+    if first is None or not first.data.strip():
+        raise RefusedFileError(f"{source.name} is empty. Send it again.")
+    header = find_header(first.data, reading)
+    if header is None:
+        raise RefusedFileError(
+            f"{source.name} has no column names in its first {LINES_SEARCHED} lines. "
+            "Write them above the rows."
+        )
+    plan = recognise(header.cells, reading, source.name)
+    return TextFile(source, plan, header, encoding)
+
+
+def find_header(data: bytes, reading: Reading) -> Header | None:
+    """The first line that names a kind's columns; failing that, the likeliest one."""
+    start = io.BytesIO(data)
+    text = b"".join(islice(start, LINES_SEARCHED)).decode()
+    lines = [
+        Header(cells, separator, last_line)
+        for separator in SEPARATORS
+        for cells, _, last_line in _records(text, separator)
+        if any(letter.isalnum() for cell in cells for letter in cell)
+    ]
+
+    def likelihood(line: Header) -> tuple[bool, int, int, int]:
+        filled = sum(bool(cell.strip()) for cell in line.cells)
+        known = bool(fitting(line.cells, reading))
+        return known, likeness(line.cells, reading), filled, -line.last_line
+
+    return max(lines, key=likelihood, default=None)
+
+
+def _records(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
+    """Cells of each row, its first and its last line; lines count from 1."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    before = 0
+    for cells in reader:
+        yield cells, before + 1, reader.line_num
+        before = reader.line_num
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Whole rows of a CSV file."""
+
+    block: Block
+    file: TextFile
+
+    @property
+    def size(self) -> int:
+        """Bytes of its text."""
+        return len(self.block.data)
+
+    def cells(self) -> Cells | None:
+        """Its columns, read all at once."""
+        if self.block.is_doubtful:
+            return None
+        names = [str(at) for at in range(len(self.file.header.cells))]
+        wanted = {name: str(at) for name, at in self.file.plan.positions.items()}
+        try:
+            table = arrow_csv.read_csv(
+                pa.BufferReader(self.block.data),
+                arrow_csv.ReadOptions(column_names=names, block_size=self.size + 1),
+                arrow_csv.ParseOptions(
+                    delimiter=self.file.header.separator, newlines_in_values=True
+                ),
+                arrow_csv.ConvertOptions(
+                    include_columns=list(wanted.values()),
+                    column_types=dict.fromkeys(wanted.values(), pa.string()),
+                    check_utf8=False,
+                ),
+            )
+        except pa.ArrowInvalid:
+            return None
+        return {name: tidy(table[at].combine_chunks()) for name, at in wanted.items()}
+
+    def detail(self) -> Detail:
+        """Its rows one by one.
+
+        Raises:
+          RefusedFileError: a quote never closes.
+        """
+        rows, lines, rejected, blank, last = [], [], [], 0, 0
+        for cells, line in self._records():
+            last = line
+            if not any(cell.strip() for cell in cells):
+                blank += bool(cells)
+            elif len(cells) == len(self.file.header.cells):
+                rows.append(cells)
+                lines.append(line)
+            else:
+                rejected.append(self._misfit(cells, line))
+        columns = {
+            name: tidy(pa.array([row[at] for row in rows], pa.string()))
+            for name, at in self.file.plan.positions.items()
+        }
+        if self.block.is_unfinished:
+            self._require_closed(last)
+        unfinished = last if self.block.is_unfinished else None
+        return Detail(
+            columns, lines, lambda at: self._raw(rows[at]), rejected, blank, unfinished
+        )
+
+    def _records(self) -> Iterator[tuple[list[str], int]]:
+        """Cells and first line of each row, the line counted in the file."""
+        before = self.block.first_line - 1
+        try:
+            text = self.block.data.decode()
+            for cells, first, _ in _records(text, self.file.header.separator):
+                yield cells, before + first
+        except csv.Error as error:
+            raise self._endless(error) from None
+
+    def _misfit(self, cells: list[str], line: int) -> RejectedRow:
+        reason = f"has {len(cells)} cells, and the header {len(self.file.header.cells)}"
+        return RejectedRow(line, None, None, reason, [storable(cell) for cell in cells])
+
+    def _raw(self, row: list[str]) -> dict[str, str | None]:
+        named = zip(self.file.plan.header, row, strict=True)
+        return {name: storable(cell) for name, cell in named if name}
+
+    def _require_closed(self, line: int) -> None:
+        """Refuses a last row, from that line on, that ends inside a quote."""
+        row = self.block.after_line(line - 1).data.decode()
+        try:
+            list(csv.reader([row], delimiter=self.file.header.separator, strict=True))
+        except csv.Error as error:
+            if "unexpected end of data" in str(error):
+                raise self._endless(error) from None
+
+    def _endless(self, error: csv.Error) -> RefusedFileError:
+        return RefusedFileError(
+            f"{self.file.source.name} cannot be read as CSV from line "
+            f"{self.block.first_line} on: {error}. Look for a quote that is never closed, "
+            "or send the file again if it is cut short."
+        )

@@ -1,0 +1,165 @@
+"""How rows come in: COPY to a temporary table, then insert or update, with the ledger."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql as pg
+
+from pipelines.schema import depots, files, metadata, quarantine
+
+LOCKS = ("daily", "events", "orders", "depots")
+"""In the order in which one load may take several."""
+
+FIRST_SEEN = """
+insert into depots (depot_id, name, city, timezone, country, is_complete)
+select id, id, :city, :timezone, :country, false
+from unnest(cast(:ids as text[])) as id
+where not exists (select from depots where depot_id = id)
+order by id
+on conflict (depot_id) do nothing
+"""
+
+
+def lock(connection: sa.Connection, kind: str) -> None:
+    """Waits until no other load of this kind runs; held until the transaction ends."""
+    key = sa.func.hashtextextended(f"harbor ingest {kind}", 0)
+    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+
+
+def known_file(
+    connection: sa.Connection, sha256: str, reading: str
+) -> sa.Row[Any] | None:
+    """The ledger's row of the same bytes, read in the same way."""
+    statement = sa.select(files).where(
+        files.c.sha256 == sha256, files.c.reading == reading
+    )
+    return connection.execute(statement).one_or_none()
+
+
+def add_file(connection: sa.Connection, **values: object) -> int:
+    """Writes a file into the ledger, and returns its id; its counts come later."""
+    counts = {"accepted": 0, "unchanged": 0, "rejected": 0}
+    statement = sa.insert(files).values(**counts, **values).returning(files.c.file_id)
+    return int(connection.execute(statement).scalar_one())
+
+
+def set_counts(
+    connection: sa.Connection, file_id: int, counts: Mapping[str, int]
+) -> None:
+    """Writes what became of a file's rows."""
+    connection.execute(
+        sa.update(files).where(files.c.file_id == file_id).values(**counts)
+    )
+
+
+def add_rejected(
+    connection: sa.Connection, file_id: int, rows: Iterable[Mapping[str, object]]
+) -> None:
+    """Puts rows into quarantine."""
+    values = [{"file_id": file_id, **row} for row in rows]
+    if values:
+        connection.execute(sa.insert(quarantine), values)
+
+
+def add_first_seen(
+    connection: sa.Connection, ids: Sequence[str], **described: str
+) -> None:
+    """Creates depots that are not there yet, flagged as incomplete.
+
+    Args:
+      connection: Inside a transaction.
+      ids: Depots named in a file of orders or counts.
+      described: city, timezone and country of depots nobody has described.
+    """
+    lock(connection, "depots")
+    asked = {"ids": list(ids), **described}
+    connection.execute(sa.text(FIRST_SEEN), asked)
+
+
+def count_undescribed(connection: sa.Connection) -> int:
+    """How many depots no depots file has described."""
+    counted = sa.select(sa.func.count()).where(~depots.c.is_complete)
+    return int(connection.execute(counted).scalar_one())
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A temporary table of rows on their way into a table.
+
+    Args:
+      connection: Inside a transaction.
+      target: The table they go to.
+      waiting: The temporary one, with the columns that the file has.
+    """
+
+    connection: sa.Connection
+    target: sa.Table
+    waiting: sa.Table
+
+    @classmethod
+    def create(
+        cls, connection: sa.Connection, table: str, columns: Sequence[str]
+    ) -> "Incoming":
+        """Makes the temporary table."""
+        target = metadata.tables[table]
+        waiting = sa.Table(
+            "incoming",
+            sa.MetaData(),
+            *(sa.Column(name, target.c[name].type) for name in columns),
+            prefixes=["TEMPORARY"],
+            postgresql_on_commit="DROP",
+        )
+        waiting.create(connection)
+        return cls(connection, target, waiting)
+
+    def write(self, rows: bytes | memoryview) -> None:
+        """Copies rows in CSV, in the order of the columns."""
+        columns = ", ".join(f'"{column.name}"' for column in self.waiting.columns)
+        driver: Any = self.connection.connection.driver_connection
+        with (
+            driver.cursor() as cursor,
+            cursor.copy(f"copy incoming ({columns}) from stdin (format csv)") as copy,
+        ):
+            copy.write(rows)
+
+    def merge(self, key: Sequence[str], file_id: int) -> int:
+        """Inserts or updates, and says how many rows that changed.
+
+        Of a key that comes twice the last row counts. Columns that the file does not
+        have are left as they are.
+        """
+        names = [column.name for column in self.waiting.columns]
+        extra = {"file_id": file_id} if "file_id" in self.target.c else {}
+        present = [self.waiting.c[name] for name in key if name in names]
+        newest = (
+            # Rows lie in the temporary table in the order in which they came.
+            sa.select(*self.waiting.c, *(sa.literal(value) for value in extra.values()))
+            .ext(pg.distinct_on(*present))
+            .order_by(*present, sa.literal_column("incoming.ctid").desc())
+        )
+        insert = pg.insert(self.target).from_select([*names, *extra], newest)
+        values = [name for name in names if name not in key]
+        done = self.connection.execute(
+            self._on_conflict(insert, key, values, extra),
+            execution_options={"preserve_rowcount": True},
+        )
+        return int(done.rowcount)
+
+    def _on_conflict(
+        self, insert: pg.Insert, key: Sequence[str], values: list[str], extra: Any
+    ) -> pg.Insert:
+        if not values:
+            return insert.on_conflict_do_nothing(index_elements=key)
+        before = sa.tuple_(*(self.target.c[name] for name in values))
+        after = sa.tuple_(*(insert.excluded[name] for name in values))
+        return insert.on_conflict_do_update(
+            index_elements=key,
+            set_={name: insert.excluded[name] for name in [*values, *extra]},
+            where=before.is_distinct_from(after),
+        )
+
+    def drop(self) -> None:
+        """Ends it before the transaction does; another file may follow."""
+        self.waiting.drop(self.connection)

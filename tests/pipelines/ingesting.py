@@ -1,0 +1,78 @@
+"""What the tests of the load share: files, loads, and tables as plain rows."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+from pyarrow import parquet as pq
+
+from pipelines.ingest import FileReport, IngestReport, Reading, ingest
+from pipelines.settings import Settings
+
+TODAY = date(2026, 6, 1)
+SETTINGS = Settings(timezone="Europe/Brussels", country="BE")
+# Numbers given by the database depend on the order of loads; what they number does not.
+NUMBERED = {"file_id", "event_id"}
+
+
+def load(
+    engine: sa.Engine, *paths: Path | str, dry_run: bool = False, **reading: Any
+) -> IngestReport:
+    """Loads files on a day in June 2026."""
+    named = [str(path) for path in paths]
+    return ingest(
+        engine, named, Reading(**reading), SETTINGS, dry_run=dry_run, today=TODAY
+    )
+
+
+def load_one(engine: sa.Engine, path: Path | str, **reading: Any) -> FileReport:
+    """Loads one file."""
+    (report,) = load(engine, path, **reading).files
+    return report
+
+
+def counts(report: IngestReport, kind: str) -> tuple[int, int, int]:
+    """Accepted, unchanged, rejected."""
+    return tuple(vars(report.counts(kind)).values())
+
+
+def rows(engine: sa.Engine, table: str) -> list[tuple[Any, ...]]:
+    """A table's rows in the order of their text, without given numbers."""
+    with engine.connect() as connection:
+        found = connection.execute(sa.text(f"select * from {table}")).mappings()
+        plain = [
+            tuple(value for name, value in row.items() if name not in NUMBERED)
+            for row in found
+        ]
+    return sorted(plain, key=str)
+
+
+def data(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
+    """All tables that files go to."""
+    names = ("orders", "daily_counts", "depots", "events")
+    return {name: rows(engine, name) for name in names}
+
+
+def quarantined(engine: sa.Engine) -> list[tuple[Any, ...]]:
+    """Line, column, value and reason of what was put aside, by line."""
+    with engine.connect() as connection:
+        found = connection.execute(
+            sa.text(
+                "select line, column_name, value, reason from quarantine order by line"
+            )
+        )
+        return [tuple(row) for row in found]
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    """Writes a text file as it is, line ends included."""
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def write_parquet(path: Path, **columns: Any) -> Path:
+    """Writes columns as Parquet."""
+    pq.write_table(pa.table(columns), path)
+    return path
