@@ -61,7 +61,7 @@ def ingest_files(
         show_json(report.as_json())
     else:
         _show(report, dry_run)
-    _judge(report, paths)
+    _judge(report, paths, dry_run)
 
 
 def _reading(
@@ -121,14 +121,14 @@ def _show(report: IngestReport, dry_run: bool) -> None:
         say("Nothing was changed; this was a dry run.")
 
 
-def _judge(report: IngestReport, paths: list[str]) -> None:
+def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
     """Ends with 1 where a file was refused, and with 3 where there was nothing new."""
     refused = report.refused
     if refused:
         reasons = " ".join(str(file.error) for file in refused[:MOST_TOLD])
         more = len(refused) - MOST_TOLD
         reasons += f" And {more} more." if more > 0 else ""
-        raise RefusedFileError(f"{reasons} {_rest(report)}")
+        raise RefusedFileError(f"{reasons} {_rest(report, dry_run)}")
     if not report.files:
         raise NothingToDoError(
             f"There is nothing to load in {', '.join(paths)}: no file there ends in "
@@ -136,13 +136,16 @@ def _judge(report: IngestReport, paths: list[str]) -> None:
         )
     if report.is_nothing_new:
         raise NothingToDoError(
-            f"There is nothing new: all {len(report.files)} files were loaded before."
+            "There is nothing new: every file was loaded before "
+            f"({len(report.files)} in all)."
         )
 
 
-def _rest(report: IngestReport) -> str:
+def _rest(report: IngestReport, dry_run: bool) -> str:
     """What became of the files that were not refused."""
     others = [file.state for file in report.files if file.state != "refused"]
-    if not others.count("loaded"):
+    new = others.count("loaded")
+    if not new:
         return "Nothing was changed."
-    return f"{others.count('loaded')} of the other {len(others)} went in."
+    went = "would go in" if dry_run else "went in"
+    return f"{new} of the other {len(others)} {went}."

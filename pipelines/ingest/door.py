@@ -99,7 +99,7 @@ def _notes(begin: Begin, reports: Sequence[FileReport]) -> Iterator[str]:
 
 
 def _refused(shown: str, kind: str | None, reason: str) -> FileReport:
-    log.warning("file", path=shown, state="refused", reason=reason)
+    log.info("file", path=shown, state="refused", reason=reason)
     return FileReport(shown, kind, "refused", error=reason)
 
 

@@ -80,6 +80,12 @@ def test_a_refused_file_ends_with_one_and_says_that_others_went_in(
     assert str(alone.exception).endswith("Nothing was changed.")
 
 
+def test_a_dry_run_does_not_say_that_anything_went_in(harbor, tmp_path):
+    good = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
+    done = harbor("ingest", good, tmp_path / "gone.csv", "--dry-run")
+    assert str(done.exception).endswith("1 of the other 1 would go in.")
+
+
 def test_a_dry_run_leaves_no_trace(harbor, clean_engine, tmp_path):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
     done = harbor("ingest", path, "--dry-run")

@@ -2,6 +2,7 @@
 
 # ruff: noqa: DTZ001 - wall-clock times, as files have them
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 
@@ -149,14 +150,12 @@ def test_bad_rows_of_parquet_are_told_by_their_number(
 
 
 def test_what_no_database_can_store_is_put_aside(clean_engine, tmp_path):
-    path = write(tmp_path / "a.csv", DAILY + "A\0,2024-01-01,1\nB,2024-01-01,1\n")
-    text = path.read_bytes().replace(b"\0", b"")
-    far = DAILY.encode() + b"B,2024-01-01,1\n" * 500 + b"A\0,2024-01-01,1\n"
-    assert load_one(clean_engine, write(path, far)).counts.rejected == 1
+    body = "B,2024-01-01,1\n" * 500 + "A\0,2024-01-01,1\n"
+    report = load_one(clean_engine, write(tmp_path / "a.csv", DAILY + body))
+    assert vars(report.counts) == {"accepted": 1, "unchanged": 499, "rejected": 1}
     assert quarantined(clean_engine) == [
         (502, "depot_id", "A\\x00", "holds a NUL character")
     ]
-    assert load_one(clean_engine, write(path, text)).counts.accepted == 1
 
 
 def test_line_numbers_hold_over_blocks(clean_engine, tmp_path, monkeypatch):
@@ -224,7 +223,7 @@ def test_no_rows_of_parquet_are_refused(clean_engine, tmp_path):
 @pytest.mark.parametrize(
     ("column", "values", "says"),
     [
-        ("orders", [[1]], "'orders' as list<element: int64>"),
+        ("orders", [[1]], "'orders' as list<.*: int64>"),
         ("depot_id", [{"id": 1}], "'depot_id' as struct<id: int64>"),
         ("depot_id", [1.5], "'depot_id' as double, which cannot be read as depot_id"),
         ("date", [20240101], "'date' as int64.*Write it as a date or ISO 8601 text"),
@@ -236,9 +235,7 @@ def test_a_column_of_a_type_that_says_nothing_is_refused(
 ):
     columns = {"depot_id": ["A"], "date": ["2024-01-01"], "orders": [1]}
     path = write_parquet(tmp_path / "a.parquet", **columns | {column: values})
-    assert pytest.raises(AssertionError, match=says).matches(
-        AssertionError(load_one(clean_engine, path).error)
-    )
+    assert re.search(says, load_one(clean_engine, path).error)
 
 
 def test_a_file_as_published_goes_in_with_its_columns_mapped(clean_engine, tmp_path):
