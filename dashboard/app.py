@@ -1,0 +1,56 @@
+"""The frame of every page: navigation, how new the numbers are, and what is missing."""
+
+from datetime import datetime
+
+import streamlit as st
+
+from dashboard import parts, queries
+from dashboard.banner import banner
+from forecaster.errors import HarborError
+from pipelines.settings import Settings
+
+LOGO = """
+<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 152 32" width="152" height="32">
+<g fill="none" stroke="#1787ac" stroke-width="2.6" stroke-linecap="round">
+<circle cx="16" cy="6" r="2.7"/><path d="M16 9v18M10.5 13.5h11M4.5 18.5c.8 5.2 5 8.5 11.5 8.5 \
+s10.7-3.3 11.5-8.5"/></g>
+<text x="38" y="22" font-family="sans-serif" font-weight="600" font-size="17"
+fill="#1787ac">Harbor Fleet</text></svg>
+"""
+
+
+def frame() -> None:
+    """Says how new the numbers are, and stops where there are none."""
+    fresh = queries.freshness()
+    if fresh.depots == 0:
+        parts.nothing(
+            "No depots yet. Load orders with `harbor ingest PATH`, then run "
+            "`harbor nightly`."
+        )
+    if fresh.last_on is None:
+        parts.nothing(
+            "Depots are known, but none of their orders are counted yet. Load them with "
+            "`harbor ingest PATH`, then run `harbor nightly`."
+        )
+    zone = Settings.load().zone
+    said = banner(fresh, datetime.now(zone).date(), zone)
+    if said.warning:
+        st.error(said.warning, icon=":material/schedule:")
+    st.caption(said.facts)
+
+
+st.set_page_config(page_title="Harbor Fleet", page_icon=":material/anchor:", layout="wide")
+st.logo(LOGO, size="large")
+page = st.navigation(
+    [
+        st.Page("views/fleet.py", title="Next 7 days", default=True),
+        st.Page("views/depot.py", title="Depot", url_path="depot"),
+        st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
+    ],
+    position="top",
+)
+try:
+    frame()
+    page.run()
+except HarborError as error:
+    st.error(str(error), icon=":material/error:")

@@ -1,0 +1,177 @@
+"""Tables as HTML, where a day must be readable at a glance and lead somewhere.
+
+Everything from the database is escaped here, and nothing else becomes HTML.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from html import escape
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+from urllib.parse import urlencode
+
+import pandas as pd
+
+from dashboard import wording
+
+Row = dict[Hashable, Any]
+
+DEEPEST = 46
+"""Percent of the accent behind a depot's busiest day."""
+
+# Colours come from the text's own, and from an accent that reads on light and dark.
+STYLE = """
+<style>
+.hf { --hf-accent: #1787ac; --hf-quiet: color-mix(in srgb, currentColor 66%, transparent);
+  --hf-line: color-mix(in srgb, currentColor 14%, transparent);
+  width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums;
+  font-size: .875rem; line-height: 1.3; }
+.hf th, .hf td { border: 0; border-bottom: 1px solid var(--hf-line); padding: .375rem .5rem;
+  text-align: right; font-weight: 400; }
+.hf thead th { color: var(--hf-quiet); vertical-align: bottom; white-space: nowrap; }
+.hf th:first-child { text-align: left; padding-left: 0; }
+.hf .city th, .hf .city td { font-weight: 650; border-bottom-width: 2px;
+  padding-top: 1.25rem; }
+.hf .day { border-left: 2px solid transparent; background-clip: padding-box; }
+.hf .closed { color: var(--hf-quiet); font-size: .75rem; }
+.hf small { display: block; color: var(--hf-quiet); font-size: .75rem; }
+.hf .late { color: inherit; font-weight: 600; }
+.hf a { color: inherit; text-decoration: underline; text-decoration-thickness: 1px;
+  text-underline-offset: .2em; text-decoration-color: var(--hf-quiet); }
+.hf a:hover, .hf a:focus-visible { text-decoration-color: var(--hf-accent);
+  text-decoration-thickness: 2px; }
+.hf .fill { text-align: left; }
+@media (max-width: 640px) {
+  .hf { font-size: .75rem; }
+  .hf th, .hf td { padding: .375rem .1875rem; }
+  .hf .wide { display: none; }
+  .hf small { font-size: .6875rem; }
+  .hf .closed { font-size: .6875rem; }
+}
+@media print { .hf tr { break-inside: avoid; } }
+</style>
+"""
+
+
+def week(depots: pd.DataFrame) -> str:
+    """Depots × days with whole orders; a stronger cell is a busier day of that depot.
+
+    Args:
+      depots: As `queries.fleet_week` returns it, in its order; not empty.
+    """
+    days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
+    heads = "".join(_day_head(day) for day in days)
+    rows = depots.to_dict("records")
+    bodies = [_city(str(city), list(own)) for city, own in groupby(rows, _CITY)]
+    return (
+        f'{STYLE}<table class="hf"><thead><tr><th scope="col">Depot</th>{heads}'
+        '<th scope="col" class="wide">7 days</th><th scope="col" class="wide">vs week '
+        f"before</th></tr></thead>{''.join(bodies)}</table>"
+    )
+
+
+def days_ahead(days: pd.DataFrame) -> str:
+    """The days ahead of one depot, a row for each, with band and remark.
+
+    Args:
+      days: Rows of `queries.depot_days` that have a forecast; not empty.
+    """
+    busiest = float(days["p50"].max())
+    rows = "".join(_day_row(day, busiest) for day in days.to_dict("records"))
+    return (
+        f'{STYLE}<table class="hf"><thead><tr><th scope="col">Day</th>'
+        '<th scope="col">Orders</th><th scope="col">80 % band</th>'
+        f'<th scope="col" class="fill">What is on</th></tr></thead><tbody>{rows}'
+        "</tbody></table>"
+    )
+
+
+_CITY, _DEPOT, _DAY = itemgetter("city"), itemgetter("depot_id"), itemgetter("target_on")
+
+
+def _city(city: str, rows: list[Row]) -> str:
+    """A city's own line of totals, and the lines of its depots."""
+    by_day = groupby(sorted(rows, key=_DAY), _DAY)
+    totals = [sum(row["p50"] for row in own) for _, own in by_day]
+    cells = "".join(f'<td class="day">{wording.orders(total)}</td>' for total in totals)
+    total, change = wording.orders(sum(totals)), wording.signed_percent(_change(rows))
+    depots = "".join(_depot(list(own)) for _, own in groupby(rows, _DEPOT))
+    return (
+        f'<tbody><tr class="city"><th scope="row">{escape(city)}</th>{cells}'
+        f'<td class="wide">{total}</td><td class="wide">{change}</td></tr>'
+        f"{depots}</tbody>"
+    )
+
+
+def _change(rows: Sequence[Row]) -> float:
+    """Of the days whose week before is known; NaN where none is."""
+    known = [row for row in rows if not math.isnan(row["week_before"])]
+    before = sum(row["week_before"] for row in known)
+    return sum(row["p50"] for row in known) / before - 1 if before else math.nan
+
+
+def _depot(rows: list[Row]) -> str:
+    first = rows[0]
+    busiest = max(row["p50"] for row in rows)
+    cells = "".join(_cell(row, busiest) for row in rows)
+    link = escape("depot?" + urlencode({"depot": first["depot_id"]}))
+    total = wording.orders(sum(row["p50"] for row in rows))
+    return (
+        f'<tr><th scope="row"><a href="{link}">{escape(first["name"])}</a>'
+        f"<small>{_below_name(first)}</small></th>{cells}"
+        f'<td class="wide">{total}</td>'
+        f'<td class="wide">{wording.signed_percent(first["change"])}</td></tr>'
+    )
+
+
+def _below_name(depot: Row) -> str:
+    if depot["is_late"] and pd.isna(depot["last_on"]):
+        return "<b>no orders yet</b>"
+    if depot["is_late"]:
+        return f"<b>late: orders to {wording.day(depot['last_on'])}</b>"
+    return "" if math.isnan(depot["vans"]) else wording.count(int(depot["vans"]), "van")
+
+
+def _cell(row: Row, busiest: float) -> str:
+    if row["basis"] == "closed":
+        return '<td class="day closed">closed</td>'
+    about = "≈" if row["basis"] == "similar" else ""
+    return (
+        f'<td class="day" style="{_shade(row["p50"], busiest)}" '
+        f'title="80 % band {_band(row)}">{about}{wording.orders(row["p50"])}</td>'
+    )
+
+
+def _day_row(row: Row, busiest: float) -> str:
+    noted = row["note"].split(", ") if isinstance(row["note"], str) else []
+    remarks = [wording.kind(note) for note in noted]
+    name = f'<th scope="row">{wording.day(row["day_on"])}</th>'
+    if row["basis"] == "closed":
+        cells = '<td class="closed">closed</td><td></td>'
+        remarks = [remark for remark in remarks if remark != "Closed"]
+    else:
+        shade = _shade(row["p50"], busiest)
+        orders = wording.orders(row["p50"])
+        cells = f'<td class="day" style="{shade}">{orders}</td><td>{_band(row)}</td>'
+    if row["basis"] == "similar":
+        remarks.insert(0, "From depots like it")
+    return f'<tr>{name}{cells}<td class="fill">{escape(", ".join(remarks))}</td></tr>'
+
+
+def _band(row: Row) -> str:
+    return f"{wording.orders(row['p10'])} – {wording.orders(row['p90'])}"
+
+
+def _shade(value: float, busiest: float) -> str:
+    """The accent, the stronger the nearer a day comes to the depot's busiest."""
+    share = (value / busiest) ** 3 if busiest > 0 else 0.0
+    return (
+        f"background-color: color-mix(in srgb, var(--hf-accent) {DEEPEST * share:.0f}%, "
+        "transparent)"
+    )
+
+
+def _day_head(day: pd.Timestamp) -> str:
+    weekday, rest = wording.day(day).split(" ", 1)
+    return f'<th scope="col" class="day">{weekday}<small>{rest}</small></th>'

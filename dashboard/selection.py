@@ -1,0 +1,41 @@
+"""What is chosen lives in the URL, so that a page can be sent to a colleague."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+
+def choose_from_url(
+    label: str, name: str, options: Sequence[str], format_func: Callable[[str], str]
+) -> str | None:
+    """A select box whose choice is the URL's parameter `name`.
+
+    The URL is the truth: a choice is written there first and read from there.
+
+    Args:
+      label: Above the box.
+      name: The parameter, which holds an option and never its label.
+      options: To choose from.
+      format_func: The label of an option.
+
+    Returns:
+      The option the URL names, or None where it names none of them.
+    """
+    widget = f"choice of {name}"
+    asked = st.query_params.get(name)
+    chosen = asked if asked in options else None
+    st.session_state[widget] = chosen
+
+    def write() -> None:
+        st.query_params[name] = st.session_state[widget]
+
+    st.selectbox(
+        label,
+        options,
+        key=widget,
+        index=None,
+        format_func=format_func,
+        on_change=write,
+        placeholder="Choose one",
+    )
+    return chosen

@@ -1,0 +1,146 @@
+"""The table behind each chart, with the headings people read; a CSV of the same."""
+
+import pandas as pd
+
+from dashboard import wording
+
+WHOLE, SHARE = "%d", "%.1f %%"
+"""How `show` writes whole numbers and percentages."""
+
+
+def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
+    """`queries.fleet_week`, for people."""
+    return pd.DataFrame(
+        {
+            "City": depots["city"],
+            "Depot": depots["name"],
+            "Depot id": depots["depot_id"],
+            "Vans": _whole(depots["vans"]),
+            "Day": depots["target_on"],
+            "Forecast": _whole(depots["p50"]),
+            "1 in 10 below": _whole(depots["p10"]),
+            "1 in 10 above": _whole(depots["p90"]),
+            "Rests on": depots["basis"].map(wording.BASES),
+            "A week before": _whole(depots["week_before"]),
+        }
+    )
+
+
+def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
+    """`queries.daily_totals`, for people."""
+    remark = {True: "", False: "a city's feed was silent"}
+    return pd.DataFrame(
+        {
+            "Day": totals["day_on"],
+            "Actual": _whole(totals["actual"]),
+            "Forecast": _whole(totals["p50"]),
+            "Remark": totals["is_whole"].map(remark),
+        }
+    )
+
+
+def depot_days(days: pd.DataFrame) -> pd.DataFrame:
+    """`queries.depot_days`, for people."""
+    return pd.DataFrame(
+        {
+            "Day": days["day_on"],
+            "Actual": _whole(days["actual"]),
+            "Forecast": _whole(days["p50"]),
+            "1 in 10 below": _whole(days["p10"]),
+            "1 in 10 above": _whole(days["p90"]),
+            "Rests on": days["basis"].map(wording.BASES),
+            "What is on": days["note"],
+        }
+    )
+
+
+def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
+    """`queries.past_forecasts`, for people; newest day first."""
+    error = past["p50"] - past["actual"]
+    inside = past["actual"].between(past["p10"], past["p90"])
+    return pd.DataFrame(
+        {
+            "Day": past["target_on"],
+            "Forecast": _whole(past["p50"]),
+            "Actual": _whole(past["actual"]),
+            "Forecast − actual": _whole(error),
+            "Off by": 100 * error.abs() / past["actual"].where(past["actual"] > 0),
+            "In the band": inside.map({True: "yes", False: "no"}),
+            "Made from": past["origin_on"],
+            "Model": past["model_version"],
+        }
+    ).iloc[::-1]
+
+
+def events(events: pd.DataFrame) -> pd.DataFrame:
+    """`queries.events_ahead`, for people."""
+    return pd.DataFrame(
+        {
+            "From": events["starts_on"],
+            "To": events["ends_on"],
+            "What": events["what"].map(wording.kind),
+            "Where": events["scope"],
+        }
+    )
+
+
+def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
+    """`whatif.suppose`, for people."""
+    return pd.DataFrame(
+        {
+            "Day": outcome["target_on"],
+            "Forecast": _whole(outcome["forecast"]),
+            "Supposed": _whole(outcome["supposed"]),
+            "Difference": _whole(outcome["supposed"] - outcome["forecast"]),
+            "1 in 10 below": _whole(outcome["supposed_p10"]),
+            "1 in 10 above": _whole(outcome["supposed_p90"]),
+        }
+    )
+
+
+def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
+    """One grain of `queries.accuracy`: a row per heading, baselines' MAPE beside.
+
+    Args:
+      scores: All grains.
+      grain: 'all', 'day', 'city' or 'model'.
+      heading: Of the column that names the row.
+    """
+    column = {"day": "day_on", "city": "city", "model": "model_version"}.get(grain)
+    own = scores[scores["grain"] == grain]
+    names = own[column] if column else pd.Series("", index=own.index)
+    own = own.assign(name=names).set_index("name")
+    said = own[own["forecaster"] == "forecast"]
+    of = {name: own[own["forecaster"] == name]["mape"] for name in BASELINES}
+    table = pd.DataFrame(
+        {
+            "MAPE": 100 * said["mape"],
+            **{f"MAPE of {name}": 100 * mape for name, mape in of.items()},
+            "WAPE": 100 * said["wape"],
+            "Bias": 100 * said["bias"],
+            "In the 80 % band": 100 * said["coverage"],
+            "Days counted": said["counted"],
+        }
+    )
+    return table.rename_axis(heading).reset_index()
+
+
+BASELINES = ("seasonal naive", "median of 4")
+
+
+def of_grain(scores: pd.DataFrame, grain: str) -> pd.DataFrame:
+    """The rows of one grain."""
+    return scores[scores["grain"] == grain]
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    """A table as a file that any spreadsheet opens, days as ISO dates."""
+    plain = table.copy()
+    for name in plain.select_dtypes("datetime"):
+        plain[name] = plain[name].dt.strftime("%Y-%m-%d")
+    return wording.csv(plain)
+
+
+def _whole(numbers: pd.Series) -> pd.Series:
+    """Whole numbers, missing where not known."""
+    return numbers.round().astype("Int64")

@@ -1,0 +1,52 @@
+"""The next 7 days of every depot, by city, with what needs attention first."""
+
+import streamlit as st
+
+from dashboard import charts, findings, grids, parts, queries, tables
+
+EVERYWHERE = "All cities"
+
+fresh = queries.freshness()
+st.title("Next 7 days")
+if fresh.origin_on is None:
+    parts.nothing(
+        "No forecast has been made yet. Train a model with `harbor train`, then run "
+        "`harbor forecast`; `harbor nightly` does both."
+    )
+
+week = queries.fleet_week(fresh)
+if week.empty:
+    parts.nothing(
+        "The newest forecast has none of the depots that are open. Run `harbor forecast`."
+    )
+
+cities = list(week["city"].unique())
+city = st.pills(
+    "City",
+    [EVERYWHERE, *cities],
+    default=EVERYWHERE,
+    required=True,
+    key="city",
+    bind="query-params",
+)
+totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)
+here = week if city == EVERYWHERE else week[week["city"] == city]
+
+parts.figures(findings.week_figures(totals))
+parts.chart(
+    charts.daily_totals(totals),
+    "Orders per day of all depots together: three weeks as they were, and the next 7 days "
+    "as forecast. The forecast is the sum of the depots' medians; it has no band, because "
+    "depots' bands do not add up.",
+    tables.daily_totals(totals),
+    "daily-totals",
+)
+
+st.header("By depot")
+st.caption(
+    "Orders forecast per day. The stronger a cell, the busier that day is for its depot. "
+    "In each city, depots whose orders are late come first, then those whose week changes "
+    "most. ≈ is forecast from depots like it. A name leads to its depot."
+)
+st.html(grids.week(here))
+parts.behind(tables.fleet_week(here), "next-7-days")
