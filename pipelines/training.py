@@ -1,9 +1,11 @@
 """Reads the panel, trains, exports, and records the challenger."""
 
+import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -58,11 +60,14 @@ def train(
       NoDataError: the history is too short.
     """
     panel = read_panel(engine, through, ahead=recipe.task.horizon)
-    learnt = _learn(panel, settings, recipe, report)
+    folder = _checkpoint_folder(panel, settings, recipe)
+    learnt = _learn(panel, folder, recipe, report)
     scores = judge_scores(panel, learnt.judged)
     with engine.begin() as connection:
         for made, role in ((learnt.judged, "judge"), (learnt.served, "challenger")):
             _record(connection, settings, made, role, scores, run)
+    # Only a training that was cut off needs them.
+    shutil.rmtree(folder, ignore_errors=True)
     seconds = round(learnt.seconds, 1)
     run.counts |= {
         "model": learnt.served.version,
@@ -145,14 +150,18 @@ def _scores(
     )
 
 
-def _learn(
-    panel: Panel, settings: Settings, recipe: "Recipe", report: Reports
-) -> "Learnt":
-    # JAX takes seconds to import and is not there on the dashboard's host.
-    from forecaster.checkpoint import Checkpoints, fingerprint
-    from forecaster.learning import learn, watermark
+def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:
+    """Where a training of this data with this recipe left off, if it did."""
+    from forecaster.checkpoint import fingerprint
+    from forecaster.learning import watermark
 
-    folder = settings.checkpoints / fingerprint(watermark(panel), recipe)
+    return settings.checkpoints / fingerprint(watermark(panel), recipe)
+
+
+def _learn(panel: Panel, folder: Path, recipe: "Recipe", report: Reports) -> "Learnt":
+    # JAX takes seconds to import and is not there on the dashboard's host.
+    from forecaster.checkpoint import Checkpoints
+    from forecaster.learning import learn
 
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
