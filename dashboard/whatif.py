@@ -11,11 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import queries, wording
-from dashboard.queries import Freshness
+from dashboard.freshness import DAYS_AHEAD, Freshness
 from forecaster import artefact, infer
 from forecaster.artefact import Artefact
 from forecaster.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
 from forecaster.errors import ArtefactError, NoModelError
+from forecaster.features import CALENDAR_REACH
 from forecaster.infer import Forecast
 from forecaster.panel import Panel, build_panel
 from pipelines.settings import Settings
@@ -115,7 +116,7 @@ def suppose(supposition: Supposition, fresh: Freshness) -> pd.DataFrame:
 def _forecast(
     model: Artefact, tables: dict[str, pd.DataFrame], origin: date
 ) -> tuple[Panel, Forecast]:
-    panel = build_panel(**tables, through=origin, ahead=model.horizon)
+    panel = build_panel(**tables, through=origin, ahead=model.horizon + CALENDAR_REACH)
     return panel, infer.forecast(model, panel)
 
 
@@ -124,7 +125,7 @@ def _beside(
 ) -> pd.DataFrame:
     panel, forecast = now
     row = panel.depot_ids.index(depot)
-    n_days = min(queries.DAYS_AHEAD, forecast.p50_dh.shape[1])
+    n_days = min(DAYS_AHEAD, forecast.p50_dh.shape[1])
     first = pd.Timestamp(panel.origin) + pd.Timedelta(days=1)
     supposed = then[1]
     return pd.DataFrame(

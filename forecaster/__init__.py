@@ -1,8 +1,8 @@
 """Forecasts daily orders per depot: arrays in, arrays out.
 
 No database, no environment, no clock. Two floors: everything up to `infer` needs NumPy
-alone; `model`, `losses`, `train`, `checkpoint` and `export` need JAX and are never
-imported by the floor below, because the dashboard's host has no JAX.
+and pandas; `model`, `losses`, `train`, `fitting`, `checkpoint`, `export` and `learning`
+need JAX and are never imported by the floor below, because the dashboard's host has none.
 
 Words
   demand      orders per depot and local day: the target

@@ -1,7 +1,7 @@
 """The exported file: weights and everything needed to use them, one `.npz`, no pickle.
 
-Loading believes nothing: schema, names, shapes, and a sha256 over every array and the
-manifest are checked, and a stranger is refused with a sentence.
+Loading believes nothing: the schema, the parts of the manifest, and a sha256 over it and
+every array are checked, and a stranger is refused with a sentence.
 """
 
 import hashlib
@@ -105,10 +105,10 @@ def load(path: Path) -> Artefact:
         raise _unusable(path, "is no whole artefact") from error
     manifest = _read_manifest(path, arrays)
     try:
-        artefact = _from_parts(manifest, arrays)
+        artefact, promised = _from_parts(manifest, arrays), manifest["sha256"]
     except (KeyError, TypeError, ValueError) as error:
         raise _unusable(path, "lacks a part of its manifest") from error
-    if _digest(artefact) != manifest["sha256"]:
+    if _digest(artefact) != promised:
         raise _unusable(path, "does not match its sha256")
     return artefact
 
@@ -132,6 +132,8 @@ def _read_manifest(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         manifest = json.loads(arrays.pop(MANIFEST).tobytes())
     except ValueError as error:
         raise _unusable(path, "has a manifest that cannot be read") from error
+    if not isinstance(manifest, dict):
+        raise _unusable(path, "has a manifest that cannot be read")
     if manifest.get("schema") != SCHEMA:
         raise ArtefactError(
             f"{path.name} has schema {manifest.get('schema')}, and this program reads "

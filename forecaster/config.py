@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 from forecaster.errors import ConfigError
 
+LONGEST_HORIZON = 63
 Some = TypeVar("Some", bound="Config")
 
 
@@ -53,7 +54,7 @@ class TaskConfig(Config):
     context: int = 128
 
     def __post_init__(self) -> None:
-        self._require("horizon", 1, 63)
+        self._require("horizon", 1, LONGEST_HORIZON)
         self._require("context", 14, 1024)
 
 

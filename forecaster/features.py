@@ -21,8 +21,11 @@ YEARLY_LAGS = (357, 364, 371)
 """Same weekday a year ago, and a week to either side."""
 LONGEST_LAG = 400
 """Days of history before the first day of a window that can matter to it."""
+CALENDAR_REACH = 14
+"""Days of calendar after a day that its features look at; further holidays have faded."""
 HARMONICS = 2
 HOLIDAY_REACH = 2
+OLDEST_DAYS = 364
 HOLIDAY_FADE_DAYS = 3.0
 
 
@@ -36,7 +39,8 @@ class Features:
       regular_dt: 1.0 where the day was observed and no holiday.
       level_dt: Recent mean of log demand; 0 before a depot's first day.
       spread_dt: Recent mean absolute miss of a plain forecast, in log counts.
-      age_dt: log(1 + days since the depot's first observed day), 0 before it.
+      age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
+        lies within what serving reads, so that it ages as training did.
       yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
         matched by holiday), then whether each is known.
       calendar_gtf: As `names` says.
@@ -115,7 +119,8 @@ def _age(
     observed_dt: Bool[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
     seen_dt = np.maximum.accumulate(observed_dt, axis=1)
-    return np.log1p(np.cumsum(seen_dt, axis=1)).astype(np.float32)
+    days_dt = np.minimum(np.cumsum(seen_dt, axis=1), OLDEST_DAYS)
+    return np.log1p(days_dt).astype(np.float32)
 
 
 def _spread(

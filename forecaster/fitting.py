@@ -101,7 +101,7 @@ def fit(
     return Fit(
         params=jax.device_get(progress.best),
         epochs=progress.best_epoch,
-        validation_mape=progress.best_mape if validation else math.nan,
+        validation_mape=_known(progress.best_mape),
         first_step_seconds=first_step_seconds,
         seconds=time.perf_counter() - started,
         steps=int(progress.state.step),
@@ -131,7 +131,7 @@ class _Trainer:
         self.step, self.evaluate = _mapped_steps(
             self.setup, config.validation_days + 1, tuple(self.devices)
         )
-        by_steps = math.ceil(config.most_steps / self.steps)
+        by_steps = max(1, config.most_steps // self.steps)
         self.most_epochs = min(config.epochs, by_steps)
         self.pending: Look | None = None
 
@@ -181,8 +181,11 @@ class _Trainer:
                 f"The loss is {float(look.loss.total)} in epoch {look.epoch}: training "
                 "cannot go on. Lower the learning rate, or look for absurd counts."
             )
-        mape = float(look.error.total) / max(float(look.error.n), 1.0)
-        if self.validation is not None and mape >= progress.best_mape:
+        counted = float(look.error.n)
+        mape = float(look.error.total) / counted if counted else math.inf
+        # The first look is kept whatever it says: there may be nothing to validate on.
+        is_first = progress.best_epoch == 0
+        if self.validation is not None and not (is_first or mape < progress.best_mape):
             return progress
         return progress._replace(
             best_epoch=look.epoch, best_mape=mape, best=look.average
@@ -216,6 +219,11 @@ class _Trainer:
 
     def _key(self, epoch: int) -> jax.Array:
         return jax.random.fold_in(jax.random.key(self.config.seed), epoch)
+
+
+def _known(mape: float) -> float:
+    """NaN where nothing was validated."""
+    return mape if math.isfinite(mape) else math.nan
 
 
 @functools.lru_cache(maxsize=4)

@@ -32,13 +32,6 @@ class Slices(NamedTuple):
     calendar: Array  # [B, C + H, F]
 
 
-def past_names() -> tuple[str, ...]:
-    """Names of the columns of `past`."""
-    recent = [f"anomaly {day} days ago" for day in range(RECENT_DAYS + 1)]
-    known = [f"observed {day} days ago" for day in range(RECENT_DAYS + 1)]
-    return (*recent, *known, "level", "level change", "spread", "age")
-
-
 def cut(
     features: Features,
     task: TaskConfig,
@@ -85,7 +78,11 @@ def n_context(slices: Slices, horizon: int) -> int:
 
 
 def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
-    """What each context day looked like: [..., C, columns of `past_names`]."""
+    """What each context day looked like: [..., C, 20].
+
+    How far it and each of the seven days before it lay from the level, whether each was
+    observed, then level, change of level, spread and age.
+    """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
 
     def ago(value: Array, days: int) -> Array:

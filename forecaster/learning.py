@@ -27,6 +27,8 @@ from forecaster.panel import Panel, log_counts
 from forecaster.train import Params
 
 LEAST_DAYS = 42
+# Origins that judge the last day of a long horizon.
+LEAST_ORIGINS = 7
 # Share of the first fit's epochs that the second one takes.
 REFIT_SHARE = 0.25
 PARITY_WINDOWS = 64
@@ -104,15 +106,23 @@ def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
     """The recipe with a context and validation days that the history has room for.
 
     Raises:
-      NoDataError: the history is shorter than 42 days.
+      NoDataError: the history is shorter than 42 days, or than four horizons.
     """
     if panel.n_steps < LEAST_DAYS:
         raise NoDataError(
             f"The history has {panel.n_steps} days up to {panel.origin}, but training "
             f"needs {LEAST_DAYS}. Load earlier orders."
         )
-    days = min(recipe.train.validation_days, panel.n_steps // 4)
-    context = min(recipe.task.context, max(days + 14, panel.n_steps - days))
+    horizon, days = recipe.task.horizon, recipe.train.validation_days
+    days = max(days, horizon + LEAST_ORIGINS)
+    days = min(days, panel.n_steps // 4)
+    if days <= horizon:
+        raise NoDataError(
+            f"The history has {panel.n_steps} days up to {panel.origin}, but a horizon "
+            f"of {horizon} days needs {4 * (horizon + 1)}. Load earlier orders, or "
+            "shorten the horizon."
+        )
+    context = max(days + 14, min(recipe.task.context, panel.n_steps - days))
     return replace(
         recipe,
         task=replace(recipe.task, context=context),

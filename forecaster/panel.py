@@ -25,6 +25,8 @@ class Panel:
       closed_dt: Days known to be closed; reaches past the last step of `demand_dt` by
         the days ahead.
       calendar: Holidays and events of the same steps as `closed_dt`.
+      announced: What `closed_dt` and `calendar` were laid out from, where some of it was
+        announced on a day of the panel: an earlier origin did not know of it.
     """
 
     depot_ids: tuple[str, ...]
@@ -33,6 +35,7 @@ class Panel:
     demand_dt: Float32[np.ndarray, "depot time"]
     closed_dt: Bool[np.ndarray, "depot time_ahead"]
     calendar: Calendar
+    announced: "Announced | None" = None
 
     @property
     def n_depots(self) -> int:
@@ -80,11 +83,14 @@ class Panel:
                 f"{self.origin}, the days of the panel. Choose an origin in between."
             )
         end = cutoff + self.ahead
+        closed_dt, calendar = self.closed_dt[:, :end], self.calendar.steps(0, end)
+        if self.announced is not None:
+            closed_dt, calendar = self.announced.lay_out(origin, self.start_on, end)
         return replace(
             self,
             demand_dt=self.demand_dt[:, :cutoff],
-            closed_dt=self.closed_dt[:, :end],
-            calendar=self.calendar.steps(0, end),
+            closed_dt=closed_dt,
+            calendar=calendar,
         )
 
     def last(self, steps: int) -> "Panel":
@@ -97,6 +103,33 @@ class Panel:
             closed_dt=self.closed_dt[:, first:],
             calendar=self.calendar.steps(first, self.n_steps + self.ahead),
         )
+
+
+@dataclass(frozen=True)
+class Announced:
+    """Depots, events and holidays as tidy rows, events with the day they were known."""
+
+    depots: pd.DataFrame
+    events: pd.DataFrame
+    holidays: pd.DataFrame
+
+    def lay_out(
+        self, origin: date, start_on: date, n_steps: int
+    ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
+        """Closed days and the calendar, by the events known at an origin."""
+        events = self.events[self._known_from() <= pd.Timestamp(origin)]
+        closed_dt = _closed(self.depots, events, start_on, n_steps)
+        parts = (self.depots, events, self.holidays)
+        return closed_dt, build_calendar(*parts, start_on, n_steps)
+
+    def tells_later_than(self, day: date) -> bool:
+        """Whether an event was announced after a day."""
+        return bool((self._known_from() > pd.Timestamp(day)).any())
+
+    def _known_from(self) -> pd.Series:
+        """The day each event was known; one without was known always."""
+        always = pd.Timestamp(1900, 1, 1)
+        return pd.to_datetime(self.events["known_from"]).fillna(always)
 
 
 def build_panel(
@@ -130,12 +163,9 @@ def build_panel(
         )
     start_on = pd.to_datetime(demand["service_on"]).min().date()
     n_steps = (through - start_on).days + 1
-    known = events["known_from"].isna() | (
-        pd.to_datetime(events["known_from"]) <= pd.Timestamp(through)
-    )
-    events = events[known]
+    announced = Announced(depots, events, holidays)
+    closed_dt, calendar = announced.lay_out(through, start_on, n_steps + ahead)
     demand_dt = _demand(list(depots["depot_id"]), demand, start_on, n_steps)
-    closed_dt = _closed(depots, events, start_on, n_steps + ahead)
     demand_dt[closed_dt[:, :n_steps]] = np.nan
     return Panel(
         depot_ids=tuple(depots["depot_id"]),
@@ -143,7 +173,8 @@ def build_panel(
         start_on=start_on,
         demand_dt=demand_dt,
         closed_dt=closed_dt,
-        calendar=build_calendar(depots, events, holidays, start_on, n_steps + ahead),
+        calendar=calendar,
+        announced=announced if announced.tells_later_than(start_on) else None,
     )
 
 

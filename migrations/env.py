@@ -15,9 +15,10 @@ ADVISORY_LOCK = 0x4841_5242  # "HARB"
 def run_migrations(engine: sa.Engine) -> None:
     """Brings the database to the revision asked for."""
     with engine.connect() as connection:
+        # Waits as long as another upgrade takes; the timeouts are for what follows.
+        connection.execute(sa.select(sa.func.pg_advisory_lock(ADVISORY_LOCK)))
         connection.execute(sa.text("set lock_timeout = '10s'"))
         connection.execute(sa.text("set statement_timeout = '30min'"))
-        connection.execute(sa.select(sa.func.pg_advisory_lock(ADVISORY_LOCK)))
         connection.commit()
         context.configure(
             connection=connection,
@@ -30,9 +31,8 @@ def run_migrations(engine: sa.Engine) -> None:
             with context.begin_transaction():
                 context.run_migrations()
         finally:
-            connection.rollback()
-            connection.execute(sa.select(sa.func.pg_advisory_unlock(ADVISORY_LOCK)))
-            connection.commit()
+            # Ends the session: the pool must not hand on its lock and timeouts.
+            connection.invalidate()
 
 
 def configured_engine() -> sa.Engine:

@@ -15,8 +15,6 @@ from pipelines.panels import PanelsAsKnown
 from pipelines.settings import Settings
 from pipelines.store import models
 
-LONGEST_HORIZON = 63
-
 
 @dataclass(frozen=True)
 class Slot:
@@ -59,7 +57,7 @@ def run_backfill(
         raise BadInputError(
             f"--to is {last}, but must not lie before --from ({first}). Swap them."
         )
-    panels = PanelsAsKnown(engine, last, LONGEST_HORIZON, settings.zone)
+    panels = PanelsAsKnown(engine, last, settings.zone)
     hindcaster = _Hindcaster(engine, settings, panels, now, run)
     slots = []
     for day in range((last - first).days + 1):

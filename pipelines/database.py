@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import sqlalchemy as sa
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError
 
 from forecaster.errors import DatabaseError
 from pipelines import embedded
@@ -46,7 +46,16 @@ def connect(url: str) -> sa.Engine:
     Raises:
       DatabaseError: nothing answers there, or it refuses us; never with the URL.
     """
-    engine = sa.create_engine(url, pool_pre_ping=True)
+    try:
+        # libpq takes both spellings, SQLAlchemy one; psycopg 3 is the driver we bring.
+        parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
+        parsed = parsed.set(drivername="postgresql+psycopg")
+    except ArgumentError:
+        raise DatabaseError(
+            "HARBOR_DATABASE_URL is no address of a database. Write it as "
+            "postgresql://USER@HOST:5432/DATABASE."
+        ) from None
+    engine = sa.create_engine(parsed, pool_pre_ping=True)
     try:
         with engine.connect():
             return engine

@@ -9,6 +9,8 @@ from forecaster.errors import NoDataError
 from pipelines.store import demand as store
 from pipelines.store.demand import DemandChange
 
+LATEST_FEED_DAYS = 14
+
 
 def rebuild(engine: sa.Engine, now: datetime) -> DemandChange:
     """Counts demand anew; safe to repeat, for only differences become versions.
@@ -36,6 +38,21 @@ def default_origin(engine: sa.Engine) -> date:
             "'harbor train'."
         )
     return newest
+
+
+def require_counted(engine: sa.Engine, origin: date) -> None:
+    """Refuses an origin that lies long after the data; a late feed of days is carried.
+
+    Raises:
+      NoDataError: there is no demand, or it ends more than two weeks before the origin.
+    """
+    newest = default_origin(engine)
+    if (origin - newest).days > LATEST_FEED_DAYS:
+        raise NoDataError(
+            f"The origin is {origin}, but the newest orders are of {newest}, more than "
+            f"{LATEST_FEED_DAYS} days before. Load newer orders, or choose an earlier "
+            "origin."
+        )
 
 
 def _today(connection: sa.Connection, now: datetime) -> date:

@@ -13,6 +13,7 @@ from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
+from pipelines import demand
 from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.store import forecasts as store
@@ -49,10 +50,11 @@ def forecast_from(
       ArtefactError: its file is missing or not what was recorded.
       NoDataError: there is no demand up to the origin.
     """
+    demand.require_counted(engine, origin)
     with engine.connect() as connection:
         model = model_for(connection, origin)
     loaded = load_recorded(artefacts, model)
-    panel = _panel(engine, origin, loaded.horizon, now, zone)
+    panel = _panel(engine, origin, now, zone)
     made = infer.forecast(loaded, panel)
     write(engine, panel, made, str(model["version"]), now, zone, run)
     return str(model["version"])
@@ -106,23 +108,27 @@ def write(
     zone: ZoneInfo,
     run: Run | None,
 ) -> None:
-    """Writes one origin's forecasts in one transaction."""
+    """Writes one origin's forecasts in one transaction.
+
+    What was forecast in time stays: a later hindcast of the same origin and model would
+    take it out of the live scores.
+    """
     live = is_live(panel.origin, now, zone)
     run_id = run.run_id if run else None
     with engine.begin() as connection:
+        if not live and store.has_live_forecasts(connection, panel.origin, version):
+            return
         rows = _rows(panel, made, (version, live, now, run_id))
         store.replace_forecasts(connection, panel.origin, version, rows)
     if run is not None:
         run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
 
 
-def _panel(
-    engine: sa.Engine, origin: date, horizon: int, now: datetime, zone: ZoneInfo
-) -> Panel:
+def _panel(engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo) -> Panel:
     """What is known now, or for a hindcast what was known in the night after."""
     if is_live(origin, now, zone):
-        return read_panel(engine, origin, ahead=horizon)
-    return PanelsAsKnown(engine, origin, horizon, zone).at(origin)
+        return read_panel(engine, origin)
+    return PanelsAsKnown(engine, origin, zone).at(origin)
 
 
 def is_live(origin: date, now: datetime, zone: ZoneInfo) -> bool:

@@ -19,28 +19,52 @@ class Verdict:
     reason: str
 
 
-def judge(engine: sa.Engine) -> Verdict:
-    """Decides on the newest challenger by the scores of its judged fit.
+def judge(engine: sa.Engine, version: str | None = None) -> Verdict:
+    """Decides on a challenger by the scores of its judged fit.
 
-    It must beat the seasonal naive over the days that fit had not seen. The first model
-    of a fleet is promoted whatever its scores, because nothing else can forecast.
+    It must beat the seasonal naive over the days that fit had not seen, and must not
+    have learnt from less than the champion. The first model of a fleet is promoted
+    whatever its scores, because nothing else can forecast. A model that has been
+    decided on keeps its verdict.
+
+    Args:
+      engine: Database the pipelines own.
+      version: Of the challenger; the newest one without it.
 
     Raises:
       NothingToDoError: there is no challenger.
     """
     with engine.begin() as connection:
-        challenger = models.newest_challenger(connection)
-        if challenger is None:
+        found = (
+            models.newest_challenger(connection)
+            if version is None
+            else models.model(connection, version)
+        )
+        if found is None:
             raise NothingToDoError(
                 "There is no challenger to judge. Train one with 'harbor train'."
             )
-        first = models.champion(connection) is None
-        verdict = decide(challenger["version"], challenger["scores"], first)
+        if found["role"] != "challenger":
+            reason = f"It was judged before. {found['reason'] or ''}".strip()
+            return Verdict(found["version"], found["role"] == "champion", reason)
+        verdict = _verdict(found, models.champion(connection))
         if verdict.promoted:
             models.promote(connection, verdict.version, verdict.reason)
         else:
             models.reject(connection, verdict.version, verdict.reason)
     return verdict
+
+
+def _verdict(challenger: dict[str, Any], champion: dict[str, Any] | None) -> Verdict:
+    version, through = challenger["version"], challenger["trained_through"]
+    if champion is not None and through < champion["trained_through"]:
+        return Verdict(
+            version,
+            False,
+            f"It was trained through {through}, and the champion through "
+            f"{champion['trained_through']}: it serves hindcasts.",
+        )
+    return decide(version, challenger["scores"], is_first=champion is None)
 
 
 def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:

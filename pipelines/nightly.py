@@ -1,7 +1,7 @@
 """The night, as a list of steps; each may be repeated."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -28,13 +28,12 @@ class Night:
     # The last day a forecast may see; without one, the last complete day in the data.
     origin: date | None
     report: Reports
-    run: Run | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
 
     @property
     def day(self) -> date:
-        """The origin."""
-        return self.origin or demand.default_origin(self.engine)
+        """The origin, once the night has settled on it."""
+        assert self.origin is not None, "demand was counted"
+        return self.origin
 
 
 def ingest_inbox(night: Night, run: Run) -> None:
@@ -129,8 +128,18 @@ def _run_steps(night: Night) -> dict[str, Any]:
             with recorded(night.engine, name, night.origin, parent=whole) as run:
                 step(night, run)
             counts[name] = run.counts
+            if name == "demand":
+                _settle_day(night, whole)
         whole.counts["origin"] = night.day.isoformat()
     return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": counts}
+
+
+def _settle_day(night: Night, whole: Run) -> None:
+    """Fixes the origin once, however much comes in during the night."""
+    if night.origin is None:
+        night.origin = demand.default_origin(night.engine)
+        with night.engine.begin() as connection:
+            runs.set_origin(connection, whole.run_id, night.origin)
 
 
 def _refuse_second(night: Night) -> None:

@@ -1,53 +1,50 @@
-"""Reads panels: what a model sees from an origin."""
+"""Reads panels: what a model sees from an origin; looks holidays up on the way."""
 
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
+from forecaster.config import LONGEST_HORIZON
+from forecaster.features import CALENDAR_REACH
 from forecaster.panel import Panel, build_panel
 from pipelines import public_holidays
 from pipelines.store import panel as store
 from pipelines.store.panel import PanelTables
 
-# Days of calendar kept past the origin, so that any horizon up to 63 days has one.
-LONGEST_AHEAD = 63
+# Days of calendar past the origin: the longest horizon, and what its last day looks at.
+LONGEST_AHEAD = LONGEST_HORIZON + CALENDAR_REACH
 EARLIEST_HOLIDAY = date(2000, 1, 1)
 # A forecast is made in the night after its origin; what came by then is known to it.
 KNOWN_BY = time(12, 0)
 
 
-def read_panel(engine: sa.Engine, origin: date, ahead: int) -> Panel:
+def read_panel(engine: sa.Engine, origin: date) -> Panel:
     """The panel of the newest counts up to an origin.
 
     Args:
       engine: Database the pipelines own.
       origin: The last day whose demand is shown.
-      ahead: Days of calendar after it.
 
     Raises:
       NoDataError: there is no demand up to the origin.
     """
-    tables = _read(engine, origin)
-    return _build(tables, origin, ahead)
+    return _build(_read(engine, origin), origin)
 
 
 class PanelsAsKnown:
     """Panels of past origins, each with what was known in the night after it."""
 
-    def __init__(
-        self, engine: sa.Engine, last: date, ahead: int, zone: ZoneInfo
-    ) -> None:
+    def __init__(self, engine: sa.Engine, last: date, zone: ZoneInfo) -> None:
         """Reads every version of the counts once.
 
         Args:
           engine: Database the pipelines own.
           last: The newest origin that will be asked for.
-          ahead: Days of calendar after each origin.
           zone: The fleet's own.
         """
         self._tables = _read(engine, last, all_versions=True)
-        self._ahead, self._zone = ahead, zone
+        self._zone = zone
 
     def at(self, origin: date) -> Panel:
         """The panel of an origin.
@@ -57,7 +54,7 @@ class PanelsAsKnown:
         """
         morning = origin + timedelta(days=1)
         moment = datetime.combine(morning, KNOWN_BY, tzinfo=self._zone)
-        return _build(self._tables.known_by(moment), origin, self._ahead)
+        return _build(self._tables.known_by(moment, origin), origin)
 
 
 def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> PanelTables:
@@ -70,7 +67,6 @@ def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> Panel
         return store.read_panel_tables(connection, through, all_versions=all_versions)
 
 
-def _build(tables: PanelTables, origin: date, ahead: int) -> Panel:
-    return build_panel(
-        tables.depots, tables.demand, tables.events, tables.holidays, origin, ahead
-    )
+def _build(tables: PanelTables, origin: date) -> Panel:
+    rows = (tables.depots, tables.demand, tables.events, tables.holidays)
+    return build_panel(*rows, origin, LONGEST_AHEAD)

@@ -19,6 +19,7 @@ log = structlog.get_logger()
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
 MISFIRE_GRACE_S = 6 * 3600
 DEADLINE = timedelta(hours=3)
+PATIENCE_S = 60
 
 
 def nightly_trigger(settings: Settings) -> CronTrigger:
@@ -43,9 +44,9 @@ def run_clock(engine: sa.Engine, settings: Settings) -> None:
       NothingToDoError: another scheduler leads.
     """
     with _leading(engine):
-        scheduler = BlockingScheduler(timezone=settings.zone)
+        scheduler, child = BlockingScheduler(timezone=settings.zone), NightlyChild()
         scheduler.add_job(
-            run_night_as_child,
+            child.run,
             nightly_trigger(settings),
             args=[settings],
             id="nightly",
@@ -57,26 +58,41 @@ def run_clock(engine: sa.Engine, settings: Settings) -> None:
         try:
             scheduler.start()
         finally:
-            if scheduler.running:
-                scheduler.shutdown(wait=False)
+            child.stop()
 
 
-def run_night_as_child(settings: Settings) -> int:
-    """Runs one night in a process of its own, and returns its exit status.
+class NightlyChild:
+    """One night in a process of its own: what it leaks or crashes stays there."""
 
-    A child, so that what training leaks or crashes does not take the clock along.
-    """
-    yesterday = (datetime.now(settings.zone) - timedelta(days=1)).date()
-    command = [sys.executable, "-m", "pipelines", "nightly", "--origin", str(yesterday)]
-    try:
-        done = subprocess.run(  # noqa: S603 - our own program, no shell
-            command, timeout=DEADLINE.total_seconds(), check=False
+    def __init__(self) -> None:
+        """Nothing runs yet."""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def run(self, settings: Settings) -> int:
+        """Runs the night of yesterday to its end or its deadline; its exit status."""
+        yesterday = (datetime.now(settings.zone) - timedelta(days=1)).date()
+        night = ["nightly", "--origin", str(yesterday)]
+        self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
+            [sys.executable, "-m", "pipelines", *night]
         )
-    except subprocess.TimeoutExpired:
-        log.error("nightly_deadline", origin=str(yesterday), deadline=str(DEADLINE))
-        return 1
-    log.info("nightly_ended", origin=str(yesterday), status=done.returncode)
-    return done.returncode
+        try:
+            status = self._process.wait(DEADLINE.total_seconds())
+        except subprocess.TimeoutExpired:
+            log.warning("nightly_deadline", origin=str(yesterday), after=str(DEADLINE))
+            status = self.stop()
+        log.info("nightly_ended", origin=str(yesterday), status=status)
+        return status
+
+    def stop(self) -> int:
+        """Asks the child to end, and ends it if it does not; its exit status."""
+        if self._process is None:
+            return 0
+        self._process.terminate()
+        try:
+            return self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
 
 
 @contextmanager

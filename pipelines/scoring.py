@@ -9,11 +9,10 @@ import numpy as np
 import sqlalchemy as sa
 
 from forecaster.baselines import median4, seasonal_naive
+from forecaster.config import LONGEST_HORIZON
 from forecaster.panel import Panel
 from pipelines.panels import PanelsAsKnown
 from pipelines.store import forecasts as store
-
-HORIZON = 63
 
 
 def score_known_days(engine: sa.Engine, zone: ZoneInfo) -> int:
@@ -30,7 +29,7 @@ def score_known_days(engine: sa.Engine, zone: ZoneInfo) -> int:
         origins = store.origins_to_score(connection)
     if not origins:
         return 0
-    panels = PanelsAsKnown(engine, max(origins), ahead=HORIZON, zone=zone)
+    panels = PanelsAsKnown(engine, max(origins), zone)
     return sum(_score(engine, panels.at(origin), origin) for origin in origins)
 
 
@@ -42,10 +41,10 @@ def _score(engine: sa.Engine, panel: Panel, origin: date) -> int:
 def _baselines(panel: Panel) -> Iterator[tuple[Any, ...]]:
     """depot_id, target_on and both baselines of each day ahead."""
     demand_dt = panel.demand_dt.astype(float)
-    naive_dh = seasonal_naive(demand_dt, panel.n_steps, HORIZON)
-    median_dh = median4(demand_dt, panel.n_steps, HORIZON)
+    naive_dh = seasonal_naive(demand_dt, panel.n_steps, LONGEST_HORIZON)
+    median_dh = median4(demand_dt, panel.n_steps, LONGEST_HORIZON)
     for depot, depot_id in enumerate(panel.depot_ids):
-        for step in range(HORIZON):
+        for step in range(LONGEST_HORIZON):
             target = panel.origin + timedelta(days=step + 1)
             both = (naive_dh[depot, step], median_dh[depot, step])
             yield (depot_id, target, *(None if np.isnan(v) else float(v) for v in both))

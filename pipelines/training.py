@@ -14,6 +14,7 @@ from forecaster import artefact, backtest, infer
 from forecaster.artefact import Artefact
 from forecaster.backtest import Forecaster, Outcome, Plan, Quantiles, Scores
 from forecaster.panel import Panel
+from pipelines import demand
 from pipelines.ledger import Run
 from pipelines.panels import read_panel
 from pipelines.settings import Settings
@@ -59,7 +60,8 @@ def train(
     Raises:
       NoDataError: the history is too short.
     """
-    panel = read_panel(engine, through, ahead=recipe.task.horizon)
+    demand.require_counted(engine, through)
+    panel = read_panel(engine, through)
     folder = _checkpoint_folder(panel, settings, recipe)
     learnt = _learn(panel, folder, recipe, report)
     scores = judge_scores(panel, learnt.judged)
@@ -116,7 +118,7 @@ def run_backtest(
 def judge_scores(panel: Panel, judged: Artefact) -> dict[str, Any]:
     """Scores of the judged fit over the days it has not seen, beside the baselines."""
     window = (panel.origin - judged.trained_through).days
-    plan = backtest.plan(panel, max(window, judged.horizon), judged.horizon)
+    plan = backtest.plan(panel, window, judged.horizon)
     others = {
         name: backtest.baseline_forecaster(name, judged.horizon) for name in BASELINES
     }

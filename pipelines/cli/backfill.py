@@ -31,6 +31,10 @@ def run(
     first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
     assert first_on is not None, "the option is required"
     assert last_on is not None, "the option is required"
+    if last_on < first_on:
+        raise typer.BadParameter(
+            f"--to is {last_on}, but must not lie before --from ({first_on}). Swap them."
+        )
     with (
         workplace() as place,
         recorded(place.engine, "backfill", last_on) as ledger_run,

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from forecaster import backtest as backtests
+from forecaster.baselines import BASELINES
 from pipelines import demand, training
 from pipelines.cli.console import say, show_json
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
@@ -34,9 +35,13 @@ def backtest(
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
     names = tuple(name.strip() for name in against.split(",") if name.strip())
+    if strange := sorted(set(names) - set(BASELINES)):
+        raise typer.BadParameter(
+            f"--against names {', '.join(strange)}; there are {', '.join(BASELINES)}."
+        )
     with workplace() as place:
         origin = demand.default_origin(place.engine)
-        panel = read_panel(place.engine, origin, ahead=horizon)
+        panel = read_panel(place.engine, origin)
         plan = backtests.plan(panel, holdout_days, horizon, stride)
         settings = place.settings.model_copy(update={"horizon": horizon})
         recipe = training.recipe_of(settings, seed, epochs)

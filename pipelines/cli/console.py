@@ -5,7 +5,6 @@ The only module of the program that prints.
 
 import json
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -95,12 +94,3 @@ def progress(label: str, total: float | None) -> Iterator[Progress]:
     with bar:
         bar.add_task(label, total=total)
         yield bar
-
-
-@contextmanager
-def timed(label: str) -> Iterator[None]:
-    """Says what is being done, and afterwards how long it took."""
-    started = time.perf_counter()
-    say(f"{label} …")
-    yield
-    say(f"  done in {time.perf_counter() - started:.1f} s")

@@ -4,7 +4,7 @@ import typer
 
 from pipelines import migrate
 from pipelines.cli.console import machine, say, show_json
-from pipelines.cli.workplace import AsJson
+from pipelines.cli.workplace import AsJson, upgrade_embedded
 from pipelines.database import database_url, open_engine
 from pipelines.settings import Settings
 
@@ -49,8 +49,11 @@ def check() -> None:
 
     Example: `harbor db check`
     """
-    with open_engine(Settings.load()) as engine:
-        migrate.upgrade(engine)
+    settings = Settings.load()
+    with open_engine(settings) as engine:
+        if settings.database_url is None:
+            upgrade_embedded(engine)
+        migrate.require_current(engine)
         migrate.check(engine)
     say("The migrations lead to the tables of pipelines/schema.py.")
 

@@ -11,7 +11,7 @@ import typer
 from forecaster.errors import HarborError
 from pipelines import forecasting, migrate
 from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.workplace import AsJson
+from pipelines.cli.workplace import AsJson, upgrade_embedded
 from pipelines.database import open_engine
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -78,6 +78,8 @@ def _disk(settings: Settings) -> Finding:
 def _database(settings: Settings) -> list[Finding]:
     try:
         with open_engine(settings) as engine:
+            if settings.database_url is None:
+                upgrade_embedded(engine)
             migrate.require_current(engine)
             return [Finding("database", True, "answers"), *_data(engine, settings)]
     except HarborError as error:

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from forecaster.errors import NoModelError
+from forecaster.errors import BadInputError, NoModelError
 from pipelines import forecasting
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.train import show_scores
@@ -65,6 +65,11 @@ def promote(
     with workplace() as place:
         with place.engine.connect() as connection:
             found = _require(models.model(connection, version), version)
+        if found["role"] == "judge":
+            raise BadInputError(
+                f"{version} is a fit that a challenger was judged by; it serves "
+                "hindcasts only. Promote the model it stands for."
+            )
         forecasting.load_recorded(place.settings.artefacts, found)
         with place.engine.begin() as connection:
             models.promote(connection, version, reason)

@@ -1,5 +1,6 @@
 """`harbor runs`: what ran, and how it ended."""
 
+from datetime import UTC
 from typing import Annotated, Any
 
 import typer
@@ -48,7 +49,7 @@ def _show(found: list[dict[str, Any]], title: str, as_json: bool) -> None:
             row["step"],
             str(row["origin_on"] or "–"),
             row["state"],
-            f"{row['started_at']:%Y-%m-%d %H:%M:%S}",
+            f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             _took(row),
             row["error"] or _counts(row["counts"]),
         )

@@ -45,7 +45,7 @@ def train(
             made = training.train(
                 place.engine, place.settings, day, recipe, report, run
             )
-        verdict = judging.judge(place.engine)
+        verdict = judging.judge(place.engine, made.version)
     if as_json:
         show_json(
             asdict(made) | {"promoted": verdict.promoted, "reason": verdict.reason}

@@ -9,7 +9,6 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from forecaster.errors import BadInputError
 from pipelines import migrate
 from pipelines.database import open_engine
 from pipelines.settings import Settings
@@ -59,13 +58,13 @@ def as_date(text: str | None, option: str) -> date | None:
     """A day given on the command line.
 
     Raises:
-      BadInputError: it is no ISO 8601 date.
+      BadParameter: it is no ISO 8601 date.
     """
     if text is None:
         return None
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise BadInputError(
+        raise typer.BadParameter(
             f"{option} is {text!r}, but must be a day such as 2026-03-31."
         ) from None

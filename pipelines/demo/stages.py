@@ -94,8 +94,8 @@ def train_model(demo: Demo, report: Reports) -> str:
     origin = demand.default_origin(demo.engine)
     recipe = training.recipe_of(demo.settings, seed=None, epochs=None)
     with recorded(demo.engine, "train", origin) as run:
-        training.train(demo.engine, demo.settings, origin, recipe, report, run)
-    return judging.judge(demo.engine).reason
+        made = training.train(demo.engine, demo.settings, origin, recipe, report, run)
+    return judging.judge(demo.engine, made.version).reason
 
 
 def hindcast(demo: Demo, advance: Advance) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass
@@ -167,8 +168,11 @@ def _make_directory(directory: Path, account: Account) -> None:
 def _make_cluster(cluster: Cluster) -> None:
     initdb = programs(cluster.account) / "initdb"
     locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+    # Made aside and renamed, so that a making that was stopped is not taken for whole.
+    making = cluster.directory / "data.making"
+    shutil.rmtree(making, ignore_errors=True)
     done = run(
-        [initdb, "-D", cluster.data, "-U", OWNER, "-E", "UTF8", *locale, "-A", "trust"],
+        [initdb, "-D", making, "-U", OWNER, "-E", "UTF8", *locale, "-A", "trust"],
         cluster.account,
     )
     if done.returncode != 0:
@@ -176,6 +180,7 @@ def _make_cluster(cluster: Cluster) -> None:
             f"A database could not be made in {cluster.directory}: "
             f"{_last_lines(done.stdout)}"
         )
+    making.rename(cluster.data)
 
 
 def _refuse_other_version(cluster: Cluster) -> None:
@@ -197,8 +202,8 @@ def _forget_dead_server(cluster: Cluster) -> None:
     pid_file = cluster.data / "postmaster.pid"
     if not pid_file.exists():
         return
-    pid = int(pid_file.read_text().splitlines()[0])
-    if _is_postgres(pid):
+    said = pid_file.read_text().split()
+    if said and _is_postgres(int(said[0])):
         return
     deadline = time.monotonic() + PATIENCE_S
     while _works_in(cluster.data) and time.monotonic() < deadline:

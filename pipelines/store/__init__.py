@@ -1,1 +1,1 @@
-"""Every statement the pipelines send: functions that take a Connection."""
+"""Every statement the pipelines send, locks apart: functions that take a Connection."""

@@ -5,6 +5,9 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
+# Two recounts at once would both close the version before.
+DEMAND_LOCK = 0x4445_4D41  # "DEMA"
+
 # The local service day. Where a file gave an offset, the moment decides; where it gave
 # none, its wall-clock time is the depot's own. PostgreSQL knows days of 23 and 25 hours.
 SERVICE_DAY = """
@@ -53,7 +56,9 @@ select coalesce(n.depot_id, v.depot_id) as depot_id,
        coalesce(n.service_on, v.service_on) as service_on,
        n.orders, v.version as before
 from demand_now n
-full join (select * from demand_versions where superseded_at is null) v
+full join (
+    select * from demand_versions where superseded_at is null and service_on < :today
+) v
   on v.depot_id = n.depot_id and v.service_on = n.service_on
 where v.depot_id is null or n.orders is distinct from v.orders
 """
@@ -95,8 +100,9 @@ def recount(connection: sa.Connection, today: date, now: datetime) -> DemandChan
       today: The first day that is not over; it is not counted.
       now: When corrections become known.
     """
+    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
     connection.execute(sa.text(COUNT_NOW), {"today": today})
-    connection.execute(sa.text(FIND_CHANGES))
+    connection.execute(sa.text(FIND_CHANGES), {"today": today})
     connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
     connection.execute(sa.text(APPEND), {"now": now})
     counted = connection.execute(

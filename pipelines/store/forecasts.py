@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from pipelines.schema import forecasts, scores
 
+SCORE_LOCK = 0x5343_4F52  # "SCOR"
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
 
 
@@ -33,6 +34,18 @@ def replace_forecasts(
     copy_rows(connection, "forecasts", FORECAST_COLUMNS, rows)
 
 
+def has_live_forecasts(
+    connection: sa.Connection, origin: date, model_version: str
+) -> bool:
+    """Whether that model forecast from that origin in time."""
+    found = sa.select(forecasts).where(
+        forecasts.c.origin_on == origin,
+        forecasts.c.model_version == model_version,
+        forecasts.c.is_live,
+    )
+    return bool(connection.scalar(sa.select(sa.exists(found))))
+
+
 def read_forecasts(
     connection: sa.Connection, origin: date, model_version: str
 ) -> list[dict[str, Any]]:
@@ -56,8 +69,8 @@ def read_forecasts(
 def origins_to_score(connection: sa.Connection) -> list[date]:
     """Origins with forecasts to score.
 
-    Their days are known now, and they have no score yet or one by a count that has been
-    corrected since.
+    Their days are known now and they have no score yet, or one by a count or a forecast
+    that has been replaced since; or they have a score and their day is not known any more.
     """
     return list(connection.scalars(sa.text(ORIGINS_TO_SCORE)))
 
@@ -73,6 +86,7 @@ def score_origin(
       baselines: depot_id, target_on, seasonal_naive, median4 (None where there is none)
         from the same origin.
     """
+    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCORE_LOCK)))
     connection.execute(sa.text(BASELINES_TABLE))
     names = ("depot_id", "target_on", "seasonal_naive", "median4")
     copy_rows(connection, "baselines_now", names, baselines)
@@ -115,10 +129,10 @@ where f.basis <> 'closed'
 """
 ORIGINS_TO_SCORE = f"""
 select distinct origin_on from (
-    select f.depot_id, f.origin_on, f.target_on, f.model_version, v.orders {KNOWN}
+    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p50, v.orders {KNOWN}
 ) known
-left join scores s using (depot_id, origin_on, target_on, model_version)
-where s.actual is distinct from known.orders
+full join scores s using (depot_id, origin_on, target_on, model_version)
+where s.actual is distinct from known.orders or s.p50 is distinct from known.p50
 order by origin_on
 """
 BASELINES_TABLE = """

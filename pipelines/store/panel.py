@@ -11,7 +11,8 @@ select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekda
 from depots order by depot_id
 """
 DEMAND = """
-select depot_id, service_on, orders::float8 as orders, known_at, superseded_at
+select depot_id, service_on, version, orders::float8 as orders, known_at,
+       superseded_at
 from demand_versions
 where service_on between :first and :through
   and (:all_versions or superseded_at is null)
@@ -33,13 +34,18 @@ class PanelTables:
     events: pd.DataFrame
     holidays: pd.DataFrame
 
-    def known_by(self, moment: datetime) -> "PanelTables":
-        """Only the versions of demand that were known at a moment."""
+    def known_by(self, moment: datetime, origin: date) -> "PanelTables":
+        """Only the versions of demand that were known at a moment.
+
+        The first count of every day up to the origin was, wherever its depot lies.
+        """
         demand = self.demand
+        first = (demand["version"] == 1) & (demand["service_on"] <= origin)
+        known = first | (demand["known_at"] <= moment)
         later = demand["superseded_at"].isna() | (demand["superseded_at"] > moment)
         return PanelTables(
             self.depots,
-            demand[(demand["known_at"] <= moment) & later],
+            demand[known & later],
             self.events,
             self.holidays,
         )

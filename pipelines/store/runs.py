@@ -17,6 +17,13 @@ def begin_run(
     return int(connection.execute(statement.returning(runs.c.run_id)).scalar_one())
 
 
+def set_origin(connection: sa.Connection, run_id: int, origin: date) -> None:
+    """Writes down the origin of a run that found it out on the way."""
+    connection.execute(
+        sa.update(runs).where(runs.c.run_id == run_id).values(origin_on=origin)
+    )
+
+
 def end_run(
     connection: sa.Connection,
     run_id: int,

@@ -45,8 +45,29 @@ def harbor(*arguments, **environment):
     )  # fmt: skip
 
 
-def test_wrong_usage_ends_with_2():
-    assert harbor("train", "--no-such-option").returncode == 2
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("train", "--no-such-option"), id="unknown option"),
+        pytest.param(("backtest", "--against", "prophet"), id="unknown baseline"),
+        pytest.param(
+            ("backfill", "run", "--from", "2026-01-02", "--to", "2026-01-01"),
+            id="swapped",
+        ),
+        pytest.param(("backfill", "run", "--from", "1/2/26", "--to", "x"), id="no day"),
+        pytest.param(("ingest", ".", "--column", "depot_id"), id="half a mapping"),
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments):
+    done = harbor(*arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_an_address_that_is_none_is_one_sentence():
+    done = harbor("runs", "list", HARBOR_DATABASE_URL="here")
+    assert done.returncode == 1
+    assert done.stderr.startswith("harbor: HARBOR_DATABASE_URL is no address")
 
 
 def test_help_is_quick_to_load_and_needs_no_database():

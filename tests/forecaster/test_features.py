@@ -93,3 +93,45 @@ def test_a_depots_age_starts_with_its_first_day():
     features = build_features(replace(panel, demand_dt=demand), ())
     assert (features.age_dt[1, :20] == 0).all()
     assert features.age_dt[1, 20] == np.float32(np.log1p(1))
+
+
+def test_what_serving_cuts_away_changes_no_feature():
+    """Serving reads 612 days; training reads all of them."""
+    panel = long_panel(n_days=1000, holidays=CHRISTMAS)
+    whole = build_features(panel, ("holiday",))
+    cut = build_features(panel.last(612), ("holiday",))
+    # The context and the days its lags reach.
+    near = slice(-(128 + 35 + 7), None)
+    for name in ("log_demand_dt", "regular_dt", "age_dt", "level_dt", "spread_dt"):
+        np.testing.assert_allclose(
+            getattr(whole, name)[:, near], getattr(cut, name)[:, near],
+            rtol=1e-5, err_msg=name,
+        )  # fmt: skip
+    np.testing.assert_allclose(
+        whole.yearly_dtf[:, near], cut.yearly_dtf[:, near], atol=1e-5
+    )
+
+
+def test_a_calendar_that_reaches_far_enough_says_the_same_as_a_longer_one():
+    from forecaster.features import CALENDAR_REACH
+
+    horizon, day = 7, START + timedelta(days=59 + 8)
+    rows = (
+        make_depots(2),
+        make_demand(2, 60),
+        make_events(),
+        make_holidays((day, "Eve")),
+    )
+    near, far = (
+        build_features(
+            build_panel(*rows, START + timedelta(days=59), ahead), ("holiday",)
+        )
+        for ahead in (horizon + CALENDAR_REACH, 77)
+    )
+    end = 60 + horizon
+    np.testing.assert_allclose(
+        near.calendar_gtf[:, :end], far.calendar_gtf[:, :end], atol=0.01
+    )
+    # The eve of the holiday on day 8 is seen from the last day of the horizon.
+    eve = near.names.index("holiday, the day before")
+    assert near.calendar_gtf[0, end - 1, eve] == 1

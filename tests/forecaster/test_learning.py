@@ -70,6 +70,16 @@ def test_a_short_history_shortens_context_and_validation():
     assert fitted.task.context == 38
 
 
+def test_a_long_horizon_is_validated_on_more_days_than_it_has():
+    recipe = replace(Recipe(), task=TaskConfig(horizon=35))
+    fitted = fitting_history(make_panel(n_days=400), recipe)
+    assert fitted.train.validation_days == 42
+    with pytest.raises(
+        NoDataError, match=r"has 100 days.*horizon of 35 days needs 144"
+    ):
+        fitting_history(make_panel(n_days=100), recipe)
+
+
 def test_six_weeks_are_the_least():
     with pytest.raises(NoDataError, match=r"has 41 days.*needs 42"):
         learn(make_panel(n_days=41), RECIPE)

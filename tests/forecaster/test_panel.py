@@ -105,6 +105,24 @@ def test_an_event_announced_after_the_origin_is_not_known():
     assert "promotion" not in panel_of(events=events).calendar.kinds
 
 
+def test_an_earlier_origin_does_not_know_what_was_announced_after_it():
+    told = START + timedelta(days=40)
+    events = make_events(
+        ("promotion", LAST, LAST, None, None, told),
+        ("closed", LAST, LAST, None, "D0", told),
+    )
+    panel = panel_of(events=events)
+    step = panel.step(LAST)
+    assert panel.calendar.of_kind("promotion")[0, step]
+    assert panel.closed_dt[0, step]
+    for days, knows in ((39, False), (40, True)):
+        earlier = build_panel(
+            make_depots(2), make_demand(2, 60), events, make_holidays(), LAST, ahead=30
+        ).as_of(START + timedelta(days=days))
+        assert earlier.calendar.of_kind("promotion")[0, step] == knows
+        assert earlier.closed_dt[0, step] == knows
+
+
 def test_holidays_are_those_of_country_and_subdivision():
     holidays = pd.DataFrame(
         [

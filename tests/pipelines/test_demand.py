@@ -1,6 +1,6 @@
 """Orders become demand on the right local day; silence, zero and unknown stay apart."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -175,6 +175,15 @@ def test_an_order_moved_to_another_day_leaves_its_old_day_unknown_not_stale(conn
     recount(connection, TODAY, NOW)
     connection.execute(sa.update(orders).values(ordered_local=datetime(2024, 7, 2, 9)))  # noqa: DTZ001
     assert demand(connection) == [("A", "2024-07-01", None), ("A", "2024-07-02", 1)]
+
+
+def test_a_depot_further_west_does_not_erase_the_newest_day(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-12-29T10:00", "2024-12-30T10:00")
+    recount(connection, TODAY, NOW)
+    before = versions(connection)
+    recount(connection, TODAY - timedelta(days=1), NOW)
+    assert versions(connection) == before
 
 
 def test_a_mended_zone_recounts_the_days(connection):

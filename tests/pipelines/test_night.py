@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from forecaster.errors import ArtefactError, NoModelError, NothingToDoError
-from pipelines import backfill, demand, forecasting, scoring
+from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingToDoError
+from pipelines import backfill, demand, forecasting, judging, scoring
 from pipelines.ledger import recorded
 from pipelines.nightly import Night, run_night
 from pipelines.panels import PanelsAsKnown, read_panel
@@ -66,7 +66,7 @@ def count(engine, table, *conditions):
 
 
 @pytest.mark.usefixtures("quick")
-def test_the_whole_night_and_everything_after_it(fleet, settings):
+def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0915
     """One story, because the training in it is what takes time."""
     done = run_night(night_of(fleet, settings))
     assert list(done["steps"]) == [
@@ -97,11 +97,12 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):
     with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
         run_night(night_of(fleet, settings))
 
-    # Forecasting again replaces, never doubles; made late, it is no longer live.
+    # Forecasting again replaces, never doubles; made late, it leaves the live ones alone.
     late = AFTER_THE_NIGHT + timedelta(hours=37)
-    forecasting.forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
-    assert count(fleet, forecasts) == 21
-    assert count(fleet, forecasts, forecasts.c.is_live) == 0
+    for again in (AFTER_THE_NIGHT + timedelta(hours=2), late):
+        forecasting.forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
+        assert count(fleet, forecasts) == 21
+        assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
     # Past origins are hindcast by the judged fit, which saw nothing after them.
     first = judge["trained_through"]
@@ -144,11 +145,46 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):
     demand.rebuild(fleet, late)
     assert scoring.score_known_days(fleet, UTC_ZONE) > 0
 
+    # A count that turns out not to be known takes its scores along.
+    before = count(fleet, scores)
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
+            .values(orders=None)
+        )
+    demand.rebuild(fleet, late)
+    scoring.score_known_days(fleet, UTC_ZONE)
+    assert 0 < count(fleet, scores) < before
+    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+
+    # Judging again keeps the verdict; an older model never takes the champion's place.
+    assert judging.judge(fleet, champion["version"]).promoted
+    with fleet.begin() as connection:
+        model_store.add_model(
+            connection, version="older", trained_through=START, data_watermark="", seed=0,
+            filename="o.npz", sha256="", role="challenger", scores={},
+        )  # fmt: skip
+    verdict = judging.judge(fleet, "older")
+    assert not verdict.promoted
+    assert "serves hindcasts" in verdict.reason
+
     # An artefact that is not the one recorded is refused.
     path = settings.artefacts / champion["filename"]
     path.write_bytes((settings.artefacts / judge["filename"]).read_bytes())
     with pytest.raises(ArtefactError, match="not the file that was recorded"):
         forecasting.forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
+
+
+def test_an_origin_long_after_the_data_is_refused(fleet, settings):
+    demand.rebuild(fleet, AFTER_THE_NIGHT)
+    far = date(2030, 1, 1)
+    with pytest.raises(
+        NoDataError, match=rf"origin is {far}.*newest orders are of {LAST}"
+    ):
+        forecasting.forecast_from(
+            fleet, settings.artefacts, far, AFTER_THE_NIGHT, UTC_ZONE
+        )
 
 
 def test_without_a_model_the_way_to_one_is_told(fleet, settings):
@@ -186,8 +222,6 @@ def test_two_nights_at_once_are_one(fleet, settings):
 
 
 def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
-    from forecaster.errors import NoDataError
-
     with pytest.raises(NoDataError, match="no demand"):
         run_night(night_of(clean_engine, settings))
     with clean_engine.connect() as connection:
@@ -195,13 +229,13 @@ def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings
             sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
         ).all()
     assert {step for step, _ in failed} == {"nightly", "train"}
-    assert all("Load orders with 'harbor ingest'" in error for _, error in failed)
+    assert all("Load orders with 'harbor ingest" in error for _, error in failed)
 
 
 def test_a_correction_is_not_known_to_an_origin_before_it_arrived(fleet):
     demand.rebuild(fleet, AFTER_THE_NIGHT)
     day = LAST - timedelta(days=20)
-    before = read_panel(fleet, LAST, ahead=7)
+    before = read_panel(fleet, LAST)
     with fleet.begin() as connection:
         connection.execute(
             sa.update(daily_counts)
@@ -210,8 +244,8 @@ def test_a_correction_is_not_known_to_an_origin_before_it_arrived(fleet):
         )
     demand.rebuild(fleet, AFTER_THE_NIGHT + timedelta(days=3))
     step = before.step(day)
-    assert read_panel(fleet, LAST, ahead=7).demand_dt[0, step] == 99_999
-    known = PanelsAsKnown(fleet, LAST, ahead=7, zone=UTC_ZONE).at(LAST)
+    assert read_panel(fleet, LAST).demand_dt[0, step] == 99_999
+    known = PanelsAsKnown(fleet, LAST, zone=UTC_ZONE).at(LAST)
     assert known.demand_dt[0, step] == before.demand_dt[0, step]
 
 

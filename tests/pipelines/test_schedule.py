@@ -28,6 +28,30 @@ def test_every_local_day_of_a_year_has_one_night(zone):
     assert {(night.hour, night.minute) for night in nights} == {(4, 30)}
 
 
+def test_stopping_the_clock_ends_its_child(monkeypatch):
+    import threading
+    import time
+
+    child = schedule.NightlyChild()
+    monkeypatch.setattr(schedule.sys, "executable", "/bin/sleep")
+    monkeypatch.setattr(
+        schedule.subprocess, "Popen", _with_arguments(schedule.subprocess.Popen, "30")
+    )
+    ended = []
+    night = threading.Thread(target=lambda: ended.append(child.run(Settings())))
+    night.start()
+    while child._process is None:
+        time.sleep(0.01)
+    assert child.stop() < 0
+    night.join(timeout=10)
+    assert ended
+    assert ended[0] < 0
+
+
+def _with_arguments(popen, *arguments):
+    return lambda command: popen([command[0], *arguments])
+
+
 @pytest.mark.db
 def test_a_second_scheduler_leaves(engine):
     with engine.connect() as other:
