@@ -4,19 +4,18 @@ from datetime import datetime
 
 import streamlit as st
 
-from dashboard import parts, queries
+from dashboard import parts, queries, style
 from dashboard.banner import banner
 from forecaster.errors import HarborError
 from pipelines.settings import Settings
 
-LOGO = """
-<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 152 32" width="152" height="32">
-<g fill="none" stroke="#1787ac" stroke-width="2.6" stroke-linecap="round">
-<circle cx="16" cy="6" r="2.7"/><path d="M16 9v18M10.5 13.5h11M4.5 18.5c.8 5.2 5 8.5 11.5 8.5 \
-s10.7-3.3 11.5-8.5"/></g>
-<text x="38" y="22" font-family="sans-serif" font-weight="600" font-size="17"
-fill="#1787ac">Harbor Fleet</text></svg>
-"""
+ANCHOR = """<g fill="none" stroke="#1787ac" stroke-width="2.6" stroke-linecap="round">
+<circle cx="16" cy="6" r="2.7"/><path d="M16 9v18M10.5 13.5h11M4.5 18.5c.8 5.2 5 8.5 11.5 8.5
+s10.7-3.3 11.5-8.5"/></g>"""
+MARK = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">{ANCHOR}</svg>'
+LOGO = f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 152 32" width="152"
+height="32">{ANCHOR}<text x="38" y="22" font-family="sans-serif" font-weight="600"
+font-size="17" fill="#1787ac">Harbor Fleet</text></svg>"""
 
 
 def frame() -> None:
@@ -34,13 +33,14 @@ def frame() -> None:
         )
     zone = Settings.load().zone
     said = banner(fresh, datetime.now(zone).date(), zone)
+    st.caption(said.facts)
     if said.warning:
         st.error(said.warning, icon=":material/schedule:")
-    st.caption(said.facts)
 
 
-st.set_page_config(page_title="Harbor Fleet", page_icon=":material/anchor:", layout="wide")
+st.set_page_config(page_title="Harbor Fleet", page_icon=MARK, layout="wide")
 st.logo(LOGO, size="large")
+st.html(style.SHEET)
 page = st.navigation(
     [
         st.Page("views/fleet.py", title="Next 7 days", default=True),
@@ -49,6 +49,7 @@ page = st.navigation(
     ],
     position="top",
 )
+st.title(page.title)
 try:
     frame()
     page.run()

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from dashboard import wording
-from dashboard.queries import Freshness
+from dashboard.freshness import Freshness
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ def banner(fresh: Freshness, today: date, zone: ZoneInfo) -> Banner:
     if fresh.made_at is not None and fresh.trained_through is not None:
         facts += [
             f"forecast made {wording.moment(fresh.made_at, zone)}",
-            f"model {fresh.model}, trained through "
-            f"{_day(fresh.trained_through, today)}",
+            f"model {fresh.model}",
+            f"trained through {_day(fresh.trained_through, today)}",
         ]
     return Banner(" · ".join(facts), _late(fresh, today) or _not_champion(fresh))
 
@@ -41,9 +41,8 @@ def _late(fresh: Freshness, today: date) -> str | None:
         ago = (today - fresh.last_on).days
         return (
             f"The newest orders are of {_day(fresh.last_on, today)}, "
-            f"{wording.count(ago, 'day')} ago. What follows is no forecast of the days "
-            "ahead of today. Load newer orders with `harbor ingest`, then run "
-            "`harbor nightly`."
+            f"{wording.count(ago, 'day')} ago. Load newer ones with `harbor ingest`, "
+            "then run `harbor nightly`."
         )
     if fresh.origin_on is not None and fresh.origin_on < yesterday:
         ago = (today - fresh.origin_on).days

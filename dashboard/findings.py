@@ -1,46 +1,50 @@
 """Table → the one sentence or figure a reader should take from it. No I/O."""
 
 import math
+from collections.abc import Hashable, Iterable
+from typing import Any, cast
 
 import pandas as pd
 
 from dashboard import wording
 
+Row = dict[Hashable, Any]
 Figures = dict[str, tuple[str, str]]
 LEAST_BIAS = 0.0005
 
 
-def week_figures(totals: pd.DataFrame) -> Figures:
-    """The week ahead in three numbers.
+def change(rows: Iterable[Row]) -> float:
+    """What depot-days are forecast against the same days a week before, as a fraction.
 
     Args:
-      totals: As `queries.daily_totals` returns it.
+      rows: With p50 and week_before; those without a known week before do not count.
+
+    Returns:
+      0.1 where a tenth more is forecast; NaN where nothing is known.
     """
-    ahead = totals.dropna(subset=["p50"])
-    busiest = ahead.loc[ahead["p50"].idxmax()]
+    known = [row for row in rows if not math.isnan(row["week_before"])]
+    before = sum(row["week_before"] for row in known)
+    return sum(row["p50"] for row in known) / before - 1 if before else math.nan
+
+
+def week_figures(week: pd.DataFrame) -> Figures:
+    """The week ahead in two numbers.
+
+    Args:
+      week: Depots and days as `queries.fleet_week` returns them, not empty.
+    """
+    by_day = week.groupby("target_on")["p50"].sum()
+    against = wording.signed_percent(change(week.to_dict("records")))
     return {
         "Orders in the next 7 days": (
-            wording.orders(ahead["p50"].sum()),
-            _against(totals),
+            wording.orders(by_day.sum()),
+            f"{against} on the week before",
         ),
         "Busiest day": (
-            wording.day(busiest["day_on"]),
-            f"{wording.orders(busiest['p50'])} orders",
+            wording.day(cast(pd.Timestamp, by_day.idxmax())),
+            f"{wording.orders(by_day.max())} orders",
         ),
     }
-
-
-def _against(totals: pd.DataFrame) -> str:
-    """The week ahead against the one before it, where that is whole."""
-    ahead = totals[totals["p50"].notna()]
-    before = totals[
-        totals["day_on"].isin(ahead["day_on"] - pd.Timedelta(days=7))
-        & totals["actual"].notna()
-    ]
-    if len(before) < len(ahead) or not before["is_whole"].all():
-        return "the week before is not whole"
-    change = ahead["p50"].sum() / before["actual"].sum() - 1
-    return f"{wording.signed_percent(change, 1)} on the week before"
 
 
 def depot_figures(days: pd.DataFrame) -> Figures:
@@ -50,7 +54,7 @@ def depot_figures(days: pd.DataFrame) -> Figures:
       days: As `queries.depot_days` returns it, with a forecast.
     """
     ahead = days.dropna(subset=["p50"])
-    busiest = ahead.loc[ahead["p50"].idxmax()]
+    by_day = ahead.set_index("day_on")["p50"]
     week = days[days["day_on"].isin(ahead["day_on"] - pd.Timedelta(days=7))]
     known = week["actual"].notna().sum()
     of = "" if known == len(week) else f" on {wording.count(known, 'known day')}"
@@ -60,8 +64,8 @@ def depot_figures(days: pd.DataFrame) -> Figures:
             f"{wording.orders(week['actual'].sum())} the week before{of}",
         ),
         "Busiest day": (
-            wording.day(busiest["day_on"]),
-            f"{wording.orders(busiest['p50'])} orders",
+            wording.day(cast(pd.Timestamp, by_day.idxmax())),
+            f"{wording.orders(by_day.max())} orders",
         ),
     }
 
@@ -91,14 +95,15 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     Args:
       scores: As `queries.accuracy` returns it, not empty.
     """
-    all_days = scores[scores["grain"] == "all"].set_index("forecaster")
-    mape = all_days["mape"].reindex(["forecast", "seasonal naive", "median of 4"])
-    counted = wording.count(int(all_days.loc["forecast", "counted"]), "day")
+    own, naive, median = (
+        _over_all(scores, name)
+        for name in ("forecast", "seasonal naive", "median of 4")
+    )
     return (
-        f"The forecast was off by {wording.percent(mape.iloc[0])} of a day's orders on "
-        f"average, over {counted} counted. Repeating the week before would have been off "
-        f"by {wording.percent(mape.iloc[1])}, the median of the last four same weekdays "
-        f"by {wording.percent(mape.iloc[2])}."
+        f"The forecast was off by {wording.percent(own['mape'])} of a day's orders on "
+        f"average, over {wording.count(int(own['counted']), 'day')} counted. Repeating the "
+        f"week before would have been off by {wording.percent(naive['mape'])}, the median "
+        f"of the last four same weekdays by {wording.percent(median['mape'])}."
     )
 
 
@@ -108,13 +113,14 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     Args:
       scores: As `queries.accuracy` returns it, not empty.
     """
-    all_days = scores[scores["grain"] == "all"].set_index("forecaster")
-    own = all_days.loc["forecast"]
-    naive = all_days["mape"].get("seasonal naive", float("nan"))
+    own, naive = _over_all(scores, "forecast"), _over_all(scores, "seasonal naive")
     return {
-        "MAPE": (wording.percent(own["mape"]), f"{wording.percent(naive)} seasonal naive"),
+        "MAPE": (
+            wording.percent(own["mape"]),
+            f"{wording.percent(naive['mape'])} seasonal naive",
+        ),
         "WAPE": (wording.percent(own["wape"]), "of volume"),
-        "Bias": (wording.signed_percent(own["bias"], 1), "of volume; + is too high"),
+        "Bias": (wording.signed_percent(own["bias"]), "of volume, + is too high"),
         "In the 80 % band": (wording.percent(own["coverage"]), "80 % is right"),
         "Days counted": (f"{int(own['counted']):,}", "per depot and origin"),
     }
@@ -131,6 +137,13 @@ def what_if_sentence(outcome: pd.DataFrame) -> str:
         f"The week would have {wording.orders(then)} orders instead of "
         f"{wording.orders(now)}: {wording.signed_orders(then - now)}."
     )
+
+
+def _over_all(scores: pd.DataFrame, forecaster: str) -> Row:
+    """One forecaster's scores over all days; NaN where it forecast none."""
+    mine = (scores["grain"] == "all") & (scores["forecaster"] == forecaster)
+    found = scores[mine].to_dict("records")
+    return found[0] if found else dict.fromkeys(scores.columns, math.nan)
 
 
 def _too(bias: float) -> str:

@@ -4,7 +4,7 @@ Everything from the database is escaped here, and nothing else becomes HTML.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from html import escape
 from itertools import groupby
 from operator import itemgetter
@@ -13,45 +13,41 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
-from dashboard import wording
+from dashboard import findings, wording
 
 Row = dict[Hashable, Any]
 
 DEEPEST = 46
 """Percent of the accent behind a depot's busiest day."""
 
-# Colours come from the text's own, and from an accent that reads on light and dark.
-STYLE = """
-<style>
-.hf { --hf-accent: #1787ac; --hf-quiet: color-mix(in srgb, currentColor 66%, transparent);
-  --hf-line: color-mix(in srgb, currentColor 14%, transparent);
-  width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums;
-  font-size: .875rem; line-height: 1.3; }
-.hf th, .hf td { border: 0; border-bottom: 1px solid var(--hf-line); padding: .375rem .5rem;
-  text-align: right; font-weight: 400; }
-.hf thead th { color: var(--hf-quiet); vertical-align: bottom; white-space: nowrap; }
-.hf th:first-child { text-align: left; padding-left: 0; }
-.hf .city th, .hf .city td { font-weight: 650; border-bottom-width: 2px;
-  padding-top: 1.25rem; }
-.hf .day { border-left: 2px solid transparent; background-clip: padding-box; }
-.hf .closed { color: var(--hf-quiet); font-size: .75rem; }
-.hf small { display: block; color: var(--hf-quiet); font-size: .75rem; }
-.hf .late { color: inherit; font-weight: 600; }
-.hf a { color: inherit; text-decoration: underline; text-decoration-thickness: 1px;
-  text-underline-offset: .2em; text-decoration-color: var(--hf-quiet); }
-.hf a:hover, .hf a:focus-visible { text-decoration-color: var(--hf-accent);
-  text-decoration-thickness: 2px; }
-.hf .fill { text-align: left; }
-@media (max-width: 640px) {
-  .hf { font-size: .75rem; }
-  .hf th, .hf td { padding: .375rem .1875rem; }
-  .hf .wide { display: none; }
-  .hf small { font-size: .6875rem; }
-  .hf .closed { font-size: .6875rem; }
-}
-@media print { .hf tr { break-inside: avoid; } }
-</style>
-"""
+
+def figures(said: dict[str, tuple[str, str]]) -> str:
+    """Large numbers side by side: label → (value, what it is measured against)."""
+    cells = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}"
+        f"<small>{escape(against)}</small></dd></div>"
+        for label, (value, against) in said.items()
+    )
+    return f'<dl class="hf-figures">{cells}</dl>'
+
+
+def lines(table: pd.DataFrame) -> str:
+    """A small table of `tables`, written out; its first column names the rows."""
+    first, *rest = table.columns
+    written = {name: wording.column(table[name], str(name)) for name in table.columns}
+    side = {name: "fill" if wording.is_text(table[name]) else "" for name in rest}
+    narrow = " narrow" if all(side.values()) else ""
+    heads = "".join(f'<th scope="col" class="{side[n]}">{escape(n)}</th>' for n in rest)
+    rows = []
+    for position, name in enumerate(written[first]):
+        cells = "".join(
+            f'<td class="{side[n]}">{escape(written[n][position])}</td>' for n in rest
+        )
+        rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
+    return (
+        f'<table class="hf{narrow}"><thead><tr><th scope="col">{escape(first)}</th>{heads}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
 def week(depots: pd.DataFrame) -> str:
@@ -64,8 +60,10 @@ def week(depots: pd.DataFrame) -> str:
     heads = "".join(_day_head(day) for day in days)
     rows = depots.to_dict("records")
     bodies = [_city(str(city), list(own)) for city, own in groupby(rows, _CITY)]
+    if len(bodies) > 1:
+        bodies.insert(0, f"<tbody>{_totals('All cities', rows)}</tbody>")
     return (
-        f'{STYLE}<table class="hf"><thead><tr><th scope="col">Depot</th>{heads}'
+        f'<table class="hf"><thead><tr><th scope="col">Depot</th>{heads}'
         '<th scope="col" class="wide">7 days</th><th scope="col" class="wide">vs week '
         f"before</th></tr></thead>{''.join(bodies)}</table>"
     )
@@ -80,35 +78,39 @@ def days_ahead(days: pd.DataFrame) -> str:
     busiest = float(days["p50"].max())
     rows = "".join(_day_row(day, busiest) for day in days.to_dict("records"))
     return (
-        f'{STYLE}<table class="hf"><thead><tr><th scope="col">Day</th>'
+        f'<table class="hf narrow"><thead><tr><th scope="col">Day</th>'
         '<th scope="col">Orders</th><th scope="col">80 % band</th>'
         f'<th scope="col" class="fill">What is on</th></tr></thead><tbody>{rows}'
         "</tbody></table>"
     )
 
 
-_CITY, _DEPOT, _DAY = itemgetter("city"), itemgetter("depot_id"), itemgetter("target_on")
+_CITY, _DEPOT, _DAY = (
+    itemgetter("city"),
+    itemgetter("depot_id"),
+    itemgetter("target_on"),
+)
 
 
 def _city(city: str, rows: list[Row]) -> str:
     """A city's own line of totals, and the lines of its depots."""
+    depots = "".join(_depot(list(own)) for _, own in groupby(rows, _DEPOT))
+    return f"<tbody>{_totals(city, rows)}{depots}</tbody>"
+
+
+def _totals(name: str, rows: list[Row]) -> str:
+    """Sums of the depots' medians, by day."""
     by_day = groupby(sorted(rows, key=_DAY), _DAY)
     totals = [sum(row["p50"] for row in own) for _, own in by_day]
     cells = "".join(f'<td class="day">{wording.orders(total)}</td>' for total in totals)
-    total, change = wording.orders(sum(totals)), wording.signed_percent(_change(rows))
-    depots = "".join(_depot(list(own)) for _, own in groupby(rows, _DEPOT))
-    return (
-        f'<tbody><tr class="city"><th scope="row">{escape(city)}</th>{cells}'
-        f'<td class="wide">{total}</td><td class="wide">{change}</td></tr>'
-        f"{depots}</tbody>"
+    total, change = (
+        wording.orders(sum(totals)),
+        wording.signed_percent(findings.change(rows), 0),
     )
-
-
-def _change(rows: Sequence[Row]) -> float:
-    """Of the days whose week before is known; NaN where none is."""
-    known = [row for row in rows if not math.isnan(row["week_before"])]
-    before = sum(row["week_before"] for row in known)
-    return sum(row["p50"] for row in known) / before - 1 if before else math.nan
+    return (
+        f'<tr class="total"><th scope="row">{escape(name)}</th>{cells}'
+        f'<td class="wide">{total}</td><td class="wide">{change}</td></tr>'
+    )
 
 
 def _depot(rows: list[Row]) -> str:
@@ -121,15 +123,16 @@ def _depot(rows: list[Row]) -> str:
         f'<tr><th scope="row"><a href="{link}">{escape(first["name"])}</a>'
         f"<small>{_below_name(first)}</small></th>{cells}"
         f'<td class="wide">{total}</td>'
-        f'<td class="wide">{wording.signed_percent(first["change"])}</td></tr>'
+        f'<td class="wide">{wording.signed_percent(first["change"], 0)}</td></tr>'
     )
 
 
 def _below_name(depot: Row) -> str:
     if depot["is_late"] and pd.isna(depot["last_on"]):
-        return "<b>no orders yet</b>"
+        return '<b class="late">no orders yet</b>'
     if depot["is_late"]:
-        return f"<b>late: orders to {wording.day(depot['last_on'])}</b>"
+        newest = wording.day(depot["last_on"])
+        return f'<b class="late">late: orders to {newest}</b>'
     return "" if math.isnan(depot["vans"]) else wording.count(int(depot["vans"]), "van")
 
 

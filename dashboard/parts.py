@@ -1,15 +1,17 @@
 """What pages are put together from: sections with a table and a file behind them."""
 
+from typing import Any, NoReturn
+
 import pandas as pd
 import streamlit as st
 
-from dashboard import tables, wording
+from dashboard import grids, tables
+from dashboard.encodings import Drawn
 
 DAY_FORMAT = "ddd D MMM YYYY"
-PERCENT = {"Off by", "WAPE", "Bias", "In the 80 % band"}
 
 
-def chart(drawn: object, sentence: str, table: pd.DataFrame, name: str) -> None:
+def chart(drawn: Drawn, sentence: str, table: pd.DataFrame, name: str) -> None:
     """A chart, the sentence that says what it shows, and its numbers.
 
     Args:
@@ -19,7 +21,7 @@ def chart(drawn: object, sentence: str, table: pd.DataFrame, name: str) -> None:
       name: Of the file they are saved in.
     """
     st.caption(sentence)
-    st.altair_chart(drawn, width="stretch", alt=sentence)  # type: ignore[arg-type]
+    st.altair_chart(drawn, width="stretch", alt=sentence)
     behind(table, name)
 
 
@@ -27,15 +29,21 @@ def behind(table: pd.DataFrame, name: str) -> None:
     """The numbers, folded away, and the same as a file."""
     with st.expander("The numbers"):
         show(table)
-        st.download_button(
-            "Save as CSV",
-            tables.csv(table),
-            file_name=f"{name}.csv",
-            mime="text/csv",
-            key=f"csv {name}",
-            on_click="ignore",
-            icon=":material/download:",
-        )
+        save(table, name)
+
+
+def save(table: pd.DataFrame, name: str) -> None:
+    """A button that saves a table."""
+    st.download_button(
+        "Save as CSV",
+        tables.csv(table),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        key=f"csv {name}",
+        on_click="ignore",
+        icon=":material/download:",
+        type="tertiary",
+    )
 
 
 def show(table: pd.DataFrame) -> None:
@@ -44,34 +52,26 @@ def show(table: pd.DataFrame) -> None:
 
 
 def figures(said: dict[str, tuple[str, str]]) -> None:
-    """Large numbers side by side: label → (value, what it is measured against)."""
-    with st.container(horizontal=True, gap="medium"):
-        for label, (value, against) in said.items():
-            st.metric(
-                label,
-                value,
-                delta=against or None,
-                delta_color="off",
-                delta_arrow="off",
-                width="content",
-            )
+    """Large numbers side by side."""
+    st.html(grids.figures(said))
 
 
-def _columns(table: pd.DataFrame) -> dict[str, object]:
-    days = {
-        name: st.column_config.DateColumn(format=DAY_FORMAT)
-        for name in table.select_dtypes("datetime")
-    }
-    shares = {
-        name: st.column_config.NumberColumn(format="%.1f %%")
-        for name in table.columns
-        if name in PERCENT or str(name).startswith("MAPE")
-    }
-    whole = {
-        name: st.column_config.NumberColumn(format="localized")
-        for name in table.select_dtypes("Int64")
-    }
-    return {**days, **shares, **whole}
+def lines(table: pd.DataFrame, name: str) -> None:
+    """A small table written out, and the same as a file."""
+    st.html(grids.lines(table))
+    save(table, name)
+
+
+def _columns(table: pd.DataFrame) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for name in map(str, table.columns):
+        if pd.api.types.is_datetime64_any_dtype(table[name]):
+            columns[name] = st.column_config.DateColumn(format=DAY_FORMAT)
+        elif pd.api.types.is_integer_dtype(table[name]):
+            columns[name] = st.column_config.NumberColumn(format="localized")
+        elif pd.api.types.is_float_dtype(table[name]):
+            columns[name] = st.column_config.NumberColumn(format="%.1f %%")
+    return columns
 
 
 def kind_of_scores(live: bool) -> None:
@@ -86,7 +86,12 @@ def kind_of_scores(live: bool) -> None:
         )
 
 
-def nothing(sentence: str) -> None:
-    """Says why there is nothing to show and what to do, and ends the page."""
+def missing(sentence: str) -> None:
+    """Says why there is nothing to show and what to do."""
     st.info(sentence, icon=":material/info:")
+
+
+def nothing(sentence: str) -> NoReturn:
+    """Says why there is nothing to show and what to do, and ends the page."""
+    missing(sentence)
     st.stop()

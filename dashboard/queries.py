@@ -5,8 +5,7 @@ given under: what was true before the night cannot be reached after it.
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pandas as pd
@@ -14,8 +13,8 @@ import streamlit as st
 
 from dashboard import statements
 from dashboard.database import read
+from dashboard.freshness import Freshness
 
-DAYS_AHEAD = 7
 FLEET_DAYS = 21
 HISTORY_DAYS = 56
 SCORED_DAYS = 56
@@ -23,54 +22,6 @@ PAST_DAYS = 28
 EVENT_DAYS = 28
 
 FORECAST = ("p10", "p50", "p90")
-
-
-@dataclass(frozen=True)
-class Freshness:
-    """How new everything shown is.
-
-    Attributes:
-      depots: How many are known.
-      last_on: The newest day of which any depot's demand is known.
-      champion: Version of the model whose forecasts are to be shown.
-      origin_on: Of the forecast shown: the last day it may have seen.
-      model: Version of the model that made it.
-      trained_through: The last day that model learnt from.
-      made_at: When the forecast was made, in UTC.
-      worked_at: When a step of the pipeline last ended, in UTC.
-    """
-
-    depots: int
-    last_on: date | None
-    champion: str | None
-    origin_on: date | None
-    model: str | None
-    trained_through: date | None
-    made_at: datetime | None
-    worked_at: datetime | None
-
-    @property
-    def origin(self) -> date:
-        """The origin of a forecast that is there."""
-        assert self.origin_on is not None, "asked only where there is a forecast"
-        return self.origin_on
-
-    @property
-    def newest(self) -> date:
-        """The last day that is not ahead: the origin, or the newest known demand."""
-        assert self.last_on is not None, "asked only where there is demand"
-        return max(self.last_on, self.origin_on or self.last_on)
-
-    @property
-    def until(self) -> date:
-        """The last day shown ahead."""
-        return self.origin + timedelta(days=DAYS_AHEAD)
-
-    @property
-    def version(self) -> str:
-        """Champion and data watermark: whatever changes them changes this."""
-        watermark = (self.last_on, self.origin_on, self.model, self.made_at)
-        return "|".join(map(str, (self.champion, *watermark, self.worked_at)))
 
 
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)

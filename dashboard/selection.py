@@ -1,13 +1,11 @@
 """What is chosen lives in the URL, so that a page can be sent to a colleague."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
 
-def choose_from_url(
-    label: str, name: str, options: Sequence[str], format_func: Callable[[str], str]
-) -> str | None:
+def choose_from_url(label: str, name: str, options: Mapping[str, str]) -> str | None:
     """A select box whose choice is the URL's parameter `name`.
 
     The URL is the truth: a choice is written there first and read from there.
@@ -15,8 +13,7 @@ def choose_from_url(
     Args:
       label: Above the box.
       name: The parameter, which holds an option and never its label.
-      options: To choose from.
-      format_func: The label of an option.
+      options: What to choose from, each with its label.
 
     Returns:
       The option the URL names, or None where it names none of them.
@@ -27,15 +24,19 @@ def choose_from_url(
     st.session_state[widget] = chosen
 
     def write() -> None:
-        st.query_params[name] = st.session_state[widget]
+        if st.session_state[widget] is None:
+            st.query_params.pop(name, None)
+        else:
+            st.query_params[name] = st.session_state[widget]
 
     st.selectbox(
         label,
-        options,
+        list(options),
         key=widget,
         index=None,
-        format_func=format_func,
+        format_func=options.__getitem__,
         on_change=write,
         placeholder="Choose one",
+        width=480,
     )
     return chosen

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -23,7 +22,7 @@ NO_SCORES = {
 }
 
 BASES = {"model": "own history", "similar": "depots like it", "closed": "closed"}
-MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:])")
+MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
 
 
 def day(value: date | pd.Timestamp, year_of: date | None = None) -> str:
@@ -48,7 +47,7 @@ def percent(fraction: float) -> str:
     return UNKNOWN if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
-def signed_percent(fraction: float, digits: int = 0) -> str:
+def signed_percent(fraction: float, digits: int = 1) -> str:
     """'+12 %' or '−3 %'; a dash where undefined."""
     if math.isnan(fraction):
         return UNKNOWN
@@ -96,10 +95,18 @@ def csv(table: pd.DataFrame) -> bytes:
     return safe.to_csv(index=False, lineterminator="\n").encode("utf-8-sig")
 
 
-def listed(names: Iterable[str], most: int = 3) -> str:
-    """'A, B and 4 more'."""
-    known = list(names)
-    more = len(known) - most
-    if more > 0:
-        return f"{', '.join(known[:most])} and {more} more"
-    return " and ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
+def is_text(column: pd.Series) -> bool:
+    """Whether a column of a table for people holds words or days, not numbers."""
+    return not pd.api.types.is_numeric_dtype(column)
+
+
+def column(values: pd.Series, name: str) -> list[str]:
+    """A column of a table for people, written out; a dash where nothing is known."""
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return [UNKNOWN if pd.isna(value) else day(value) for value in values]
+    if is_text(values):
+        return [UNKNOWN if pd.isna(value) else str(value) for value in values]
+    if pd.api.types.is_integer_dtype(values):
+        return [UNKNOWN if pd.isna(value) else f"{value:,}" for value in values]
+    written = signed_percent if name == "Bias" else percent
+    return [written(value / 100) for value in values.astype(float)]

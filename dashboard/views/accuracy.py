@@ -5,7 +5,6 @@ import streamlit as st
 from dashboard import charts, findings, parts, queries, tables, wording
 
 version = queries.data_version()
-st.title("Accuracy")
 kinds = queries.score_kinds(version)
 if kinds.empty:
     parts.nothing(
@@ -40,10 +39,10 @@ parts.chart(
 )
 
 st.header("By city")
-parts.show(tables.accuracy(scores, "city", "City"))
+parts.lines(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
 
 st.header("By model")
-parts.show(tables.accuracy(scores, "model", "Model"))
+parts.lines(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
 
 st.caption(
     "The last 8 weeks of scored days. Every depot, day and origin counts once, from 1 to 7 "

@@ -6,12 +6,10 @@ from dashboard import charts, findings, grids, parts, queries, selection, tables
 from dashboard import wording as say
 
 fresh = queries.freshness()
-depots = queries.depots(fresh.version).set_index("depot_id")
-st.title("Depot")
+depots = queries.depots(fresh.version)
+labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
 asked = st.query_params.get("depot")
-depot = selection.choose_from_url(
-    "Depot", "depot", depots.index.tolist(), depots["label"].get
-)
+depot = selection.choose_from_url("Depot", "depot", labels)
 if depot is None and asked:
     parts.nothing(f"There is no depot “{say.plain(asked)}”. Choose one above.")
 if depot is None:
@@ -19,41 +17,39 @@ if depot is None:
 
 days = queries.depot_days(depot, fresh)
 ahead = days[days["p50"].notna()]
-if ahead.empty:
-    st.info(
-        "This depot has no forecast yet. The next `harbor nightly` adds one.",
-        icon=":material/info:",
-    )
-else:
-    parts.figures(findings.depot_figures(days))
-    st.html(grids.days_ahead(ahead))
-
-st.header("History and forecast")
-if days["actual"].notna().any() or not ahead.empty:
-    parts.chart(
-        charts.fan(days),
-        "Orders per day of the last 8 weeks and of the 7 days ahead. Eight in ten days "
-        "should fall within the shaded band. A triangle marks a holiday or an event.",
-        tables.depot_days(days),
-        f"history-{depot}",
-    )
-else:
-    st.info(
-        "No orders of this depot are known in the last 8 weeks. Load them with "
-        "`harbor ingest PATH`.",
-        icon=":material/info:",
-    )
+week, history = st.columns([2, 3], gap="large")
+with week:
+    if ahead.empty:
+        parts.missing(
+            "This depot has no forecast yet. The next `harbor nightly` adds one."
+        )
+    else:
+        parts.figures(findings.depot_figures(days))
+        st.html(grids.days_ahead(ahead))
+with history:
+    if days["actual"].notna().any() or not ahead.empty:
+        parts.chart(
+            charts.fan(days),
+            "Orders per day of the last 8 weeks and of the days ahead. Eight in ten days "
+            "should fall within the shaded band. A triangle marks a holiday or an event.",
+            tables.depot_days(days),
+            f"history-{depot}",
+        )
+    else:
+        parts.missing(
+            "No orders of this depot are known in the last 8 weeks. Load them with "
+            "`harbor ingest PATH`."
+        )
 
 st.header("What was said, and what happened")
 past = queries.past_forecasts(depot, fresh.version)
 if past.empty:
-    st.info(
+    parts.missing(
         "No forecast of this depot has been scored yet. A score appears in the night after "
-        "the day that was forecast; `harbor backfill run` makes hindcasts of past days.",
-        icon=":material/info:",
+        "the day that was forecast; `harbor backfill run` makes hindcasts of past days."
     )
 else:
-    parts.kind_of_scores(past["is_live"].all())
+    parts.kind_of_scores(bool(past["is_live"].all()))
     parts.chart(
         charts.past_forecasts(past),
         findings.past_sentence(past),
@@ -66,7 +62,7 @@ events = queries.events_ahead(depot, fresh.newest, fresh.version)
 if events.empty:
     st.caption("No holidays or events are known for the next 4 weeks.")
 else:
-    parts.show(tables.events(events))
+    parts.lines(tables.events(events), f"events-{depot}")
 
 if fresh.origin_on is None or ahead.empty:
     st.stop()
@@ -76,14 +72,17 @@ st.caption(
     "Computed here and now with the model that made the forecast. Nothing is kept, and the "
     "forecast stays as it is."
 )
-kind = st.selectbox(
-    "Suppose this depot has",
-    whatif.kinds(fresh),
-    index=None,
-    format_func=whatif.label,
-    placeholder="Nothing special",
-)
-day = st.selectbox("On", ahead["day_on"].dt.date, format_func=say.day)
+with st.container(horizontal=True):
+    kind = st.selectbox(
+        "Suppose this depot has",
+        whatif.kinds(fresh),
+        index=None,
+        format_func=whatif.label,
+        placeholder="Nothing special",
+        key="what if",
+        width=280,
+    )
+    day = st.selectbox("On", ahead["day_on"].dt.date, format_func=say.day, width=180)
 if kind is not None:
     outcome = whatif.suppose(whatif.Supposition(depot, kind, day), fresh)
     parts.chart(

@@ -7,7 +7,6 @@ from dashboard import charts, findings, grids, parts, queries, tables
 EVERYWHERE = "All cities"
 
 fresh = queries.freshness()
-st.title("Next 7 days")
 if fresh.origin_on is None:
     parts.nothing(
         "No forecast has been made yet. Train a model with `harbor train`, then run "
@@ -29,18 +28,9 @@ city = st.pills(
     key="city",
     bind="query-params",
 )
-totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)
 here = week if city == EVERYWHERE else week[week["city"] == city]
 
-parts.figures(findings.week_figures(totals))
-parts.chart(
-    charts.daily_totals(totals),
-    "Orders per day of all depots together: three weeks as they were, and the next 7 days "
-    "as forecast. The forecast is the sum of the depots' medians; it has no band, because "
-    "depots' bands do not add up.",
-    tables.daily_totals(totals),
-    "daily-totals",
-)
+parts.figures(findings.week_figures(here))
 
 st.header("By depot")
 st.caption(
@@ -50,3 +40,14 @@ st.caption(
 )
 st.html(grids.week(here))
 parts.behind(tables.fleet_week(here), "next-7-days")
+
+st.header("By day")
+totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)
+parts.chart(
+    charts.daily_totals(totals),
+    "Orders per day of all these depots: three weeks as they were, and the next 7 days as "
+    "forecast. Totals are sums of the depots' medians; they have no band, because the bands "
+    "of depots do not add up.",
+    tables.daily_totals(totals),
+    "daily-totals",
+)

@@ -1,0 +1,49 @@
+"""The look of what `grids` writes, in one sheet; the theme has the rest.
+
+Everything is drawn from the text's own colour and one accent that reads on light and on
+dark, because HTML is not told which of the two is on.
+"""
+
+SHEET = """
+<style>
+.hf, .hf-figures { --hf-accent: #1787ac; --hf-late: #d8473c;
+  --hf-quiet: color-mix(in srgb, currentColor 68%, transparent);
+  --hf-line: color-mix(in srgb, currentColor 13%, transparent);
+  font-variant-numeric: tabular-nums; }
+.hf { width: 100%; border-collapse: collapse; font-size: .875rem; line-height: 1.3;
+  margin: 0; }
+.hf.narrow { max-width: 34rem; }
+.hf th, .hf td { border: 0; border-bottom: 1px solid var(--hf-line);
+  padding: .375rem .5rem; text-align: right; font-weight: 400; }
+.hf thead th { color: var(--hf-quiet); vertical-align: bottom; }
+.hf th:first-child { text-align: left; padding-left: 0; }
+.hf .total th, .hf .total td { font-weight: 650; }
+.hf tbody + tbody .total th, .hf tbody + tbody .total td { padding-top: 1.125rem; }
+.hf .day { border-left: 2px solid transparent; background-clip: padding-box; }
+.hf .closed { color: var(--hf-quiet); font-size: .75rem; }
+.hf small { display: block; color: var(--hf-quiet); font-size: .75rem; }
+.hf .late { font-weight: 600; }
+.hf .late::before { content: ""; display: inline-block; width: .5rem; height: .5rem;
+  margin-right: .25rem; border-radius: 50%; background: var(--hf-late); }
+.hf a { color: inherit; text-decoration: underline 1px var(--hf-quiet);
+  text-underline-offset: .2em; }
+.hf a:hover, .hf a:focus-visible { text-decoration: underline 2px var(--hf-accent); }
+.hf td { white-space: nowrap; }
+.hf .fill { text-align: left; white-space: normal; }
+.hf .wide { width: 7rem; }
+.hf-figures { display: grid; gap: .75rem 1.5rem; margin: 0; padding: 0 !important;
+  grid-template-columns: repeat(auto-fit, minmax(8.5rem, max-content)); }
+.hf-figures dt { font-size: .875rem; font-weight: 400; color: var(--hf-quiet); }
+.hf-figures dd { margin: 0; font-size: 1.625rem; font-weight: 650; line-height: 1.25; }
+.hf-figures small { display: block; font-size: .8125rem; font-weight: 400;
+  color: var(--hf-quiet); }
+@media (max-width: 640px) {
+  .hf { font-size: .75rem; }
+  .hf th, .hf td { padding: .375rem .1875rem; }
+  .hf .wide { display: none; }
+  .hf small, .hf .closed { font-size: .6875rem; }
+  .hf-figures { grid-template-columns: 1fr 1fr; }
+}
+@media print { .hf tr { break-inside: avoid; } }
+</style>
+"""

@@ -1,0 +1,90 @@
+"""A seeded database behind the dashboard, and the dashboard as a user runs it."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dashboard import database, queries
+from dashboard.freshness import Freshness
+from tests.dashboard.seed import Seeded, seed
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
+SECONDS = 30
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture
+def yesterday() -> date:
+    """In UTC, the fleet's zone of the tests."""
+    return datetime.now(UTC).date() - timedelta(days=1)
+
+
+@pytest.fixture
+def dashboard(
+    database_url: str,
+    clean_engine: sa.Engine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[Path]:
+    """Points the dashboard at the empty test database; gives its folder of artefacts."""
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+    used: list[sa.Engine] = []
+    made = sa.create_engine
+
+    def remembered(*arguments: object, **options: object) -> sa.Engine:
+        used.append(made(*arguments, **options))
+        return used[-1]
+
+    monkeypatch.setattr(database.sa, "create_engine", remembered)
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    yield tmp_path / "artefacts"
+    for engine in used:
+        engine.dispose()
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def seeded(dashboard: Path, clean_engine: sa.Engine, yesterday: date) -> Seeded:
+    """The whole small fleet, its artefact included."""
+    return seed(clean_engine, yesterday, dashboard)
+
+
+@pytest.fixture
+def open_page() -> Open:
+    """Opens a page as a browser would, with what its URL says."""
+
+    def opened(view: str = "fleet", **asked: str) -> AppTest:
+        app = AppTest.from_file(str(APP), default_timeout=SECONDS)
+        for name, value in asked.items():
+            app.query_params[name] = value
+        app.run()
+        return app.switch_page(f"views/{view}.py").run()
+
+    return opened
+
+
+@pytest.fixture
+def fresh(seeded: Seeded) -> Freshness:
+    """Of the seeded fleet."""
+    return queries.freshness()
+
+
+@pytest.fixture
+def write(clean_engine: sa.Engine) -> Callable[[sa.Executable], None]:
+    """Runs a statement as the pipelines would, and lets the dashboard see it."""
+
+    def run(statement: sa.Executable) -> None:
+        with clean_engine.begin() as connection:
+            connection.execute(statement)
+        st.cache_data.clear()
+
+    return run

@@ -1,0 +1,96 @@
+"""The accuracy query against scores reckoned by plain loops."""
+
+from datetime import timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from pipelines import schema
+from tests.dashboard.seed import CHAMPION, JUDGE, records, remade
+
+pytestmark = pytest.mark.db
+
+A_DAY = timedelta(days=1)
+
+
+def reckoned(rows, forecast):
+    """Scores by plain loops: mape, wape, bias, counted."""
+    shares, missed, signed, volume = [], 0.0, 0.0, 0.0
+    for actual, said in zip(rows["actual"], rows[forecast], strict=True):
+        if said is None or np.isnan(said):
+            continue
+        missed += abs(said - actual)
+        signed += said - actual
+        volume += actual
+        if actual > 0:
+            shares.append(abs(said - actual) / actual)
+    return np.mean(shares), missed / volume, signed / volume, len(shares)
+
+
+def assert_scores(found, rows):
+    columns = {"forecast": "p50", "seasonal naive": "seasonal_naive"}
+    columns["median of 4"] = "median4"
+    assert sorted(found["forecaster"]) == sorted(columns)
+    for row in found.to_dict("records"):
+        expected = reckoned(rows, columns[row["forecaster"]])
+        said = [row[name] for name in ("mape", "wape", "bias", "counted")]
+        np.testing.assert_allclose(said, expected)
+    own = found[found["forecaster"] == "forecast"].iloc[0]
+    inside = rows["actual"].between(rows["p10"], rows["p90"])
+    np.testing.assert_allclose(own["coverage"], inside.mean())
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["live", "hindcast"])
+def test_accuracy_agrees_with_plain_loops_and_never_mixes_kinds(fresh, seeded, live):
+    found = queries.accuracy(live, fresh.version)
+    rows = seeded.scores[seeded.scores["is_live"] == live]
+    rows = rows[rows["target_on"] > rows["target_on"].max() - timedelta(days=56)]
+    assert_scores(found[found["grain"] == "all"], rows)
+    for day in (rows["target_on"].min(), rows["target_on"].max()):
+        on = found["day_on"] == pd.Timestamp(day)
+        of_day = found[(found["grain"] == "day") & on]
+        assert_scores(of_day, rows[rows["target_on"] == day])
+    cities = seeded.depots.set_index("depot_id")["city"]
+    for city in ("London", "Rotterdam"):
+        of_city = found[(found["grain"] == "city") & (found["city"] == city)]
+        assert_scores(of_city, rows[rows["depot_id"].map(cities) == city])
+    model = CHAMPION if live else JUDGE
+    of_model = found[found["grain"] == "model"]
+    assert set(of_model["model_version"]) == {model}
+    assert_scores(of_model, rows)
+
+
+def test_a_day_without_orders_counts_for_wape_but_not_for_mape(seeded, write):
+    scores = schema.scores
+    changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
+    write(sa.update(scores).where(changed).values(actual=0.0))
+    rows = seeded.scores.copy()
+    mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
+    rows.loc[mine, "actual"] = 0.0
+    found = queries.accuracy(True, queries.data_version())
+    assert_scores(found[found["grain"] == "all"], rows[rows["is_live"]])
+
+
+def test_of_two_models_from_one_origin_the_later_one_counts(seeded, write):
+    origin = seeded.through - 3 * A_DAY
+    of_origin = seeded.forecasts[seeded.forecasts["origin_on"] == origin]
+    scored = seeded.scores[seeded.scores["origin_on"] == origin]
+    write(sa.insert(schema.forecasts).values(remade(of_origin, JUDGE, hours=2)))
+    again = scored.assign(model_version=JUDGE, p50=1.0, p10=0.0, p90=2.0)
+    write(sa.insert(schema.scores).values(records(again)))
+    live = seeded.scores[seeded.scores["is_live"]]
+    expected = pd.concat([live[live["origin_on"] != origin], again])
+    found = queries.accuracy(True, queries.data_version())
+    assert_scores(found[found["grain"] == "all"], expected)
+
+
+def test_kinds_of_scores_are_counted_apart(fresh, seeded):
+    kinds = queries.score_kinds(fresh.version)
+    assert kinds["is_live"].tolist() == [True, False]
+    for kind in kinds.to_dict("records"):
+        rows = seeded.scores[seeded.scores["is_live"] == kind["is_live"]]
+        assert kind["days"] == rows["target_on"].nunique()
+        assert kind["last_on"].date() == rows["target_on"].max()

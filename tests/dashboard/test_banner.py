@@ -1,0 +1,93 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from dashboard.banner import banner
+from dashboard.freshness import Freshness
+
+TODAY = date(2025, 11, 20)
+ZONE = ZoneInfo("Europe/Amsterdam")
+FRESH = Freshness(
+    depots=6,
+    last_on=date(2025, 11, 19),
+    champion="20251119-ab",
+    origin_on=date(2025, 11, 19),
+    model="20251119-ab",
+    trained_through=date(2025, 11, 19),
+    made_at=datetime(2025, 11, 20, 3, 31, tzinfo=UTC),
+    worked_at=None,
+)
+
+
+def test_facts_name_the_data_the_forecast_and_the_model():
+    assert banner(FRESH, TODAY, ZONE).facts == (
+        "Orders up to **Wed 19 Nov** · forecast made Thu 20 Nov, 04:31 · "
+        "model 20251119-ab · trained through Wed 19 Nov"
+    )
+
+
+def test_nothing_is_late_when_the_forecast_starts_from_yesterday():
+    assert banner(FRESH, TODAY, ZONE).warning is None
+
+
+def test_late_orders_are_told_with_their_day_and_age():
+    friday = date(2025, 11, 14)
+    late = replace(FRESH, last_on=friday, origin_on=friday)
+    warning = banner(late, TODAY, ZONE).warning
+    assert warning is not None
+    assert "The newest orders are of Fri 14 Nov, 6 days ago" in warning
+    assert "harbor ingest" in warning
+
+
+def test_history_of_another_year_says_the_year():
+    day = date(2024, 3, 14)
+    warning = banner(replace(FRESH, last_on=day, origin_on=day), TODAY, ZONE).warning
+    assert warning is not None
+    assert "Thu 14 Mar 2024, 616 days ago" in warning
+
+
+def test_a_forecast_older_than_its_orders_asks_for_the_night():
+    stale = replace(FRESH, origin_on=TODAY - timedelta(days=3))
+    warning = banner(stale, TODAY, ZONE).warning
+    assert warning is not None
+    assert "starts from Mon 17 Nov, 3 days ago, although newer orders are in" in warning
+    assert "harbor nightly" in warning
+
+
+@pytest.mark.parametrize(
+    ("champion", "told"),
+    [("20251201-cd", "model 20251201-cd"), (None, "there is none")],
+)
+def test_a_forecast_that_is_not_the_champions_says_so(champion, told):
+    warning = banner(replace(FRESH, champion=champion), TODAY, ZONE).warning
+    assert warning is not None
+    assert "not the champion's" in warning
+    assert told in warning
+
+
+def test_without_a_forecast_only_the_orders_are_told():
+    bare = replace(
+        FRESH, champion=None, origin_on=None, model=None, trained_through=None,
+        made_at=None,
+    )  # fmt: skip
+    said = banner(bare, TODAY, ZONE)
+    assert said.facts == "Orders up to **Wed 19 Nov**"
+    assert said.warning is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"champion": "another"},
+        {"model": "another"},
+        {"last_on": TODAY},
+        {"origin_on": TODAY},
+        {"made_at": datetime(2025, 11, 20, 9, 0, tzinfo=UTC)},
+        {"worked_at": datetime(2025, 11, 20, 9, 0, tzinfo=UTC)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_whatever_changes_the_answers_changes_their_key(change):
+    assert replace(FRESH, **change).version != FRESH.version

@@ -1,0 +1,108 @@
+"""Sentences and figures over literal tables, their numbers worked by hand."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard import findings
+
+DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        pytest.param([(110, 100), (220, 200)], 0.1, id="ten percent more"),
+        pytest.param([(110, 100), (500, math.nan)], 0.1, id="an unknown week before"),
+        pytest.param([(5, math.nan)], math.nan, id="nothing known"),
+        pytest.param([(5, 0)], math.nan, id="nothing sold"),
+    ],
+)
+def test_change_is_taken_over_days_known_in_both_weeks(rows, expected):
+    said = [{"p50": p50, "week_before": before} for p50, before in rows]
+    np.testing.assert_allclose(findings.change(said), expected)
+
+
+def test_the_week_in_figures():
+    week = pd.DataFrame(
+        {
+            "target_on": [DAYS[7], DAYS[7], DAYS[8]],
+            "p50": [100.0, 200.0, 250.4],
+            "week_before": [90.0, 180.0, np.nan],
+        }
+    )
+    assert findings.week_figures(week) == {
+        "Orders in the next 7 days": ("550", "+11.1 % on the week before"),
+        "Busiest day": ("Fri 21 Nov", "300 orders"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("missing", "against"),
+    [(0, "70 the week before"), (1, "60 the week before on 6 known days")],
+)
+def test_a_depots_week_says_what_it_is_measured_against(missing, against):
+    actual = [10.0] * 7
+    actual[:missing] = [np.nan] * missing
+    days = pd.DataFrame(
+        {
+            "day_on": DAYS,
+            "actual": actual + [np.nan] * 7,
+            "p50": [np.nan] * 7 + [11.0, 11, 11, 11, 15, 11, 11],
+        }
+    )
+    assert findings.depot_figures(days) == {
+        "Orders in the next 7 days": ("81", against),
+        "Busiest day": ("Tue 25 Nov", "15 orders"),
+    }
+
+
+def test_past_forecasts_are_summed_up():
+    past = pd.DataFrame(
+        {
+            "actual": [100.0, 200.0, 0.0],
+            "p10": [90.0, 150.0, 0.0],
+            "p50": [110.0, 180.0, 3.0],
+            "p90": [130.0, 190.0, 5.0],
+        }
+    )
+    assert findings.past_sentence(past) == (
+        "On the last 3 scored days the forecast was off by 10.0 % of the day's orders on "
+        "average (MAPE) and 2.3 % too low over all; 2 of 3 days fell within the 80 % band."
+    )
+
+
+def scores(*rows):
+    columns = ["forecaster", "mape", "wape", "bias", "coverage", "counted"]
+    return pd.DataFrame(rows, columns=columns).assign(grain="all")
+
+
+def test_accuracy_is_told_beside_both_baselines():
+    table = scores(
+        ("forecast", 0.081, 0.07, -0.012, 0.79, 684),
+        ("median of 4", 0.11, 0.1, 0.0, np.nan, 684),
+        ("seasonal naive", 0.123, 0.1, 0.0, np.nan, 684),
+    )
+    assert findings.accuracy_sentence(table) == (
+        "The forecast was off by 8.1 % of a day's orders on average, over 684 days "
+        "counted. Repeating the week before would have been off by 12.3 %, the median of "
+        "the last four same weekdays by 11.0 %."
+    )
+    figures = findings.accuracy_figures(table)
+    assert figures["Bias"][0] == "−1.2 %"
+    assert figures["MAPE"] == ("8.1 %", "12.3 % seasonal naive")
+    assert figures["Days counted"][0] == "684"
+
+
+def test_a_baseline_without_a_day_to_repeat_is_a_dash():
+    table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 6))
+    assert "off by –, the median" in findings.accuracy_sentence(table)
+
+
+def test_a_supposition_is_told_as_a_difference():
+    outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "supposed": [1000.0, 0.0]})
+    assert findings.what_if_sentence(outcome) == (
+        "The week would have 1,000 orders instead of 1,400: −400."
+    )

@@ -1,0 +1,162 @@
+"""Tables as HTML, read back with a parser."""
+
+import math
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard import grids
+
+DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
+NOBODY = {"vans": np.nan, "last_on": DAYS[0], "is_late": False, "change": 0.1}
+
+
+class Cells(HTMLParser):
+    """Rows of a table as text, and every tag with what it carries."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.rows, self.tags = [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data + " "
+
+    @property
+    def text(self):
+        return [[" ".join(cell.split()) for cell in row] for row in self.rows]
+
+
+def fleet(*rows):
+    columns = ["depot_id", "name", "city", "target_on", "p50", "basis", "week_before"]
+    table = pd.DataFrame(rows, columns=columns).assign(**NOBODY)
+    return table.assign(p10=0.9 * table["p50"], p90=1.1 * table["p50"])
+
+
+@pytest.fixture
+def two_cities():
+    return fleet(
+        ("L1", "Wapping", "London", DAYS[0], 1000.0, "model", 900.0),
+        ("L1", "Wapping", "London", DAYS[1], 500.0, "model", np.nan),
+        ("R1", "Waalhaven", "Rotterdam", DAYS[0], 10.0, "similar", np.nan),
+        ("R1", "Waalhaven", "Rotterdam", DAYS[1], 0.0, "closed", np.nan),
+    )
+
+
+def test_a_week_has_totals_cities_and_depots(two_cities):
+    assert Cells(grids.week(two_cities)).text == [
+        ["Depot", "Fri 21 Nov", "Sat 22 Nov", "7 days", "vs week before"],
+        ["All cities", "1,010", "500", "1,510", "+11 %"],
+        ["London", "1,000", "500", "1,500", "+11 %"],
+        ["Wapping", "1,000", "500", "1,500", "+10 %"],
+        ["Rotterdam", "10", "0", "10", "–"],
+        ["Waalhaven", "≈10", "closed", "10", "+10 %"],
+    ]
+
+
+def test_one_city_alone_has_no_line_for_all_of_them(two_cities):
+    rows = Cells(grids.week(two_cities[two_cities["city"] == "London"])).text
+    assert [row[0] for row in rows] == ["Depot", "London", "Wapping"]
+
+
+def test_a_name_leads_to_its_depot_whatever_its_id(two_cities):
+    odd = two_cities.assign(depot_id='A&B "1"/é')
+    links = [attrs["href"] for tag, attrs in Cells(grids.week(odd)).tags if tag == "a"]
+    assert set(links) == {"depot?depot=A%26B+%221%22%2F%C3%A9"}
+
+
+def test_the_busiest_day_is_the_strongest_cell(two_cities):
+    html = grids.week(two_cities[two_cities["city"] == "London"])
+    shares = [int(n) for n in re.findall(r"--hf-accent\) (\d+)%", html)]
+    assert shares == [grids.DEEPEST, round(grids.DEEPEST / 8)]
+
+
+def test_what_is_late_is_said_in_words(two_cities):
+    late = two_cities.assign(is_late=True)
+    assert "late: orders to Fri 21 Nov" in grids.week(late)
+    assert "no orders yet" in grids.week(late.assign(last_on=pd.NaT))
+
+
+def test_vans_are_told_where_they_are_known(two_cities):
+    assert "5 vans" in grids.week(two_cities.assign(vans=5.0))
+    assert "van" not in grids.week(two_cities)
+
+
+def test_text_from_the_database_never_becomes_html(two_cities):
+    nasty = "<img src=x onerror=alert(1)>&'\""
+    html = grids.week(two_cities.assign(name=nasty, city=nasty, depot_id=nasty))
+    read = Cells(html)
+    assert not [tag for tag, _ in read.tags if tag == "img"]
+    assert [row[0] for row in read.text][2] == nasty
+
+
+def days_of(basis, note, p50=120.0):
+    return pd.DataFrame(
+        {
+            "day_on": DAYS[:1],
+            "p10": [p50 * 0.8],
+            "p50": [p50],
+            "p90": [p50 * 1.25],
+            "basis": [basis],
+            "note": [note],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        pytest.param(days_of("model", None), ["120", "96 – 150", ""], id="plain"),
+        pytest.param(
+            days_of("model", "pay_day, promotion"),
+            ["120", "96 – 150", "Pay day, Promotion"],
+            id="events",
+        ),
+        pytest.param(
+            days_of("similar", "<b>fair</b>"),
+            ["120", "96 – 150", "From depots like it, <b>fair</b>"],
+            id="a new depot",
+        ),
+        pytest.param(
+            days_of("closed", "closed", 0.0), ["closed", "", ""], id="closed once"
+        ),
+        pytest.param(
+            days_of("closed", "Christmas Day, closed", 0.0),
+            ["closed", "", "Christmas Day"],
+            id="closed on a holiday",
+        ),
+    ],
+)
+def test_a_day_ahead_tells_orders_band_and_what_is_on(days, expected):
+    assert Cells(grids.days_ahead(days)).text[1] == ["Fri 21 Nov", *expected]
+
+
+def test_small_tables_are_written_out_and_escaped():
+    table = pd.DataFrame(
+        {"City": ["<b>"], "MAPE": [8.14], "Days": pd.Series([1200], dtype="Int64")}
+    )
+    assert Cells(grids.lines(table)).text == [
+        ["City", "MAPE", "Days"],
+        ["<b>", "8.1 %", "1,200"],
+    ]
+
+
+def test_figures_are_escaped():
+    read = Cells(grids.figures({"<i>": ("1", "<s>")}))
+    assert [tag for tag, _ in read.tags] == ["dl", "div", "dt", "dd", "small"]
+
+
+def test_a_week_without_any_orders_is_drawn_all_the_same(two_cities):
+    rows = Cells(grids.week(two_cities.assign(p50=0.0, change=math.nan))).text
+    assert rows[3] == ["Wapping", "0", "0", "0", "–"]

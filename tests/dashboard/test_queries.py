@@ -1,0 +1,239 @@
+"""Answers of the query module against the seeded rows, reckoned here without SQL."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from pipelines import schema
+from tests.dashboard.seed import CHAMPION, JUDGE, remade, seed
+
+pytestmark = pytest.mark.db
+
+A_DAY = timedelta(days=1)
+A_WEEK = timedelta(days=7)
+
+
+def shown(seeded):
+    """The newest forecast."""
+    made = seeded.forecasts
+    return made[made["origin_on"] == seeded.through]
+
+
+def as_dates(column):
+    return column.dt.date.tolist()
+
+
+def test_freshness_of_nothing_is_nothing(dashboard):
+    fresh = queries.freshness()
+    assert (fresh.depots, fresh.last_on, fresh.champion) == (0, None, None)
+    assert (fresh.origin_on, fresh.model, fresh.made_at) == (None, None, None)
+
+
+def test_freshness_names_the_newest_orders_and_forecast(fresh, seeded):
+    assert fresh.depots == 6
+    assert fresh.last_on == fresh.origin_on == seeded.through
+    assert fresh.champion == fresh.model == CHAMPION
+    assert fresh.made_at == datetime.combine(
+        seeded.through + A_DAY, datetime.min.time().replace(hour=4, minute=31), UTC
+    )
+
+
+def test_the_champions_forecast_is_shown_before_a_newer_one(seeded, write):
+    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    assert queries.freshness().model == CHAMPION
+
+
+def test_without_the_champions_the_newest_made_is_shown(seeded, write):
+    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    write(sa.update(schema.models).values(role="retired"))
+    fresh = queries.freshness()
+    assert (fresh.champion, fresh.model) == (None, JUDGE)
+
+
+@pytest.mark.parametrize("city", ["", "London"])
+def test_daily_totals_are_sums_of_depots(fresh, seeded, city):
+    here = seeded.depots
+    names = set(here.loc[(here["city"] == city) | (city == ""), "depot_id"])
+    known = seeded.demand[seeded.demand["depot_id"].isin(names)]
+    ahead = shown(seeded)[shown(seeded)["depot_id"].isin(names)]
+    totals = queries.daily_totals(city, fresh).set_index("day_on")
+    assert len(totals) == 28
+    for day, orders in known.groupby("service_on")["orders"].sum().items():
+        if day > seeded.through - timedelta(days=21):
+            assert totals.loc[pd.Timestamp(day), "actual"] == orders
+    for day, orders in ahead.groupby("target_on")["p50"].sum().items():
+        np.testing.assert_allclose(totals.loc[pd.Timestamp(day), "p50"], orders)
+    assert totals["actual"].isna().sum() == totals["p50"].notna().sum() == 7
+    assert totals["is_whole"].all()
+
+
+def test_a_day_on_which_a_city_was_silent_is_not_whole(seeded, write):
+    day = seeded.through - timedelta(days=4)
+    london = ["LON-01", "LON-02", "LON-03"]
+    versions = schema.demand_versions
+    write(
+        sa.delete(versions).where(
+            versions.c.service_on == day, versions.c.depot_id.in_(london)
+        )
+    )
+    totals = queries.daily_totals("", queries.freshness()).set_index("day_on")
+    assert totals.index[~totals["is_whole"]].tolist() == [pd.Timestamp(day)]
+    rotterdam = queries.daily_totals("Rotterdam", queries.freshness())
+    assert rotterdam["is_whole"].all()
+
+
+def test_the_fleets_week_is_the_newest_forecast_beside_the_week_before(fresh, seeded):
+    week = queries.fleet_week(fresh)
+    known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
+    assert len(week) == len(shown(seeded)) == 42
+    both = week.assign(target_on=week["target_on"].dt.date).merge(
+        shown(seeded), on=["depot_id", "target_on"], suffixes=("", "_seeded")
+    )
+    assert len(both) == 42
+    for quantile in ("p10", "p50", "p90"):
+        np.testing.assert_allclose(both[quantile], both[f"{quantile}_seeded"])
+    for row in both.to_dict("records"):
+        expected = known.get((row["depot_id"], row["target_on"] - A_WEEK), np.nan)
+        if row["basis"] == "closed":
+            expected = np.nan
+        np.testing.assert_equal(row["week_before"], expected)
+
+
+def test_change_is_the_week_against_the_same_known_days(fresh, seeded):
+    week = queries.fleet_week(fresh)
+    for _, rows in week.groupby("depot_id"):
+        known = rows[rows["week_before"].notna()]
+        expected = known["p50"].sum() / known["week_before"].sum() - 1
+        np.testing.assert_allclose(rows["change"], expected)
+
+
+def test_cities_come_by_name_and_what_needs_attention_first_in_each(fresh):
+    week = queries.fleet_week(fresh)
+    depots = week.drop_duplicates("depot_id")
+    assert depots["city"].tolist() == ["London"] * 3 + ["Rotterdam"] * 3
+    assert depots.loc[depots["is_late"], "depot_id"].tolist() == ["LON-03"]
+    assert depots["depot_id"].iloc[0] == "LON-03"
+    others = depots[~depots["is_late"]]
+    for _, rows in others.groupby("city"):
+        sizes = rows["change"].abs().tolist()
+        assert sizes == sorted(sizes, reverse=True)
+    for _, rows in week.groupby("depot_id"):
+        assert rows["target_on"].is_monotonic_increasing
+
+
+def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engine):
+    sunday = date(2025, 11, 16)
+    seed(clean_engine, sunday)
+    week = queries.fleet_week(queries.freshness()).set_index("depot_id")
+    kralingen = week.loc["RTM-02"].iloc[0]
+    assert kralingen["last_on"].date() == sunday - A_DAY
+    assert not kralingen["is_late"]
+
+
+def test_a_depot_is_not_late_on_a_day_it_was_closed_for(seeded, write):
+    closed = {"kind": "closed", "starts_on": seeded.through, "ends_on": seeded.through}
+    write(sa.insert(schema.events).values(**closed, depot_id="LON-03", file_id=1))
+    week = queries.fleet_week(queries.freshness())
+    assert not week["is_late"].any()
+
+
+def test_a_depot_that_is_gone_is_not_in_the_week(seeded, write):
+    depots = schema.depots
+    write(
+        sa.update(depots)
+        .where(depots.c.depot_id == "LON-02")
+        .values(closed_on=seeded.through)
+    )
+    week = queries.fleet_week(queries.freshness())
+    assert "LON-02" not in set(week["depot_id"])
+
+
+def test_a_depots_days_have_history_forecast_and_notes(fresh, seeded):
+    days = queries.depot_days("RTM-03", fresh)
+    own = seeded.demand[seeded.demand["depot_id"] == "RTM-03"]
+    assert len(days) == 56 + 7
+    past = days[days["day_on"].dt.date <= seeded.through]
+    assert past["actual"].tolist() == own["orders"].tolist()[-56:]
+    ahead = days[days["day_on"].dt.date > seeded.through]
+    mine = shown(seeded)[shown(seeded)["depot_id"] == "RTM-03"]
+    np.testing.assert_allclose(ahead["p50"], mine["p50"])
+    assert ahead["note"].fillna("").tolist() == ["", "closed", "", "", "", "", ""]
+    assert ahead["basis"].tolist() == mine["basis"].tolist()
+
+
+def test_an_unknown_day_is_missing_and_a_weekly_closing_day_says_so(fresh, seeded):
+    days = queries.depot_days("RTM-01", fresh).set_index("day_on")
+    assert np.isnan(days.loc[pd.Timestamp(seeded.through - 10 * A_DAY), "actual"])
+    shut = queries.depot_days("RTM-02", fresh)
+    assert (shut["is_closed"] == (shut["day_on"].dt.day_of_week == 6)).all()
+
+
+def test_a_depot_has_its_history_before_any_forecast(seeded, write):
+    write(sa.delete(schema.scores))
+    write(sa.delete(schema.forecasts))
+    days = queries.depot_days("LON-01", queries.freshness())
+    assert len(days) == 56
+    assert days["actual"].notna().all()
+    assert days["p50"].isna().all()
+
+
+def test_past_forecasts_are_the_last_said_of_each_day(fresh, seeded):
+    past = queries.past_forecasts("LON-01", fresh.version)
+    live = seeded.scores.query("depot_id == 'LON-01' and is_live")
+    last = live.sort_values("origin_on").groupby("target_on").last()
+    assert as_dates(past["target_on"]) == last.index.tolist()
+    np.testing.assert_allclose(past["p50"], last["p50"])
+    assert past["is_live"].all()
+
+
+def test_a_depot_without_live_scores_shows_its_hindcasts(seeded, write):
+    scores = schema.scores
+    write(sa.delete(scores).where(scores.c.is_live, scores.c.depot_id == "LON-01"))
+    version = queries.data_version()
+    past = queries.past_forecasts("LON-01", version)
+    assert len(past) == queries.PAST_DAYS
+    assert not past["is_live"].any()
+    assert queries.past_forecasts("LON-02", version)["is_live"].all()
+
+
+def test_events_ahead_are_the_depots_the_citys_and_the_countrys(fresh, seeded):
+    day = seeded.through
+    london = queries.events_ahead("LON-01", day, fresh.version)
+    assert london[["what", "scope"]].to_numpy().tolist() == [
+        ["promotion", "all of London"]
+    ]
+    assert as_dates(london["ends_on"]) == [day + 5 * A_DAY]
+    delfshaven = queries.events_ahead("RTM-03", day, fresh.version)
+    assert delfshaven[["what", "scope"]].to_numpy().tolist() == [
+        ["closed", "this depot"],
+        ["Harbour Day 0", "public holiday"],
+    ]
+
+
+def test_depots_are_labelled_by_name_city_and_id(fresh):
+    depots = queries.depots(fresh.version)
+    assert depots["label"].tolist()[0] == "Greenwich · London · LON-01"
+    assert depots["depot_id"].tolist() == [
+        "LON-01", "LON-03", "LON-02", "RTM-03", "RTM-02", "RTM-01",
+    ]  # fmt: skip
+
+
+def test_a_night_changes_the_key_and_so_the_answer(seeded, write, clean_engine):
+    before = queries.freshness()
+    first = queries.fleet_week(before)
+    with clean_engine.begin() as connection:
+        connection.execute(sa.update(schema.forecasts).values(p50=0, p10=0, p90=0))
+        connection.execute(
+            sa.insert(schema.runs).values(
+                step="forecast", state="done", finished_at=sa.func.now()
+            )
+        )
+    assert queries.fleet_week(before).equals(first), "an answer under a key is kept"
+    queries.freshness.clear()  # two seconds later
+    after = queries.freshness()
+    assert after.version != before.version
+    assert queries.fleet_week(after)["p50"].sum() == 0
