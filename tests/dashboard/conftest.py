@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 import streamlit as st
+from playwright.sync_api import Browser, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from dashboard import database, queries
 from dashboard.freshness import Freshness
+from tests.dashboard import browser
 from tests.dashboard.seed import Seeded, seed
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
@@ -88,3 +90,29 @@ def write(clean_engine: sa.Engine) -> Callable[[sa.Executable], None]:
         st.cache_data.clear()
 
     return run
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser, or a skip that says how to get one."""
+    with sync_playwright() as playwright:
+        launched = browser.launch(playwright)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def visit(chromium: Browser) -> Iterator[Callable[..., browser.Visit]]:
+    """Opens a window on an address; nothing may have gone wrong in it at the end."""
+    opened: list[browser.Visit] = []
+
+    def visiting(address: str, size: str = "desk") -> browser.Visit:
+        width, height = browser.SIZES[size]
+        page = chromium.new_page(viewport={"width": width, "height": height})
+        opened.append(browser.Visit(page, address))
+        return opened[-1]
+
+    yield visiting
+    for window in opened:
+        window.page.close()
+    assert [wrong for window in opened for wrong in window.wrong] == []

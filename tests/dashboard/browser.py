@@ -1,0 +1,128 @@
+"""Starts what the browser tests need: Chromium, and the dashboard as users run it."""
+
+import os
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+
+import pytest
+from playwright.sync_api import Browser, Error, Page, Playwright
+
+from dashboard.serve import streamlit_arguments
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+PATIENCE_S = 60
+SIZES = {"phone": (390, 844), "desk": (1280, 900)}
+"""Width and height in CSS pixels."""
+STANDS_STILL = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+# Streamlit first asks below the page's own path where its server is; this is how it learns.
+SEARCHING = "_stcore/"
+
+ALL_DRAWN = """() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
+    .every(chart => chart.querySelector('svg g'))"""
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Chromium; where it is missing the test is skipped, or fails if it is required."""
+    try:
+        return playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    except Error as error:
+        told = (
+            "needs a browser: on Debian and Ubuntu apt-get install chromium, elsewhere set "
+            f"CHROMIUM to its path ({str(error).splitlines()[0]})"
+        )
+    if os.environ.get("HARBOR_REQUIRE_BROWSER") == "1":
+        pytest.fail(told)
+    pytest.skip(told)
+
+
+@contextmanager
+def serving(database_url: str, home: Path) -> Iterator[str]:
+    """The dashboard as `harbor dashboard` starts it; gives its address."""
+    port = free_port()
+    environment = {
+        **os.environ,
+        "HARBOR_DATABASE_URL": database_url,
+        "HARBOR_HOME": str(home),
+    }
+    log = (home / "dashboard.log").open("w+")
+    server = subprocess.Popen(
+        streamlit_arguments("127.0.0.1", port),
+        cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(PATIENCE_S)
+        log.close()
+
+
+def free_port() -> int:
+    """A port nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_healthy(address: str) -> None:
+    """Returns once the server answers."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5):
+                return
+        except (URLError, OSError):
+            time.sleep(0.1)
+    raise TimeoutError(f"{address} did not answer within {PATIENCE_S} s")
+
+
+class Visit:
+    """One page of the dashboard in the browser, and what went wrong on it."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page, self.address = page, address
+        self.wrong: list[str] = []
+        page.set_default_timeout(PATIENCE_S * 1000)
+        page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        page.on("console", self._console)
+        page.route(lambda url: not url.startswith(address), self._outside)
+
+    def to(self, path: str) -> str:
+        """Opens a page, waits until it stands still, and gives its text."""
+        self.page.goto(self.address + path)
+        return self.settled()
+
+    def settled(self) -> str:
+        """Waits until the page has run and drawn; gives its text."""
+        self.page.wait_for_selector("h1")
+        self.page.wait_for_selector(STANDS_STILL)
+        self.page.wait_for_function(ALL_DRAWN)
+        self.page.wait_for_selector('[data-testid="stSkeleton"]', state="detached")
+        return self.page.inner_text('[data-testid="stMain"]')
+
+    def too_wide(self) -> float:
+        """Pixels by which the page can be scrolled to the side."""
+        return float(
+            self.page.evaluate(
+                """() => Math.max(...[document.documentElement,
+                    document.querySelector('[data-testid=stMain]')]
+                    .map(element => element.scrollWidth - element.clientWidth))"""
+            )
+        )
+
+    def _console(self, message) -> None:
+        if message.type == "error" and SEARCHING not in message.location["url"]:
+            self.wrong.append(message.text)
+
+    def _outside(self, route) -> None:
+        self.wrong.append(f"asks another host: {route.request.url}")
+        route.abort()

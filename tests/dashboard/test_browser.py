@@ -1,0 +1,84 @@
+"""The pages in a real browser: what a phone and a desk see of a fleet."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.conftest import empty_tables
+from tests.dashboard import browser
+from tests.dashboard.browser import SIZES
+from tests.dashboard.seed import seed
+
+pytestmark = [pytest.mark.browser, pytest.mark.db]
+
+PAGES = {"/": "Next 7 days", "/depot?depot=LON-01": "Depot", "/accuracy": "Accuracy"}
+
+
+@pytest.fixture(scope="module")
+def fleet(engine, database_url, tmp_path_factory, chromium):
+    """The dashboard of a small fleet: its address and what was written."""
+    home = tmp_path_factory.mktemp("fleet")
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    seeded = seed(engine, yesterday, home / "artefacts")
+    with browser.serving(database_url, home) as address:
+        yield address, seeded
+    empty_tables(engine)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_stands_on_its_own_address_and_fits(fleet, visit, path, size):
+    window = visit(fleet[0], size)
+    text = window.to(path)
+    assert window.page.inner_text("h1").strip() == PAGES[path]
+    assert "Orders up to" in text
+    assert window.too_wide() <= 0
+
+
+def test_the_numbers_shown_are_those_of_the_forecast(fleet, visit):
+    address, seeded = fleet
+    text = visit(address, "phone").to("/")
+    newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
+    assert f"{round(newest['p50'].sum()):,}" in text
+
+
+def test_a_name_leads_to_its_depot_and_back_again(fleet, visit):
+    window = visit(fleet[0])
+    window.to("/")
+    window.page.click("a:has-text('Greenwich')")
+    window.page.wait_for_url("**/depot?depot=LON-01")
+    chosen = window.page.get_by_role("combobox", name="Depot", exact=True)
+    assert chosen.input_value() == "Greenwich · London · LON-01"
+    window.page.go_back()
+    window.page.wait_for_selector("a:has-text('Greenwich')")
+
+
+def test_a_chosen_city_can_be_sent_to_a_colleague(fleet, visit):
+    window = visit(fleet[0])
+    window.to("/")
+    window.page.click("button:has-text('Rotterdam')")
+    window.page.wait_for_url("**/?city=Rotterdam")
+    window.page.wait_for_selector("a:has-text('Greenwich')", state="detached")
+    colleague = visit(fleet[0], "phone")
+    text = colleague.to("/?city=Rotterdam")
+    assert "Waalhaven" in text
+    assert "Greenwich" not in text
+
+
+def test_what_if_is_asked_from_the_keyboard_and_answered(fleet, visit):
+    window = visit(fleet[0])
+    window.to("/depot?depot=LON-01")
+    box = window.page.get_by_role("combobox", name="Suppose this depot has")
+    box.press("ArrowDown")
+    window.page.get_by_role("option", name="a closed day").wait_for()
+    box.press("Enter")
+    window.page.get_by_text("The week would have").wait_for()
+
+
+def test_every_chart_is_drawn_and_described(fleet, visit):
+    window = visit(fleet[0])
+    for path, n_charts in zip(PAGES, (1, 2, 1), strict=True):
+        window.to(path)
+        window.page.wait_for_selector('[data-testid="stVegaLiteChart"] svg')
+        charts = window.page.query_selector_all('[data-testid="stVegaLiteChart"]')
+        assert len(charts) == n_charts
