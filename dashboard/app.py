@@ -31,8 +31,9 @@ def frame() -> None:
             "Depots are known, but none of their orders are counted yet. Load them with "
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
-    zone = Settings.load().zone
-    said = banner(fresh, datetime.now(zone).date(), zone)
+    settings = Settings.load()
+    now = datetime.now(settings.zone)
+    said = banner(fresh, now.date(), settings.due_on(now), settings.zone)
     st.caption(said.facts)
     if said.warning:
         st.error(said.warning, icon=":material/schedule:")

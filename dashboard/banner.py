@@ -1,7 +1,7 @@
 """What every page says first: how new the numbers are, and what is late."""
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from zoneinfo import ZoneInfo
 
 from dashboard import wording
@@ -16,12 +16,13 @@ class Banner:
     warning: str | None
 
 
-def banner(fresh: Freshness, today: date, zone: ZoneInfo) -> Banner:
+def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banner:
     """The sentences about the data and the forecast.
 
     Args:
       fresh: With known demand.
       today: In the fleet's zone.
+      due_on: The newest day that should be there by now.
       zone: The fleet's own.
     """
     facts = [f"Orders up to **{_day(fresh.last_on, today)}**"]
@@ -31,20 +32,20 @@ def banner(fresh: Freshness, today: date, zone: ZoneInfo) -> Banner:
             f"model {fresh.model}",
             f"trained through {_day(fresh.trained_through, today)}",
         ]
-    return Banner(" · ".join(facts), _late(fresh, today) or _not_champion(fresh))
+    warning = _late(fresh, today, due_on) or _not_champion(fresh)
+    return Banner(" · ".join(facts), warning)
 
 
-def _late(fresh: Freshness, today: date) -> str | None:
-    yesterday = today - timedelta(days=1)
+def _late(fresh: Freshness, today: date, due_on: date) -> str | None:
     assert fresh.last_on is not None, "asked only where there is demand"
-    if fresh.last_on < yesterday:
+    if fresh.last_on < due_on:
         ago = (today - fresh.last_on).days
         return (
             f"The newest orders are of {_day(fresh.last_on, today)}, "
             f"{wording.count(ago, 'day')} ago. Load newer ones with `harbor ingest`, "
             "then run `harbor nightly`."
         )
-    if fresh.origin_on is not None and fresh.origin_on < yesterday:
+    if fresh.origin_on is not None and fresh.origin_on < due_on:
         ago = (today - fresh.origin_on).days
         return (
             f"The newest forecast starts from {_day(fresh.origin_on, today)}, "

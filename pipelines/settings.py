@@ -1,5 +1,6 @@
 """One frozen Settings, from HARBOR_* in the environment or from harbor.toml."""
 
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -18,6 +19,8 @@ from pydantic_settings import (
 from forecaster.errors import ConfigError
 
 CHECKOUT = Path(__file__).resolve().parents[1]
+# How long a night may take before what it should have brought is called late.
+NIGHT_TAKES = timedelta(hours=1)
 
 
 def default_home() -> Path:
@@ -106,6 +109,24 @@ class Settings(BaseSettings):
     def zone(self) -> ZoneInfo:
         """The fleet's own time zone."""
         return ZoneInfo(self.timezone)
+
+    @property
+    def night_after_midnight(self) -> timedelta:
+        """When the night runs, as time since midnight."""
+        hour, minute = self.nightly_at.split(":")
+        return timedelta(hours=int(hour), minutes=int(minute))
+
+    def due_on(self, now: datetime) -> date:
+        """The newest day whose orders and forecast should be there by now.
+
+        It is yesterday once the night is over, and the day before until then.
+
+        Args:
+          now: With a time zone.
+        """
+        wall = now.astimezone(self.zone).replace(tzinfo=None)
+        night = wall - self.night_after_midnight - NIGHT_TAKES
+        return night.date() - timedelta(days=1)
 
     @property
     def artefacts(self) -> Path:

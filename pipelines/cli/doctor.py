@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import dataclass
-from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 
 import sqlalchemy as sa
@@ -96,8 +95,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
-    yesterday = (datetime.now(settings.zone) - timedelta(days=1)).date()
-    late = (yesterday - newest).days
+    late = (settings.due_on(datetime.now(settings.zone)) - newest).days
     data = Finding("data", late <= 0, f"ends {newest}, {max(late, 0)} days late")
     if champion is None:
         return [data, Finding("champion", False, "none; train one with 'harbor train'")]

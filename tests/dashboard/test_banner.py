@@ -8,6 +8,7 @@ from dashboard.banner import banner
 from dashboard.freshness import Freshness
 
 TODAY = date(2025, 11, 20)
+DUE_ON = date(2025, 11, 19)
 ZONE = ZoneInfo("Europe/Amsterdam")
 FRESH = Freshness(
     depots=6,
@@ -22,20 +23,27 @@ FRESH = Freshness(
 
 
 def test_facts_name_the_data_the_forecast_and_the_model():
-    assert banner(FRESH, TODAY, ZONE).facts == (
+    assert banner(FRESH, TODAY, DUE_ON, ZONE).facts == (
         "Orders up to **Wed 19 Nov** · forecast made Thu 20 Nov, 04:31 · "
         "model 20251119-ab · trained through Wed 19 Nov"
     )
 
 
 def test_nothing_is_late_when_the_forecast_starts_from_yesterday():
-    assert banner(FRESH, TODAY, ZONE).warning is None
+    assert banner(FRESH, TODAY, DUE_ON, ZONE).warning is None
+
+
+def test_before_the_night_is_over_the_day_before_yesterday_is_new_enough():
+    before = DUE_ON - timedelta(days=1)
+    older = replace(FRESH, last_on=before, origin_on=before)
+    assert banner(older, TODAY, before, ZONE).warning is None
+    assert banner(older, TODAY, DUE_ON, ZONE).warning is not None
 
 
 def test_late_orders_are_told_with_their_day_and_age():
     friday = date(2025, 11, 14)
     late = replace(FRESH, last_on=friday, origin_on=friday)
-    warning = banner(late, TODAY, ZONE).warning
+    warning = banner(late, TODAY, DUE_ON, ZONE).warning
     assert warning is not None
     assert "The newest orders are of Fri 14 Nov, 6 days ago" in warning
     assert "harbor ingest" in warning
@@ -43,14 +51,16 @@ def test_late_orders_are_told_with_their_day_and_age():
 
 def test_history_of_another_year_says_the_year():
     day = date(2024, 3, 14)
-    warning = banner(replace(FRESH, last_on=day, origin_on=day), TODAY, ZONE).warning
+    warning = banner(
+        replace(FRESH, last_on=day, origin_on=day), TODAY, DUE_ON, ZONE
+    ).warning
     assert warning is not None
     assert "Thu 14 Mar 2024, 616 days ago" in warning
 
 
 def test_a_forecast_older_than_its_orders_asks_for_the_night():
     stale = replace(FRESH, origin_on=TODAY - timedelta(days=3))
-    warning = banner(stale, TODAY, ZONE).warning
+    warning = banner(stale, TODAY, DUE_ON, ZONE).warning
     assert warning is not None
     assert "starts from Mon 17 Nov, 3 days ago, although newer orders are in" in warning
     assert "harbor nightly" in warning
@@ -61,7 +71,7 @@ def test_a_forecast_older_than_its_orders_asks_for_the_night():
     [("20251201-cd", "model 20251201-cd"), (None, "there is none")],
 )
 def test_a_forecast_that_is_not_the_champions_says_so(champion, told):
-    warning = banner(replace(FRESH, champion=champion), TODAY, ZONE).warning
+    warning = banner(replace(FRESH, champion=champion), TODAY, DUE_ON, ZONE).warning
     assert warning is not None
     assert "not the champion's" in warning
     assert told in warning
@@ -72,7 +82,7 @@ def test_without_a_forecast_only_the_orders_are_told():
         FRESH, champion=None, origin_on=None, model=None, trained_through=None,
         made_at=None,
     )  # fmt: skip
-    said = banner(bare, TODAY, ZONE)
+    said = banner(bare, TODAY, DUE_ON, ZONE)
     assert said.facts == "Orders up to **Wed 19 Nov**"
     assert said.warning is None
 

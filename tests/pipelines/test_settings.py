@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,18 @@ def test_harbor_toml_is_read_and_the_environment_outranks_it(monkeypatch, tmp_pa
 def test_a_password_is_never_shown():
     settings = Settings(database_url="postgresql://me:s3cret@db/x")
     assert "s3cret" not in f"{settings!r} {settings}"
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        ("2025-11-20T00:10+00:00", "2025-11-18"),  # 01:10 in Amsterdam
+        ("2025-11-20T04:29+00:00", "2025-11-18"),
+        ("2025-11-20T04:30+00:00", "2025-11-19"),  # 05:30: the night is over
+        ("2025-11-20T22:59+00:00", "2025-11-19"),
+        ("2025-03-30T03:30+00:00", "2025-03-29"),  # 05:30 on the day clocks go forward
+    ],
+)
+def test_a_day_is_due_once_its_night_is_over(now, due):
+    settings = Settings(timezone="Europe/Amsterdam")
+    assert settings.due_on(datetime.fromisoformat(now)) == date.fromisoformat(due)
