@@ -59,6 +59,8 @@ def show_table(
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     machine.print(table)
+    # What is said next goes to stderr, and must not overtake the table's last line.
+    sys.stdout.flush()
 
 
 def _is_number(value: object) -> bool:

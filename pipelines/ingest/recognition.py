@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
+from pipelines.ingest import guessing
 from pipelines.ingest.contract import KINDS, Kind
 from pipelines.ingest.report import Reading
 
@@ -143,11 +144,19 @@ def _nothing_fits(header: Sequence[str], reading: Reading, name: str) -> str:
     if reading.kind or (len(closest) == 1 and least == 1):
         return _lacks(header, reading, name, lacks)
     kinds = [KINDS[kind] for kind in missing]
-    options = " ".join(f"--column {column}=NAME" for column in lacks)
     return (
         f"{name} is of no kind that is known (found: {_listed(header)}). {_wants(kinds)} "
-        f"Rename its columns or say which they are, as in {options}."
+        f"Rename its columns or say which they are{_as_in(header, kinds, lacks)}."
     )
+
+
+def _as_in(header: Sequence[str], kinds: Sequence[Kind], lacks: list[str]) -> str:
+    """Options to copy where the names tell what they may mean, a pattern elsewhere."""
+    guess = guessing.options(header, kinds)
+    if guess is None:
+        return ", as in " + " ".join(f"--column {column}=NAME" for column in lacks)
+    kind, options = guess
+    return f"; if it is {kind.name}: {options}"
 
 
 def _lacks(header: Sequence[str], reading: Reading, name: str, lacks: list[str]) -> str:
