@@ -97,6 +97,9 @@ STEPS: dict[str, Callable[[Night, Run], None]] = {
 }
 """In the order of the night; judging promotes."""
 
+FORGIVEN = {"train", "judge"}
+"""Steps whose failure does not cost the forecast: the champion there is makes it."""
+
 
 def run_night(night: Night) -> dict[str, Any]:
     """Runs every step, each recorded beneath the night's own row.
@@ -122,16 +125,28 @@ def run_night(night: Night) -> dict[str, Any]:
 
 def _run_steps(night: Night) -> dict[str, Any]:
     counts: dict[str, Any] = {}
+    failure: Exception | None = None
     _refuse_second(night)
     with recorded(night.engine, "nightly", night.origin) as whole:
-        for name, step in STEPS.items():
-            with recorded(night.engine, name, night.origin, parent=whole) as run:
-                step(night, run)
-            counts[name] = run.counts
+        for name in STEPS:
+            try:
+                counts[name] = _run_step(night, name, whole)
+            except Exception as error:  # noqa: BLE001 - recorded, and raised below
+                failure = failure or error
+                if name not in FORGIVEN:
+                    raise failure from None
             if name == "demand":
                 _settle_day(night, whole)
         whole.counts["origin"] = night.day.isoformat()
+        if failure is not None:
+            raise failure
     return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": counts}
+
+
+def _run_step(night: Night, name: str, whole: Run) -> dict[str, Any]:
+    with recorded(night.engine, name, night.origin, parent=whole) as run:
+        STEPS[name](night, run)
+    return run.counts
 
 
 def _settle_day(night: Night, whole: Run) -> None:

@@ -228,8 +228,32 @@ def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings
         failed = connection.execute(
             sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
         ).all()
-    assert {step for step, _ in failed} == {"nightly", "train"}
-    assert all("Load orders with 'harbor ingest" in error for _, error in failed)
+    errors = {row.step: row.error for row in failed}
+    assert errors.keys() == {"nightly", "train", "forecast"}
+    assert "Load orders with 'harbor ingest" in errors["train"]
+    assert errors["nightly"] == errors["train"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_night_whose_training_fails_still_forecasts(fleet, settings, monkeypatch):
+    from pipelines import training
+
+    eve = LAST - timedelta(days=1)
+    run_night(night_of(fleet, settings, eve, AFTER_THE_NIGHT - timedelta(days=1)))
+    whole = training.train
+    monkeypatch.setattr(training, "train", _out_of_memory)
+    with pytest.raises(MemoryError, match="too large"):
+        run_night(night_of(fleet, settings))
+    assert count(fleet, forecasts, forecasts.c.origin_on == LAST) == 21
+
+    # The night is not done: run again, it trains.
+    monkeypatch.setattr(training, "train", whole)
+    run_night(night_of(fleet, settings))
+    assert count(fleet, models, models.c.trained_through == LAST) == 1
+
+
+def _out_of_memory(*_):
+    raise MemoryError("too large")
 
 
 def test_a_correction_is_not_known_to_an_origin_before_it_arrived(fleet):
