@@ -16,6 +16,7 @@ from forecaster.panel import Panel
 from pipelines import demand
 from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown, read_panel
+from pipelines.store import demand as demand_store
 from pipelines.store import forecasts as store
 from pipelines.store import models
 
@@ -113,9 +114,9 @@ def write(
     What was forecast in time stays: a later hindcast of the same origin and model would
     take it out of the live scores.
     """
-    live = is_live(panel.origin, now, zone)
     run_id = run.run_id if run else None
     with engine.begin() as connection:
+        live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
         if not live and store.has_live_forecasts(connection, panel.origin, version):
             return
         rows = _rows(panel, made, (version, live, now, run_id))
@@ -126,13 +127,25 @@ def write(
 
 def _panel(engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo) -> Panel:
     """What is known now, or for a hindcast what was known in the night after."""
-    if is_live(origin, now, zone):
+    with engine.connect() as connection:
+        newest = demand_store.last_day(connection)
+    if is_live(origin, newest, now, zone):
         return read_panel(engine, origin)
     return PanelsAsKnown(engine, origin, zone).at(origin)
 
 
-def is_live(origin: date, now: datetime, zone: ZoneInfo) -> bool:
-    """Whether a forecast made now from that origin counts as live."""
+def is_live(origin: date, newest: date | None, now: datetime, zone: ZoneInfo) -> bool:
+    """Whether a forecast made now from that origin counts as live.
+
+    Args:
+      origin: The last day it may see.
+      newest: The newest day of known demand. What has come in is not forecast any more:
+        from an earlier origin it is a hindcast, however soon it is made.
+      now: With a time zone.
+      zone: The fleet's own.
+    """
+    if newest is not None and origin < newest:
+        return False
     day_ended = datetime.combine(origin + timedelta(days=1), datetime.min.time(), zone)
     # In UTC: adding hours to a local time ignores the hour a clock change takes.
     return now <= day_ended.astimezone(UTC) + timedelta(hours=LIVE_HOURS)

@@ -229,7 +229,7 @@ forecasts = sa.Table(
     # model: from the depot's own history; similar: from depots of its city;
     # closed: known to be shut.
     sa.Column("basis", sa.Text, nullable=False),
-    # False for a hindcast: made later than 36 hours after its origin's local day ended.
+    # False for a hindcast: see `forecasting.is_live`.
     sa.Column("is_live", sa.Boolean, nullable=False),
     sa.Column("made_at", Moment, nullable=False),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),

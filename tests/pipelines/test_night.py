@@ -280,4 +280,13 @@ def test_a_forecast_is_live_for_36_hours_after_its_origin_ended(hours, live):
     zone = ZoneInfo("America/Los_Angeles")
     ended = datetime(2024, 3, 10, 0, 0, tzinfo=zone)
     now = ended.astimezone(UTC) + timedelta(hours=hours)
-    assert forecasting.is_live(date(2024, 3, 9), now, zone) is live
+    origin = date(2024, 3, 9)
+    assert forecasting.is_live(origin, origin, now, zone) is live
+
+
+def test_a_forecast_of_a_day_that_has_come_in_is_never_live():
+    origin = date(2024, 3, 9)
+    now = datetime(2024, 3, 10, 4, 30, tzinfo=UTC)
+    days = [origin - timedelta(days=1), origin, origin + timedelta(days=1), None]
+    live = [forecasting.is_live(origin, newest, now, UTC_ZONE) for newest in days]
+    assert live == [True, True, False, True]
