@@ -36,6 +36,7 @@ def say(text: str) -> None:
 def show_json(value: object) -> None:
     """Prints one JSON value for a machine; NaN does not exist there and becomes null."""
     sys.stdout.write(json.dumps(_without_nan(value), default=str, indent=1) + "\n")
+    sys.stdout.flush()
 
 
 def _without_nan(value: Any) -> Any:

@@ -2,13 +2,14 @@
 
 import os
 import subprocess
+import sys
 from typing import Annotated
 
 import typer
 
 from forecaster.errors import BadInputError
-from pipelines.cli.console import say
-from pipelines.cli.workplace import Workplace, workplace
+from pipelines.cli.console import say, show_json
+from pipelines.cli.workplace import AsJson, Workplace, workplace
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -24,8 +25,11 @@ def dashboard(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Serve other machines without a login.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Serves the dashboard until Ctrl-C.
+
+    With --json it first says where.
 
     Example: `harbor dashboard --port 8501`
     """
@@ -35,6 +39,8 @@ def dashboard(
             "no login. Leave it at 127.0.0.1, or add --insecure if a proxy guards it."
         )
     with workplace() as place:
+        if as_json:
+            show_json({"url": f"http://{address}:{port}"})
         serve(place, address, port)
 
 
@@ -53,7 +59,8 @@ def serve(place: Workplace, address: str, port: int) -> None:
     }
     say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
     arguments = streamlit_arguments(address, port)
-    child = subprocess.Popen(arguments, env=environment)  # noqa: S603 - no shell
+    # What Streamlit says is for people.
+    child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
     try:
         child.wait()
     except KeyboardInterrupt:

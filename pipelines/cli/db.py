@@ -12,14 +12,15 @@ app = typer.Typer(name="db", help="The database and its tables.", no_args_is_hel
 
 
 @app.command("upgrade")
-def upgrade() -> None:
+def upgrade(as_json: AsJson = False) -> None:
     """Brings the tables to what this program needs.
 
     Example: `harbor db upgrade`
     """
     with open_engine(Settings.load()) as engine:
         migrate.upgrade(engine)
-        say(f"The database is at schema {migrate.status(engine).found}.")
+        found = migrate.status(engine)
+    _tell(found, as_json)
 
 
 @app.command("status")
@@ -30,12 +31,15 @@ def status(as_json: AsJson = False) -> None:
     """
     with open_engine(Settings.load()) as engine:
         found = migrate.status(engine)
+    _tell(found, as_json)
+
+
+def _tell(found: migrate.SchemaStatus, as_json: bool) -> None:
     if as_json:
         show_json(
             {"found": found.found, "wanted": found.wanted, "current": found.is_current}
         )
-        return
-    if found.is_current:
+    elif found.is_current:
         say(f"The database is at schema {found.found}, as this program needs.")
     else:
         say(
@@ -44,7 +48,7 @@ def status(as_json: AsJson = False) -> None:
 
 
 @app.command("check")
-def check() -> None:
+def check(as_json: AsJson = False) -> None:
     """Compares the tables, as the migrations leave them, with the program's.
 
     Example: `harbor db check`
@@ -55,11 +59,14 @@ def check() -> None:
             upgrade_embedded(engine)
         migrate.require_current(engine)
         migrate.check(engine)
+    if as_json:
+        show_json({"same": True})
+        return
     say("The migrations lead to the tables of pipelines/schema.py.")
 
 
 @app.command("url")
-def url() -> None:
+def url(as_json: AsJson = False) -> None:
     """Prints the database's address, password included, for psql and other tools.
 
     The embedded database answers while a command such as `harbor dashboard` runs.
@@ -67,4 +74,7 @@ def url() -> None:
     Example: `psql "$(harbor db url)"`
     """
     with database_url(Settings.load()) as address:
-        machine.print(address, markup=False)
+        if as_json:
+            show_json({"url": address})
+        else:
+            machine.print(address, markup=False)

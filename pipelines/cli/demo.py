@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from pipelines.cli.console import progress, say
+from pipelines.cli.console import progress, say, show_json
 from pipelines.cli.dashboard import serve
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import workplace
+from pipelines.cli.workplace import AsJson, workplace
 from pipelines.demo import stages
 from pipelines.demo.stages import Advance, Demo
 
@@ -27,6 +27,7 @@ def demo(
         bool, typer.Option("--no-serve", help="End after the scores.")
     ] = False,
     port: Annotated[int, typer.Option(help="Of the dashboard.", min=1)] = 8501,
+    as_json: AsJson = False,
 ) -> None:
     """Invents a fleet, loads its files, trains, forecasts, scores, serves the pages.
 
@@ -34,20 +35,27 @@ def demo(
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
-    started = time.perf_counter()
     with workplace() as place:
         plan = Demo(place.engine, place.settings, place.now, seed, depots, days)
-        _stage("Inventing a fleet", lambda tell: stages.write_fleet(plan, tell))
-        _stage("Loading its files", lambda tell: stages.load_files(plan, tell))
-        _train(plan)
-        _stage("Hindcasting and scoring", lambda tell: stages.hindcast(plan, tell))
-        _stage("Forecasting", lambda _: stages.forecast(plan))
-        say(f"Ready after {time.perf_counter() - started:.0f} s.")
+        done = _run_stages(plan)
+        say(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")
+        if as_json:
+            show_json({"stages": done})
         if not no_serve:
             serve(place, "127.0.0.1", port)
 
 
-def _stage(label: str, work: Callable[[Advance], str]) -> None:
+def _run_stages(plan: Demo) -> list[dict[str, Any]]:
+    return [
+        _stage("Inventing a fleet", lambda tell: stages.write_fleet(plan, tell)),
+        _stage("Loading its files", lambda tell: stages.load_files(plan, tell)),
+        _train(plan),
+        _stage("Hindcasting and scoring", lambda tell: stages.hindcast(plan, tell)),
+        _stage("Forecasting", lambda _: stages.forecast(plan)),
+    ]
+
+
+def _stage(label: str, work: Callable[[Advance], str]) -> dict[str, Any]:
     """One line for what is done, one for how long it took and what came of it."""
     started = time.perf_counter()
     say(f"{label} …")
@@ -57,12 +65,18 @@ def _stage(label: str, work: Callable[[Advance], str]) -> None:
             bar.update(bar.task_ids[0], completed=done, total=total)
 
         outcome = work(advance)
-    say(f"  {time.perf_counter() - started:5.1f} s  {outcome}")
+    return _done(label, started, outcome)
 
 
-def _train(plan: Demo) -> None:
+def _train(plan: Demo) -> dict[str, Any]:
     started = time.perf_counter()
     say("Training …")
     with fit_progress() as report:
         outcome = stages.train_model(plan, report)
-    say(f"  {time.perf_counter() - started:5.1f} s  {outcome}")
+    return _done("Training", started, outcome)
+
+
+def _done(label: str, started: float, outcome: str) -> dict[str, Any]:
+    seconds = time.perf_counter() - started
+    say(f"  {seconds:5.1f} s  {outcome}")
+    return {"stage": label, "seconds": round(seconds, 1), "outcome": outcome}

@@ -57,6 +57,7 @@ def promote(
     reason: Annotated[
         str, typer.Option(help="Why; kept with the model.")
     ] = "Promoted by hand.",
+    as_json: AsJson = False,
 ) -> None:
     """Makes a model the champion, if its artefact is whole.
 
@@ -73,6 +74,9 @@ def promote(
         forecasting.load_recorded(place.settings.artefacts, found)
         with place.engine.begin() as connection:
             models.promote(connection, version, reason)
+    if as_json:
+        show_json({"champion": version, "reason": reason})
+        return
     say(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
 
 

@@ -17,14 +17,18 @@ app = typer.Typer(
 
 
 @app.command("run")
-def run() -> None:
+def run(as_json: AsJson = False) -> None:
     """Runs the night every night, until it is stopped.
+
+    With --json it first says when the next one is.
 
     Example: `harbor schedule run`
     """
     configure_logs(logging.INFO)
     with workplace() as place:
         upcoming = schedule.next_night(place.settings, place.now)
+        if as_json:
+            show_json({"next": upcoming.isoformat()})
         say(f"The next night runs on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
         schedule.run_clock(place.engine, place.settings)
 

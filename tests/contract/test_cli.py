@@ -33,6 +33,11 @@ def test_a_command_has_help_with_an_example(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_answers_machines_too(name):
+    assert any("--json" in option.opts for option in COMMANDS[name].params)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_in_the_readme(name):
     assert name in (ROOT / "README.md").read_text()
 
@@ -95,7 +100,10 @@ def test_a_foreseen_failure_is_one_sentence_and_an_exit_code(database_url, engin
 @pytest.mark.db
 def test_json_is_all_that_goes_to_stdout(database_url, engine):
     for arguments in (
+        ("db", "upgrade"),
         ("db", "status"),
+        ("db", "check"),
+        ("db", "url"),
         ("runs", "list"),
         ("models", "list"),
         ("schedule", "show"),
