@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from forecaster.errors import HarborError
+from forecaster.errors import HarborError, NothingToDoError
 from pipelines.store import runs
 
 log = structlog.get_logger()
@@ -38,9 +38,10 @@ def recorded(
     try:
         yield run
     except BaseException as error:
+        state = "skipped" if isinstance(error, NothingToDoError) else "failed"
         with engine.begin() as connection:
-            runs.end_run(connection, run.run_id, "failed", run.counts, _sentence(error))
-        log.info("failed", step=step, run_id=run.run_id, error=_sentence(error))
+            runs.end_run(connection, run.run_id, state, run.counts, _sentence(error))
+        log.info(state, step=step, run_id=run.run_id, error=_sentence(error))
         raise
     with engine.begin() as connection:
         runs.end_run(connection, run.run_id, "done", run.counts)

@@ -150,11 +150,19 @@ def _run_step(night: Night, name: str, whole: Run) -> dict[str, Any]:
 
 
 def _settle_day(night: Night, whole: Run) -> None:
-    """Fixes the origin once, however much comes in during the night."""
-    if night.origin is None:
-        night.origin = demand.default_origin(night.engine)
-        with night.engine.begin() as connection:
-            runs.set_origin(connection, whole.run_id, night.origin)
+    """Fixes the origin once, however much comes in during the night.
+
+    Raises:
+      NothingToDoError: its night is done, and nothing has come in since.
+    """
+    if night.origin is not None:
+        return
+    night.origin = demand.default_origin(night.engine)
+    with night.engine.begin() as connection:
+        runs.set_origin(connection, whole.run_id, night.origin)
+        done = runs.night_without_news(connection, night.origin)
+    if done is not None:
+        raise _done_already(night.origin, done)
 
 
 def _refuse_second(night: Night) -> None:
@@ -164,7 +172,11 @@ def _refuse_second(night: Night) -> None:
     with night.engine.connect() as connection:
         done = runs.finished_night(connection, night.origin)
     if done is not None:
-        raise NothingToDoError(
-            f"The night of {night.origin} is done (run {done}). See 'harbor runs show "
-            f"{done}'; 'harbor forecast --origin {night.origin}' forecasts anew."
-        )
+        raise _done_already(night.origin, done)
+
+
+def _done_already(origin: date, run_id: int) -> NothingToDoError:
+    return NothingToDoError(
+        f"The night of {origin} is done (run {run_id}). See 'harbor runs show "
+        f"{run_id}'; 'harbor forecast --origin {origin}' forecasts anew."
+    )

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from pipelines.store import models
 
 LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
 LEAST_FREE_BYTES = 2 * 2**30
+CLOSED_DAYS_LOOKED_AT = 28
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,6 @@ def _database(settings: Settings) -> list[Finding]:
 
 
 def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    from datetime import datetime
-
     with engine.connect() as connection:
         newest = demand_store.last_day(connection)
         champion = models.champion(connection)
@@ -95,12 +95,29 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
+    closed = _closed_days(engine, newest)
     late = (settings.due_on(datetime.now(settings.zone)) - newest).days
     data = Finding("data", late <= 0, f"ends {newest}, {max(late, 0)} days late")
     if champion is None:
-        return [data, Finding("champion", False, "none; train one with 'harbor train'")]
+        none = Finding("champion", False, "none; train one with 'harbor train'")
+        return [data, closed, none]
     try:
         forecasting.load_recorded(settings.artefacts, champion)
     except HarborError as error:
-        return [data, Finding("champion", False, str(error))]
-    return [data, Finding("champion", True, f"{champion['version']}, whole")]
+        return [data, closed, Finding("champion", False, str(error))]
+    return [data, closed, Finding("champion", True, f"{champion['version']}, whole")]
+
+
+def _closed_days(engine: sa.Engine, newest: date) -> Finding:
+    """Flags orders on closed days; they may be real, so this alone is no failure."""
+    since = newest - timedelta(days=CLOSED_DAYS_LOOKED_AT)
+    with engine.connect() as connection:
+        found = demand_store.on_closed_days(connection, since)
+    if found.last_on is None:
+        return Finding("closed days", True, f"no orders on them since {since}")
+    says = (
+        f"{found.orders:,} orders came on {found.days:,} closed depot-days since {since}, "
+        f"the last on {found.last_on}; kept, not scored. If the depots were open, mend "
+        "closed_weekdays, opened_on, closed_on or the events of kind 'closed'"
+    )
+    return Finding("closed days", True, says)

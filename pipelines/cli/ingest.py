@@ -107,7 +107,7 @@ def _show(report: IngestReport, dry_run: bool) -> None:
         for file in report.files
     ]
     columns = ("file", "kind", "state", "accepted", "unchanged", "rejected")
-    show_table("Would be loaded" if dry_run else "Loaded", columns, rows)
+    show_table("Files (dry run)" if dry_run else "Files", columns, rows)
     said: dict[str, list[str]] = {}
     for file in report.files:
         for note in file.notes:

@@ -82,6 +82,31 @@ from demand_changes c join depots d using (depot_id)
 """
 
 
+# Orders that came although the depot was known to be closed: kept, and told.
+ON_CLOSED_DAYS = """
+select count(*) as days, coalesce(sum(v.orders), 0)::bigint as orders,
+       max(v.service_on) as last_on
+from demand_versions v join depots d using (depot_id)
+where v.superseded_at is null and v.orders > 0 and v.service_on >= :since
+  and (extract(isodow from v.service_on) = any(d.closed_weekdays)
+       or v.service_on < d.opened_on or v.service_on >= d.closed_on
+       or exists (
+           select from events e
+           where e.kind = 'closed' and v.service_on between e.starts_on and e.ends_on
+             and coalesce(e.depot_id, v.depot_id) = v.depot_id
+             and coalesce(e.city, d.city) = d.city))
+"""
+
+
+@dataclass(frozen=True)
+class ClosedDayOrders:
+    """Orders on days known to be closed; `last_on` is None where there are none."""
+
+    days: int
+    orders: int
+    last_on: date | None
+
+
 @dataclass(frozen=True)
 class DemandChange:
     """What counting anew did: depot-days counted first, and those corrected."""
@@ -129,3 +154,9 @@ def last_day(connection: sa.Connection) -> date | None:
             "where superseded_at is null and orders is not null"
         )
     )
+
+
+def on_closed_days(connection: sa.Connection, since: date) -> ClosedDayOrders:
+    """Orders that came on closed days from `since` on; none of them is scored."""
+    found = connection.execute(sa.text(ON_CLOSED_DAYS), {"since": since}).one()
+    return ClosedDayOrders(*found)

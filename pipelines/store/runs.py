@@ -66,6 +66,21 @@ def finished_night(connection: sa.Connection, origin: date) -> int | None:
     return connection.execute(statement).scalar()
 
 
+def night_without_news(connection: sa.Connection, origin: date) -> int | None:
+    """The nightly run that is done for an origin, if nothing has come in since."""
+    return connection.scalar(
+        sa.text(
+            "select max(n.run_id) from runs n "
+            "join runs d on d.parent_id = n.run_id and d.step = 'demand' "
+            "where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin "
+            "and not exists (select from files where loaded_at > d.finished_at) "
+            "and not exists "
+            "(select from demand_versions where recorded_at > d.finished_at)"
+        ),
+        {"origin": origin},
+    )
+
+
 def last_night(connection: sa.Connection) -> dict[str, Any] | None:
     """The newest nightly run, however it ended."""
     statement = (

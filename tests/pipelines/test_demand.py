@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from pipelines.schema import daily_counts, orders
-from pipelines.store.demand import recount
+from pipelines.schema import daily_counts, events, orders
+from pipelines.store.demand import on_closed_days, recount
 from tests.pipelines.make import add_depot, add_orders
 
 pytestmark = pytest.mark.db
@@ -192,3 +192,29 @@ def test_a_mended_zone_recounts_the_days(connection):
     recount(connection, TODAY, NOW)
     connection.execute(sa.text("update depots set timezone = 'Europe/Amsterdam'"))
     assert ("A", "2024-07-02", 1) in demand(connection)
+
+
+def test_orders_on_closed_days_are_kept_and_told(connection):
+    add_depot(connection, "A", closed_weekdays=[7])  # 3 March 2024 was a Sunday
+    add_depot(connection, "B", closed_on=date(2024, 3, 5))
+    add_depot(connection, "C", city="Ghent")
+    days = [f"2024-03-0{day}T10:00" for day in range(1, 7)]
+    for depot_id in "ABC":
+        add_orders(connection, depot_id, *days)
+    connection.execute(
+        sa.insert(events),
+        [
+            {"kind": "closed", "starts_on": date(2024, 3, 1), "ends_on": date(2024, 3, 2),
+             "city": "Ghent", "file_id": 1},
+            {"kind": "promotion", "starts_on": date(2024, 3, 1),
+             "ends_on": date(2024, 3, 6), "city": None, "file_id": 1},
+        ],
+    )  # fmt: skip
+    counted = demand(connection)
+    assert ("A", "2024-03-03", 1) in counted
+    found = on_closed_days(connection, date(2024, 3, 1))
+    # A's Sunday, B's 5 and 6 March, Ghent's 1 and 2 March.
+    assert (found.days, found.orders, found.last_on) == (5, 5, date(2024, 3, 6))
+    later = on_closed_days(connection, date(2024, 3, 6))
+    assert later.days == 1
+    assert on_closed_days(connection, date(2024, 3, 7)).last_on is None

@@ -252,6 +252,26 @@ def test_a_night_whose_training_fails_still_forecasts(fleet, settings, monkeypat
     assert count(fleet, models, models.c.trained_through == LAST) == 1
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_night_without_an_origin_runs_again_only_when_something_came(fleet, settings):
+    first = run_night(night_of(fleet, settings, origin=None))
+    again = night_of(fleet, settings, origin=None)
+    with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
+        run_night(again)
+    assert count(fleet, runs, runs.c.step == "nightly", runs.c.state == "skipped") == 1
+    assert count(fleet, runs, runs.c.step == "train") == 1
+
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
+            .values(orders=daily_counts.c.orders + 5)
+        )
+    corrected = run_night(night_of(fleet, settings, origin=None))
+    assert corrected["steps"]["demand"]["corrected"] == 1
+    assert corrected["run_id"] > first["run_id"]
+
+
 def _out_of_memory(*_):
     raise MemoryError("too large")
 
