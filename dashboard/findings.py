@@ -48,7 +48,7 @@ def week_figures(week: pd.DataFrame) -> Figures:
 
 
 def depot_figures(days: pd.DataFrame) -> Figures:
-    """A depot's week ahead in three numbers.
+    """A depot's week ahead in two numbers.
 
     Args:
       days: As `queries.depot_days` returns it, with a forecast.
