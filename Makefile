@@ -5,13 +5,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PEERS := .venv-peers
 UV ?= uv
 CODE := forecaster pipelines dashboard migrations tests
 
 export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types venv lock clean
+.PHONY: help demo test check lint types venv lock clean accuracy speed
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -51,6 +52,20 @@ $(STAMP): requirements.lock pyproject.toml
 		--no-build-isolation --no-deps --editable .
 	@touch "$(STAMP)"
 
+accuracy: $(PEERS)/.installed ## Measure the forecast beside its peers: make accuracy DATA="FOLDER ..."
+	@"$(PEERS)/bin/python" -m tests.benchmarks.accuracy $(DATA)
+
+speed: venv ## Measure training and serving
+	@"$(BIN)/python" -m tests.benchmarks.speed
+
+$(PEERS)/.installed: tests/benchmarks/peers.lock
+	@echo "Building $(PEERS) from tests/benchmarks/peers.lock (once, several minutes)"
+	@rm -rf "$(PEERS)"
+	@"$(PYTHON)" -m venv "$(PEERS)"
+	@"$(PEERS)/bin/python" -m pip install --quiet --disable-pip-version-check \
+		--require-hashes --no-deps -r tests/benchmarks/peers.lock
+	@touch "$@"
+
 lock: ## Resolve the locks anew (needs uv)
 	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -60,6 +75,13 @@ lock: ## Resolve the locks anew (needs uv)
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra dashboard --constraint requirements.lock --no-annotate \
 		--custom-compile-command "make lock" --quiet -o deploy/dashboard.lock
+	@echo "jax[tpu]" | $(UV) pip compile - --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --constraint requirements.lock \
+		--no-annotate --custom-compile-command "make lock" --quiet -o deploy/tpu.lock
+	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
+		--python-version 3.11 --generate-hashes --no-emit-index-url \
+		--extra train --extra bench --constraint requirements.lock --no-annotate \
+		--custom-compile-command "make lock" --quiet -o tests/benchmarks/peers.lock
 
 clean: ## Remove .venv and caches; never the data in var/
 	@rm -rf "$(VENV)" .pytest_cache .ruff_cache .mypy_cache *.egg-info

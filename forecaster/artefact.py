@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from forecaster.config import ModelConfig, TaskConfig
+from forecaster.delivery import Delivery
 from forecaster.errors import ArtefactError
 from forecaster.intervals import IntervalTable
 
-SCHEMA = 1
+SCHEMA = 2
 MANIFEST = "manifest.json"
 
 
@@ -31,7 +32,8 @@ class Artefact:
     Attributes:
       task: What it forecasts from what.
       model: Its size.
-      weights: By path, such as `gru_1/ir/kernel`; float32.
+      weights: By path, such as `gru_1/ir/kernel`; float32, members first.
+      delivery: What of its answer is delivered.
       intervals: Its bands.
       kinds: Kinds of day it knows.
       feature_names: Columns of its calendar input, in order.
@@ -47,6 +49,7 @@ class Artefact:
     task: TaskConfig
     model: ModelConfig
     weights: dict[str, np.ndarray]
+    delivery: Delivery
     intervals: IntervalTable
     kinds: tuple[str, ...]
     feature_names: tuple[str, ...]
@@ -62,6 +65,15 @@ class Artefact:
     def version(self) -> str:
         """Names it: the day it was trained through, and the start of its sha256."""
         return f"{self.trained_through:%Y%m%d}-{_digest(self)[:8]}"
+
+    @property
+    def n_members(self) -> int:
+        """K: networks whose mean is the forecast."""
+        return len(self.weights["step"])
+
+    def member(self, number: int) -> dict[str, np.ndarray]:
+        """The weights of one member."""
+        return {name: value[number] for name, value in self.weights.items()}
 
     @property
     def horizon(self) -> int:
@@ -161,6 +173,8 @@ def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
         },
         "intervals/low_h": intervals.low_h,
         "intervals/high_h": intervals.high_h,
+        "intervals/weekday_w": intervals.weekday_w,
+        "intervals/depot_d": intervals.depot_d,
     }
 
 
@@ -169,6 +183,8 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "schema": SCHEMA,
         "task": artefact.task.to_json(),
         "model": artefact.model.to_json(),
+        "delivery": artefact.delivery.to_json(),
+        "depot_ids": list(artefact.intervals.depot_ids),
         "kinds": list(artefact.kinds),
         "feature_names": list(artefact.feature_names),
         "trained_through": artefact.trained_through.isoformat(),
@@ -199,7 +215,14 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             for name, value in arrays.items()
             if name.startswith("weights/")
         },
-        intervals=IntervalTable(arrays["intervals/low_h"], arrays["intervals/high_h"]),
+        delivery=Delivery.from_json(manifest["delivery"]),
+        intervals=IntervalTable(
+            low_h=arrays["intervals/low_h"],
+            high_h=arrays["intervals/high_h"],
+            weekday_w=arrays["intervals/weekday_w"],
+            depot_ids=tuple(manifest["depot_ids"]),
+            depot_d=arrays["intervals/depot_d"],
+        ),
         kinds=tuple(manifest["kinds"]),
         feature_names=tuple(manifest["feature_names"]),
         trained_through=date.fromisoformat(manifest["trained_through"]),

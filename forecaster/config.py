@@ -86,7 +86,8 @@ class TrainConfig(Config):
       epochs: Passes over every depot's history at most.
       most_steps: Optimiser steps at most; a long history needs fewer passes.
       batch_size: Depot windows in one optimiser step.
-      learning_rate: AdamW's.
+      members: Networks whose mean is delivered.
+      learning_rate: AdamW's at its highest; it warms up to it, then falls to 0.
       weight_decay: AdamW's.
       huber_delta: Log counts; below it the loss is squared, above it absolute. Small
         values act like the median, which percentage errors reward.
@@ -96,10 +97,11 @@ class TrainConfig(Config):
       seed: Of weights, dropout and the order of windows.
     """
 
-    epochs: int = 200
-    most_steps: int = 2000
+    epochs: int = 100
+    most_steps: int = 800
     batch_size: int = 64
-    learning_rate: float = 1e-3
+    members: int = 3
+    learning_rate: float = 6e-3
     weight_decay: float = 1e-2
     huber_delta: float = 0.05
     average_decay: float = 0.99
@@ -111,6 +113,7 @@ class TrainConfig(Config):
         self._require("epochs", 1, 100_000)
         self._require("most_steps", 1, 10_000_000)
         self._require("batch_size", 1, 1_000_000)
+        self._require("members", 1, 64)
         self._require("learning_rate", 1e-7, 1.0)
         self._require("weight_decay", 0.0, 1.0)
         self._require("huber_delta", 1e-6, 100.0)

@@ -14,7 +14,12 @@ from jaxtyping import Bool, Float32, Int
 from forecaster import windows
 from forecaster.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
 from forecaster.panel import Panel, log_counts
-from forecaster.scaling import trailing_level, trailing_spread
+from forecaster.scaling import (
+    trailing_level,
+    trailing_mean,
+    trailing_spread,
+    trailing_sum,
+)
 
 MOST_KINDS = 32
 YEARLY_LAGS = (357, 364, 371)
@@ -27,6 +32,12 @@ HARMONICS = 2
 HOLIDAY_REACH = 2
 OLDEST_DAYS = 364
 HOLIDAY_FADE_DAYS = 3.0
+RESPONSE_DAYS = 371
+"""Days back in which a depot's answer to a kind of day is remembered."""
+PERSISTENCE_DAYS = 182
+LARGEST_MISS = 1.5
+NAMED_WEIGHT = 3.0
+"""How much more a named holiday tells of itself than holidays at large do."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +50,14 @@ class Features:
       regular_dt: 1.0 where the day was observed and no holiday.
       level_dt: Recent mean of log demand; 0 before a depot's first day.
       spread_dt: Recent mean absolute miss of a plain forecast, in log counts.
+      persistence_dt: How much of a miss was still there the day after, recently; from
+        about -1 to 1.
       age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
         lies within what serving reads, so that it ages as training did.
       yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
         matched by holiday), then whether each is known.
+      response_dtf: What a plain forecast missed here, up to a horizon ago, on days of
+        the kinds that this day has, drawn towards 0; and log(1 + how many such days).
       calendar_gtf: As `names` says.
       group_d: The calendar of each depot.
       names: Of the last axis of `calendar_gtf`.
@@ -55,8 +70,10 @@ class Features:
     regular_dt: Float32[np.ndarray, "depot time"]
     level_dt: Float32[np.ndarray, "depot time"]
     spread_dt: Float32[np.ndarray, "depot time"]
+    persistence_dt: Float32[np.ndarray, "depot time"]
     age_dt: Float32[np.ndarray, "depot time"]
     yearly_dtf: Float32[np.ndarray, "depot time 8"]
+    response_dtf: Float32[np.ndarray, "depot time 2"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
     group_d: Int[np.ndarray, " depot"]
     names: tuple[str, ...]
@@ -80,19 +97,23 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
     return tuple(calendar.kinds[position] for position in sorted(often[:MOST_KINDS]))
 
 
-def build_features(panel: Panel, kinds: Sequence[str]) -> Features:
+def build_features(panel: Panel, kinds: Sequence[str], horizon: int) -> Features:
     """Everything the windows are cut from.
 
     Args:
       panel: Demand up to the origin and the calendar ahead of it.
       kinds: The kinds of day the network knows; others are left out, and a kind the
         calendar lacks is on no day.
+      horizon: What a day remembers of others ends so many days before it, because an
+        origin that far back must not see more.
     """
     log_dt = _ahead_too(log_counts(panel.demand_dt), panel.ahead)
     observed_dt = _ahead_too(panel.observed_dt, panel.ahead)
     holiday_dt = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
     regular_dt = observed_dt & ~holiday_dt
     level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
+    miss_dt, expected_dt = _plain_miss(log_dt, regular_dt, level_dt)
+    usual_dt = expected_dt & regular_dt
     days = [panel.day(step) for step in range(log_dt.shape[1])]
     names, calendar_gtf = _calendar_features(panel.calendar, kinds, days)
     return Features(
@@ -100,9 +121,13 @@ def build_features(panel: Panel, kinds: Sequence[str]) -> Features:
         observed_dt=observed_dt.astype(np.float32),
         regular_dt=regular_dt.astype(np.float32),
         level_dt=level_dt,
-        spread_dt=_spread(log_dt, regular_dt, level_dt),
+        spread_dt=trailing_spread(miss_dt, usual_dt),
+        persistence_dt=_persistence(miss_dt, usual_dt),
         age_dt=_age(observed_dt),
         yearly_dtf=_yearly(panel.calendar, log_dt - level_dt, observed_dt),
+        response_dtf=_response(
+            panel.calendar, kinds, miss_dt, expected_dt & observed_dt, horizon
+        ),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,
         names=names,
@@ -123,12 +148,12 @@ def _age(
     return np.log1p(days_dt).astype(np.float32)
 
 
-def _spread(
+def _plain_miss(
     log_dt: Float32[np.ndarray, "depot time"],
     regular_dt: Bool[np.ndarray, "depot time"],
     level_dt: Float32[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
-    """Spread by what yesterday's plain forecast missed each day by."""
+) -> tuple[Float32[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
+    """What yesterday's plain forecast missed each day by, and where there was one."""
     reach = windows.lookback(1)
     padded = ((0, 0), (reach, 1))
     n_steps = log_dt.shape[1]
@@ -139,10 +164,57 @@ def _spread(
     plain_dt = windows.plain_forecast(np, weekdays, regular, level_dt)[:, :-1, 0]
     miss_dt = np.zeros_like(log_dt)
     miss_dt[:, 1:] = log_dt[:, 1:] - plain_dt
-    known_dt = regular_dt.copy()
-    known_dt[:, 1:] &= regular[:, :-1, 0].sum(axis=-1) > 0
-    known_dt[:, 0] = False
-    return trailing_spread(miss_dt, known_dt)
+    expected_dt = np.zeros_like(regular_dt)
+    expected_dt[:, 1:] = regular[:, :-1, 0].sum(axis=-1) > 0
+    return miss_dt, expected_dt
+
+
+def _persistence(
+    miss_dt: Float32[np.ndarray, "depot time"],
+    known_dt: Bool[np.ndarray, "depot time"],
+) -> Float32[np.ndarray, "depot time"]:
+    """Lag-one autocorrelation of the plain forecast's misses, recently."""
+    miss_dt = np.where(known_dt, np.clip(miss_dt, -LARGEST_MISS, LARGEST_MISS), 0.0)
+    both_dt, product_dt = np.zeros_like(known_dt), np.zeros_like(miss_dt)
+    both_dt[:, 1:] = known_dt[:, 1:] & known_dt[:, :-1]
+    product_dt[:, 1:] = miss_dt[:, 1:] * miss_dt[:, :-1]
+    together_dt = trailing_mean(product_dt, both_dt, PERSISTENCE_DAYS)
+    alone_dt = trailing_mean(miss_dt**2, known_dt, PERSISTENCE_DAYS)
+    share_dt = np.nan_to_num(together_dt) / (np.nan_to_num(alone_dt) + 1e-3)
+    return np.clip(share_dt, -1.0, 1.0).astype(np.float32)
+
+
+def _response(
+    calendar: Calendar,
+    kinds: Sequence[str],
+    miss_dt: Float32[np.ndarray, "depot time"],
+    known_dt: Bool[np.ndarray, "depot time"],
+    horizon: int,
+) -> Float32[np.ndarray, "depot time 2"]:
+    """How each depot answered to such days before, known a horizon ahead."""
+    miss_dt = np.clip(miss_dt, -LARGEST_MISS, LARGEST_MISS)
+    total_dt, weight_dt = np.zeros_like(miss_dt), np.zeros_like(miss_dt)
+    count_dt = np.zeros_like(miss_dt)
+    for kind in kinds:
+        active_dt = calendar.of_kind(kind)[calendar.group_d]
+        weight = NAMED_WEIGHT if kind.startswith(NAMED_HOLIDAY) else 1.0
+        seen_dt = active_dt & known_dt
+        sums_dt = _remembered(np.where(seen_dt, miss_dt, 0.0), horizon)
+        times_dt = _remembered(seen_dt.astype(np.float32), horizon)
+        total_dt += np.where(active_dt, weight * sums_dt, 0.0)
+        weight_dt += np.where(active_dt, weight * times_dt, 0.0)
+        count_dt = np.where(active_dt, np.maximum(count_dt, times_dt), count_dt)
+    answer_dt = total_dt / (weight_dt + 1.0)
+    return np.stack([answer_dt, np.log1p(count_dt)], axis=-1).astype(np.float32)
+
+
+def _remembered(
+    value_dt: Float32[np.ndarray, "depot time"], horizon: int
+) -> Float32[np.ndarray, "depot time"]:
+    """Sum over the remembered days up to `horizon` days before each day."""
+    summed_dt = np.zeros_like(value_dt)
+    summed_dt[:, horizon:] = trailing_sum(value_dt, RESPONSE_DAYS)[:, :-horizon]
+    return summed_dt
 
 
 def _yearly(

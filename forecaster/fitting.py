@@ -22,6 +22,7 @@ from forecaster.train import Batch, Params, Setup, Sums
 LEAST_PATIENCE_STEPS = 200
 STEPS_BETWEEN_LOOKS = 10
 EPOCHS_BETWEEN_SETTLINGS = 10
+WARM_UP_STEPS = 50
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Fit:
     """A finished training.
 
     Attributes:
-      params: Averaged weights, on the host.
+      params: Averaged weights of all members, on the host; every leaf is [K, ...].
       epochs: Epochs they were trained for.
       validation_mape: As a fraction; NaN where nothing was held out.
       first_step_seconds: Until the first step had run, compilation included.
@@ -122,7 +123,8 @@ class _Trainer:
         self.features, self.task, self.config = features, task, config
         self.validation = validation
         self.setup = Setup.of(DepotForecaster(task.horizon, model), task, config)
-        self.devices = jax.local_devices()
+        devices = jax.local_devices()
+        self.devices = devices[: math.gcd(config.batch_size, len(devices))]
         self.steps = sampling.steps_per_epoch(features, task, config.batch_size)
         if self.steps == 0:
             raise TrainingError(
@@ -146,7 +148,8 @@ class _Trainer:
         """Seconds until one step has run, compilation included; its result is dropped."""
         started = time.perf_counter()
         batch = train.share_out(next(self._batches(epoch=0)), len(self.devices))
-        jax.block_until_ready(self.step(progress.state, batch, self._key(0)))
+        rate = np.float32(0)
+        jax.block_until_ready(self.step(progress.state, batch, self._key(0), rate))
         return time.perf_counter() - started
 
     def is_done(self, progress: Progress) -> bool:
@@ -163,9 +166,10 @@ class _Trainer:
         """Runs one epoch, and reads what the one before it said."""
         state, key = progress.state, self._key(progress.epoch)
         loss = None
-        for batch in self._batches(progress.epoch):
+        done = progress.epoch * self.steps
+        for number, batch in enumerate(self._batches(progress.epoch), start=done):
             shared = train.share_out(batch, len(self.devices))
-            state, loss = self.step(state, shared, key)
+            state, loss = self.step(state, shared, key, self._rate(number))
         progress = self.settle(progress._replace(epoch=progress.epoch + 1, state=state))
         assert loss is not None, "an epoch has at least one step"
         self.pending = self._look(progress, loss)
@@ -205,6 +209,13 @@ class _Trainer:
         count = sum((error.n for error in errors), start=np.float32(0))
         return Look(progress.epoch, loss, Sums(total, count), average)
 
+    def _rate(self, step: int) -> np.float32:
+        """Learning rate of a step: up in a line, then down in half a cosine."""
+        total = self.most_epochs * self.steps
+        falling = 0.5 * (1 + math.cos(math.pi * step / total))
+        rising = min(1.0, (step + 1) / min(WARM_UP_STEPS, total))
+        return np.float32(self.config.learning_rate * rising * falling)
+
     def _batches(self, epoch: int) -> Iterator[Batch]:
         rows = sampling.epoch_rows(
             self.features, self.task, self.config.batch_size, self.config.seed, epoch
@@ -240,6 +251,6 @@ def _mapped_steps(
     step = functools.partial(train.train_step, setup)
     look = functools.partial(train.evaluate_step, setup, origins)
     return (
-        train.over_devices(step, devices, (None, 0, None)),
+        train.over_devices(step, devices, (None, 0, None, None)),
         train.over_devices(look, devices, (None, 0)),
     )

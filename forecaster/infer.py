@@ -10,7 +10,7 @@ from forecaster import inputs, intervals, windows
 from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError, NoDataError
 from forecaster.features import LONGEST_LAG, Features, build_features
-from forecaster.inputs import Slices
+from forecaster.inputs import Slices, Targets
 from forecaster.intervals import STRANGER_SPREAD
 from forecaster.panel import Panel
 from forecaster.scaling import SPREAD_DAYS
@@ -36,10 +36,12 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Points:
-    """The network's answer before it becomes orders."""
+class Said:
+    """The network's answer before it becomes orders; log counts."""
 
-    point_dh: Float32[np.ndarray, "depot horizon"]
+    plain_dh: Float32[np.ndarray, "depot horizon"]
+    # What the network adds to the plain forecast.
+    correction_dh: Float32[np.ndarray, "depot horizon"]
     spread_d: Float32[np.ndarray, " depot"]
     # Depots without an observed day of their own.
     stranger_d: Bool[np.ndarray, " depot"]
@@ -59,17 +61,21 @@ def forecast(artefact: Artefact, panel: Panel) -> Forecast:
       NoDataError: the panel's calendar ends before the horizon does, or no depot has
         been observed.
     """
-    points = log_points(artefact, panel)
+    said = ask(artefact, panel)
+    point_dh = artefact.delivery.points(
+        panel.depot_ids, said.plain_dh, said.correction_dh, said.spread_d
+    )
+    weekday_h = (panel.origin.weekday() + 1 + np.arange(artefact.horizon)) % 7
     low_dh, high_dh = intervals.band(
-        artefact.intervals, points.point_dh, points.spread_d
+        artefact.intervals, point_dh, said.spread_d, weekday_h, panel.depot_ids
     )
     ahead = slice(panel.n_steps, panel.n_steps + artefact.horizon)
     closed_dh = panel.closed_dt[:, ahead]
-    return _delivered(low_dh, points.point_dh, high_dh, closed_dh, points.stranger_d)
+    return _delivered(low_dh, point_dh, high_dh, closed_dh, said.stranger_d)
 
 
-def log_points(artefact: Artefact, panel: Panel) -> Points:
-    """Log counts and spread of every depot from the panel's last day.
+def ask(artefact: Artefact, panel: Panel) -> Said:
+    """What the network says of every depot from the panel's last day.
 
     Raises:
       NoDataError: as `forecast`.
@@ -82,47 +88,69 @@ def log_points(artefact: Artefact, panel: Panel) -> Points:
         )
     panel = panel.last(_days_that_matter(artefact))
     stranger_d = np.logical_not(panel.observed_dt.any(axis=1))
-    features = build_features(_lend_days(panel, stranger_d), artefact.kinds)
+    features = build_features(
+        _lend_days(panel, stranger_d), artefact.kinds, artefact.horizon
+    )
     _require_names(artefact, features)
     spread_d = features.spread_dt[:, panel.n_steps - 1]
-    return Points(
-        point_dh=log_forecast(artefact, features),
+    plain_dh, correction_dh = _in_batches(artefact, features)
+    return Said(
+        plain_dh=plain_dh,
+        correction_dh=correction_dh,
         spread_d=spread_d + np.float32(STRANGER_SPREAD) * stranger_d,
         stranger_d=stranger_d,
     )
 
 
-def log_forecast(
-    artefact: Artefact, features: Features
-) -> Float32[np.ndarray, "depot horizon"]:
-    """Log counts of the H days after the last step, in batches that fit the cache."""
-    parts = [forward(artefact, slices) for slices in _newest_slices(artefact, features)]
-    return np.concatenate(parts)
-
-
-def forward(artefact: Artefact, slices: Slices) -> Float32[np.ndarray, "batch horizon"]:
-    """What `model.DepotForecaster` says from the last context day alone.
+def forward(
+    artefact: Artefact, slices: Slices
+) -> tuple[Float32[np.ndarray, "batch horizon"], Float32[np.ndarray, "batch horizon"]]:
+    """The plain forecast from the last context day, and what the members add to it.
 
     Args:
       artefact: Its weights.
       slices: As the network takes them, with a batch axis.
+
+    Returns:
+      Log counts; the second is the mean of the members.
     """
-    weights, horizon = artefact.weights, artefact.task.horizon
+    horizon = artefact.task.horizon
     past_bcf = inputs.past(np, slices, horizon)
-    day_bsm = _dense(weights, "calendar", slices.calendar)
-    context = inputs.n_context(slices, horizon)
+    targets = inputs.targets(np, inputs.newest(slices, horizon), horizon)
+    corrections = [
+        _correction(artefact.member(number), slices.calendar, past_bcf, targets)
+        for number in range(artefact.n_members)
+    ]
+    return targets.plain[:, 0], np.mean(corrections, axis=0)
+
+
+def _in_batches(
+    artefact: Artefact, features: Features
+) -> tuple[Float32[np.ndarray, "depot horizon"], Float32[np.ndarray, "depot horizon"]]:
+    """`forward` for all depots, in batches that fit the cache."""
+    parts = [forward(artefact, slices) for slices in _newest_slices(artefact, features)]
+    plain, correction = zip(*parts, strict=True)
+    return np.concatenate(plain), np.concatenate(correction)
+
+
+def _correction(
+    weights: Weights,
+    calendar_bsk: Float32[np.ndarray, "batch day known"],
+    past_bcf: Float32[np.ndarray, "batch context feature"],
+    targets: Targets,
+) -> Float32[np.ndarray, "batch horizon"]:
+    """What `model.DepotForecaster` adds to the plain forecast from the last day."""
+    day_bsm = _dense(weights, "calendar", calendar_bsk)
+    context = past_bcf.shape[1]
     today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
     state_bu = _gru(weights, "gru_2", _gru(weights, "gru_1", today_bcf))[:, -1]
     origin_bf = np.concatenate([state_bu, past_bcf[:, -1]], axis=-1)
     origin_bm = _dense(weights, "origin", origin_bf)
-    newest = inputs.newest(slices, horizon)
-    targets = inputs.targets(np, newest, horizon)
     target_bhm = targets.features[:, 0] @ weights["target/kernel"]
     ahead_bhm = day_bsm[:, context:]
     sum_bhm = _silu(ahead_bhm + origin_bm[:, None] + target_bhm + weights["step"])
     mixed_bhm = _silu(_dense(weights, "mix", sum_bhm))
-    correction_bh = _dense(weights, "correction", mixed_bhm)[..., 0]
-    return targets.plain[:, 0] + correction_bh
+    return _dense(weights, "correction", mixed_bhm)[..., 0]
 
 
 def _gru(
@@ -181,7 +209,8 @@ def _newest_slices(artefact: Artefact, features: Features) -> Iterator[Slices]:
 def _days_that_matter(artefact: Artefact) -> int:
     """Steps before the origin that can reach a forecast."""
     task = artefact.task
-    return task.context + windows.lookback(task.horizon) + LONGEST_LAG + SPREAD_DAYS
+    lags = windows.lookback(task.horizon) + task.horizon + LONGEST_LAG
+    return task.context + lags + SPREAD_DAYS
 
 
 def _require_names(artefact: Artefact, features: Features) -> None:

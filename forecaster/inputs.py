@@ -27,8 +27,10 @@ class Slices(NamedTuple):
     regular: Array  # [B, P] 1.0 where observed and no holiday
     level: Array  # [B, P]
     spread: Array  # [B, P]
+    persistence: Array  # [B, P]
     age: Array  # [B, P]
     yearly: Array  # [B, C + H, 8]
+    response: Array  # [B, C + H, 2]
     calendar: Array  # [B, C + H, F]
 
 
@@ -66,8 +68,10 @@ def cut(
         regular=days(features.regular_dt),
         level=days(features.level_dt),
         spread=days(features.spread_dt),
+        persistence=days(features.persistence_dt),
         age=days(features.age_dt),
         yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
+        response=features.response_dtf[row_b1, near_bs] * near_inside,
         calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
     )
 
@@ -78,10 +82,10 @@ def n_context(slices: Slices, horizon: int) -> int:
 
 
 def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
-    """What each context day looked like: [..., C, 20].
+    """What each context day looked like: [..., C, 21].
 
     How far it and each of the seven days before it lay from the level, whether each was
-    observed, then level, change of level, spread and age.
+    observed, then level, change of level, spread, persistence and age.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
 
@@ -99,6 +103,7 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
         (level - LEVEL_CENTRE) / LEVEL_WIDTH,
         change,
         xp.log(xp.maximum(ago(slices.spread, 0), 1e-3)) + 2.0,
+        ago(slices.persistence, 0),
         ago(slices.age, 0) / 6.0,
     ]
     return xp.stack([*recent, *known, *scaled], axis=-1)
@@ -107,8 +112,9 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
 class Targets(NamedTuple):
     """What each day ahead shares with days past."""
 
-    # [..., C, H, 21]: the last four same weekdays against the level, whether each was
-    # observed and regular, what happened a year ago, where the plain forecast lies.
+    # [..., C, H, 23]: the last four same weekdays against the level, whether each was
+    # observed and regular, what happened a year ago, how the depot answered to such days
+    # before, where the plain forecast lies.
     features: Array
     # [..., C, H] log counts: the forecast that the network corrects.
     plain: Array
@@ -123,9 +129,14 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     level = _context_level(slices, horizon)
     plain = windows.plain_forecast(xp, log_demand, regular, level)
     anomaly = (log_demand - level[..., None, None]) * observed
-    yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
+    yearly, response = (
+        windows.days_ahead(xp, value, context, horizon)
+        for value in (slices.yearly, slices.response)
+    )
     lift = (plain - level[..., None])[..., None]
-    features = xp.concatenate([anomaly, observed, regular, yearly, lift], axis=-1)
+    features = xp.concatenate(
+        [anomaly, observed, regular, yearly, response, lift], axis=-1
+    )
     return Targets(features, plain)
 
 
@@ -150,11 +161,12 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """The same stretches with the last `context` days as their only origins."""
     near = context + horizon
     tail = windows.lookback(horizon) + near
-    ends = {name: getattr(slices, name)[..., -tail:] for name in slices._fields[:6]}
+    near_only = ("yearly", "response", "calendar")
     return Slices(
-        **ends,
-        yearly=slices.yearly[..., -near:, :],
-        calendar=slices.calendar[..., -near:, :],
+        *(
+            value[..., -near:, :] if name in near_only else value[..., -tail:]
+            for name, value in zip(slices._fields, slices, strict=True)
+        )
     )
 
 

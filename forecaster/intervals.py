@@ -1,54 +1,100 @@
 """Conformal intervals: how far actuals lay from forecasts that had not seen them.
 
-Residuals are pooled over depots, each divided by its depot's own spread, and kept per
-horizon day (Vovk et al., split conformal prediction).
+Residuals are divided by their depot's own spread, pooled over depots, and kept per
+horizon day (Vovk et al., split conformal prediction). What the pool gets wrong for a
+weekday or for a depot is a factor on the width, drawn towards 1 where few days say so.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Bool, Float, Float32, Int
 
 from forecaster.errors import NoDataError
 
 LOW, HIGH = 0.1, 0.9
 # What is added to the spread of a depot without a history of its own.
 STRANGER_SPREAD = 0.3
+# Forecast days after which a factor's own evidence weighs as much as the pool's.
+WEEKDAY_DAYS, DEPOT_DAYS = 300, 100
+LEAST_FACTOR, MOST_FACTOR = 0.4, 2.5
 
 
 @dataclass(frozen=True)
 class IntervalTable:
-    """Quantiles of scaled residuals per horizon day; `low_h` ≤ 0 ≤ `high_h`."""
+    """Quantiles of scaled residuals, and factors on the width.
+
+    Attributes:
+      low_h: Per horizon day, at most 0.
+      high_h: Per horizon day, at least 0.
+      weekday_w: Factor of each weekday, Monday first.
+      depot_ids: Depots that have a factor; others have 1.
+      depot_d: Their factors.
+    """
 
     low_h: Float32[np.ndarray, " horizon"]
     high_h: Float32[np.ndarray, " horizon"]
+    weekday_w: Float32[np.ndarray, " 7"]
+    depot_ids: tuple[str, ...]
+    depot_d: Float32[np.ndarray, " depot"]
+
+
+def plain_table(
+    low_h: Float[np.ndarray, " horizon"], high_h: Float[np.ndarray, " horizon"]
+) -> IntervalTable:
+    """A table whose factors are all 1."""
+    low_h, high_h = np.asarray(low_h, np.float32), np.asarray(high_h, np.float32)
+    ones = np.ones(7, np.float32)
+    return IntervalTable(low_h, high_h, ones, (), np.ones(0, np.float32))
 
 
 def calibrate(
-    residual_rh: Float[np.ndarray, "row horizon"],
-    known_rh: Bool[np.ndarray, "row horizon"],
+    residual_odh: Float[np.ndarray, "origin depot horizon"],
+    known_odh: Bool[np.ndarray, "origin depot horizon"],
+    weekday_oh: Int[np.ndarray, "origin horizon"],
+    depot_ids: Sequence[str],
 ) -> IntervalTable:
     """The band that held 80 % of the residuals.
 
     Args:
-      residual_rh: (log actual - log forecast) / spread of forecasts whose fit had not
-        seen the actual; a row is one depot and origin, origins a day apart.
-      known_rh: Where the actual is known.
+      residual_odh: (log actual - log forecast) / spread of forecasts whose fit had not
+        seen the actual; origins a day apart.
+      known_odh: Where the actual is known.
+      weekday_oh: Of the targets, Monday is 0.
+      depot_ids: Of the depot axis.
 
     Raises:
       NoDataError: a horizon day has no residual.
     """
-    if not known_rh.any(axis=0).all():
+    if not known_odh.any(axis=(0, 1)).all():
         raise NoDataError(
             "Intervals need at least one known actual for each horizon day. Load a "
             "longer history, or shorten the horizon."
         )
-    columns = [residual_rh[known_rh[:, h], h] for h in range(residual_rh.shape[1])]
-    low_h = [np.quantile(column, LOW) for column in columns]
-    high_h = [np.quantile(column, HIGH) for column in columns]
+    days = range(residual_odh.shape[2])
+    columns = [residual_odh[..., h][known_odh[..., h]] for h in days]
+    low_h = np.minimum([np.quantile(column, LOW) for column in columns], -1e-6)
+    high_h = np.maximum([np.quantile(column, HIGH) for column in columns], 1e-6)
+    reach_odh = np.where(residual_odh < 0, residual_odh / low_h, residual_odh / high_h)
+    weekday_odh = np.broadcast_to(weekday_oh[:, None], known_odh.shape)
+    weekday_w = np.array(
+        [
+            _factor(reach_odh[known_odh & (weekday_odh == weekday)], WEEKDAY_DAYS)
+            for weekday in range(7)
+        ]
+    )
+    reach_odh = reach_odh / weekday_w[weekday_odh]
+    depot_d = [
+        _factor(reach_odh[:, depot][known_odh[:, depot]], DEPOT_DAYS)
+        for depot in range(len(depot_ids))
+    ]
     return IntervalTable(
-        np.minimum(np.array(low_h, np.float32), 0),
-        np.maximum(np.array(high_h, np.float32), 0),
+        low_h.astype(np.float32),
+        high_h.astype(np.float32),
+        weekday_w.astype(np.float32),
+        tuple(depot_ids),
+        np.array(depot_d, np.float32),
     )
 
 
@@ -56,6 +102,8 @@ def band(
     table: IntervalTable,
     point_dh: Float[np.ndarray, "depot horizon"],
     spread_d: Float[np.ndarray, " depot"],
+    weekday_h: Int[np.ndarray, " horizon"],
+    depot_ids: Sequence[str],
 ) -> tuple[Float[np.ndarray, "depot horizon"], Float[np.ndarray, "depot horizon"]]:
     """Low and high log counts around a point forecast.
 
@@ -63,6 +111,23 @@ def band(
       table: From `calibrate`.
       point_dh: Log counts.
       spread_d: Of each depot at the origin, log counts.
+      weekday_h: Of the days ahead, Monday is 0.
+      depot_ids: Of the rows.
     """
-    spread_d1 = spread_d[:, None]
-    return point_dh + table.low_h * spread_d1, point_dh + table.high_h * spread_d1
+    known = dict(zip(table.depot_ids, table.depot_d, strict=True))
+    own_d = np.array([known.get(depot, 1.0) for depot in depot_ids], np.float32)
+    width_dh = (own_d * spread_d)[:, None] * table.weekday_w[weekday_h]
+    return point_dh + table.low_h * width_dh, point_dh + table.high_h * width_dh
+
+
+def _factor(reach_r: Float[np.ndarray, " row"], days: int) -> float:
+    """By how much the band must widen to hold 80 % of these; near 1 when they are few.
+
+    Args:
+      reach_r: How far each residual reached, in half bands.
+      days: Rows that weigh as much as the pool.
+    """
+    if not len(reach_r):
+        return 1.0
+    own = np.clip(np.quantile(reach_r, HIGH - LOW), LEAST_FACTOR, MOST_FACTOR)
+    return float(own ** (len(reach_r) / (len(reach_r) + days)))

@@ -15,22 +15,23 @@ from datetime import timedelta
 
 import numpy as np
 
-from forecaster import export, infer, inputs, intervals
+from forecaster import devices, export, infer, inputs, intervals
 from forecaster.artefact import Artefact
 from forecaster.checkpoint import Checkpoints
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.delivery import Delivery, Unseen, choose
 from forecaster.errors import NoDataError
 from forecaster.features import Features, build_features, choose_kinds
 from forecaster.fitting import Fit, Report, fit
-from forecaster.intervals import IntervalTable
-from forecaster.panel import Panel, log_counts
+from forecaster.panel import Panel
 from forecaster.train import Params
 
 LEAST_DAYS = 42
 # Origins that judge the last day of a long horizon.
 LEAST_ORIGINS = 7
 # Share of the first fit's epochs that the second one takes.
-REFIT_SHARE = 0.25
+REFIT_SHARE = 0.5
+REFIT_RATE = 0.5
 PARITY_WINDOWS = 64
 
 OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
@@ -87,18 +88,28 @@ def learn(
       TrainingError: training cannot go on.
       ArtefactError: NumPy and Flax disagree.
     """
+    devices.use_all_cores(recipe.train.batch_size)
     recipe = fitting_history(panel, recipe)
     earlier = panel.as_of(panel.origin - timedelta(days=recipe.train.validation_days))
     kinds = choose_kinds(earlier.calendar, earlier.n_steps)
     learner = _Learner(recipe, kinds, open_checkpoints, report)
     judged_fit = learner.fit("judged", earlier, validation=panel)
-    judged = learner.export(judged_fit, earlier, _unknown_band(recipe))
-    judged = replace(judged, intervals=calibrate(judged, panel))
-    refit = replace(recipe.train, epochs=math.ceil(REFIT_SHARE * judged_fit.epochs))
+    judged = learner.export(judged_fit, earlier)
+    judged = calibrated(judged, panel)
+    refit = replace(
+        recipe.train,
+        epochs=math.ceil(REFIT_SHARE * judged_fit.epochs),
+        learning_rate=REFIT_RATE * recipe.train.learning_rate,
+    )
     again = _Learner(replace(recipe, train=refit), kinds, open_checkpoints, report)
-    served_fit = again.fit("served", panel, start=judged_fit.params)
-    served = again.export(served_fit, panel, judged.intervals)
-    served = replace(served, validation_mape=judged.validation_mape)
+    start = judged_fit.params if REFIT_SHARE < 1 else None
+    served_fit = again.fit("served", panel, start=start)
+    served = replace(
+        again.export(served_fit, panel),
+        delivery=judged.delivery,
+        intervals=judged.intervals,
+        validation_mape=judged.validation_mape,
+    )
     return Learnt(judged, served, judged_fit, served_fit)
 
 
@@ -130,27 +141,46 @@ def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
     )
 
 
-def calibrate(judged: Artefact, panel: Panel) -> IntervalTable:
-    """Intervals from daily origins in the days the artefact has not seen.
+def calibrated(judged: Artefact, panel: Panel) -> Artefact:
+    """The artefact with its delivery and its intervals, from days it has not seen.
 
     Args:
       judged: Trained through an earlier day than the panel's origin.
-      panel: With the days since.
+      panel: With the days since; every one of them but the last is an origin.
 
     Raises:
       NoDataError: a horizon day has no known actual.
     """
-    actual_dt = log_counts(panel.demand_dt)
-    residuals, knowns = [], []
-    for step in range(panel.step(judged.trained_through), panel.n_steps - 1):
-        points = infer.log_points(judged, panel.as_of(panel.day(step)))
+    origins = range(panel.step(judged.trained_through), panel.n_steps - 1)
+    unseen = _unseen(judged, panel, origins)
+    delivery = choose(unseen, panel.depot_ids)
+    gap_odh = np.log1p(np.where(unseen.known, unseen.actual, 0.0)) - unseen.points(
+        delivery, panel.depot_ids
+    )
+    first_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
+    table = intervals.calibrate(
+        gap_odh / unseen.spread[..., None],
+        unseen.known,
+        (first_o1 + np.arange(judged.horizon)) % 7,
+        panel.depot_ids,
+    )
+    return replace(judged, delivery=delivery, intervals=table)
+
+
+def _unseen(judged: Artefact, panel: Panel, origins: range) -> Unseen:
+    """What the artefact says from each origin, beside what happened."""
+    plain, correction, spread, actual, known = [], [], [], [], []
+    for step in origins:
+        said = infer.ask(judged, panel.as_of(panel.day(step)))
         days = slice(step + 1, step + 1 + judged.horizon)
-        missing = ((0, 0), (0, judged.horizon - actual_dt[:, days].shape[1]))
-        gap_dh = np.pad(actual_dt[:, days], missing) - points.point_dh
-        residuals.append(gap_dh / points.spread_d[:, None])
-        own_dh = panel.observed_dt[:, days] & ~points.stranger_d[:, None]
-        knowns.append(np.pad(own_dh, missing))
-    return intervals.calibrate(np.concatenate(residuals), np.concatenate(knowns))
+        orders_dh = panel.demand_dt[:, days].astype(float)
+        missing = ((0, 0), (0, judged.horizon - orders_dh.shape[1]))
+        actual.append(np.pad(orders_dh, missing, constant_values=np.nan))
+        plain.append(said.plain_dh)
+        correction.append(said.correction_dh)
+        spread.append(said.spread_d)
+        known.append(np.isfinite(actual[-1]) & ~said.stranger_d[:, None])
+    return Unseen(*map(np.stack, (plain, correction, spread, actual, known)))
 
 
 def watermark(panel: Panel) -> str:
@@ -193,16 +223,18 @@ class _Learner:
         with self.open_checkpoints(name) as checkpoints:
             return fit(features, *parts, seen, checkpoints, report, start)
 
-    def export(self, fitted: Fit, panel: Panel, band: IntervalTable) -> Artefact:
-        """The artefact of a fit, its parity measured on the newest windows."""
+    def export(self, fitted: Fit, panel: Panel) -> Artefact:
+        """The artefact of a fit, not calibrated; parity is that of the newest windows."""
         features = self._features(panel)
         some_d = np.arange(min(PARITY_WINDOWS, panel.n_depots))
         newest_d = np.full(len(some_d), features.n_steps - 1)
+        nothing_h = np.zeros(self.recipe.task.horizon)
         made = Artefact(
             task=self.recipe.task,
             model=self.recipe.model,
             weights=export.flat_weights(fitted.params),
-            intervals=band,
+            delivery=Delivery(),
+            intervals=intervals.plain_table(nothing_h, nothing_h),
             kinds=self.kinds,
             feature_names=features.names,
             trained_through=panel.origin,
@@ -217,9 +249,4 @@ class _Learner:
         return export.with_parity(made, fitted.params, windows)
 
     def _features(self, panel: Panel) -> Features:
-        return build_features(panel, self.kinds)
-
-
-def _unknown_band(recipe: Recipe) -> IntervalTable:
-    nothing = np.zeros(recipe.task.horizon, np.float32)
-    return IntervalTable(nothing, nothing)
+        return build_features(panel, self.kinds, self.recipe.task.horizon)

@@ -79,7 +79,7 @@ class DepotForecaster(nn.Module):
 
 
 def init_params(
-    module: DepotForecaster, example: Slices, seed: int
+    module: DepotForecaster, example: Slices, seed: int | jax.Array
 ) -> dict[str, object]:
     """Fresh weights; the same seed gives the same ones.
 

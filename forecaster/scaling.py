@@ -57,8 +57,8 @@ def trailing_mean(
     days: int,
 ) -> Float[np.ndarray, "depot time"]:
     """Mean of the known values of the last `days` days, NaN where there is none."""
-    total_dt = _trailing_sum(np.where(known_dt, value_dt, 0.0), days)
-    count_dt = _trailing_sum(known_dt.astype(float), days)
+    total_dt = trailing_sum(np.where(known_dt, value_dt, 0.0), days)
+    count_dt = trailing_sum(known_dt.astype(float), days)
     nothing = np.full(total_dt.shape, np.nan)
     # Sums of cumulative sums are not exact: half a day decides whether there is one.
     return np.divide(total_dt, count_dt, out=nothing, where=count_dt > 0.5)
@@ -74,9 +74,10 @@ def carry_forward(
     return np.where(last_dt >= 0, carried_dt, np.nan)
 
 
-def _trailing_sum(
+def trailing_sum(
     value_dt: Float[np.ndarray, "depot time"], days: int
 ) -> Float[np.ndarray, "depot time"]:
+    """Sum over the last `days` days, up to and with each day."""
     running_dt = np.cumsum(value_dt, axis=1, dtype=float)
     before_dt = np.zeros_like(running_dt)
     before_dt[:, days:] = running_dt[:, :-days]

@@ -1,4 +1,9 @@
-"""Trains the network: one depot's loss, `vmap` over windows, `pmap` over devices."""
+"""Trains the network: one depot's loss, `vmap` over windows, `pmap` over devices.
+
+Several members, which differ in their first weights and in dropout, are trained on the
+same windows side by side; every leaf of their parameters has a leading axis K. What is
+delivered is the mean of what they say.
+"""
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +27,8 @@ from forecaster.sampling import Rows
 
 DEVICES = "devices"
 CLIP_NORM = 1.0
+# Between the seeds of two members, so that runs of neighbouring seeds share none.
+SEED_STRIDE = 1_000_003
 Params = Any
 
 
@@ -30,7 +37,7 @@ class TrainState:
     """Weights, optimiser, and the running average of the weights that is delivered."""
 
     step: Any  # scalar
-    params: Params
+    params: Params  # [K, ...]
     opt_state: Any
     average: Params
 
@@ -41,7 +48,7 @@ class Setup:
 
     module: DepotForecaster
     horizon: int
-    learning_rate: float
+    members: int
     weight_decay: float
     huber_delta: float
     average_decay: float
@@ -50,11 +57,11 @@ class Setup:
     def of(
         cls, module: DepotForecaster, task: TaskConfig, config: TrainConfig
     ) -> "Setup":
-        """The setup of a training; epochs, patience and seed are not part of it."""
+        """The setup of a training; epochs, rate, patience and seed are not part of it."""
         return cls(
             module=module,
             horizon=task.horizon,
-            learning_rate=config.learning_rate,
+            members=config.members,
             weight_decay=config.weight_decay,
             huber_delta=config.huber_delta,
             average_decay=config.average_decay,
@@ -62,8 +69,8 @@ class Setup:
 
     @property
     def optimiser(self) -> optax.GradientTransformation:
-        """AdamW behind a bound on the gradient's norm."""
-        adamw = optax.adamw(self.learning_rate, weight_decay=self.weight_decay)
+        """AdamW behind a bound on the gradient's norm, for a learning rate of 1."""
+        adamw = optax.adamw(1.0, weight_decay=self.weight_decay)
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
     def forecast(self, params: Params, slices: Slices, **settings: Any) -> Array:
@@ -100,45 +107,52 @@ def create_train_state(
       params: Weights to go on from, instead of fresh ones.
     """
     if params is None:
-        params = init_params(setup.module, example, seed)
+        seeds = seed + SEED_STRIDE * jnp.arange(setup.members)
+        params = jax.vmap(functools.partial(init_params, setup.module, example))(seeds)
     params = jax.tree.map(jnp.asarray, params)
-    state = setup.optimiser.init(params)
+    state = jax.vmap(setup.optimiser.init)(params)
     return TrainState(jnp.zeros((), jnp.int32), params, state, params)
 
 
 def train_step(
-    setup: Setup, state: TrainState, batch: Batch, key: Array
+    setup: Setup, state: TrainState, batch: Batch, key: Array, rate: Array
 ) -> tuple[TrainState, Sums]:
     """Takes one optimiser step on one device's share of the batch.
 
     Pure; `over_devices` maps it. The mean is taken over the known days of *all* devices,
     so a share full of gaps weighs less.
 
+    Args:
+      setup: What the step is compiled for.
+      state: Of all members.
+      batch: This device's share, the same for all members.
+      key: Of the epoch.
+      rate: Learning rate of this step.
+
     Returns:
-      The next state, and the loss over all devices.
+      The next state, and the members' loss over all devices.
     """
     key = jax.random.fold_in(key, state.step)
-    # A key per row, not per device: dropout must not depend on how many devices there are.
-    keys = jax.vmap(functools.partial(jax.random.fold_in, key))(batch.row_b)
-    window_loss = functools.partial(_window_loss, setup)
-    batch_loss = jax.vmap(window_loss, in_axes=(None, 0, 0))
 
-    def mean_loss(params: Params) -> tuple[Array, Sums]:
-        total_b, count_b = batch_loss(params, batch.slices, keys)
-        count = jax.lax.psum(jnp.sum(count_b * batch.weight_b), DEVICES)
-        total = jnp.sum(total_b * batch.weight_b)
-        return total / jnp.maximum(count, 1.0), Sums(total, count)
+    def of_member(member: tuple[Params, Array]) -> tuple[Params, Sums]:
+        params, number = member
+        return _gradients(setup, params, batch, jax.random.fold_in(key, number))
 
-    (_, sums), grads = jax.value_and_grad(mean_loss, has_aux=True)(state.params)
-    state = _advance(setup, state, jax.lax.psum(grads, DEVICES))
-    return state, Sums(jax.lax.psum(sums.total, DEVICES), sums.n)
+    # One member after another: their products are too small to gain from a joint one.
+    numbered = (state.params, jnp.arange(setup.members))
+    grads, sums = jax.lax.map(of_member, numbered)
+    state = _advance(setup, state, jax.lax.psum(grads, DEVICES), rate)
+    return state, Sums(jax.lax.psum(jnp.sum(sums.total), DEVICES), jnp.sum(sums.n))
 
 
 def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> Sums:
     """Absolute percentage error from the last `origins` origins of each window."""
 
     def window_error(slices: Slices) -> tuple[Array, Array]:
-        forecast_ch = setup.forecast(params, slices)[-origins:]
+        def of_member(member: Params) -> Array:
+            return setup.forecast(member, slices)[-origins:]
+
+        forecast_ch = jnp.mean(jax.lax.map(of_member, params), axis=0)
         actual_ch, known_ch = inputs.actuals(jnp, slices, setup.horizon)
         return losses.percentage_error(
             actual_ch[-origins:], forecast_ch, known_ch[-origins:]
@@ -198,6 +212,25 @@ def batches(
         )
 
 
+def _gradients(
+    setup: Setup, params: Params, batch: Batch, key: Array
+) -> tuple[Params, Sums]:
+    """This device's share of one member's gradients and loss."""
+    # A key per row, not per device: dropout must not depend on how many devices there are.
+    keys = jax.vmap(functools.partial(jax.random.fold_in, key))(batch.row_b)
+    window_loss = functools.partial(_window_loss, setup)
+    batch_loss = jax.vmap(window_loss, in_axes=(None, 0, 0))
+
+    def mean_loss(params: Params) -> tuple[Array, Sums]:
+        total_b, count_b = batch_loss(params, batch.slices, keys)
+        count = jax.lax.psum(jnp.sum(count_b * batch.weight_b), DEVICES)
+        total = jnp.sum(total_b * batch.weight_b)
+        return total / jnp.maximum(count, 1.0), Sums(total, count)
+
+    (_, sums), grads = jax.value_and_grad(mean_loss, has_aux=True)(params)
+    return grads, sums
+
+
 def _window_loss(
     setup: Setup, params: Params, slices: Slices, key: Array
 ) -> tuple[Array, Array]:
@@ -207,9 +240,11 @@ def _window_loss(
     return losses.huber(actual_ch, forecast_ch, known_ch, setup.huber_delta)
 
 
-def _advance(setup: Setup, state: TrainState, grads: Params) -> TrainState:
-    updates, opt_state = setup.optimiser.update(grads, state.opt_state, state.params)
-    params = optax.apply_updates(state.params, updates)
+def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> TrainState:
+    update = jax.vmap(setup.optimiser.update)
+    updates, opt_state = update(grads, state.opt_state, state.params)
+    scaled = jax.tree.map(lambda change: rate * change, updates)
+    params = optax.apply_updates(state.params, scaled)
     # It starts as a plain mean, so that it forgets where training began.
     step = jnp.asarray(state.step + 1, jnp.float32)
     decay = jnp.minimum(setup.average_decay, (step + 1.0) / (step + 10.0))

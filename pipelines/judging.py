@@ -9,6 +9,10 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.store import models
 
+NO_WORSE = 1.02
+"""A challenger may miss by so much more than the champion: it is newer, and two fits of
+the same settings differ by about as much by chance."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -22,8 +26,9 @@ class Verdict:
 def judge(engine: sa.Engine, version: str | None = None) -> Verdict:
     """Decides on a challenger by the scores of its judged fit.
 
-    It must beat the seasonal naive over the days that fit had not seen, and must not
-    have learnt from less than the champion. The first model of a fleet is promoted
+    Over the days that fit had not seen it must beat the seasonal naive and be no worse
+    than the champion's judged fit, and it must not have learnt from less than the
+    champion. The first model of a fleet is promoted
     whatever its scores, because nothing else can forecast. A model that has been
     decided on keeps its verdict.
 
@@ -75,15 +80,23 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:
       scores: As `training.judge_scores` gives them, in percent.
       is_first: Whether there is no champion.
     """
-    own = _mape(scores, "gru")
-    naive = _mape(scores, "seasonal_naive")
+    own, naive, champion = (
+        _mape(scores, name) for name in ("gru", "seasonal_naive", "champion")
+    )
+    compared = f"MAPE {own:.2f} % against {naive:.2f} % of the seasonal naive"
+    if not math.isnan(champion):
+        compared += f" and {champion:.2f} % of the champion"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
-    compared = f"MAPE {own:.2f} % against {naive:.2f} % of the seasonal naive, {days}"
-    if own <= naive:
-        return Verdict(version, True, f"It beats the seasonal naive: {compared}.")
-    if is_first:
-        return Verdict(version, True, f"It is the first model: {compared}.")
-    return Verdict(version, False, f"It does not beat the seasonal naive: {compared}.")
+    compared = f"{compared}, {days}"
+    if not own <= naive:
+        if is_first:
+            return Verdict(version, True, f"It is the first model: {compared}.")
+        return Verdict(
+            version, False, f"It does not beat the seasonal naive: {compared}."
+        )
+    if own > NO_WORSE * champion:
+        return Verdict(version, False, f"It is worse than the champion: {compared}.")
+    return Verdict(version, True, f"It beats the seasonal naive: {compared}.")
 
 
 def _mape(scores: dict[str, Any], model: str) -> float:

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+import structlog
 
 from forecaster import artefact, backtest, infer
 from forecaster.artefact import Artefact
 from forecaster.backtest import Forecaster, Outcome, Plan, Quantiles, Scores
+from forecaster.errors import ArtefactError
 from forecaster.panel import Panel
 from pipelines import demand
+from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
 from pipelines.panels import read_panel
 from pipelines.settings import Settings
@@ -23,6 +26,8 @@ from pipelines.store import models
 if TYPE_CHECKING:
     from forecaster.checkpoint import Checkpoints
     from forecaster.learning import Learnt, Recipe
+
+log = structlog.get_logger()
 
 BASELINES = ("seasonal_naive", "median4")
 Reports = Callable[[str], Callable[[int, int, float], None]]
@@ -64,7 +69,7 @@ def train(
     panel = read_panel(engine, through)
     folder = _checkpoint_folder(panel, settings, recipe)
     learnt = _learn(panel, folder, recipe, report)
-    scores = judge_scores(panel, learnt.judged)
+    scores = judge_scores(panel, learnt.judged, _champion_judge(engine, settings))
     with engine.begin() as connection:
         for made, role in ((learnt.judged, "judge"), (learnt.served, "challenger")):
             _record(connection, settings, made, role, scores, run)
@@ -115,19 +120,51 @@ def run_backtest(
     return _scores(panel, plan, forecasters), learnt.seconds
 
 
-def judge_scores(panel: Panel, judged: Artefact) -> dict[str, Any]:
-    """Scores of the judged fit over the days it has not seen, beside the baselines."""
+def judge_scores(
+    panel: Panel, judged: Artefact, champion: Artefact | None = None
+) -> dict[str, Any]:
+    """Scores of the judged fit over the days it has not seen, beside the baselines.
+
+    Args:
+      panel: With those days.
+      judged: The challenger's.
+      champion: The champion's judged fit, which stands beside it where it has not seen
+        those days either and forecasts as many days.
+    """
     window = (panel.origin - judged.trained_through).days
     plan = backtest.plan(panel, window, judged.horizon)
-    others = {
+    forecasters = {"gru": forecaster_of(judged)}
+    if champion is not None and _is_comparable(champion, judged):
+        forecasters["champion"] = forecaster_of(champion)
+    forecasters |= {
         name: backtest.baseline_forecaster(name, judged.horizon) for name in BASELINES
     }
-    scores = _scores(panel, plan, {"gru": forecaster_of(judged), **others})
+    scores = _scores(panel, plan, forecasters)
     return {
         "first_origin": plan.origins[0].isoformat(),
         "last_origin": plan.origins[-1].isoformat(),
         "models": {name: each.in_percent() for name, each in scores.items()},
     }
+
+
+def _is_comparable(champion: Artefact, judged: Artefact) -> bool:
+    saw_no_more = champion.trained_through <= judged.trained_through
+    return saw_no_more and champion.horizon == judged.horizon
+
+
+def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
+    """The fit by which the champion was judged, if it is there and whole."""
+    with engine.connect() as connection:
+        champion = models.champion(connection)
+        run_id = None if champion is None else champion["run_id"]
+        found = None if run_id is None else models.judge_of(connection, run_id)
+    if found is None:
+        return None
+    try:
+        return load_recorded(settings.artefacts, found)
+    except ArtefactError as error:
+        log.warning("champion_not_compared", reason=str(error))
+        return None
 
 
 def forecaster_of(served: Artefact) -> Forecaster:

@@ -7,11 +7,13 @@ import pandas as pd
 
 from forecaster.artefact import Artefact
 from forecaster.config import ModelConfig, TaskConfig
+from forecaster.delivery import Delivery
 from forecaster.features import build_features, choose_kinds
-from forecaster.intervals import IntervalTable
+from forecaster.intervals import plain_table
 from forecaster.panel import Panel, build_panel
 
 START = date(2024, 1, 1)  # a Monday
+MEMBERS = 2
 
 
 def make_depots(n_depots: int = 4, **columns: object) -> pd.DataFrame:
@@ -78,7 +80,7 @@ def make_artefact(
 ) -> Artefact:
     """An artefact with random weights that fits the panel; its version is its own."""
     kinds = choose_kinds(panel.calendar, panel.n_steps)
-    features = build_features(panel, kinds)
+    features = build_features(panel, kinds, 7)
     model = ModelConfig(units=units, head_units=6)
     weights = _random_weights(
         np.random.default_rng(seed), len(features.names), horizon, model
@@ -88,7 +90,8 @@ def make_artefact(
         task=TaskConfig(horizon, context),
         model=model,
         weights=weights,
-        intervals=IntervalTable(-one, one),
+        delivery=Delivery(),
+        intervals=plain_table(-one, one),
         kinds=kinds,
         feature_names=features.names,
         trained_through=panel.origin,
@@ -104,7 +107,7 @@ def make_artefact(
 def _random_weights(
     rng: np.random.Generator, n_calendar: int, horizon: int, model: ModelConfig
 ) -> dict[str, np.ndarray]:
-    units, width, n_past, n_target = model.units, model.head_units, 20, 21
+    units, width, n_past, n_target = model.units, model.head_units, 21, 23
     shapes: dict[str, tuple[int, ...]] = {
         "calendar/kernel": (n_calendar, width),
         "calendar/bias": (width,),
@@ -124,6 +127,6 @@ def _random_weights(
             shapes[f"{name}/h{gate}/kernel"] = (units, units)
         shapes[f"{name}/hn/bias"] = (units,)
     return {
-        name: rng.normal(0, 0.1, shape).astype(np.float32)
+        name: rng.normal(0, 0.1, (MEMBERS, *shape)).astype(np.float32)
         for name, shape in shapes.items()
     }

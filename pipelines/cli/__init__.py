@@ -26,6 +26,7 @@ from pipelines.cli import (
     quarantine,
     runs,
     schedule,
+    tpu,
     train,
 )
 from pipelines.cli.console import say
@@ -39,7 +40,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for command in (demo, ingest, train, backtest, forecast, nightly, dashboard, doctor):
+COMMANDS = (
+    demo,
+    ingest,
+    train,
+    backtest,
+    forecast,
+    nightly,
+    dashboard,
+    doctor,
+    tpu,
+)
+for command in COMMANDS:
     command.register(app)
 for group in (schedule, backfill, runs, models, quarantine, db):
     app.add_typer(group.app)

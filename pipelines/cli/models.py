@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from forecaster.errors import BadInputError, NoModelError
+from forecaster.errors import BadInputError, NoModelError, NothingToDoError
 from pipelines import forecasting
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.train import show_scores
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.store import models
 
 app = typer.Typer(
@@ -71,9 +71,40 @@ def promote(
                 f"{version} is a fit that a challenger was judged by; it serves "
                 "hindcasts only. Promote the model it stands for."
             )
-        forecasting.load_recorded(place.settings.artefacts, found)
-        with place.engine.begin() as connection:
-            models.promote(connection, version, reason)
+        _crown(place, found, reason)
+    _tell(version, reason, as_json)
+
+
+@app.command("rollback")
+def rollback(
+    reason: Annotated[
+        str, typer.Option(help="Why; kept with the model.")
+    ] = "Rolled back by hand.",
+    as_json: AsJson = False,
+) -> None:
+    """Makes the champion before the present one champion again.
+
+    Example: `harbor models rollback --reason "Too high in Ghent since Monday"`
+    """
+    with workplace() as place:
+        with place.engine.connect() as connection:
+            before = models.champion_before(connection)
+        if before is None:
+            raise NothingToDoError(
+                "No model was champion before the present one. See 'harbor models list'."
+            )
+        _crown(place, before, reason)
+    _tell(before["version"], reason, as_json)
+
+
+def _crown(place: Workplace, found: dict[str, Any], reason: str) -> None:
+    """Makes a model the champion, if its artefact is whole."""
+    forecasting.load_recorded(place.settings.artefacts, found)
+    with place.engine.begin() as connection:
+        models.promote(connection, found["version"], reason)
+
+
+def _tell(version: str, reason: str, as_json: bool) -> None:
     if as_json:
         show_json({"champion": version, "reason": reason})
         return

@@ -34,6 +34,23 @@ def newest_judge(connection: sa.Connection) -> dict[str, Any] | None:
     return _one(connection, models.c.role == "judge")
 
 
+def judge_of(connection: sa.Connection, run_id: int) -> dict[str, Any] | None:
+    """The fit by which the model of a run was judged."""
+    return _one(connection, (models.c.role == "judge") & (models.c.run_id == run_id))
+
+
+def champion_before(connection: sa.Connection) -> dict[str, Any] | None:
+    """The model that was champion before the present one."""
+    statement = (
+        sa.select(models)
+        .where(models.c.role == "retired")
+        .order_by(models.c.promoted_at.desc().nulls_last())
+        .limit(1)
+    )
+    found = connection.execute(statement).mappings().first()
+    return None if found is None else dict(found)
+
+
 def newest_trained_through(
     connection: sa.Connection, origin: date
 ) -> dict[str, Any] | None:

@@ -91,7 +91,7 @@ def test_a_newer_schema_is_told_apart_from_a_broken_file(path):
         arrays[artefacts.MANIFEST] = np.frombuffer(text, np.uint8)
 
     rewritten(path, change)
-    with pytest.raises(ArtefactError, match=r"schema 99.*reads schema 1"):
+    with pytest.raises(ArtefactError, match=r"schema 99.*reads schema 2"):
         artefacts.load(path)
 
 

@@ -17,14 +17,15 @@ from tests.make import make_artefact, make_panel
 def trained_looking(panel, horizon, context, units=5):
     """An artefact and the Flax parameters it was made of, no layer at zero."""
     model = ModelConfig(units=units, head_units=6)
-    features = build_features(panel, ())
+    features = build_features(panel, (), 7)
     task = TaskConfig(horizon, context)
     depots = np.arange(panel.n_depots)
     windows = inputs.cut(
         features, task, depots, np.full(len(depots), panel.n_steps - 1)
     )
     one = jax.tree.map(lambda value: np.asarray(value[0], np.float32), windows)
-    fresh = init_params(DepotForecaster(horizon, model), one, seed=3)
+    module = DepotForecaster(horizon, model)
+    fresh = jax.vmap(lambda seed: init_params(module, one, seed))(np.arange(2))
     keys = iter(jax.random.split(jax.random.key(9), 100))
     params = jax.tree.map(
         lambda value: value + 0.2 * jax.random.normal(next(keys), value.shape), fresh
@@ -43,7 +44,7 @@ def test_numpy_equals_flax_for_several_lengths(horizon, context):
     panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
     artefact, params, windows = trained_looking(panel, horizon, context)
     np.testing.assert_allclose(
-        infer.forward(artefact, windows),
+        np.add(*infer.forward(artefact, windows)),
         export.flax_forecast(artefact, params, windows),
         atol=1e-5,
     )

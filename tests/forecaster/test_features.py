@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
+import pytest
 
 from forecaster.features import build_features, choose_kinds
 from forecaster.panel import build_panel
@@ -32,7 +33,7 @@ def long_panel(n_days=740, holidays=()):
 
 def test_every_calendar_column_has_its_name_and_meaning():
     panel = long_panel(holidays=CHRISTMAS)
-    features = build_features(panel, ("holiday", "game"))
+    features = build_features(panel, ("holiday", "game"), 7)
     column = {
         name: features.calendar_gtf[:, :, n] for n, name in enumerate(features.names)
     }
@@ -65,7 +66,7 @@ def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
     special = panel.step(CHRISTMAS[0][0])
     demand = panel.demand_dt.copy()
     demand[:, special] = 100_000
-    features = build_features(replace(panel, demand_dt=demand), ())
+    features = build_features(replace(panel, demand_dt=demand), (), 7)
     matched = features.yearly_dtf[0, :, 3]
     assert matched[panel.step(CHRISTMAS[1][0])] > 4
     assert features.yearly_dtf[0, special + 364, 1] > 4
@@ -77,7 +78,7 @@ def test_nothing_about_a_day_comes_from_later_days():
     tampered = panel.demand_dt.copy()
     tampered[:, 80:] = 1e6
     one, other = (
-        build_features(replace(panel, demand_dt=demand), ())
+        build_features(replace(panel, demand_dt=demand), (), 7)
         for demand in (panel.demand_dt, tampered)
     )
     for name in ("level_dt", "spread_dt", "age_dt", "regular_dt"):
@@ -90,7 +91,7 @@ def test_a_depots_age_starts_with_its_first_day():
     panel = make_panel(n_days=60)
     demand = panel.demand_dt.copy()
     demand[1, :20] = np.nan
-    features = build_features(replace(panel, demand_dt=demand), ())
+    features = build_features(replace(panel, demand_dt=demand), (), 7)
     assert (features.age_dt[1, :20] == 0).all()
     assert features.age_dt[1, 20] == np.float32(np.log1p(1))
 
@@ -98,8 +99,8 @@ def test_a_depots_age_starts_with_its_first_day():
 def test_what_serving_cuts_away_changes_no_feature():
     """Serving reads 612 days; training reads all of them."""
     panel = long_panel(n_days=1000, holidays=CHRISTMAS)
-    whole = build_features(panel, ("holiday",))
-    cut = build_features(panel.last(612), ("holiday",))
+    whole = build_features(panel, ("holiday",), 7)
+    cut = build_features(panel.last(612), ("holiday",), 7)
     # The context and the days its lags reach.
     near = slice(-(128 + 35 + 7), None)
     for name in ("log_demand_dt", "regular_dt", "age_dt", "level_dt", "spread_dt"):
@@ -124,7 +125,7 @@ def test_a_calendar_that_reaches_far_enough_says_the_same_as_a_longer_one():
     )
     near, far = (
         build_features(
-            build_panel(*rows, START + timedelta(days=59), ahead), ("holiday",)
+            build_panel(*rows, START + timedelta(days=59), ahead), ("holiday",), horizon
         )
         for ahead in (horizon + CALENDAR_REACH, 77)
     )
@@ -135,3 +136,43 @@ def test_a_calendar_that_reaches_far_enough_says_the_same_as_a_longer_one():
     # The eve of the holiday on day 8 is seen from the last day of the horizon.
     eve = near.names.index("holiday, the day before")
     assert near.calendar_gtf[0, end - 1, eve] == 1
+
+
+def test_a_depot_s_answer_to_a_kind_of_day_is_remembered_a_horizon_late():
+    """Games double the first depot's days and leave the second's alone."""
+    games = [START + timedelta(days=day) for day in (60, 81, 102, 130)]
+    rows = [("game", day, day, None, None, None) for day in games]
+    demand = make_demand(2, 120)
+    doubled = demand["service_on"].isin(games) & (demand["depot_id"] == "D0")
+    demand.loc[doubled, "orders"] *= 2
+    panel = build_panel(
+        make_depots(2),
+        demand,
+        make_events(*rows),
+        make_holidays(),
+        START + timedelta(days=119),
+        28,
+    )
+    response = build_features(panel, ("game",), 14).response_dtf
+    # Drawn towards 0: three games of log 2 over three games and one.
+    assert response[0, 130, 0] == pytest.approx(np.log(2) * 3 / 4, abs=0.15)
+    assert abs(response[1, 130, 0]) < 0.15
+    assert response[0, 130, 1] == pytest.approx(np.log(4))
+    assert (response[:, 129] == 0).all()
+    # From 14 days before the second game, the first one is 7 days ago and known.
+    assert response[0, 81, 1] == pytest.approx(np.log(2))
+    near = build_features(panel, ("game",), 22).response_dtf
+    assert near[0, 81, 1] == 0
+
+
+def test_misses_that_last_are_told_from_those_that_do_not(rng):
+    panel = make_panel(n_depots=2, n_days=200)
+    noise = rng.normal(0, 0.3, 200)
+    lasting = np.zeros(200)
+    for day in range(1, 200):
+        lasting[day] = 0.8 * lasting[day - 1] + noise[day]
+    demand = np.round(200 * np.exp(np.stack([lasting, noise])))
+    changed = replace(panel, demand_dt=demand.astype(np.float32))
+    persistence = build_features(changed, (), 7).persistence_dt[:, 199]
+    assert persistence[0] > 0.4
+    assert persistence[1] < persistence[0] - 0.3

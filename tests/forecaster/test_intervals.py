@@ -6,35 +6,46 @@ import pytest
 from forecaster import intervals
 from forecaster.errors import NoDataError
 
+DEPOTS = ("D0",)
+
+
+def calibrated(residual_rh, known_rh=None):
+    """The table of one depot whose targets all fall on one weekday."""
+    known = np.ones(residual_rh.shape, bool) if known_rh is None else known_rh
+    weekday = np.zeros(residual_rh.shape, int)
+    return intervals.calibrate(residual_rh[:, None], known[:, None], weekday, DEPOTS)
+
 
 def test_the_band_holds_eighty_percent_of_fresh_residuals(rng):
     scale = np.array([0.1, 0.2, 0.4])
     seen, fresh = rng.normal(0, scale, (2, 4000, 3))
-    table = intervals.calibrate(seen, np.ones((4000, 3), bool))
+    table = calibrated(seen)
     inside = (table.low_h <= fresh) & (fresh <= table.high_h)
     np.testing.assert_allclose(inside.mean(axis=0), 0.8, atol=0.02)
 
 
 def test_each_horizon_day_has_its_own_width(rng):
     residual = rng.normal(0, [0.1, 0.5], (2000, 2))
-    table = intervals.calibrate(residual, np.ones((2000, 2), bool))
+    table = calibrated(residual)
     assert table.high_h[1] > 3 * table.high_h[0]
 
 
 def test_unknown_days_do_not_count():
     residual = np.array([[0.0], [1.0], [-1.0], [99.0]])
     known = np.array([[1], [1], [1], [0]], bool)
-    assert intervals.calibrate(residual, known).high_h[0] < 1.0
+    assert calibrated(residual, known).high_h[0] < 1.0
 
 
 def test_quantiles_never_cross_even_when_all_misses_lie_on_one_side():
     residual = np.full((10, 1), 0.3)
-    table = intervals.calibrate(residual, np.ones((10, 1), bool))
-    low, high = intervals.band(table, np.zeros((2, 1)), np.ones(2))
+    table = calibrated(residual)
+    low, high = intervals.band(
+        table, np.zeros((2, 1)), np.ones(2), np.zeros(1, int), ("D0", "D1")
+    )
     assert (low <= 0).all()
     assert (high >= 0).all()
 
 
 def test_a_horizon_day_without_actuals_says_what_is_missing():
     with pytest.raises(NoDataError, match="one known actual for each horizon day"):
-        intervals.calibrate(np.zeros((3, 2)), np.array([[1, 0]] * 3, bool))
+        calibrated(np.zeros((3, 2)), np.array([[1, 0]] * 3, bool))

@@ -21,7 +21,7 @@ def test_each_depot_gets_as_many_windows_as_its_days_need():
     demand = panel.demand_dt.copy()
     demand[1, :100] = np.nan
     demand[2] = np.nan
-    features = build_features(replace(panel, demand_dt=demand), ())
+    features = build_features(replace(panel, demand_dt=demand), (), 7)
     rows = rows_of(features)
     depots = np.concatenate([row.depot_b[row.weight_b > 0] for row in rows])
     assert np.bincount(depots, minlength=3).tolist() == [5, 1, 0]
@@ -29,7 +29,7 @@ def test_each_depot_gets_as_many_windows_as_its_days_need():
 
 
 def test_a_short_batch_is_filled_up_without_weight():
-    features = build_features(make_panel(n_depots=3, n_days=120), ())
+    features = build_features(make_panel(n_depots=3, n_days=120), (), 7)
     rows = rows_of(features)
     assert all(
         len(row.depot_b) == len(row.last_b) == len(row.weight_b) == 8 for row in rows
@@ -38,7 +38,7 @@ def test_a_short_batch_is_filled_up_without_weight():
 
 
 def test_seed_and_epoch_decide_everything():
-    features = build_features(make_panel(n_days=200), ())
+    features = build_features(make_panel(n_days=200), (), 7)
     for name in ("depot_b", "last_b"):
         first, again, later, other = (
             np.concatenate(
@@ -52,7 +52,7 @@ def test_seed_and_epoch_decide_everything():
 
 
 def test_every_day_is_an_origin_sooner_or_later():
-    features = build_features(make_panel(n_depots=1, n_days=90), ())
+    features = build_features(make_panel(n_depots=1, n_days=90), (), 7)
     seen = np.zeros(90, bool)
     for epoch in range(40):
         for row in rows_of(features, epoch=epoch):

@@ -37,3 +37,20 @@ def test_the_reason_names_numbers_and_days():
     reason = decide("v1", scores(6.0, 9.0), is_first=False).reason
     for said in ("6.00 %", "9.00 %", "2024-03-01", "2024-03-21"):
         assert said in reason
+
+
+def beside(champion):
+    told = scores(6.0, 9.0)
+    told["models"]["champion"] = {"mape": champion}
+    return told
+
+
+@pytest.mark.parametrize(
+    ("champion", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
+)
+def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
+    verdict = decide("v1", beside(champion), is_first=False)
+    assert verdict.promoted is promoted
+    if not promoted:
+        assert verdict.reason.startswith("It is worse than the champion: MAPE 6.00 %")
+        assert "5.80 % of the champion" in verdict.reason

@@ -1,0 +1,65 @@
+"""Makes this machine's processor ready to train on; must run before JAX starts.
+
+One device per core keeps every core busy through the many small products of a recurrent
+network, which the threads inside one device cannot; on two cores it halves the time of a
+step (tests/benchmarks/LAB.md).
+"""
+
+import ctypes
+import os
+
+import jax
+
+LEAST_ROWS = 16
+"""Windows a device gets at least; with fewer, starting it costs more than it does."""
+KEPT_BYTES = 2**30
+GROWTH_BYTES = 2**26
+# Names of glibc's malloc.h.
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
+
+
+def use_all_cores(batch_size: int) -> None:
+    """One CPU device per core, as far as the batch feeds them.
+
+    Does nothing where JAX has started already, or where XLA_FLAGS says how many.
+
+    Args:
+      batch_size: Windows of one step.
+    """
+    keep_memory()
+    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
+        return
+    try:
+        jax.config.update("jax_num_cpu_devices", cpu_devices(batch_size, _cores()))
+    except RuntimeError:
+        # JAX has started: its devices stay as they are.
+        return
+
+
+def cpu_devices(batch_size: int, cores: int) -> int:
+    """The most devices that divide the batch and leave each enough rows."""
+    most = max(1, min(cores, batch_size // LEAST_ROWS))
+    return max(count for count in range(1, most + 1) if batch_size % count == 0)
+
+
+def keep_memory() -> None:
+    """Has glibc keep what a step frees for the next one, instead of giving it back.
+
+    Otherwise every step's buffers are fetched from the system page by page, which took a
+    third of the step. Where there is no glibc, nothing changes.
+    """
+    mallopt = (
+        getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    )
+    if mallopt is None:
+        return
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+    mallopt(M_TOP_PAD, GROWTH_BYTES)
+
+
+def _cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,201 @@
+"""Harbor Fleet beside what people would use instead, under one protocol.
+
+The last 30 days are held out, and every model forecasts the 7 days after each of their
+origins. Harbor Fleet, LightGBM and neuralforecast train once on what precedes the
+holdout; models of one depot each are refitted at every sixth origin. Every ratio is taken
+over the depot-days that both models forecast.
+
+    make accuracy DATA="DATA/chicago_l DATA/bayarea_bikeshare"
+"""
+
+import argparse
+import importlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forecaster import backtest
+from forecaster.backtest import Outcome, Plan
+from forecaster.learning import watermark
+from forecaster.panel import Panel
+from tests.benchmarks.fleets import panel_of
+from tests.benchmarks.machine import stamp
+from tests.benchmarks.peers import Forecasts, Peer, PeerRun, naive, outcome_of
+from tests.benchmarks.table import markdown
+
+HOLDOUT_DAYS, HORIZON = 30, 7
+OWN = "gru"
+# Imported when they are run: each brings a library of its own.
+PEERS = {
+    OWN: "harbor_fleet:gru",
+    "light_gbm": "boosted:light_gbm",
+    "auto_ets": "statistical:auto_ets",
+    "theta": "statistical:theta",
+    "prophet": "prophet_peer:prophet",
+    "neural_gru": "neural:neural_gru",
+}
+BASELINES = ("seasonal_naive", "median4")
+TARGETS = {
+    "Prophet": (("prophet",), 0.70),
+    "the best statistical model": (("auto_ets", "theta", *BASELINES), 0.85),
+    "LightGBM": (("light_gbm",), 0.97),
+}
+
+
+def main() -> None:
+    """Measures every folder, prints its table, and keeps the numbers."""
+    asked = _arguments()
+    for folder in asked.folders:
+        panel = panel_of(folder)
+        plan = backtest.plan(panel, HOLDOUT_DAYS, HORIZON)
+        kept = asked.keep / f"{folder.name}-{watermark(panel)}"
+        runs = {
+            name: _run(name, panel, plan, kept, asked.again) for name in asked.models
+        }
+        result = measured(panel, plan, runs)
+        (asked.keep / f"{folder.name}.json").write_text(json.dumps(result, indent=1))
+        print(f"\n{folder.name}: {heading(panel, plan)}\n")
+        print(table_of(result))
+
+
+def measured(
+    panel: Panel, plan: Plan, runs: dict[str, PeerRun]
+) -> dict[str, dict[str, Any]]:
+    """Each model's scores, and Harbor Fleet's over the same depot-days."""
+    outcomes = {
+        name: outcome_of(panel, plan, run.forecasts) for name, run in runs.items()
+    }
+    scale_d = backtest.training_scale(panel, plan.trained_through)
+    result = {}
+    for name, run in runs.items():
+        pair = backtest.score({"own": outcomes[OWN], "peer": outcomes[name]}, scale_d)
+        result[name] = pair["peer"].in_percent() | {
+            "own_mape": pair["own"].in_percent()["mape"],
+            "mape_ratio": _ratio(pair["own"].mape, pair["peer"].mape),
+            "wape_ratio": _ratio(pair["own"].wape, pair["peer"].wape),
+            "train_seconds": round(run.train_seconds, 1),
+            "forecast_seconds": round(run.forecast_seconds, 1),
+            "note": run.note,
+        }
+    result[OWN] |= {
+        "poisson_floor": round(100 * poisson_floor(outcomes[OWN]), 2),
+        "coverage_by_day": _coverage_by_day(outcomes[OWN]),
+        "coverage_by_city": _coverage_by_city(outcomes[OWN], panel),
+    }
+    return result
+
+
+def poisson_floor(outcome: Outcome) -> float:
+    """MAPE of one who knows each day's mean, were counts drawn by chance alone.
+
+    The means are taken to be the forecasts; 100 draws with a fixed seed.
+    """
+    known = np.isfinite(outcome.actual_odh) & np.isfinite(outcome.p50_odh)
+    mean_r = outcome.p50_odh[known]
+    drawn_kr = np.random.default_rng(0).poisson(mean_r, (100, len(mean_r)))
+    counted = drawn_kr > 0
+    miss_kr = np.abs(drawn_kr - mean_r) / np.maximum(drawn_kr, 1)
+    return float(miss_kr[counted].mean())
+
+
+def heading(panel: Panel, plan: Plan) -> str:
+    """What was measured, when, on what, and from which commit."""
+    return (
+        f"{panel.n_depots} depots, {panel.start_on} to {panel.origin}; trained through "
+        f"{plan.trained_through}, {len(plan.origins)} origins. {stamp()}."
+    )
+
+
+def table_of(result: dict[str, dict[str, Any]]) -> str:
+    """The table, and under it how far each target is."""
+    lines = [markdown(result), ""]
+    for label, (names, target) in TARGETS.items():
+        ratios = [result[name]["mape_ratio"] for name in names if name in result]
+        if ratios:
+            lines.append(f"- {max(ratios):.3f} × {label} (reach for {target})")
+    own = result[OWN]
+    lines.append(f"- {own['poisson_floor']} % is the Poisson floor at its own means")
+    for part in ("day", "city"):
+        share = own[f"coverage_by_{part}"].values()
+        lines.append(f"- 80 % band by {part}: {min(share)} to {max(share)}")
+    lines += [f"- {name}: {each['note']}" for name, each in result.items()]
+    return "\n".join(lines)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path)
+    every = ",".join((*PEERS, *BASELINES))
+    parser.add_argument("--models", default=every, help=f"of {every}")
+    parser.add_argument(
+        "--keep", type=Path, default=Path("var/benchmarks"), help="for the forecasts"
+    )
+    parser.add_argument(
+        "--again", default=OWN, help="models measured anew though kept (default: gru)"
+    )
+    asked = parser.parse_args()
+    asked.models = [OWN, *(set(asked.models.split(",")) - {OWN})]
+    asked.again = asked.again.split(",")
+    asked.keep.mkdir(parents=True, exist_ok=True)
+    return asked
+
+
+def _run(
+    name: str, panel: Panel, plan: Plan, kept: Path, again: Sequence[str]
+) -> PeerRun:
+    """Runs a model, or reads what it forecast when it was last run on this data."""
+    path = kept.with_name(f"{kept.name}-{name}.npz")
+    if name not in again and path.exists():
+        with np.load(path) as found:
+            forecasts = Forecasts(*(found[part] for part in Forecasts._fields))
+            told = json.loads(str(found["told"]))
+        return PeerRun(forecasts, **told)
+    run = _peer(name)(panel, plan)
+    told = json.dumps({key: getattr(run, key) for key in PeerRun._fields[1:]})
+    np.savez_compressed(path, told=np.array(told), **run.forecasts._asdict())
+    print(f"{name}: {run.train_seconds:.0f} s", flush=True)
+    return run
+
+
+def _peer(name: str) -> Peer:
+    if name in BASELINES:
+        return naive.baseline(name)
+    module, function = PEERS[name].split(":")
+    return getattr(
+        importlib.import_module(f"tests.benchmarks.peers.{module}"), function
+    )
+
+
+def _ratio(own: float, peer: float) -> float:
+    return round(own / peer, 4)
+
+
+def _coverage_by_day(outcome: Outcome) -> dict[str, float]:
+    shares = {}
+    for day in range(outcome.p50_odh.shape[2]):
+        shares[str(day + 1)] = _coverage(outcome, np.s_[:, :, day])
+    return shares
+
+
+def _coverage_by_city(outcome: Outcome, panel: Panel) -> dict[str, float]:
+    city_d = np.array(panel.cities)
+    return {
+        city: _coverage(outcome, np.s_[:, city_d == city])
+        for city in sorted(set(panel.cities))
+    }
+
+
+def _coverage(outcome: Outcome, where: Any) -> float:
+    actual, p10, p90 = (
+        getattr(outcome, name)[where] for name in ("actual_odh", "p10_odh", "p90_odh")
+    )
+    known = np.isfinite(actual) & np.isfinite(p10)
+    inside = (actual >= p10) & (actual <= p90)
+    return round(float(inside[known].mean()), 3)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""A folder in the input contract as a panel, by the same road as everybody's data."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from forecaster.panel import Panel
+from pipelines import demand
+from pipelines.cli.workplace import workplace
+from pipelines.panels import read_panel
+
+
+def panel_of(folder: Path) -> Panel:
+    """Ingests a folder into a database of its own, and reads the panel back.
+
+    Args:
+      folder: Files of the input contract.
+    """
+    with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
+        os.environ["HARBOR_HOME"] = home
+        command = [sys.executable, "-m", "pipelines", "ingest", str(folder)]
+        subprocess.run(command, check=True)
+        with workplace() as place:
+            return read_panel(place.engine, demand.default_origin(place.engine))

@@ -1,0 +1,64 @@
+"""What people would use instead of Harbor Fleet, each as good as we could make it.
+
+Every peer takes the same panel and the same plan, and gives one forecast per origin of
+the plan that it forecast from; the others are NaN and are scored by nobody.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from forecaster.backtest import Outcome, Plan
+from forecaster.panel import Panel
+
+LOCAL_STRIDE = 6
+"""Models of one depot each are refitted at every sixth origin."""
+
+
+class Forecasts(NamedTuple):
+    """Orders per day of the days after each origin; NaN where a model gives none."""
+
+    p10_odh: np.ndarray
+    p50_odh: np.ndarray
+    p90_odh: np.ndarray
+
+
+class PeerRun(NamedTuple):
+    """What a peer forecast, how long it took, and how it was tuned."""
+
+    forecasts: Forecasts
+    train_seconds: float
+    forecast_seconds: float
+    note: str
+
+
+Peer = Callable[[Panel, Plan], PeerRun]
+
+
+def nothing(plan: Plan, n_depots: int) -> Forecasts:
+    """No forecast from any origin yet."""
+    shape = (len(plan.origins), n_depots, plan.horizon)
+    return Forecasts(*(np.full(shape, np.nan) for _ in range(3)))
+
+
+def local_origins(plan: Plan) -> range:
+    """Positions of the origins that models of one depot each are refitted at."""
+    return range(0, len(plan.origins), LOCAL_STRIDE)
+
+
+def as_orders(log_counts: np.ndarray) -> np.ndarray:
+    """From log(1 + orders), never negative."""
+    return np.maximum(np.expm1(log_counts), 0.0)
+
+
+def outcome_of(panel: Panel, plan: Plan, forecasts: Forecasts) -> Outcome:
+    """Beside what happened; closed days are forecast as 0 by everyone."""
+    first_o = [panel.step(origin) + 1 for origin in plan.origins]
+    days = [slice(first, first + plan.horizon) for first in first_o]
+    actual_odh = np.stack([panel.demand_dt[:, some] for some in days]).astype(float)
+    closed_odh = np.stack([panel.closed_dt[:, some] for some in days])
+    quantiles = [
+        np.where(closed_odh & np.isfinite(value), 0.0, value) for value in forecasts
+    ]
+    return Outcome(actual_odh, *quantiles)

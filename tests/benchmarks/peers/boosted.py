@@ -1,0 +1,226 @@
+"""A direct LightGBM: one model per horizon day, three seeds, L1 on log counts.
+
+It sees what Harbor Fleet sees: lags of the last week and of the same weekdays, rolling
+means, a year ago, level, calendar, holidays and events around the target, and the depot.
+Leaves and shrinkage are tuned on the last 28 training days, which also choose the
+number of trees; then every model is fitted again on all training days.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+import lightgbm
+import numpy as np
+
+from forecaster.backtest import Plan
+from forecaster.features import Features, build_features, choose_kinds
+from forecaster.panel import Panel, log_counts
+from forecaster.scaling import carry_forward, trailing_mean
+from forecaster.windows import weekday_lag
+from tests.benchmarks.peers import PeerRun, as_orders, nothing
+
+SEEDS = (0, 1, 2)
+VALIDATION_DAYS = 28
+MOST_TREES = 2000
+PATIENCE = 60
+ROLLING_DAYS = (7, 14, 28, 84)
+SAME_WEEKDAYS = 8
+YEARLY_LAGS = (357, 363, 364, 365, 371)
+CATEGORIES = ("depot", "city", "weekday")
+GRID = (
+    {"num_leaves": 31, "min_data_in_leaf": 20},
+    {"num_leaves": 31, "min_data_in_leaf": 100},
+    {"num_leaves": 63, "min_data_in_leaf": 50},
+    {"num_leaves": 127, "min_data_in_leaf": 100},
+)
+SETTINGS: dict[str, Any] = {
+    "objective": "l1",
+    "learning_rate": 0.05,
+    "feature_fraction": 0.7,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "lambda_l2": 1.0,
+    "verbose": -1,
+    "max_bin": 127,
+    "num_threads": 2,
+}
+
+
+class Series(NamedTuple):
+    """What the rows are cut from."""
+
+    features: Features
+    log_dt: np.ndarray  # NaN where not observed
+    level_dt: np.ndarray
+    rolling_dtk: np.ndarray
+    city_d: np.ndarray
+
+
+class Rows(NamedTuple):
+    """One row per depot and origin, for one day ahead."""
+
+    table: np.ndarray
+    names: list[str]
+    target: np.ndarray
+    level: np.ndarray
+
+
+def light_gbm(panel: Panel, plan: Plan) -> PeerRun:
+    """Trained once on what precedes the holdout, then asked from every origin."""
+    started = time.perf_counter()
+    series = _series(panel, plan)
+    end = panel.step(plan.trained_through) + 1
+    best = _tuned(series, plan.horizon, end)
+    models = [_fit(series, step, end, best) for step in range(1, plan.horizon + 1)]
+    trained = time.perf_counter()
+    forecasts = nothing(plan, panel.n_depots)
+    for position, origin in enumerate(plan.origins):
+        steps = np.array([panel.step(origin)])
+        for step, boosters in enumerate(models, start=1):
+            rows = _rows(series, steps, step)
+            lift = np.mean([each.predict(rows.table) for each in boosters], axis=0)
+            forecasts.p50_odh[position, :, step - 1] = as_orders(lift + rows.level)
+    done = time.perf_counter()
+    note = f"{best}, {len(SEEDS)} seeds, trees by early stopping"
+    return PeerRun(forecasts, trained - started, done - trained, note)
+
+
+def _series(panel: Panel, plan: Plan) -> Series:
+    """Everything up to the panel's end; a row only reads what lies at its origin."""
+    seen = panel.as_of(plan.trained_through)
+    features = build_features(
+        panel, choose_kinds(seen.calendar, seen.n_steps), plan.horizon
+    )
+    log_dt = np.where(panel.observed_dt, log_counts(panel.demand_dt), np.nan)
+    known_dt = np.isfinite(log_dt)
+    rolling = [
+        carry_forward(trailing_mean(np.nan_to_num(log_dt), known_dt, days))
+        for days in ROLLING_DAYS
+    ]
+    _, city_d = np.unique(panel.cities, return_inverse=True)
+    return Series(features, log_dt, rolling[2], np.stack(rolling, axis=-1), city_d)
+
+
+def _tuned(series: Series, horizon: int, end: int) -> dict[str, Any]:
+    """The settings of least miss on the middle day of the horizon."""
+    middle = (horizon + 1) // 2
+
+    def miss(settings: dict[str, Any]) -> float:
+        return _stopped_early(series, middle, end, settings, seed=0).best_score[
+            "valid"
+        ]["l1"]
+
+    return min(GRID, key=miss)
+
+
+def _fit(
+    series: Series, step: int, end: int, settings: dict[str, Any]
+) -> list[lightgbm.Booster]:
+    """Three seeds of one horizon day, on all training days."""
+    trees = _stopped_early(series, step, end, settings, seed=0).best_iteration
+    data = _dataset(_training_rows(series, step, 0, end))
+    return [
+        lightgbm.train(SETTINGS | settings | {"seed": seed}, data, trees)
+        for seed in SEEDS
+    ]
+
+
+def _stopped_early(
+    series: Series, step: int, end: int, settings: dict[str, Any], seed: int
+) -> lightgbm.Booster:
+    first = end - VALIDATION_DAYS
+    data = _dataset(_training_rows(series, step, 0, first))
+    valid = _dataset(_training_rows(series, step, first, end), data)
+    return lightgbm.train(
+        SETTINGS | settings | {"seed": seed},
+        data,
+        MOST_TREES,
+        valid_sets=[valid],
+        valid_names=["valid"],
+        callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
+    )
+
+
+def _dataset(rows: Rows, like: lightgbm.Dataset | None = None) -> lightgbm.Dataset:
+    return lightgbm.Dataset(
+        rows.table,
+        rows.target,
+        feature_name=rows.names,
+        categorical_feature=list(CATEGORIES),
+        reference=like,
+        free_raw_data=False,
+    )
+
+
+def _training_rows(series: Series, step: int, first: int, end: int) -> Rows:
+    """Rows whose target lies in [first, end) and is known."""
+    origins = np.arange(max(first - step, 28), end - step)
+    rows = _rows(series, origins, step)
+    known = np.isfinite(rows.target)
+    return Rows(rows.table[known], rows.names, rows.target[known], rows.level[known])
+
+
+def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
+    """A row for every depot and origin, depots fastest.
+
+    The target is relative to the depot's level; NaN where it lies past the panel's end.
+    """
+    log_dt, features = series.log_dt, series.features
+    target = origins + step
+    level_od = series.level_dt[:, origins].T
+    columns: dict[str, np.ndarray] = {}
+
+    def lag(name: str, steps: np.ndarray) -> None:
+        value_od = np.where(
+            steps[:, None] >= 0, log_dt[:, np.maximum(steps, 0)].T, np.nan
+        )
+        columns[name] = value_od - level_od
+
+    for days in range(7):
+        lag(f"lag_{days}", origins - days)
+    for repeat in range(1, SAME_WEEKDAYS + 1):
+        lag(f"weekday_{repeat}", target - weekday_lag(step, repeat))
+    for days in YEARLY_LAGS:
+        lag(f"year_{days}", target - days)
+    for k, days in enumerate(ROLLING_DAYS):
+        columns[f"mean_{days}"] = series.rolling_dtk[:, origins, k].T - level_od
+    for k in range(features.yearly_dtf.shape[-1]):
+        columns[f"yearly_{k}"] = features.yearly_dtf[:, target, k].T
+    columns["level"] = level_od
+    columns["spread"] = features.spread_dt[:, origins].T
+    columns["age"] = features.age_dt[:, origins].T
+    known_do = features.calendar_gtf[features.group_d][:, target]
+    for k in range(known_do.shape[-1]):
+        columns[f"known_{k}"] = known_do[..., k].T
+    return _table(series, columns, origins, target, level_od)
+
+
+def _table(
+    series: Series,
+    columns: dict[str, np.ndarray],
+    origins: np.ndarray,
+    target: np.ndarray,
+    level_od: np.ndarray,
+) -> Rows:
+    n_depots = len(series.city_d)
+    days = np.datetime64(series.features.start_on) + target
+    month = days.astype("datetime64[M]")
+    year = days.astype("datetime64[Y]")
+    per_origin = {
+        "weekday": (days.astype(int) + 3) % 7,
+        "day_of_month": (days - month).astype(int),
+        "day_of_year": (days - year).astype(int),
+        "month": month.astype(int) % 12,
+    }
+    for name, value_o in per_origin.items():
+        columns[name] = np.repeat(value_o[:, None], n_depots, axis=1)
+    for name, value_d in {"depot": np.arange(n_depots), "city": series.city_d}.items():
+        columns[name] = np.repeat(value_d[None], len(origins), axis=0)
+    inside = target < series.log_dt.shape[1]
+    newest = np.minimum(target, series.log_dt.shape[1] - 1)
+    actual_od = np.where(inside[:, None], series.log_dt[:, newest].T, np.nan)
+    table = np.stack(
+        [value.astype(np.float32).ravel() for value in columns.values()], 1
+    )
+    lift = (actual_od - level_od).ravel()
+    return Rows(table, list(columns), lift, level_od.ravel())

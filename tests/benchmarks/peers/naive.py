@@ -1,0 +1,22 @@
+"""The two baselines that `harbor backtest` prints as well."""
+
+import time
+
+from forecaster import backtest
+from forecaster.backtest import Plan
+from forecaster.panel import Panel
+from tests.benchmarks.peers import Forecasts, Peer, PeerRun
+
+
+def baseline(name: str) -> Peer:
+    """The baseline of that name as a peer."""
+
+    def run(panel: Panel, plan: Plan) -> PeerRun:
+        started = time.perf_counter()
+        forecast = backtest.baseline_forecaster(name, plan.horizon)
+        made = backtest.run(panel, plan.origins, forecast, plan.horizon)
+        seconds = time.perf_counter() - started
+        forecasts = Forecasts(made.p10_odh, made.p50_odh, made.p90_odh)
+        return PeerRun(forecasts, 0.0, seconds, "nothing to tune")
+
+    return run

@@ -1,0 +1,190 @@
+"""How fast training and serving are, and how they grow: ratios and counts of one run.
+
+    make speed
+
+Each part runs in a process of its own, so that its memory is its own.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.invented import invented_panel
+from tests.benchmarks.machine import stamp
+
+REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS = 120, 548, 200
+SERVED_DEPOTS = (120, 10_000)
+TRAINED_DEPOTS = (100, 1_000, 10_000)
+TIMED_STEPS = 20
+Told = dict[str, Any]
+
+
+def main() -> None:
+    """Runs the parts asked for, each in a child, and prints what they say."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        name, *numbers = asked.child.split(":")
+        told = PARTS[name](*map(int, numbers))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps(told | {"peak_mib": round(peak)}))
+        return
+    print(stamp())
+    for name in asked.parts or PARTS:
+        for numbers in ARGUMENTS.get(name, ((),)):
+            told = _in_child(":".join((name, *map(str, numbers))))
+            print(
+                f"{name} {' '.join(map(str, numbers))}: {json.dumps(told)}", flush=True
+            )
+
+
+def reference() -> Told:
+    """The reference workload, every epoch of it, one network."""
+    fitted, seconds, peak_share = _fit(
+        REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS
+    )
+    return {
+        "seconds": round(seconds, 1),
+        "steps": fitted.steps,
+        "first_step_seconds": round(fitted.first_step_seconds, 1),
+        "ms_per_step": round(1000 * seconds / fitted.steps, 1),
+        "share_of_matmul_peak": round(peak_share, 3),
+    }
+
+
+def night() -> Told:
+    """The reference workload as a night trains it, with the defaults: two fits."""
+    from forecaster.learning import Recipe, learn
+
+    panel = invented_panel(REFERENCE_DEPOTS, REFERENCE_DAYS)
+    started = time.perf_counter()
+    learnt = learn(panel, Recipe())
+    seconds = time.perf_counter() - started
+    steps = learnt.judged_fit.steps + learnt.served_fit.steps
+    return {"seconds": round(seconds, 1), "steps": steps}
+
+
+def training(n_depots: int) -> Told:
+    """Seconds of training per thousand windows, batches cut from the host included."""
+    _, seconds, _ = _fit(n_depots, REFERENCE_DAYS, epochs=1)
+    windows = n_depots * -(-REFERENCE_DAYS // 128)
+    return {"ms_per_window": round(1000 * seconds / windows, 3)}
+
+
+def serving(n_depots: int) -> Told:
+    """One forecast of every depot by NumPy, from panel to orders, without JAX."""
+    started = time.perf_counter()
+    from forecaster import infer
+
+    import_seconds = time.perf_counter() - started
+    from tests.make import make_artefact
+
+    panel = invented_panel(n_depots, REFERENCE_DAYS)
+    small = invented_panel(4, REFERENCE_DAYS)
+    artefact = make_artefact(small, context=128, units=64)
+    infer.forecast(artefact, small)
+    seconds = min(_timed(lambda: infer.forecast(artefact, panel)) for _ in range(3))
+    assert "jax" not in sys.modules, "serving must not import JAX"
+    return {
+        "seconds": round(seconds, 3),
+        "members": artefact.n_members,
+        "import_seconds": round(import_seconds, 2),
+    }
+
+
+def compilations() -> Told:
+    """Compilations of a night and of the next one, whose history is a day longer."""
+    import jax
+
+    from forecaster.config import TrainConfig
+    from forecaster.learning import Recipe, learn
+
+    compiled: list[str] = []
+
+    def count(event: str, _: float, **__: Any) -> None:
+        if event.endswith("backend_compile_duration"):
+            compiled.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    counts = []
+    for n_days in (400, 401):
+        before = len(compiled)
+        learn(invented_panel(20, n_days), Recipe(train=TrainConfig(epochs=3)))
+        counts.append(len(compiled) - before)
+    return {"first_night": counts[0], "second_night": counts[1]}
+
+
+def _fit(n_depots: int, n_days: int, epochs: int) -> tuple[Any, float, float]:
+    """One fit of one network, its seconds, and its share of the matrix product's peak."""
+    from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+    from forecaster.devices import use_all_cores
+    from forecaster.features import build_features, choose_kinds
+    from forecaster.fitting import fit
+
+    config = TrainConfig(epochs=epochs, most_steps=10**7, members=1)
+    use_all_cores(config.batch_size)
+    panel = invented_panel(n_depots, n_days)
+    kinds = choose_kinds(panel.calendar, panel.n_steps)
+    task, model = TaskConfig(), ModelConfig()
+    features = build_features(panel, kinds, task.horizon)
+    started = time.perf_counter()
+    fitted = fit(features, task, model, config)
+    seconds = time.perf_counter() - started
+    per_step = seconds / fitted.steps
+    flops = _step_flops(task, model, config.batch_size, features.calendar_gtf.shape[2])
+    return fitted, seconds, flops / per_step / _matmul_peak()
+
+
+def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
+    """Floating-point operations of a step's matrix products, forward and backward."""
+    units, width, n_past, n_target = model.units, model.head_units, 21, 23
+    day = n_calendar * width
+    day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
+    day += (units + n_past) * width
+    day += task.horizon * (n_target * width + width * width + width)
+    # Two operations a product; the backward pass takes twice the forward one.
+    return 2.0 * 3.0 * batch * task.context * day
+
+
+def _matmul_peak(size: int = 2048) -> float:
+    """Operations a second of a large float32 product by NumPy on all cores."""
+    left = np.random.default_rng(0).random((size, size), np.float32)
+    seconds = min(_timed(lambda: left @ left) for _ in range(5))
+    return 2.0 * size**3 / seconds
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _in_child(child: str) -> Told:
+    command = [sys.executable, "-m", "tests.benchmarks.speed", "--child", child]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+PARTS: dict[str, Callable[..., Told]] = {
+    "reference": reference,
+    "night": night,
+    "training": training,
+    "serving": serving,
+    "compilations": compilations,
+}
+ARGUMENTS = {
+    "training": tuple((count,) for count in TRAINED_DEPOTS),
+    "serving": tuple((count,) for count in SERVED_DEPOTS),
+}
+
+if __name__ == "__main__":
+    main()

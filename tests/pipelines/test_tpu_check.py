@@ -1,0 +1,34 @@
+"""The real training step compiles for a TPU that is not here."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "pipelines", "tpu-check"]
+has_libtpu = importlib.util.find_spec("libtpu") is not None
+
+
+@pytest.mark.skipif(not has_libtpu, reason="libtpu is not installed: no TPU compiler")
+def test_the_step_of_a_v4_8_compiles_and_fits():
+    done = subprocess.run(
+        [*COMMAND, "--json"], capture_output=True, text=True, check=True
+    )
+    told = json.loads(done.stdout)
+    assert told["cores"] == 8
+    assert told["batch_size"] % told["cores"] == 0
+    assert told["collectives"]["all-reduce"] >= 1
+    assert 0 < told["bytes_per_core"] < 0.8 * told["hbm_bytes_per_core"]
+    assert told["largest_batch"] > told["batch_size"]
+
+
+@pytest.mark.parametrize("topology", ["v4:no", "v99:2x2x1"])
+def test_a_topology_that_cannot_be_had_is_refused_with_what_to_do(topology):
+    command = [*COMMAND, "--topology", topology]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert topology in done.stderr
+    assert "such as v4:2x2x1" in done.stderr
+    assert "Traceback" not in done.stderr
