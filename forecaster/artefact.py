@@ -69,7 +69,7 @@ class Artefact:
     @property
     def n_members(self) -> int:
         """K: networks whose mean is the forecast."""
-        return len(self.weights["step"])
+        return len(self.weights["correction/bias"])
 
     def member(self, number: int) -> dict[str, np.ndarray]:
         """The weights of one member."""

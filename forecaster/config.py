@@ -92,7 +92,6 @@ class TrainConfig(Config):
       huber_delta: Log counts; below it the loss is squared, above it absolute. Small
         values act like the median, which percentage errors reward.
       average_decay: Weights are averaged over the steps with this decay.
-      patience: Epochs without improvement on the validation days before it stops.
       validation_days: Last days of the training period kept for that.
       seed: Of weights, dropout and the order of windows.
     """
@@ -105,7 +104,6 @@ class TrainConfig(Config):
     weight_decay: float = 1e-2
     huber_delta: float = 0.05
     average_decay: float = 0.99
-    patience: int = 8
     validation_days: int = 28
     seed: int = 0
 
@@ -118,6 +116,5 @@ class TrainConfig(Config):
         self._require("weight_decay", 0.0, 1.0)
         self._require("huber_delta", 1e-6, 100.0)
         self._require("average_decay", 0.0, 0.99999)
-        self._require("patience", 1, 100_000)
         self._require("validation_days", 1, 365)
         self._require("seed", 0, 2**31 - 1)

@@ -19,8 +19,9 @@ SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
 LEAST_GAIN = 0.01
 """Less of the network must lower MAPE by this share, or all of it is delivered."""
 SHIFTS = tuple(round(0.05 * number, 2) for number in range(21))
-LEAST_BIAS = -0.02
-"""A shift may not bring the bias below this."""
+LEAST_BIAS, BIAS_COST, WAPE_COST = -0.02, 0.02, 0.005
+"""A shift may bring the bias down to the first, or by the second at most; and WAPE may
+rise by the third, as a share."""
 GATE_MARGIN = 1.1
 GATE_DAYS = 42
 """Forecast days a depot is judged on at least."""
@@ -90,7 +91,7 @@ class Unseen(NamedTuple):
 
 
 def choose(unseen: Unseen, depot_ids: Sequence[str]) -> Delivery:
-    """The delivery of least MAPE, not at the cost of WAPE or bias.
+    """The delivery of least MAPE, at little cost of WAPE and bias.
 
     Args:
       unseen: Forecasts of a fit for the days after it.
@@ -127,10 +128,12 @@ def _shift(unseen: Unseen, depot_ids: Sequence[str], delivery: Delivery) -> floa
         for shift in SHIFTS
     }
     plain = scores[0.0]
+    most_wape = (1 + WAPE_COST) * plain.wape
+    least_bias = min(LEAST_BIAS, plain.bias - BIAS_COST)
     allowed = [
         shift
         for shift, score in scores.items()
-        if score.wape <= plain.wape and score.bias >= min(LEAST_BIAS, plain.bias)
+        if score.wape <= most_wape and score.bias >= least_bias
     ]
     # NaN, where nothing was ordered, allows nothing and compares with nothing.
     return min(allowed, key=lambda shift: scores[shift].mape, default=0.0)
@@ -144,7 +147,9 @@ def _gated(
     without_d = _misses(unseen, unseen.plain)
     enough_d = unseen.known.sum(axis=(0, 2)) >= GATE_DAYS
     worse_d = enough_d & (with_d > GATE_MARGIN * without_d)
-    return tuple(depot for depot, worse in zip(depot_ids, worse_d, strict=True) if worse)
+    return tuple(
+        depot for depot, worse in zip(depot_ids, worse_d, strict=True) if worse
+    )
 
 
 def _misses(

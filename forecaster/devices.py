@@ -18,16 +18,17 @@ GROWTH_BYTES = 2**26
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 
 
-def use_all_cores(batch_size: int) -> None:
+def use_all_cores(batch_size: int, xla_flags: str) -> None:
     """One CPU device per core, as far as the batch feeds them.
 
-    Does nothing where JAX has started already, or where XLA_FLAGS says how many.
+    Does nothing where JAX has started already, or where the flags say how many.
 
     Args:
       batch_size: Windows of one step.
+      xla_flags: Of the environment, XLA_FLAGS.
     """
     keep_memory()
-    if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", ""):
+    if "xla_force_host_platform_device_count" in xla_flags:
         return
     try:
         jax.config.update("jax_num_cpu_devices", cpu_devices(batch_size, _cores()))

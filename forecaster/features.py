@@ -36,6 +36,7 @@ RESPONSE_DAYS = 371
 """Days back in which a depot's answer to a kind of day is remembered."""
 PERSISTENCE_DAYS = 182
 LARGEST_MISS = 1.5
+MOST_SPREADS = 4.0
 NAMED_WEIGHT = 3.0
 """How much more a named holiday tells of itself than holidays at large do."""
 
@@ -50,6 +51,8 @@ class Features:
       regular_dt: 1.0 where the day was observed and no holiday.
       level_dt: Recent mean of log demand; 0 before a depot's first day.
       spread_dt: Recent mean absolute miss of a plain forecast, in log counts.
+      recent_dtf: What a plain forecast missed the day by, the mean of that over three and
+        seven days; what it missed in the city, in spreads, that day and over three.
       persistence_dt: How much of a miss was still there the day after, recently; from
         about -1 to 1.
       age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
@@ -70,6 +73,7 @@ class Features:
     regular_dt: Float32[np.ndarray, "depot time"]
     level_dt: Float32[np.ndarray, "depot time"]
     spread_dt: Float32[np.ndarray, "depot time"]
+    recent_dtf: Float32[np.ndarray, "depot time 5"]
     persistence_dt: Float32[np.ndarray, "depot time"]
     age_dt: Float32[np.ndarray, "depot time"]
     yearly_dtf: Float32[np.ndarray, "depot time 8"]
@@ -114,6 +118,7 @@ def build_features(panel: Panel, kinds: Sequence[str], horizon: int) -> Features
     level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
     miss_dt, expected_dt = _plain_miss(log_dt, regular_dt, level_dt)
     usual_dt = expected_dt & regular_dt
+    spread_dt = trailing_spread(miss_dt, usual_dt)
     days = [panel.day(step) for step in range(log_dt.shape[1])]
     names, calendar_gtf = _calendar_features(panel.calendar, kinds, days)
     return Features(
@@ -121,7 +126,8 @@ def build_features(panel: Panel, kinds: Sequence[str], horizon: int) -> Features
         observed_dt=observed_dt.astype(np.float32),
         regular_dt=regular_dt.astype(np.float32),
         level_dt=level_dt,
-        spread_dt=trailing_spread(miss_dt, usual_dt),
+        spread_dt=spread_dt,
+        recent_dtf=_recent(miss_dt, expected_dt & observed_dt, spread_dt, panel.cities),
         persistence_dt=_persistence(miss_dt, usual_dt),
         age_dt=_age(observed_dt),
         yearly_dtf=_yearly(panel.calendar, log_dt - level_dt, observed_dt),
@@ -167,6 +173,30 @@ def _plain_miss(
     expected_dt = np.zeros_like(regular_dt)
     expected_dt[:, 1:] = regular[:, :-1, 0].sum(axis=-1) > 0
     return miss_dt, expected_dt
+
+
+def _recent(
+    miss_dt: Float32[np.ndarray, "depot time"],
+    known_dt: Bool[np.ndarray, "depot time"],
+    spread_dt: Float32[np.ndarray, "depot time"],
+    cities: Sequence[str],
+) -> Float32[np.ndarray, "depot time 5"]:
+    """What the last days brought that a plain forecast did not expect."""
+    own_dt = np.where(known_dt, np.clip(miss_dt, -LARGEST_MISS, LARGEST_MISS), 0.0)
+    scaled_dt = np.clip(own_dt / spread_dt, -MOST_SPREADS, MOST_SPREADS)
+    city_dt = np.zeros_like(own_dt)
+    for city in set(cities):
+        here_d = np.array(cities) == city
+        many_t = np.maximum(known_dt[here_d].sum(axis=0), 1)
+        city_dt[here_d] = scaled_dt[here_d].sum(axis=0) / many_t
+    any_dt = np.ones_like(known_dt)
+    means = [
+        trailing_mean(own_dt, known_dt, 3),
+        trailing_mean(own_dt, known_dt, 7),
+        city_dt,
+        trailing_mean(city_dt, any_dt, 3),
+    ]
+    return np.nan_to_num(np.stack([own_dt, *means], axis=-1)).astype(np.float32)
 
 
 def _persistence(

@@ -1,4 +1,4 @@
-"""Epoch after epoch, until the validation days stop improving or the epochs are done."""
+"""Epoch after epoch, while the learning rate falls; the best epoch is kept."""
 
 import functools
 import math
@@ -18,8 +18,6 @@ from forecaster.features import Features
 from forecaster.model import DepotForecaster
 from forecaster.train import Batch, Params, Setup, Sums
 
-# Fewer steps than this say little about whether a fit still improves.
-LEAST_PATIENCE_STEPS = 200
 STEPS_BETWEEN_LOOKS = 10
 EPOCHS_BETWEEN_SETTLINGS = 10
 WARM_UP_STEPS = 50
@@ -69,7 +67,7 @@ def fit(
     report: Report = lambda *_: None,
     start: Params | None = None,
 ) -> Fit:
-    """Trains on `features`; with `validation`, keeps the best epoch and stops early.
+    """Trains on `features`; with `validation`, keeps the best epoch.
 
     Args:
       features: Of the training panel.
@@ -153,14 +151,8 @@ class _Trainer:
         return time.perf_counter() - started
 
     def is_done(self, progress: Progress) -> bool:
-        """Whether the epochs are through, or the validation days ask for no more."""
-        if progress.epoch >= self.most_epochs:
-            return True
-        if self.validation is None or progress.best_epoch == 0:
-            return False
-        least = math.ceil(LEAST_PATIENCE_STEPS / self.steps)
-        patience = max(self.config.patience, least)
-        return progress.epoch - progress.best_epoch > patience
+        """Whether the epochs are through; what is best is often the end of the fall."""
+        return progress.epoch >= self.most_epochs
 
     def run_epoch(self, progress: Progress) -> Progress:
         """Runs one epoch, and reads what the one before it said."""

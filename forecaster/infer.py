@@ -145,10 +145,11 @@ def _correction(
     today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
     state_bu = _gru(weights, "gru_2", _gru(weights, "gru_1", today_bcf))[:, -1]
     origin_bf = np.concatenate([state_bu, past_bcf[:, -1]], axis=-1)
-    origin_bm = _dense(weights, "origin", origin_bf)
+    origin_bhm = np.einsum("bf,fhm->bhm", origin_bf, weights["origin/kernel"])
+    origin_bhm = origin_bhm + weights["origin/bias"]
     target_bhm = targets.features[:, 0] @ weights["target/kernel"]
     ahead_bhm = day_bsm[:, context:]
-    sum_bhm = _silu(ahead_bhm + origin_bm[:, None] + target_bhm + weights["step"])
+    sum_bhm = _silu(ahead_bhm + origin_bhm + target_bhm)
     mixed_bhm = _silu(_dense(weights, "mix", sum_bhm))
     return _dense(weights, "correction", mixed_bhm)[..., 0]
 

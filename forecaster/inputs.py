@@ -29,6 +29,7 @@ class Slices(NamedTuple):
     spread: Array  # [B, P]
     persistence: Array  # [B, P]
     age: Array  # [B, P]
+    recent: Array  # [B, C + H, 5]
     yearly: Array  # [B, C + H, 8]
     response: Array  # [B, C + H, 2]
     calendar: Array  # [B, C + H, F]
@@ -70,6 +71,7 @@ def cut(
         spread=days(features.spread_dt),
         persistence=days(features.persistence_dt),
         age=days(features.age_dt),
+        recent=features.recent_dtf[row_b1, near_bs] * near_inside,
         yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
         response=features.response_dtf[row_b1, near_bs] * near_inside,
         calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
@@ -82,10 +84,11 @@ def n_context(slices: Slices, horizon: int) -> int:
 
 
 def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
-    """What each context day looked like: [..., C, 21].
+    """What each context day looked like: [..., C, 26].
 
     How far it and each of the seven days before it lay from the level, whether each was
-    observed, then level, change of level, spread, persistence and age.
+    observed, then level, change of level, spread, persistence and age, and
+    what the last days brought that was not expected.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
 
@@ -106,7 +109,8 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
         ago(slices.persistence, 0),
         ago(slices.age, 0) / 6.0,
     ]
-    return xp.stack([*recent, *known, *scaled], axis=-1)
+    days = xp.stack([*recent, *known, *scaled], axis=-1)
+    return xp.concatenate([days, slices.recent[..., :context, :]], axis=-1)
 
 
 class Targets(NamedTuple):
@@ -161,7 +165,7 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """The same stretches with the last `context` days as their only origins."""
     near = context + horizon
     tail = windows.lookback(horizon) + near
-    near_only = ("yearly", "response", "calendar")
+    near_only = ("recent", "yearly", "response", "calendar")
     return Slices(
         *(
             value[..., -near:, :] if name in near_only else value[..., -tail:]

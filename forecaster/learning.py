@@ -1,9 +1,9 @@
 """From a panel to a model that may be served, and the proof of how good it is.
 
-Two fits. The first ends before the validation days: it chooses the number of epochs,
-the intervals come from its misses, and it is what the model is judged by. The second
-goes on from its weights with the same settings, now through the origin, for a quarter of
-its epochs: it is what is served.
+Two fits. The first ends before the validation days: they choose its best epoch, what of
+its answer is delivered, and the intervals, and it is what the model is judged by. The
+second goes on from its weights, now through the origin, for half of its epochs and from
+half of its learning rate: it is what is served.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from forecaster import devices, export, infer, inputs, intervals
+from forecaster import export, infer, inputs, intervals
 from forecaster.artefact import Artefact
 from forecaster.checkpoint import Checkpoints
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
@@ -29,9 +29,8 @@ from forecaster.train import Params
 LEAST_DAYS = 42
 # Origins that judge the last day of a long horizon.
 LEAST_ORIGINS = 7
-# Share of the first fit's epochs that the second one takes.
-REFIT_SHARE = 0.5
-REFIT_RATE = 0.5
+# Shares of the first fit's epochs and learning rate that the second one takes.
+REFIT_SHARE, REFIT_RATE = 0.5, 0.5
 PARITY_WINDOWS = 64
 
 OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
@@ -88,7 +87,6 @@ def learn(
       TrainingError: training cannot go on.
       ArtefactError: NumPy and Flax disagree.
     """
-    devices.use_all_cores(recipe.train.batch_size)
     recipe = fitting_history(panel, recipe)
     earlier = panel.as_of(panel.origin - timedelta(days=recipe.train.validation_days))
     kinds = choose_kinds(earlier.calendar, earlier.n_steps)
@@ -102,8 +100,7 @@ def learn(
         learning_rate=REFIT_RATE * recipe.train.learning_rate,
     )
     again = _Learner(replace(recipe, train=refit), kinds, open_checkpoints, report)
-    start = judged_fit.params if REFIT_SHARE < 1 else None
-    served_fit = again.fit("served", panel, start=start)
+    served_fit = again.fit("served", panel, start=judged_fit.params)
     served = replace(
         again.export(served_fit, panel),
         delivery=judged.delivery,
@@ -214,7 +211,7 @@ class _Learner:
         validation: Panel | None = None,
         start: Params | None = None,
     ) -> Fit:
-        """Fits on a panel; with `validation`, stops early by its last days."""
+        """Fits on a panel; with `validation`, keeps the best epoch by its last days."""
         seen = None if validation is None else self._features(validation)
         parts = (self.recipe.task, self.recipe.model, self.recipe.train)
         features, report = self._features(panel), self.report(name)

@@ -39,14 +39,14 @@ class DepotForecaster(nn.Module):
         past_cf = inputs.past(jnp, slices, self.horizon)
         day_sm = nn.Dense(width, name="calendar")(slices.calendar)
         state_cu = self._read(past_cf, day_sm[:context], silence)
-        origin_cm = nn.Dense(width, name="origin")(
+        # A kernel for each day ahead: what yesterday says fades with the horizon.
+        origin_chm = nn.DenseGeneral((self.horizon, width), name="origin")(
             jnp.concatenate([state_cu, past_cf], axis=-1)
         )
         targets = inputs.targets(jnp, slices, self.horizon)
         target_chm = nn.Dense(width, use_bias=False, name="target")(targets.features)
-        step_hm = self.param("step", nn.initializers.normal(0.1), (self.horizon, width))
         ahead_chm = windows.days_ahead(jnp, day_sm, context, self.horizon)
-        sum_chm = nn.silu(ahead_chm + origin_cm[:, None] + target_chm + step_hm)
+        sum_chm = nn.silu(ahead_chm + origin_chm + target_chm)
         mixed_chm = nn.silu(nn.Dense(width, name="mix")(silence(sum_chm)))
         correction = nn.Dense(
             1, kernel_init=nn.initializers.zeros_init(), name="correction"

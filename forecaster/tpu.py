@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from forecaster import features, inputs, train, windows
+from forecaster import features, train, windows
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import ConfigError
 from forecaster.inputs import Slices
@@ -68,7 +68,7 @@ def check(
       ConfigError: there is no libtpu, or it does not know the topology.
     """
     devices = tuple(_devices(topology))
-    generation = topology.split(":")[0]
+    generation = topology.split(":", maxsplit=1)[0]
     if generation not in HBM_BYTES_PER_CORE:
         raise ConfigError(
             f"Nothing is known of the memory of {generation}. Choose one of "
@@ -100,7 +100,7 @@ def _devices(topology: str) -> list[Any]:
 
     try:
         found = topologies.get_topology_desc(platform="tpu", topology_name=topology)
-    except Exception as error:  # noqa: BLE001 - libtpu raises what it likes
+    except Exception as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else ""
         raise ConfigError(
             f"The compiler of the TPU cannot be had for {topology}: {first_line} Install "
@@ -126,7 +126,7 @@ def _compiled(
     key = jax.eval_shape(lambda: jax.random.key(0))
     rate = jax.ShapeDtypeStruct((), np.float32)
     step = functools.partial(train.train_step, setup)
-    mapped = train.over_devices(step, devices, (None, 0, None, None))
+    mapped: Any = train.over_devices(step, devices, (None, 0, None, None))
     return mapped.lower(state, batch, key, rate).compile()
 
 
@@ -135,6 +135,7 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
     near = task.context + task.horizon
     days = windows.lookback(task.horizon) + near
     last = {
+        "recent": (near, 5),
         "yearly": (near, 2 * (len(features.YEARLY_LAGS) + 1)),
         "response": (near, 2),
         "calendar": (near, CALENDAR_COLUMNS),

@@ -57,7 +57,7 @@ class Setup:
     def of(
         cls, module: DepotForecaster, task: TaskConfig, config: TrainConfig
     ) -> "Setup":
-        """The setup of a training; epochs, rate, patience and seed are not part of it."""
+        """The setup of a training; epochs, rate and seed are not part of it."""
         return cls(
             module=module,
             horizon=task.horizon,

@@ -1,5 +1,6 @@
 """Reads the panel, trains, exports, and records the challenger."""
 
+import os
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -112,6 +113,7 @@ def run_backtest(
     """
     from forecaster.learning import learn
 
+    _use_all_cores(recipe)
     others = {
         name: backtest.baseline_forecaster(name, plan.horizon) for name in against
     }
@@ -202,10 +204,18 @@ def _learn(panel: Panel, folder: Path, recipe: "Recipe", report: Reports) -> "Le
     from forecaster.checkpoint import Checkpoints
     from forecaster.learning import learn
 
+    _use_all_cores(recipe)
+
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
     return learn(panel, recipe, open_checkpoints, report)
+
+
+def _use_all_cores(recipe: "Recipe") -> None:
+    from forecaster.devices import use_all_cores
+
+    use_all_cores(recipe.train.batch_size, os.environ.get("XLA_FLAGS", ""))
 
 
 def _record(

@@ -107,14 +107,13 @@ def make_artefact(
 def _random_weights(
     rng: np.random.Generator, n_calendar: int, horizon: int, model: ModelConfig
 ) -> dict[str, np.ndarray]:
-    units, width, n_past, n_target = model.units, model.head_units, 21, 23
+    units, width, n_past, n_target = model.units, model.head_units, 26, 23
     shapes: dict[str, tuple[int, ...]] = {
         "calendar/kernel": (n_calendar, width),
         "calendar/bias": (width,),
-        "origin/kernel": (units + n_past, width),
-        "origin/bias": (width,),
+        "origin/kernel": (units + n_past, horizon, width),
+        "origin/bias": (horizon, width),
         "target/kernel": (n_target, width),
-        "step": (horizon, width),
         "mix/kernel": (width, width),
         "mix/bias": (width,),
         "correction/kernel": (width, 1),

@@ -63,11 +63,14 @@ def reference() -> Told:
 
 def night() -> Told:
     """The reference workload as a night trains it, with the defaults: two fits."""
+    from forecaster.devices import use_all_cores
     from forecaster.learning import Recipe, learn
 
+    recipe = Recipe()
+    use_all_cores(recipe.train.batch_size, "")
     panel = invented_panel(REFERENCE_DEPOTS, REFERENCE_DAYS)
     started = time.perf_counter()
-    learnt = learn(panel, Recipe())
+    learnt = learn(panel, recipe)
     seconds = time.perf_counter() - started
     steps = learnt.judged_fit.steps + learnt.served_fit.steps
     return {"seconds": round(seconds, 1), "steps": steps}
@@ -131,7 +134,7 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> tuple[Any, float, float]:
     from forecaster.fitting import fit
 
     config = TrainConfig(epochs=epochs, most_steps=10**7, members=1)
-    use_all_cores(config.batch_size)
+    use_all_cores(config.batch_size, "")
     panel = invented_panel(n_depots, n_days)
     kinds = choose_kinds(panel.calendar, panel.n_steps)
     task, model = TaskConfig(), ModelConfig()
@@ -146,10 +149,10 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> tuple[Any, float, float]:
 
 def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     """Floating-point operations of a step's matrix products, forward and backward."""
-    units, width, n_past, n_target = model.units, model.head_units, 21, 23
+    units, width, n_past, n_target = model.units, model.head_units, 26, 23
     day = n_calendar * width
     day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
-    day += (units + n_past) * width
+    day += task.horizon * (units + n_past) * width
     day += task.horizon * (n_target * width + width * width + width)
     # Two operations a product; the backward pass takes twice the forward one.
     return 2.0 * 3.0 * batch * task.context * day

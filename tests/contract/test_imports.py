@@ -9,7 +9,17 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 JAX = {"jax", "jaxlib", "flax", "optax", "orbax"}
-JAX_FLOOR = {"model", "losses", "train", "fitting", "checkpoint", "export", "learning"}
+JAX_FLOOR = {
+    "model",
+    "losses",
+    "train",
+    "fitting",
+    "checkpoint",
+    "devices",
+    "export",
+    "learning",
+    "tpu",
+}
 OTHER_ROOMS = {"pipelines", "dashboard", "migrations"}
 
 FORBIDDEN = {

@@ -3,11 +3,13 @@
 import json
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from forecaster import artefact as artefacts
+from forecaster import infer
 from forecaster.errors import ArtefactError
 from tests.make import make_artefact, make_panel
 
@@ -98,3 +100,14 @@ def test_a_newer_schema_is_told_apart_from_a_broken_file(path):
 def test_the_file_carries_no_time(path):
     with zipfile.ZipFile(path) as archive:
         assert {entry.date_time[0] for entry in archive.infolist()} == {1980}
+
+
+def test_an_artefact_of_an_earlier_release_keeps_loading():
+    """Kept since schema 2; what it forecasts must not change either."""
+    kept = Path(__file__).parent / "kept"
+    artefact = artefacts.load(kept / "schema-2.npz")
+    panel = make_panel(n_depots=3, n_days=100)
+    expected = json.loads((kept / "schema-2.json").read_text())
+    made = infer.forecast(artefact, panel)
+    for name, values in expected.items():
+        np.testing.assert_allclose(getattr(made, name), values, rtol=1e-4)

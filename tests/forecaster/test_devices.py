@@ -19,10 +19,10 @@ def test_devices_divide_the_batch_and_have_enough_rows(batch_size, cores, expect
 PREPARE = """
 import os
 from forecaster.devices import cpu_devices, use_all_cores
-use_all_cores(64)
+use_all_cores(64, "")
 import jax
 assert jax.local_device_count() == cpu_devices(64, len(os.sched_getaffinity(0)))
-use_all_cores(16)  # JAX runs: nothing changes, nothing fails.
+use_all_cores(16, "")  # JAX runs: nothing changes, nothing fails.
 """
 
 

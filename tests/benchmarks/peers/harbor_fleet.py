@@ -12,10 +12,12 @@ from tests.benchmarks.peers import Forecasts, PeerRun
 
 def gru(panel: Panel, plan: Plan) -> PeerRun:
     """Trained once on what precedes the holdout, then asked from every origin."""
+    from forecaster.devices import use_all_cores
     from forecaster.learning import learn
 
     settings = Settings.load().model_copy(update={"horizon": plan.horizon})
     recipe = recipe_of(settings, seed=None, epochs=None)
+    use_all_cores(recipe.train.batch_size, "")
     learnt = learn(panel.as_of(plan.trained_through), recipe)
     started = time.perf_counter()
     made = backtest.run(panel, plan.origins, forecaster_of(learnt.served), plan.horizon)

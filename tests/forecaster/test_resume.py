@@ -1,0 +1,67 @@
+"""A training that is killed goes on where it was, and ends as if nothing had happened."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+TRAIN = """
+import sys, hashlib
+from pathlib import Path
+from dataclasses import replace
+from forecaster.checkpoint import Checkpoints
+from forecaster.fitting import fit
+from tests.forecaster.test_fitting import MODEL, TASK, TRAIN, features_of, flat
+from tests.make import make_panel
+
+panel = make_panel(n_depots=4, n_days=150)
+earlier = panel.as_of(panel.day(panel.n_steps - 15))
+config = replace(TRAIN, epochs=40)
+
+def report(epoch, *_):
+    print("epoch", epoch, flush=True)
+
+with Checkpoints(Path(sys.argv[1])) as checkpoints:
+    made = fit(features_of(earlier), TASK, MODEL, config, features_of(panel),
+               checkpoints, report)
+weights = hashlib.sha256(flat(made.params).tobytes()).hexdigest()
+print("done", weights, made.epochs, made.validation_mape)
+"""
+
+
+def started(folder):
+    return subprocess.Popen(
+        [sys.executable, "-c", TRAIN, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def finished(folder):
+    """The epochs it told of, and its last line."""
+    with started(folder) as process:
+        lines = process.stdout.read().splitlines()
+    assert process.returncode == 0
+    return [int(line.split()[1]) for line in lines[:-1]], lines[-1]
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    return finished(tmp_path_factory.mktemp("unbroken"))[1]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("at", [3, 25])
+def test_killed_at_any_epoch_it_ends_with_the_same_weights(
+    tmp_path, unbroken, sent, at
+):
+    with started(tmp_path) as process:
+        for line in process.stdout:
+            if line.strip() == f"epoch {at}":
+                process.send_signal(sent)
+                break
+        process.stdout.read()
+    assert process.returncode == -sent
+    epochs, ended = finished(tmp_path)
+    assert ended == unbroken
+    # Checkpoints are ten epochs apart; the newest may not have been whole yet.
+    assert epochs[0] in ((1,) if at < 10 else (11, 21))
