@@ -2,8 +2,8 @@
 
 Two fits. The first ends before the validation days: they choose its best epoch, what of
 its answer is delivered, and the intervals, and it is what the model is judged by. The
-second goes on from its weights, now through the origin, for half of its epochs and from
-half of its learning rate: it is what is served.
+second goes on from its weights, now through the origin, for a quarter of its epochs and from
+a fifth of its learning rate: it is what is served.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ LEAST_DAYS = 42
 # Origins that judge the last day of a long horizon.
 LEAST_ORIGINS = 7
 # Shares of the first fit's epochs and learning rate that the second one takes.
-REFIT_SHARE, REFIT_RATE = 0.5, 0.5
+REFIT_SHARE, REFIT_RATE = 0.25, 0.2
 PARITY_WINDOWS = 64
 
 OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
