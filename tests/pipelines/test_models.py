@@ -1,0 +1,53 @@
+"""Which model is champion, which one was before, and by what a champion was judged."""
+
+from datetime import date, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.schema import runs
+from pipelines.store import models
+
+pytestmark = pytest.mark.db
+
+DAY = date(2026, 3, 1)
+
+
+def add(connection, version, role="challenger", days=0, run_id=None):
+    models.add_model(
+        connection, version=version, trained_through=DAY + timedelta(days=days),
+        data_watermark="w", filename=f"{version}.npz", sha256="", seed=0, role=role,
+        scores={}, run_id=run_id,
+    )  # fmt: skip
+
+
+def champion_and_before(connection):
+    found = models.champion(connection), models.champion_before(connection)
+    return tuple(None if each is None else each["version"] for each in found)
+
+
+def test_going_back_twice_is_going_forth_again(clean_engine):
+    with clean_engine.begin() as connection:
+        for number, version in enumerate(("a", "b", "c")):
+            add(connection, version, days=number)
+        assert champion_and_before(connection) == (None, None)
+        models.promote(connection, "a", "first")
+        assert champion_and_before(connection) == ("a", None)
+        models.promote(connection, "b", "better")
+        models.promote(connection, "c", "better still")
+        assert champion_and_before(connection) == ("c", "b")
+        models.promote(connection, "b", "rolled back")
+        assert champion_and_before(connection) == ("b", "c")
+
+
+def test_a_champion_s_judge_is_the_fit_of_its_own_run(clean_engine):
+    with clean_engine.begin() as connection:
+        new = (
+            sa.insert(runs).values(step="train", state="done").returning(runs.c.run_id)
+        )
+        one, other = (connection.execute(new).scalar_one() for _ in range(2))
+        add(connection, "a", run_id=one)
+        add(connection, "judge of a", role="judge", run_id=one)
+        add(connection, "judge of b", role="judge", days=1, run_id=other)
+        assert models.judge_of(connection, one)["version"] == "judge of a"
+        assert models.judge_of(connection, other + 1) is None
