@@ -58,10 +58,15 @@ def _late(fresh: Freshness, today: date, due_on: date) -> str | None:
 def _not_champion(fresh: Freshness) -> str | None:
     if fresh.model is None or fresh.model == fresh.champion:
         return None
-    champion = f"model {fresh.champion}" if fresh.champion else "there is none"
+    if fresh.champion is None:
+        return (
+            "No model is champion, so this forecast will not be renewed. Choose one "
+            "with `harbor models list` and `harbor models promote VERSION`, then run "
+            "`harbor forecast`."
+        )
     return (
-        f"This forecast is not the champion's ({champion}). Make the champion's with "
-        "`harbor forecast`."
+        f"This forecast is not the champion's (model {fresh.champion}). Make the "
+        "champion's with `harbor forecast`."
     )
 
 

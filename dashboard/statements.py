@@ -50,11 +50,12 @@ order by day_on
 """
 
 # A depot is late when it has no count for the last day on which it was open and its
-# fleet has counts.
+# fleet has counts. One that has not been open for two weeks cannot be late.
 FLEET_WEEK = """
 with place as (
     select d.depot_id, d.name, d.city, d.vans, seen.last_on,
-           coalesce(seen.last_on < due.due_on, true) as is_late
+           due.due_on is not null
+           and coalesce(seen.last_on < due.due_on, true) as is_late
     from depots d
     left join lateral (
         select max(service_on) as last_on from demand_versions v
@@ -65,6 +66,7 @@ with place as (
         from (select cast(:last_on as date) - n as day_on
               from generate_series(0, 13) as n) recent
         where extract(isodow from day_on) <> all (d.closed_weekdays)
+          and day_on >= coalesce(d.opened_on, day_on)
           and not exists (
               select from events e
               where e.kind = 'closed' and day_on between e.starts_on and e.ends_on

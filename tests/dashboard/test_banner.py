@@ -67,14 +67,17 @@ def test_a_forecast_older_than_its_orders_asks_for_the_night():
 
 
 @pytest.mark.parametrize(
-    ("champion", "told"),
-    [("20251201-cd", "model 20251201-cd"), (None, "there is none")],
+    ("champion", "told", "command"),
+    [
+        ("20251201-cd", "not the champion's (model 20251201-cd)", "`harbor forecast`"),
+        (None, "No model is champion", "`harbor models promote VERSION`"),
+    ],
 )
-def test_a_forecast_that_is_not_the_champions_says_so(champion, told):
+def test_a_forecast_that_is_not_the_champions_says_what_to_do(champion, told, command):
     warning = banner(replace(FRESH, champion=champion), TODAY, DUE_ON, ZONE).warning
     assert warning is not None
-    assert "not the champion's" in warning
     assert told in warning
+    assert command in warning
 
 
 def test_without_a_forecast_only_the_orders_are_told():

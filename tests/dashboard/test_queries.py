@@ -141,6 +141,24 @@ def test_a_depot_is_not_late_on_a_day_it_was_closed_for(seeded, write):
     assert not week["is_late"].any()
 
 
+def test_a_depot_that_was_not_open_for_weeks_is_not_late(seeded, write):
+    """One closed for a month, and one that opens in three days."""
+    month = {"starts_on": seeded.through - 30 * A_DAY, "ends_on": seeded.through}
+    write(
+        sa.insert(schema.events).values(
+            kind="closed", depot_id="LON-03", file_id=1, **month
+        )
+    )
+    depots, versions = schema.depots, schema.demand_versions
+    opens = seeded.through + 3 * A_DAY
+    here = depots.c.depot_id == "RTM-03"
+    write(sa.update(depots).where(here).values(opened_on=opens))
+    write(sa.delete(versions).where(versions.c.depot_id == "RTM-03"))
+    week = queries.fleet_week(queries.freshness())
+    assert {"LON-03", "RTM-03"} <= set(week["depot_id"])
+    assert not week["is_late"].any()
+
+
 def test_a_depot_that_is_gone_is_not_in_the_week(seeded, write):
     depots = schema.depots
     write(
