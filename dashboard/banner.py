@@ -42,8 +42,8 @@ def _late(fresh: Freshness, today: date, due_on: date) -> str | None:
         ago = (today - fresh.last_on).days
         return (
             f"The newest orders are of {_day(fresh.last_on, today)}, "
-            f"{wording.count(ago, 'day')} ago. Load newer ones with `harbor ingest`, "
-            "then run `harbor nightly`."
+            f"{wording.count(ago, 'day')} ago. Load newer ones with "
+            "`harbor ingest PATH`, then run `harbor nightly`."
         )
     if fresh.origin_on is not None and fresh.origin_on < due_on:
         ago = (today - fresh.origin_on).days

@@ -91,7 +91,7 @@ def ask(artefact: Artefact, panel: Panel) -> Said:
     features = build_features(
         _lend_days(panel, stranger_d), artefact.kinds, artefact.horizon
     )
-    _require_names(artefact, features)
+    _require_same_inputs(artefact, features)
     spread_d = features.spread_dt[:, panel.n_steps - 1]
     plain_dh, correction_dh = _in_batches(artefact, features)
     return Said(
@@ -214,7 +214,18 @@ def _days_that_matter(artefact: Artefact) -> int:
     return task.context + lags + SPREAD_DAYS
 
 
-def _require_names(artefact: Artefact, features: Features) -> None:
+def _require_same_inputs(artefact: Artefact, features: Features) -> None:
+    weights, units = artefact.weights, artefact.model.units
+    widths = (
+        weights["origin/kernel"].shape[1] - units,
+        weights["target/kernel"].shape[1],
+    )
+    if widths != (inputs.PAST_COLUMNS, inputs.TARGET_COLUMNS):
+        raise ArtefactError(
+            f"The model was trained with other inputs ({widths[0]} and {widths[1]} "
+            f"columns; this program makes {inputs.PAST_COLUMNS} and "
+            f"{inputs.TARGET_COLUMNS}). Train anew."
+        )
     if features.names != artefact.feature_names:
         raise ArtefactError(
             f"The model was trained with {len(artefact.feature_names)} calendar columns "

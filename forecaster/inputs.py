@@ -15,6 +15,8 @@ from forecaster.features import Features
 
 Array = Any
 RECENT_DAYS = 7
+PAST_COLUMNS, TARGET_COLUMNS = 26, 23
+"""Widths of what `past` and `targets` give; a model is made for them."""
 # Rough centre and width of log counts, so that the network reads numbers near 1.
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 

@@ -1,5 +1,6 @@
 """One frozen Settings, from HARBOR_* in the environment or from harbor.toml."""
 
+import os
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +32,11 @@ def default_home() -> Path:
     if (CHECKOUT / "pyproject.toml").is_file():
         return CHECKOUT / "var"
     return Path(platformdirs.user_data_dir("harbor-fleet", appauthor=False))
+
+
+def xla_flags() -> str:
+    """What the environment tells JAX's compiler; who sets it knows better than we do."""
+    return os.environ.get("XLA_FLAGS", "")
 
 
 class Settings(BaseSettings):

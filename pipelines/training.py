@@ -1,6 +1,5 @@
 """Reads the panel, trains, exports, and records the challenger."""
 
-import os
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -21,7 +20,7 @@ from pipelines import demand
 from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
 from pipelines.panels import read_panel
-from pipelines.settings import Settings
+from pipelines.settings import Settings, xla_flags
 from pipelines.store import models
 
 if TYPE_CHECKING:
@@ -215,7 +214,7 @@ def _learn(panel: Panel, folder: Path, recipe: "Recipe", report: Reports) -> "Le
 def _use_all_cores(recipe: "Recipe") -> None:
     from forecaster.devices import use_all_cores
 
-    use_all_cores(recipe.train.batch_size, os.environ.get("XLA_FLAGS", ""))
+    use_all_cores(recipe.train.batch_size, xla_flags())
 
 
 def _record(

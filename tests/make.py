@@ -5,6 +5,7 @@ from datetime import date, timedelta
 import numpy as np
 import pandas as pd
 
+from forecaster import inputs
 from forecaster.artefact import Artefact
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.delivery import Delivery
@@ -107,7 +108,8 @@ def make_artefact(
 def _random_weights(
     rng: np.random.Generator, n_calendar: int, horizon: int, model: ModelConfig
 ) -> dict[str, np.ndarray]:
-    units, width, n_past, n_target = model.units, model.head_units, 26, 23
+    units, width = model.units, model.head_units
+    n_past, n_target = inputs.PAST_COLUMNS, inputs.TARGET_COLUMNS
     shapes: dict[str, tuple[int, ...]] = {
         "calendar/kernel": (n_calendar, width),
         "calendar/bias": (width,),

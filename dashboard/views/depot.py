@@ -46,7 +46,8 @@ past = queries.past_forecasts(depot, fresh.version)
 if past.empty:
     parts.missing(
         "No forecast of this depot has been scored yet. A score appears in the night after "
-        "the day that was forecast; `harbor backfill run` makes hindcasts of past days."
+        "the day that was forecast; `harbor backfill run --from DAY --to DAY` makes "
+        "hindcasts of past days."
     )
 else:
     parts.kind_of_scores(bool(past["is_live"].all()))

@@ -149,7 +149,10 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> tuple[Any, float, float]:
 
 def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     """Floating-point operations of a step's matrix products, forward and backward."""
-    units, width, n_past, n_target = model.units, model.head_units, 26, 23
+    from forecaster.inputs import PAST_COLUMNS, TARGET_COLUMNS
+
+    units, width = model.units, model.head_units
+    n_past, n_target = PAST_COLUMNS, TARGET_COLUMNS
     day = n_calendar * width
     day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
     day += task.horizon * (units + n_past) * width

@@ -78,7 +78,8 @@ def rewritten(path, change):
 
 def test_a_changed_weight_is_found_by_its_sha256(path):
     def change(arrays):
-        arrays["weights/step"] = arrays["weights/step"] + 1e-3
+        name = "weights/mix/bias"
+        arrays[name] = arrays[name] + 1e-3
 
     rewritten(path, change)
     with pytest.raises(ArtefactError, match="does not match its sha256"):
@@ -111,3 +112,10 @@ def test_an_artefact_of_an_earlier_release_keeps_loading():
     made = infer.forecast(artefact, panel)
     for name, values in expected.items():
         np.testing.assert_allclose(getattr(made, name), values, rtol=1e-4)
+
+
+def test_a_model_of_other_inputs_is_refused_with_what_to_do(made):
+    name = "target/kernel"
+    narrower = replace(made, weights=made.weights | {name: made.weights[name][:, 1:]})
+    with pytest.raises(ArtefactError, match=r"other inputs.*Train anew"):
+        infer.forecast(narrower, make_panel())

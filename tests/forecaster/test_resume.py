@@ -49,8 +49,10 @@ def unbroken(tmp_path_factory):
     return finished(tmp_path_factory.mktemp("unbroken"))[1]
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("at", [3, 25])
+@pytest.mark.parametrize(
+    ("sent", "at"),
+    [(signal.SIGKILL, 3), (signal.SIGKILL, 25), (signal.SIGTERM, 25)],
+)
 def test_killed_at_any_epoch_it_ends_with_the_same_weights(
     tmp_path, unbroken, sent, at
 ):
