@@ -78,23 +78,14 @@ def calibrate(
     high_h = np.maximum([np.quantile(column, HIGH) for column in columns], 1e-6)
     reach_odh = np.where(residual_odh < 0, residual_odh / low_h, residual_odh / high_h)
     weekday_odh = np.broadcast_to(weekday_oh[:, None], known_odh.shape)
-    weekday_w = np.array(
-        [
-            _factor(reach_odh[known_odh & (weekday_odh == weekday)], WEEKDAY_DAYS)
-            for weekday in range(7)
-        ]
-    )
-    reach_odh = reach_odh / weekday_w[weekday_odh]
-    depot_d = [
-        _factor(reach_odh[:, depot][known_odh[:, depot]], DEPOT_DAYS)
-        for depot in range(len(depot_ids))
-    ]
+    weekday_w = _weekday_factors(reach_odh, known_odh, weekday_odh)
+    depot_d = _depot_factors(reach_odh / weekday_w[weekday_odh], known_odh)
     return IntervalTable(
         low_h.astype(np.float32),
         high_h.astype(np.float32),
         weekday_w.astype(np.float32),
         tuple(depot_ids),
-        np.array(depot_d, np.float32),
+        depot_d.astype(np.float32),
     )
 
 
@@ -118,6 +109,24 @@ def band(
     own_d = np.array([known.get(depot, 1.0) for depot in depot_ids], np.float32)
     width_dh = (own_d * spread_d)[:, None] * table.weekday_w[weekday_h]
     return point_dh + table.low_h * width_dh, point_dh + table.high_h * width_dh
+
+
+def _weekday_factors(
+    reach_odh: Float[np.ndarray, "origin depot horizon"],
+    known_odh: Bool[np.ndarray, "origin depot horizon"],
+    weekday_odh: Int[np.ndarray, "origin depot horizon"],
+) -> Float[np.ndarray, " 7"]:
+    rows = [reach_odh[known_odh & (weekday_odh == weekday)] for weekday in range(7)]
+    return np.array([_factor(reach_r, WEEKDAY_DAYS) for reach_r in rows])
+
+
+def _depot_factors(
+    reach_odh: Float[np.ndarray, "origin depot horizon"],
+    known_odh: Bool[np.ndarray, "origin depot horizon"],
+) -> Float[np.ndarray, " depot"]:
+    depots = range(reach_odh.shape[1])
+    rows = [reach_odh[:, depot][known_odh[:, depot]] for depot in depots]
+    return np.array([_factor(reach_r, DEPOT_DAYS) for reach_r in rows])
 
 
 def _factor(reach_r: Float[np.ndarray, " row"], days: int) -> float:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from forecaster import backtest
+from forecaster import backtest, metrics
 from forecaster.backtest import Outcome, Plan
 from forecaster.learning import watermark
 from forecaster.panel import Panel
@@ -193,8 +193,7 @@ def _coverage(outcome: Outcome, where: Any) -> float:
         getattr(outcome, name)[where] for name in ("actual_odh", "p10_odh", "p90_odh")
     )
     known = np.isfinite(actual) & np.isfinite(p10)
-    inside = (actual >= p10) & (actual <= p90)
-    return round(float(inside[known].mean()), 3)
+    return round(metrics.coverage(actual, p10, p90, known), 3)
 
 
 if __name__ == "__main__":

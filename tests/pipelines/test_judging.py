@@ -1,8 +1,13 @@
 """Whether a challenger becomes champion."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from pipelines.judging import decide
+from pipelines.training import judge_scores
+from tests.make import make_artefact, make_panel
 
 
 def scores(own, naive):
@@ -54,3 +59,16 @@ def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
     if not promoted:
         assert verdict.reason.startswith("It is worse than the champion: MAPE 6.00 %")
         assert "5.80 % of the champion" in verdict.reason
+
+
+def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():
+    panel = make_panel(n_depots=2, n_days=100)
+    unseen_from = panel.origin - timedelta(days=14)
+    judged = replace(make_artefact(panel), trained_through=unseen_from)
+    before = replace(judged, trained_through=unseen_from - timedelta(days=1))
+    saw_more = replace(judged, trained_through=unseen_from + timedelta(days=1))
+    longer = replace(before, task=replace(before.task, horizon=8))
+    compared = judge_scores(panel, judged, before)["models"]
+    assert compared["champion"]["mape"] == compared["gru"]["mape"]
+    for other in (saw_more, longer, None):
+        assert "champion" not in judge_scores(panel, judged, other)["models"]

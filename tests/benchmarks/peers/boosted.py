@@ -1,7 +1,8 @@
 """A direct LightGBM: one model per horizon day, three seeds, L1 on log counts.
 
-It sees what Harbor Fleet sees: lags of the last week and of the same weekdays, rolling
-means, a year ago, level, calendar, holidays and events around the target, and the depot.
+It sees lags of the last week and of the same weekdays, rolling means, a year ago, level,
+calendar, holidays and events around the target, and the depot; not yet what Harbor Fleet
+knows beside that: how a depot answered to such days before, and the city's surprises.
 Leaves and shrinkage are tuned on the last 28 training days, which also choose the
 number of trees; then every model is fitted again on all training days.
 """
