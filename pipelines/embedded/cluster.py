@@ -203,7 +203,7 @@ def _forget_dead_server(cluster: Cluster) -> None:
     if not pid_file.exists():
         return
     said = pid_file.read_text().split()
-    if said and _is_postgres(int(said[0])):
+    if said and _lives_on(cluster, int(said[0])):
         return
     deadline = time.monotonic() + PATIENCE_S
     while _works_in(cluster.data) and time.monotonic() < deadline:
@@ -211,6 +211,14 @@ def _forget_dead_server(cluster: Cluster) -> None:
     pid_file.unlink()
     for left in _socket_directory(cluster).glob(".s.PGSQL.*"):
         left.unlink()
+
+
+def _lives_on(cluster: Cluster, pid: int) -> bool:
+    """Whether that server goes on; one that does not answer yet, or dies, is awaited."""
+    deadline = time.monotonic() + PATIENCE_S
+    while _is_postgres(pid) and not answers(cluster) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return _is_postgres(pid)
 
 
 def _is_postgres(pid: int) -> bool:

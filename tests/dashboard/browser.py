@@ -6,12 +6,13 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import URLError
 
 import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright
+from playwright.sync_api import TimeoutError as TimeoutExpired
 
 from dashboard.serve import streamlit_arguments
 
@@ -108,6 +109,21 @@ class Visit:
         self.page.wait_for_function(ALL_DRAWN)
         self.page.wait_for_selector('[data-testid="stSkeleton"]', state="detached")
         return self.page.inner_text('[data-testid="stMain"]')
+
+    def choose(self, label: str, option: str) -> None:
+        """Types an option into a select box and takes it with Enter, all by keyboard.
+
+        What was typed before the page had wired the box is lost: it is typed again.
+        """
+        box = self.page.get_by_role("combobox", name=label)
+        offered = self.page.get_by_role("option", name=option)
+        deadline = time.monotonic() + PATIENCE_S
+        while not offered.is_visible() and time.monotonic() < deadline:
+            box.fill(option)
+            with suppress(TimeoutExpired):
+                offered.wait_for(timeout=2000)
+        offered.wait_for(timeout=2000)
+        box.press("Enter")
 
     def too_wide(self) -> float:
         """Pixels by which the page can be scrolled to the side."""

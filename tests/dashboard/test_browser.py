@@ -68,10 +68,7 @@ def test_a_chosen_city_can_be_sent_to_a_colleague(fleet, visit):
 def test_what_if_is_asked_from_the_keyboard_and_answered(fleet, visit):
     window = visit(fleet[0])
     window.to("/depot?depot=LON-01")
-    box = window.page.get_by_role("combobox", name="Suppose this depot has")
-    box.press("ArrowDown")
-    window.page.get_by_role("option", name="a closed day").wait_for()
-    box.press("Enter")
+    window.choose("Suppose this depot has", "a closed day")
     window.page.get_by_text("The week would have").wait_for()
 
 
