@@ -111,18 +111,19 @@ class Visit:
         return self.page.inner_text('[data-testid="stMain"]')
 
     def choose(self, label: str, option: str) -> None:
-        """Types an option into a select box and takes it with Enter, all by keyboard.
+        """Opens a select box, types an option and takes it with Enter, all by keyboard.
 
-        What was typed before the page had wired the box is lost: it is typed again.
+        A key pressed before the page had wired the box is lost: it is pressed again.
         """
         box = self.page.get_by_role("combobox", name=label)
         offered = self.page.get_by_role("option", name=option)
         deadline = time.monotonic() + PATIENCE_S
         while not offered.is_visible() and time.monotonic() < deadline:
-            box.fill(option)
+            box.press("ArrowDown")
             with suppress(TimeoutExpired):
                 offered.wait_for(timeout=2000)
-        offered.wait_for(timeout=2000)
+        box.fill(option)
+        offered.wait_for()
         box.press("Enter")
 
     def too_wide(self) -> float:
