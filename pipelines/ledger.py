@@ -8,8 +8,11 @@ from typing import Any
 
 import sqlalchemy as sa
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import HarborError, NothingToDoError
+from pipelines import heartbeat
+from pipelines.heartbeat import Heart
 from pipelines.store import runs
 
 log = structlog.get_logger()
@@ -20,6 +23,7 @@ class Run:
     """A step that runs now; what it counts ends up in the ledger."""
 
     run_id: int
+    heart: Heart
     counts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -27,25 +31,61 @@ class Run:
 def recorded(
     engine: sa.Engine, step: str, origin: date | None = None, parent: Run | None = None
 ) -> Iterator[Run]:
-    """Writes a row before the work and its end after it.
+    """Writes a row before the work and its end after it; its heart beats in between.
 
-    The row is committed on its own, so that a run which died is still seen.
+    The row is committed on its own, so that a run which died is still seen: whoever
+    begins a run of its own gives those up first.
     """
-    parent_id = parent.run_id if parent else None
+    if parent is None:
+        heartbeat.give_up_lost_runs(engine)
     with engine.begin() as connection:
-        run = Run(runs.begin_run(connection, step, origin, parent_id))
-    log.info("started", step=step, run_id=run.run_id, origin=str(origin))
+        parent_id = parent.run_id if parent else None
+        process = heartbeat.this_process()
+        run_id = runs.begin_run(connection, step, origin, parent_id, process)
+    with _beating(engine, run_id, parent) as heart:
+        run = Run(run_id, heart)
+        log.info("started", step=step, run_id=run_id, origin=str(origin))
+        try:
+            yield run
+        except BaseException as error:
+            state = "skipped" if isinstance(error, NothingToDoError) else "failed"
+            _end_after(error, engine, run, step, state)
+            raise
+        _end(engine, run, step, "done")
+
+
+@contextmanager
+def _beating(engine: sa.Engine, run_id: int, parent: Run | None) -> Iterator[Heart]:
+    """A heart of its own for a whole, and the whole's heart for a step of it."""
+    heart = parent.heart if parent else Heart(engine, heartbeat.BEAT_S)
+    heart.take(run_id)
+    if parent is None:
+        heart.start()
     try:
-        yield run
-    except BaseException as error:
-        state = "skipped" if isinstance(error, NothingToDoError) else "failed"
-        with engine.begin() as connection:
-            runs.end_run(connection, run.run_id, state, run.counts, _sentence(error))
-        log.info(state, step=step, run_id=run.run_id, error=_sentence(error))
-        raise
+        yield heart
+    finally:
+        heart.leave(run_id)
+        if parent is None:
+            heart.stop()
+
+
+def _end(
+    engine: sa.Engine, run: Run, step: str, state: str, error: str | None = None
+) -> None:
     with engine.begin() as connection:
-        runs.end_run(connection, run.run_id, "done", run.counts)
-    log.info("done", step=step, run_id=run.run_id, **run.counts)
+        runs.end_run(connection, run.run_id, state, run.counts, error)
+    told = run.counts if error is None else {"error": error}
+    log.info(state, step=step, run_id=run.run_id, **told)
+
+
+def _end_after(
+    error: BaseException, engine: sa.Engine, run: Run, step: str, state: str
+) -> None:
+    """Writes down how it failed, if the database is there; what failed is raised after."""
+    try:
+        _end(engine, run, step, state, _sentence(error))
+    except SQLAlchemyError:
+        log.warning("end_not_recorded", run_id=run.run_id, error=_sentence(error))
 
 
 def _sentence(error: BaseException) -> str:

@@ -182,7 +182,28 @@ runs = sa.Table(
     sa.Column("finished_at", Moment),
     sa.Column("counts", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("error", sa.Text),
+    # The process that the run is; null in rows of before this was kept.
+    sa.Column("host", sa.Text),
+    sa.Column("pid", sa.BigInteger),
     sa.CheckConstraint("state in ('running','done','failed','skipped')", name="state"),
+)
+
+# What a run logged, so that it can be followed from elsewhere.
+run_lines = sa.Table(
+    "run_lines",
+    metadata,
+    sa.Column("line_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column(
+        "run_id",
+        sa.BigInteger,
+        sa.ForeignKey("runs.run_id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    sa.Column("written_at", Moment, nullable=False),
+    sa.Column("level", sa.Text, nullable=False),
+    sa.Column("event", sa.Text, nullable=False),
+    sa.Column("fields", pg.JSONB, nullable=False),
 )
 
 models = sa.Table(

@@ -1,7 +1,6 @@
 """`harbor doctor`: what is installed, reachable, stale or wrong, and what to do."""
 
 import shutil
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 
@@ -11,6 +10,8 @@ import typer
 from forecaster.errors import HarborError
 from pipelines import forecasting, migrate
 from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.findings import Finding
+from pipelines.cli.night_findings import look_at_nights
 from pipelines.cli.workplace import AsJson, upgrade_embedded
 from pipelines.database import open_engine
 from pipelines.settings import Settings
@@ -20,15 +21,6 @@ from pipelines.store import models
 LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
 LEAST_FREE_BYTES = 2 * 2**30
 CLOSED_DAYS_LOOKED_AT = 28
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at."""
-
-    what: str
-    good: bool
-    says: str
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +74,8 @@ def _database(settings: Settings) -> list[Finding]:
             if settings.database_url is None:
                 upgrade_embedded(engine)
             migrate.require_current(engine)
-            return [Finding("database", True, "answers"), *_data(engine, settings)]
+            answers = Finding("database", True, "answers")
+            return [answers, *look_at_nights(engine), *_data(engine, settings)]
     except HarborError as error:
         return [Finding("database", False, str(error))]
 

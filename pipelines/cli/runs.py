@@ -8,6 +8,7 @@ import typer
 from forecaster.errors import NoDataError
 from pipelines.cli.console import show_json, show_table
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.heartbeat import give_up_lost_runs
 from pipelines.store import runs
 
 app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
@@ -22,8 +23,11 @@ def list_runs(
 
     Example: `harbor runs list --limit 5`
     """
-    with workplace() as place, place.engine.connect() as connection:
-        _show(runs.recent_runs(connection, limit), "Newest runs", as_json)
+    with workplace() as place:
+        give_up_lost_runs(place.engine)
+        with place.engine.connect() as connection:
+            found = runs.recent_runs(connection, limit)
+    _show(found, "Newest runs", as_json)
 
 
 @app.command("show")
@@ -32,8 +36,10 @@ def show_run(run_id: int, as_json: AsJson = False) -> None:
 
     Example: `harbor runs show 12`
     """
-    with workplace() as place, place.engine.connect() as connection:
-        found = runs.run_with_steps(connection, run_id)
+    with workplace() as place:
+        give_up_lost_runs(place.engine)
+        with place.engine.connect() as connection:
+            found = runs.run_with_steps(connection, run_id)
     if not found:
         raise NoDataError(f"There is no run {run_id}. See 'harbor runs list'.")
     _show(found, f"Run {run_id}", as_json)

@@ -1,19 +1,28 @@
 """The ledger: what ran, over which partition, how it ended."""
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from pipelines.schema import runs
 
+NOW = sa.func.clock_timestamp()
+
 
 def begin_run(
-    connection: sa.Connection, step: str, origin: date | None, parent_id: int | None
+    connection: sa.Connection,
+    step: str,
+    origin: date | None,
+    parent_id: int | None,
+    process: tuple[str, int],
 ) -> int:
-    """Writes down that a step runs, and returns the run's id."""
-    values = {"step": step, "origin_on": origin, "parent_id": parent_id}
-    statement = sa.insert(runs).values(state="running", **values)
+    """Writes down that a step runs in a process (host, pid), and returns the run's id."""
+    host, pid = process
+    statement = sa.insert(runs).values(
+        step=step, origin_on=origin, parent_id=parent_id, host=host, pid=pid,
+        state="running",
+    )  # fmt: skip
     return int(connection.execute(statement.returning(runs.c.run_id)).scalar_one())
 
 
@@ -30,15 +39,48 @@ def end_run(
     state: str,
     counts: dict[str, Any],
     error: str | None = None,
-) -> None:
-    """Writes down how a run ended."""
-    now = sa.func.clock_timestamp()
-    connection.execute(
+) -> bool:
+    """Writes down how a run ended; False if it had been ended by another."""
+    statement = (
         sa.update(runs)
-        .where(runs.c.run_id == run_id)
+        .where(runs.c.run_id == run_id, runs.c.state == "running")
         .values(
-            state=state, counts=counts, error=error, finished_at=now, heartbeat_at=now
+            state=state, counts=counts, error=error, finished_at=NOW, heartbeat_at=NOW
         )
+    )
+    return connection.execute(statement.returning(runs.c.run_id)).first() is not None
+
+
+def beat(connection: sa.Connection, run_ids: list[int]) -> set[int]:
+    """Renews heartbeats, and returns the runs that are still counted as running."""
+    statement = (
+        sa.update(runs)
+        .where(runs.c.run_id.in_(run_ids), runs.c.state == "running")
+        .values(heartbeat_at=NOW)
+        .returning(runs.c.run_id)
+    )
+    return set(connection.scalars(statement))
+
+
+def silent_runs(connection: sa.Connection, silence: timedelta) -> list[dict[str, Any]]:
+    """Running ones whose heartbeat is older than that, held until the transaction ends.
+
+    One that is being published from now is passed over: its fence holds its row.
+    """
+    statement = (
+        sa.select(runs, (NOW - runs.c.heartbeat_at).label("silence"))
+        .where(runs.c.state == "running", runs.c.heartbeat_at < NOW - silence)
+        .order_by(runs.c.run_id)
+        .with_for_update(skip_locked=True)
+    )
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def end_lost(connection: sa.Connection, run_id: int, error: str) -> None:
+    """Ends a run in the name of its process; it lasted up to its last heartbeat."""
+    statement = sa.update(runs).where(runs.c.run_id == run_id)
+    connection.execute(
+        statement.values(state="failed", error=error, finished_at=runs.c.heartbeat_at)
     )
 
 
