@@ -12,8 +12,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import HarborError, NothingToDoError
 from pipelines import heartbeat
+from pipelines.fencing import Fence, LostRunError, fenced
 from pipelines.heartbeat import Heart
 from pipelines.store import runs
+from pipelines.store.locks import HeldLock
 
 log = structlog.get_logger()
 
@@ -24,17 +26,34 @@ class Run:
 
     run_id: int
     heart: Heart
+    fence: Fence
+    # Commits only as long as the run has its place: what it publishes goes through this.
+    engine: sa.Engine
     counts: dict[str, Any] = field(default_factory=dict)
 
 
 @contextmanager
 def recorded(
-    engine: sa.Engine, step: str, origin: date | None = None, parent: Run | None = None
+    engine: sa.Engine,
+    step: str,
+    origin: date | None = None,
+    parent: Run | None = None,
+    lock: HeldLock | None = None,
 ) -> Iterator[Run]:
     """Writes a row before the work and its end after it; its heart beats in between.
 
     The row is committed on its own, so that a run which died is still seen: whoever
     begins a run of its own gives those up first.
+
+    Args:
+      engine: Database the pipelines own.
+      step: Its name in the ledger.
+      origin: The partition, if it has one.
+      parent: The whole that the step belongs to.
+      lock: Without which the run may publish nothing; a step has its parent's.
+
+    Raises:
+      LostRunError: it was given up while it worked.
     """
     if parent is None:
         heartbeat.give_up_lost_runs(engine)
@@ -43,7 +62,8 @@ def recorded(
         process = heartbeat.this_process()
         run_id = runs.begin_run(connection, step, origin, parent_id, process)
     with _beating(engine, run_id, parent) as heart:
-        run = Run(run_id, heart)
+        fence = _fence(run_id, parent, lock)
+        run = Run(run_id, heart, fence, fenced(engine, fence))
         log.info("started", step=step, run_id=run_id, origin=str(origin))
         try:
             yield run
@@ -52,6 +72,12 @@ def recorded(
             _end_after(error, engine, run, step, state)
             raise
         _end(engine, run, step, "done")
+
+
+def _fence(run_id: int, parent: Run | None, lock: HeldLock | None) -> Fence:
+    if parent is None:
+        return Fence((run_id,), lock)
+    return Fence((*parent.fence.run_ids, run_id), parent.fence.lock)
 
 
 @contextmanager
@@ -73,7 +99,9 @@ def _end(
     engine: sa.Engine, run: Run, step: str, state: str, error: str | None = None
 ) -> None:
     with engine.begin() as connection:
-        runs.end_run(connection, run.run_id, state, run.counts, error)
+        if not runs.end_run(connection, run.run_id, state, run.counts, error):
+            # It was given up; this says so.
+            run.fence.check(connection)
     told = run.counts if error is None else {"error": error}
     log.info(state, step=step, run_id=run.run_id, **told)
 
@@ -84,7 +112,7 @@ def _end_after(
     """Writes down how it failed, if the database is there; what failed is raised after."""
     try:
         _end(engine, run, step, state, _sentence(error))
-    except SQLAlchemyError:
+    except (SQLAlchemyError, LostRunError):
         log.warning("end_not_recorded", run_id=run.run_id, error=_sentence(error))
 
 

@@ -9,13 +9,21 @@ import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
 from pipelines import demand, forecasting, judging, scoring, training
+from pipelines.fencing import LostRunError, take_over
 from pipelines.ingest import Reading, ingest
 from pipelines.ledger import Run, recorded
 from pipelines.settings import Settings
 from pipelines.store import runs
+from pipelines.store.locks import HeldLock, try_lock
 from pipelines.training import Reports
 
 NIGHT_LOCK = 0x4E49_4748  # "NIGH"
+
+
+TAKEN_OVER = (
+    "It lost the database session that held its lock, and another night has begun. What "
+    "it wrote before is whole; the other night goes on from there."
+)
 
 
 @dataclass
@@ -42,33 +50,31 @@ def ingest_inbox(night: Night, run: Run) -> None:
     if not any(night.settings.inbox.iterdir()):
         run.counts["files"] = 0
         return
-    report = ingest(
-        night.engine, [str(night.settings.inbox)], Reading(), night.settings
-    )
+    report = ingest(run.engine, [str(night.settings.inbox)], Reading(), night.settings)
     run.counts |= {"files": len(report.files), "refused": len(report.refused)}
 
 
 def count_demand(night: Night, run: Run) -> None:
     """Counts orders per depot and local day."""
-    change = demand.rebuild(night.engine, night.now)
+    change = demand.rebuild(run.engine, night.now)
     run.counts |= {"new": change.new, "corrected": change.corrected}
 
 
 def score(night: Night, run: Run) -> None:
     """Scores the forecasts whose days are now known."""
-    run.counts["scored"] = scoring.score_known_days(night.engine, night.settings.zone)
+    run.counts["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
 
 
 def train(night: Night, run: Run) -> None:
     """Trains a challenger through the origin."""
     recipe = training.recipe_of(night.settings, seed=None, epochs=None)
-    training.train(night.engine, night.settings, night.day, recipe, night.report, run)
+    training.train(run.engine, night.settings, night.day, recipe, night.report, run)
 
 
-def judge(night: Night, run: Run) -> None:
+def judge(_: Night, run: Run) -> None:
     """Decides on the challenger, and promotes it if it deserves it."""
     try:
-        verdict = judging.judge(night.engine)
+        verdict = judging.judge(run.engine)
     except NothingToDoError as nothing:
         run.counts["reason"] = str(nothing)
         return
@@ -78,7 +84,7 @@ def judge(night: Night, run: Run) -> None:
 def forecast(night: Night, run: Run) -> None:
     """Forecasts from the origin with the champion."""
     forecasting.forecast_from(
-        night.engine,
+        run.engine,
         night.settings.artefacts,
         night.day,
         night.now,
@@ -110,30 +116,26 @@ def run_night(night: Night) -> dict[str, Any]:
     Raises:
       NothingToDoError: the night of this origin is done, or another one runs now.
     """
-    with night.engine.connect() as guard:
-        if not guard.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHT_LOCK))):
+    with try_lock(night.engine, NIGHT_LOCK) as lock:
+        if lock is None:
             raise NothingToDoError(
                 "Another nightly run is at work. See 'harbor runs list'."
             )
-        guard.commit()
-        try:
-            return _run_steps(night)
-        finally:
-            guard.scalar(sa.select(sa.func.pg_advisory_unlock(NIGHT_LOCK)))
-            guard.commit()
+        take_over(night.engine, "nightly", TAKEN_OVER)
+        return _run_steps(night, lock)
 
 
-def _run_steps(night: Night) -> dict[str, Any]:
+def _run_steps(night: Night, lock: HeldLock) -> dict[str, Any]:
     counts: dict[str, Any] = {}
     failure: Exception | None = None
     _refuse_second(night)
-    with recorded(night.engine, "nightly", night.origin) as whole:
+    with recorded(night.engine, "nightly", night.origin, lock=lock) as whole:
         for name in STEPS:
             try:
                 counts[name] = _run_step(night, name, whole)
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
                 failure = failure or error
-                if name not in FORGIVEN:
+                if name not in FORGIVEN or isinstance(error, LostRunError):
                     raise failure from None
             if name == "demand":
                 _settle_day(night, whole)

@@ -1,5 +1,6 @@
 """The ledger: what ran, over which partition, how it ended."""
 
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -60,6 +61,39 @@ def beat(connection: sa.Connection, run_ids: list[int]) -> set[int]:
         .returning(runs.c.run_id)
     )
     return set(connection.scalars(statement))
+
+
+def hold_running(connection: sa.Connection, run_ids: Sequence[int]) -> set[int]:
+    """Which of the runs still count as running; none is given up until the commit.
+
+    Heartbeats are not held up by it.
+    """
+    statement = (
+        sa.select(runs.c.run_id)
+        .where(runs.c.run_id.in_(run_ids), runs.c.state == "running")
+        .with_for_update(read=True, key_share=True)
+    )
+    return set(connection.scalars(statement))
+
+
+def hold_unfinished(connection: sa.Connection, step: str) -> list[int]:
+    """Running ones of a step, and what runs beneath them, held until the commit.
+
+    Waits for those that are being published from now.
+    """
+    of_step = sa.select(runs.c.run_id).where(
+        runs.c.step == step, runs.c.state == "running"
+    )
+    statement = (
+        sa.select(runs.c.run_id)
+        .where(
+            runs.c.state == "running",
+            runs.c.run_id.in_(of_step) | runs.c.parent_id.in_(of_step),
+        )
+        .order_by(runs.c.run_id)
+        .with_for_update()
+    )
+    return list(connection.scalars(statement))
 
 
 def silent_runs(connection: sa.Connection, silence: timedelta) -> list[dict[str, Any]]:

@@ -11,9 +11,10 @@ import sqlalchemy as sa
 
 from pipelines import heartbeat
 from pipelines.cli.night_findings import look_at_nights
-from pipelines.heartbeat import give_up_lost_runs
+from pipelines.heartbeat import give_up_lost_runs, this_process
 from pipelines.ledger import recorded
 from pipelines.schema import runs
+from pipelines.store import runs as run_store
 
 pytestmark = pytest.mark.db
 
@@ -148,18 +149,20 @@ def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
     ],
 )
 def test_a_run_is_lost_when_it_is_silent_for_long(ledger, silence, there, lost):
-    with recorded(ledger, "train") as run:
-        let_time_pass(ledger, silence)
-        given_up = give_up_lost_runs(ledger, lambda _: there)
-        assert given_up == ([run.run_id] if lost else [])
+    run_id = begin(ledger, this_process())
+    let_time_pass(ledger, silence)
+    assert give_up_lost_runs(ledger, lambda _: there) == ([run_id] if lost else [])
+    assert row(ledger, run_id)["state"] == ("failed" if lost else "running")
 
 
 def test_a_run_of_another_machine_is_waited_for(ledger):
-    with recorded(ledger, "train") as run:
-        with ledger.begin() as connection:
-            connection.execute(sa.update(runs).values(host="elsewhere", pid=1))
-        let_time_pass(ledger, timedelta(minutes=1))
-        assert give_up_lost_runs(ledger, lambda _: False) == []
-        let_time_pass(ledger, timedelta(minutes=2))
-        assert give_up_lost_runs(ledger, lambda _: True) == [run.run_id]
-    assert row(ledger, run.run_id)["state"] == "failed"
+    run_id = begin(ledger, ("elsewhere", 1))
+    let_time_pass(ledger, timedelta(minutes=1))
+    assert give_up_lost_runs(ledger, lambda _: False) == []
+    let_time_pass(ledger, timedelta(minutes=2))
+    assert give_up_lost_runs(ledger, lambda _: True) == [run_id]
+
+
+def begin(engine, process):
+    with engine.begin() as connection:
+        return run_store.begin_run(connection, "train", None, None, process)
