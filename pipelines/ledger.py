@@ -10,8 +10,9 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from forecaster.errors import HarborError, NothingToDoError
+from forecaster.errors import NothingToDoError
 from pipelines import heartbeat
+from pipelines.advice import sentence
 from pipelines.fencing import Fence, LostRunError, fenced
 from pipelines.heartbeat import Heart
 from pipelines.store import runs
@@ -30,6 +31,8 @@ class Run:
     # Commits only as long as the run has its place: what it publishes goes through this.
     engine: sa.Engine
     counts: dict[str, Any] = field(default_factory=dict)
+    # What to do if it fails, beside what the error says.
+    advice: str = ""
 
 
 @contextmanager
@@ -111,14 +114,7 @@ def _end_after(
 ) -> None:
     """Writes down how it failed, if the database is there; what failed is raised after."""
     try:
-        _end(engine, run, step, state, _sentence(error))
+        told = f"{sentence(error)} {run.advice}".strip()
+        _end(engine, run, step, state, told)
     except (SQLAlchemyError, LostRunError):
-        log.warning("end_not_recorded", run_id=run.run_id, error=_sentence(error))
-
-
-def _sentence(error: BaseException) -> str:
-    if isinstance(error, HarborError):
-        return str(error)
-    if isinstance(error, (KeyboardInterrupt, SystemExit)):
-        return "It was stopped from outside."
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        log.warning("end_not_recorded", run_id=run.run_id, error=sentence(error))

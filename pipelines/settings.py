@@ -70,6 +70,23 @@ class Settings(BaseSettings):
     )
     horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
     seed: int = Field(default=0, ge=0, description="Seed of training.")
+    alarm_worse_days: int = Field(
+        default=7,
+        ge=1,
+        description="Days in a row on which the seasonal naive beats the forecasts shown.",
+    )
+    alarm_coverage_low: float = Field(
+        default=0.70,
+        ge=0,
+        le=1,
+        description="Least share of actuals in the 80 % band over four weeks.",
+    )
+    alarm_coverage_high: float = Field(
+        default=0.90,
+        ge=0,
+        le=1,
+        description="Greatest share of actuals in the 80 % band over four weeks.",
+    )
 
     @field_validator("home")
     @classmethod

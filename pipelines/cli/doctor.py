@@ -75,7 +75,11 @@ def _database(settings: Settings) -> list[Finding]:
                 upgrade_embedded(engine)
             migrate.require_current(engine)
             answers = Finding("database", True, "answers")
-            return [answers, *look_at_nights(engine), *_data(engine, settings)]
+            return [
+                answers,
+                *look_at_nights(engine, settings),
+                *_data(engine, settings),
+            ]
     except HarborError as error:
         return [Finding("database", False, str(error))]
 

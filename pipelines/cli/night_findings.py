@@ -5,23 +5,26 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines import live_accuracy
 from pipelines.cli.findings import Finding
 from pipelines.heartbeat import give_up_lost_runs
+from pipelines.settings import Settings
 from pipelines.store import runs
 
 MOST_TOLD = 5
 
 
-def look_at_nights(engine: sa.Engine) -> list[Finding]:
-    """Gives up runs that died, and judges the ledger.
+def look_at_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
+    """Gives up runs that died, and judges the ledger and the forecasts that were shown.
 
     Args:
       engine: On a database that is up to date.
+      settings: Say when accuracy is an alarm.
     """
     lost = give_up_lost_runs(engine)
     with engine.connect() as connection:
         last = runs.last_night(connection)
-    return [_lost_runs(lost), _last_night(last)]
+    return [_lost_runs(lost), _last_night(last), *_accuracy(engine, settings)]
 
 
 def _lost_runs(lost: list[int]) -> Finding:
@@ -44,4 +47,23 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
     says = f"run {last['run_id']} of {last['origin_on'] or 'no origin'}, {began}, "
     if last["state"] == "failed":
         return Finding("last night", False, f"{says}failed: {last['error']}")
+    late = last["counts"].get("late_depots")
+    if late:
+        says += (
+            f"{last['state']}, without the day's orders of {late} depots: load them, "
+        )
+        return Finding("last night", False, says + "and run 'harbor nightly' again")
     return Finding("last night", True, says + str(last["state"]))
+
+
+def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
+    seen = live_accuracy.watch(engine, settings)
+    if seen.alarms:
+        return [Finding("accuracy", False, alarm) for alarm in seen.alarms]
+    if seen.mape is None or seen.naive_mape is None:
+        return [Finding("accuracy", True, "no live forecast has been scored yet")]
+    says = (
+        f"MAPE {100 * seen.mape:.1f} % over four weeks of live forecasts, "
+        f"{100 * seen.naive_mape:.1f} % of the seasonal naive"
+    )
+    return [Finding("accuracy", True, says)]

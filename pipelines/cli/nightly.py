@@ -9,7 +9,8 @@ from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import fit_progress
 from pipelines.cli.workplace import AsJson, as_date, workplace
-from pipelines.nightly import Night, run_night
+from pipelines.night_steps import Night
+from pipelines.nightly import run_night
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +27,9 @@ def nightly(
 ) -> None:
     """Loads the inbox, counts, scores, trains, judges, promotes and forecasts.
 
+    Run again after it broke off, it goes on from there. Where it is done and nothing has
+    come in since, it does nothing and ends with 3.
+
     Example: `harbor nightly --origin 2026-03-31`
     """
     configure_logs(logging.INFO)
@@ -35,7 +39,9 @@ def nightly(
         done = run_night(night)
     if as_json:
         show_json(done)
-    else:
-        say(
-            f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."
-        )
+        return
+    for alarm in done["steps"]["watch"].get("alarms", ()):
+        say(alarm)
+    say(
+        f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."
+    )

@@ -134,14 +134,6 @@ def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def finished_night(connection: sa.Connection, origin: date) -> int | None:
-    """The nightly run that has already been done for an origin."""
-    statement = sa.select(sa.func.max(runs.c.run_id)).where(
-        runs.c.step == "nightly", runs.c.origin_on == origin, runs.c.state == "done"
-    )
-    return connection.execute(statement).scalar()
-
-
 def night_without_news(connection: sa.Connection, origin: date) -> int | None:
     """The nightly run that is done for an origin, if nothing has come in since."""
     return connection.scalar(
@@ -155,6 +147,30 @@ def night_without_news(connection: sa.Connection, origin: date) -> int | None:
         ),
         {"origin": origin},
     )
+
+
+def training_without_news(
+    connection: sa.Connection, origin: date
+) -> dict[str, Any] | None:
+    """The training that a night has done for an origin, if nothing has come in since.
+
+    One that was started by hand may have other settings, and does not count.
+    """
+    found = connection.execute(
+        sa.text(
+            "select t.run_id, t.counts from runs t "
+            "join runs n on n.run_id = t.parent_id and n.step = 'nightly' "
+            "join models m on m.version = t.counts ->> 'model' "
+            "where t.step = 'train' and t.state = 'done' and t.origin_on = :origin "
+            "and not exists (select from files where loaded_at > t.started_at) "
+            "and not exists "
+            "(select from demand_versions where recorded_at > t.started_at) "
+            "order by t.run_id desc limit 1"
+        ),
+        {"origin": origin},
+    )
+    row = found.mappings().first()
+    return None if row is None else dict(row)
 
 
 def last_night(connection: sa.Connection) -> dict[str, Any] | None:

@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from pipelines import nightly
+from pipelines import night_steps
 from pipelines.fencing import LostRunError, take_over
 from pipelines.ledger import recorded
-from pipelines.nightly import NIGHT_LOCK, Night, run_night
+from pipelines.night_steps import Night
+from pipelines.nightly import NIGHT_LOCK, run_night
 from pipelines.schema import forecasts, models, runs, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
@@ -217,7 +218,7 @@ def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
         asked.append(run.run_id)
         write_forecast(run.engine)
 
-    monkeypatch.setattr(nightly, "STEPS", {"train": train, "forecast": forecast})
+    monkeypatch.setattr(night_steps, "STEPS", {"train": train, "forecast": forecast})
     settings = Settings(home=tmp_path)
     night = Night(fleet, settings, NOW, ORIGIN, lambda _: lambda *_: None)
     with pytest.raises(LostRunError):

@@ -14,6 +14,7 @@ from pipelines.cli.night_findings import look_at_nights
 from pipelines.heartbeat import give_up_lost_runs, this_process
 from pipelines.ledger import recorded
 from pipelines.schema import runs
+from pipelines.settings import Settings
 from pipelines.store import runs as run_store
 
 pytestmark = pytest.mark.db
@@ -130,11 +131,11 @@ def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
     other_process.kill()
     other_process.wait()
     let_time_pass(ledger, timedelta(minutes=1))
-    found = {finding.what: finding for finding in look_at_nights(ledger)}
+    found = {finding.what: finding for finding in look_at_nights(ledger, Settings())}
     assert not found["runs"].good
     assert f"harbor runs show {other_process.run_id - 1}" in found["runs"].says
     assert "heartbeat stopped" in found["last night"].says
-    again = {finding.what: finding for finding in look_at_nights(ledger)}
+    again = {finding.what: finding for finding in look_at_nights(ledger, Settings())}
     assert again["runs"].good
     assert not again["last night"].good
 

@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingToDoError
 from pipelines import backfill, demand, forecasting, judging, scoring
 from pipelines.ledger import recorded
-from pipelines.nightly import Night, run_night
+from pipelines.night_steps import Night
+from pipelines.nightly import run_night
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.schema import daily_counts, forecasts, models, runs, scores
 from pipelines.settings import Settings
@@ -73,6 +74,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
         "ingest",
         "demand",
         "score",
+        "watch",
         "train",
         "judge",
         "forecast",
@@ -89,9 +91,9 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # Three depots, seven days, live; every quantile in order.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
-    # The ledger has the night and its six steps, all done.
-    assert count(fleet, runs, runs.c.state == "done") == 7
-    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 6
+    # The ledger has the night and its seven steps, all done.
+    assert count(fleet, runs, runs.c.state == "done") == 8
+    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 7
 
     # A second night of the same origin does nothing and says so.
     with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
@@ -231,7 +233,8 @@ def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings
     errors = {row.step: row.error for row in failed}
     assert errors.keys() == {"nightly", "train", "forecast"}
     assert "Load orders with 'harbor ingest" in errors["train"]
-    assert errors["nightly"] == errors["train"]
+    advice = f" That was the step 'forecast'; 'harbor nightly --origin {LAST}'"
+    assert errors["nightly"].startswith(errors["train"] + advice)
 
 
 @pytest.mark.usefixtures("quick")

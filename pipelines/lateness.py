@@ -1,0 +1,72 @@
+"""Whether the feed of the origin's day has come, and from whom it has not."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import sqlalchemy as sa
+
+from pipelines.store import lateness as store
+
+MOST_TOLD = 5
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """Depots that were open on a day and have no count of it.
+
+    Args:
+      day_on: The day.
+      expected: Depots that were open, and have reported in the fortnight before.
+      by_city: How many of them are missing, for each city with any.
+    """
+
+    day_on: date
+    expected: int
+    by_city: dict[str, int]
+
+    @property
+    def n_late(self) -> int:
+        """Depots missing."""
+        return sum(self.by_city.values())
+
+    @property
+    def is_late(self) -> bool:
+        """Whether any depot is missing."""
+        return self.n_late > 0
+
+    def counts(self) -> dict[str, Any]:
+        """For the ledger; a forecast is marked by the run that made it."""
+        if not self.is_late:
+            return {}
+        return {"late_depots": self.n_late, "late_cities": dict(self.by_city)}
+
+    def sentence(self) -> str:
+        """Who is missing, and what to do."""
+        told = [f"{city} ({number})" for city, number in self.by_city.items()]
+        more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+        return (
+            f"The orders of {self.day_on} have not come from {self.n_late} of "
+            f"{self.expected} depots: {', '.join(told[:MOST_TOLD])}{more}. The forecast "
+            "was made from what there is; put the file into the inbox, and run 'harbor "
+            "nightly' again if no scheduler does."
+        )
+
+
+def look(engine: sa.Engine, origin: date) -> Lateness:
+    """Compares the depots that were open on the origin's day with those that reported.
+
+    A depot that has been silent for a fortnight is not waited for any more.
+
+    Args:
+      engine: Database the pipelines own.
+      origin: The day.
+    """
+    with engine.connect() as connection:
+        found = store.reports_of(connection, origin)
+    by_city = {row.city: row.expected - row.reported for row in found}
+    return Lateness(
+        origin,
+        expected=sum(row.expected for row in found),
+        by_city={city: number for city, number in by_city.items() if number},
+    )

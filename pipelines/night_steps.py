@@ -1,0 +1,125 @@
+"""The steps of a night; each may be repeated, and publishes only within its run's fence."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import sqlalchemy as sa
+import structlog
+
+from forecaster.errors import NothingToDoError
+from pipelines import (
+    demand,
+    forecasting,
+    judging,
+    lateness,
+    live_accuracy,
+    scoring,
+    training,
+)
+from pipelines.ingest import Reading, ingest
+from pipelines.ledger import Run
+from pipelines.settings import Settings
+from pipelines.store import runs
+from pipelines.training import Reports
+
+log = structlog.get_logger()
+
+
+@dataclass
+class Night:
+    """One night: what its steps share, and what they found out."""
+
+    engine: sa.Engine
+    settings: Settings
+    now: datetime
+    # The last day a forecast may see; without one, the last complete day in the data.
+    origin: date | None
+    report: Reports
+
+    @property
+    def day(self) -> date:
+        """The origin, once the night has settled on it."""
+        assert self.origin is not None, "demand was counted"
+        return self.origin
+
+
+def ingest_inbox(night: Night, run: Run) -> None:
+    """Loads what has come into the inbox; an empty one is no failure."""
+    night.settings.inbox.mkdir(parents=True, exist_ok=True)
+    if not any(night.settings.inbox.iterdir()):
+        run.counts["files"] = 0
+        return
+    report = ingest(run.engine, [str(night.settings.inbox)], Reading(), night.settings)
+    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
+
+
+def count_demand(night: Night, run: Run) -> None:
+    """Counts orders per depot and local day."""
+    change = demand.rebuild(run.engine, night.now)
+    run.counts |= {"new": change.new, "corrected": change.corrected}
+
+
+def score(night: Night, run: Run) -> None:
+    """Scores the forecasts whose days are now known."""
+    run.counts["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
+
+
+def watch(night: Night, run: Run) -> None:
+    """Says so if the champion has been bad lately; that is no failure of the night."""
+    found = live_accuracy.watch(run.engine, night.settings)
+    run.counts |= found.counts()
+    for alarm in found.alarms:
+        log.warning("accuracy_alarm", alarm=alarm)
+
+
+def train(night: Night, run: Run) -> None:
+    """Trains a challenger through the origin, unless a night that broke off had."""
+    with run.engine.connect() as connection:
+        before = runs.training_without_news(connection, night.day)
+    if before is not None:
+        run.counts |= {"model": before["counts"]["model"], "by_run": before["run_id"]}
+        return
+    recipe = training.recipe_of(night.settings, seed=None, epochs=None)
+    training.train(run.engine, night.settings, night.day, recipe, night.report, run)
+
+
+def judge(_: Night, run: Run) -> None:
+    """Decides on the challenger, and promotes it if it deserves it."""
+    try:
+        verdict = judging.judge(run.engine)
+    except NothingToDoError as nothing:
+        run.counts["reason"] = str(nothing)
+        return
+    run.counts |= {"promoted": verdict.promoted, "reason": verdict.reason}
+
+
+def forecast(night: Night, run: Run) -> None:
+    """Forecasts from the origin with the champion, and marks a forecast of a late feed."""
+    late = lateness.look(run.engine, night.day)
+    forecasting.forecast_from(
+        run.engine,
+        night.settings.artefacts,
+        night.day,
+        night.now,
+        night.settings.zone,
+        run,
+    )
+    run.counts |= late.counts()
+    if late.is_late:
+        log.warning("feed_late", says=late.sentence())
+
+
+STEPS: dict[str, Callable[[Night, Run], None]] = {
+    "ingest": ingest_inbox,
+    "demand": count_demand,
+    "score": score,
+    "watch": watch,
+    "train": train,
+    "judge": judge,
+    "forecast": forecast,
+}
+"""In the order of the night; judging promotes."""
+
+FORGIVEN = {"watch", "train", "judge"}
+"""Steps whose failure does not cost the forecast: the champion there is makes it."""

@@ -1,0 +1,288 @@
+"""One night at a time, once for an origin and its data; what is done is not done anew."""
+
+import subprocess
+import sys
+import time
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import NothingToDoError, TrainingError
+from pipelines import demand, forecasting, judging, lateness, training
+from pipelines.night_steps import Night
+from pipelines.nightly import NIGHT_LOCK, run_night
+from pipelines.schema import daily_counts, events, runs
+from pipelines.settings import Settings
+from pipelines.store import models as model_store
+from tests.pipelines.make import START, add_depot, add_fleet
+
+pytestmark = pytest.mark.db
+
+ROOT = Path(__file__).parents[2]
+DAYS = 30
+LAST = START + timedelta(days=DAYS - 1)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    return clean_engine
+
+
+@pytest.fixture
+def light(monkeypatch):
+    """Training and forecasting that only say that they were asked."""
+    asked = []
+
+    def train(engine, _settings, through, _recipe, _report, run):
+        asked.append("train")
+        version = f"v{len(asked)}"
+        with engine.begin() as connection:
+            model_store.add_model(
+                connection, version=version, trained_through=through, seed=0,
+                data_watermark="", filename="v.npz", sha256="", role="challenger",
+                scores={}, run_id=run.run_id,
+            )  # fmt: skip
+        run.counts["model"] = version
+
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(
+        forecasting, "forecast_from", lambda *_: asked.append("forecast")
+    )
+    return asked
+
+
+@pytest.fixture
+def night(fleet, tmp_path):
+    settings = Settings(home=tmp_path)
+    return lambda origin=LAST: Night(
+        fleet, settings, NOW, origin, lambda _: lambda *_: 0
+    )
+
+
+def states(engine):
+    with engine.connect() as connection:
+        found = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)
+        return [tuple(row) for row in connection.execute(found)]
+
+
+@pytest.mark.parametrize("origin", [LAST, None], ids=["given", "the data's last"])
+def test_a_second_night_does_nothing_until_something_comes(fleet, night, light, origin):
+    first = run_night(night(origin))
+    assert light == ["train", "forecast"]
+    told = rf"night of {LAST} is done \(run {first['run_id']}\), and nothing has come"
+    with pytest.raises(NothingToDoError, match=told):
+        run_night(night(origin))
+    assert light == ["train", "forecast"]
+    assert ("nightly", "skipped") in states(fleet)
+
+    file = night().settings.inbox / "late.csv"
+    file.write_text(f"depot_id,date,orders\nA0,{LAST},7\n")
+    run_night(night(origin))
+    assert light == ["train", "forecast"] * 2
+
+
+def test_a_night_that_broke_off_after_training_does_not_train_again(
+    fleet, night, light, monkeypatch
+):
+    whole = judging.judge
+    monkeypatch.setattr(judging, "judge", _power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        run_night(night())
+    assert light == ["train"]
+
+    monkeypatch.setattr(judging, "judge", whole)
+    done = run_night(night())
+    assert light == ["train", "forecast"]
+    assert done["steps"]["train"]["model"] == "v1"
+    with fleet.connect() as connection:
+        assert model_store.champion(connection)["version"] == "v1"
+
+
+def test_a_training_that_does_not_know_the_newest_data_is_done_anew(
+    fleet, night, light, monkeypatch
+):
+    whole = judging.judge
+    monkeypatch.setattr(judging, "judge", _power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        run_night(night())
+    with fleet.begin() as connection:
+        connection.execute(sa.update(daily_counts).values(orders=5))
+    monkeypatch.setattr(judging, "judge", whole)
+    run_night(night())
+    assert light == ["train", "train", "forecast"]
+
+
+def _power_cut(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_failed_step_says_what_it_was_and_how_to_go_on(
+    fleet, night, light, monkeypatch
+):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(training, "train", full)
+    with pytest.raises(OSError, match="No space"):
+        run_night(night())
+    with fleet.connect() as connection:
+        found = sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
+        errors = dict(tuple(row) for row in connection.execute(found))
+    assert "Make room" in errors["train"]
+    assert errors["nightly"].endswith(
+        f"That was the step 'train'; 'harbor nightly --origin {LAST}' goes on from there."
+    )
+    # The champion there was has forecast all the same.
+    assert light == ["forecast"]
+
+
+def test_a_step_that_is_needed_ends_the_night(fleet, night, light, monkeypatch):
+    def broken(*_):
+        raise TrainingError("It cannot.")
+
+    monkeypatch.setattr(demand, "rebuild", broken)
+    with pytest.raises(TrainingError):
+        run_night(night())
+    assert light == []
+
+
+KILLED = """
+import sys, time
+from datetime import datetime, date, UTC
+import sqlalchemy as sa
+from pipelines import training
+from pipelines.night_steps import Night
+from pipelines.nightly import run_night
+from pipelines.settings import Settings
+
+def train(*_):
+    print("training", flush=True)
+    time.sleep(600)
+
+training.train = train
+url, home, origin = sys.argv[1:]
+day = date.fromisoformat(origin)
+settings = Settings(home=home)
+run_night(Night(sa.create_engine(url), settings, datetime.now(UTC), day, None))
+"""
+
+
+def test_the_night_after_a_killed_one_begins_at_once_and_ends_it(
+    fleet, night, light, database_url, tmp_path
+):
+    command = [sys.executable, "-c", KILLED, database_url, str(tmp_path), str(LAST)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert any(line == "training\n" for line in child.stdout)
+        with pytest.raises(NothingToDoError, match="Another nightly run is at work"):
+            run_night(night())
+        child.kill()
+    _wait_until_nobody_holds(fleet, NIGHT_LOCK)
+    run_night(night())
+    assert light == ["train", "forecast"]
+    assert [state for step, state in states(fleet) if step == "nightly"] == [
+        "failed",
+        "done",
+    ]
+    assert not [step for step, state in states(fleet) if state == "running"]
+
+
+def _wait_until_nobody_holds(engine, key):
+    held = sa.text("select count(*) from pg_locks where objid = :key")
+    deadline = time.monotonic() + PATIENCE_S
+    with engine.connect() as connection:
+        while connection.scalar(held, {"key": key}):
+            assert time.monotonic() < deadline, "somebody holds it"
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("missing", "late"),
+    [
+        pytest.param([], {}, id="all came"),
+        pytest.param(["A0"], {"Delft": 1}, id="one did not"),
+        pytest.param(["A0", "A1", "G0"], {"Delft": 2, "Ghent": 1}, id="none came"),
+    ],
+)
+def test_a_late_feed_is_told_by_city(fleet, missing, late):
+    with fleet.begin() as connection:
+        add_depot(connection, "G0", city="Ghent")
+        add_depot(connection, "never reported")
+        for day in (LAST - timedelta(days=1), LAST):
+            row = {"depot_id": "G0", "service_on": day, "orders": 3, "file_id": 1}
+            connection.execute(sa.insert(daily_counts), row)
+        connection.execute(
+            sa.delete(daily_counts).where(
+                daily_counts.c.depot_id.in_(missing), daily_counts.c.service_on == LAST
+            )
+        )
+    demand.rebuild(fleet, NOW)
+    found = lateness.look(fleet, LAST)
+    assert found.by_city == late
+    assert (found.expected, found.n_late) == (3, len(missing))
+    for city, number in late.items():
+        assert f"{city} ({number})" in found.sentence()
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        pytest.param(
+            {"closed_weekdays": [LAST.isoweekday()]}, id="never open that day"
+        ),
+        pytest.param({"closed_on": LAST}, id="gone"),
+        pytest.param({"opened_on": LAST + timedelta(days=1)}, id="not open yet"),
+        pytest.param({"event": True}, id="closed by an event"),
+    ],
+)
+def test_a_depot_that_was_shut_is_not_late(fleet, closing):
+    columns = dict(closing)
+    with fleet.begin() as connection:
+        if columns.pop("event", False):
+            row = {
+                "kind": "closed",
+                "starts_on": LAST,
+                "ends_on": LAST,
+                "city": "Ghent",
+            }
+            connection.execute(sa.insert(events), {**row, "file_id": 1})
+        add_depot(connection, "G0", city="Ghent", **columns)
+        day = date.fromordinal(LAST.toordinal() - 1)
+        row = {"depot_id": "G0", "service_on": day, "orders": 3, "file_id": 1}
+        connection.execute(sa.insert(daily_counts), row)
+    demand.rebuild(fleet, NOW)
+    assert not lateness.look(fleet, LAST).is_late
+
+
+def test_a_depot_silent_for_a_fortnight_is_not_waited_for(fleet):
+    demand.rebuild(fleet, NOW)
+    # The day itself and the fourteen before are looked at.
+    for after, waited_for in ((14, 2), (15, 0)):
+        found = lateness.look(fleet, LAST + timedelta(days=after))
+        assert found.n_late == waited_for
+
+
+def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
+    day = LAST + timedelta(days=1)
+    done = run_night(night(day))
+    assert light == ["train", "forecast"]
+    assert done["steps"]["forecast"]["late_depots"] == 2
+    with fleet.connect() as connection:
+        counts = connection.scalar(
+            sa.select(runs.c.counts).where(runs.c.step == "nightly")
+        )
+    assert counts["late_depots"] == 2
+
+    file = night().settings.inbox / "late.csv"
+    file.write_text(f"depot_id,date,orders\nA0,{day},7\nA1,{day},9\n")
+    late = night(day)
+    late.now += timedelta(days=1)
+    done = run_night(late)
+    assert "late_depots" not in done["steps"]["forecast"]
