@@ -282,3 +282,55 @@ scores = sa.Table(
     sa.Column("scored_at", Moment, nullable=False, server_default=NOW),
 )
 sa.Index("ix_scores_target_on", scores.c.target_on)
+
+# What somebody asked for, and what the ledger looked like then.
+backfills = sa.Table(
+    "backfills",
+    metadata,
+    sa.Column("backfill_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("asked", pg.JSONB, nullable=False),
+    sa.Column("ledger", pg.JSONB, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    # What somebody at another terminal wants of the one who applies it.
+    sa.Column("wanted", sa.Text),
+    sa.CheckConstraint(
+        "state in ('planned','running','paused','cancelled','done','failed')",
+        name="state",
+    ),
+    sa.CheckConstraint("wanted in ('pause','cancel')", name="wanted"),
+)
+
+backfill_slots = sa.Table(
+    "backfill_slots",
+    metadata,
+    sa.Column(
+        "backfill_id",
+        sa.BigInteger,
+        sa.ForeignKey("backfills.backfill_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    # In the order in which they are done; counts from 1.
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("step", sa.Text, nullable=False),
+    sa.Column("origin_on", sa.Date),
+    # False: it is in the plan only to say why nothing is done.
+    sa.Column("is_in", sa.Boolean, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("model_version", sa.Text),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    # Seconds that past runs say it takes; null where there is none to go by.
+    sa.Column("estimate_s", sa.Double),
+    sa.Column("overwrites", sa.BigInteger, nullable=False),
+    # When the newest of the forecasts it overwrites was made.
+    sa.Column("newest_made_at", Moment),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
+    sa.Column("finished_at", Moment),
+    sa.CheckConstraint(
+        "step in ('ingest','demand','train','forecast','score')", name="step"
+    ),
+    sa.CheckConstraint("state in ('left out','waiting','done','failed')", name="state"),
+    sa.CheckConstraint("is_in = (state <> 'left out')", name="is_in"),
+)

@@ -1,16 +1,42 @@
 """`harbor backfill`: forecasts for past origins, as they would have been."""
 
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from pipelines.backfill import Slot, run_backfill
+from forecaster.errors import BadInputError, HarborError
+from pipelines.backfill import (
+    Asked,
+    Slot,
+    Telling,
+    apply_plan,
+    make_plan,
+    run_backfill,
+    steering,
+)
+from pipelines.backfill.asking import ONLY, STEPS, USUAL
+from pipelines.cli.backfill_plans import (
+    plan_as_json,
+    read,
+    show_failures,
+    show_plan,
+    show_plans,
+    standing,
+    watch_plan,
+    why,
+)
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.workplace import AsJson, as_date, workplace
-from pipelines.ledger import recorded
+
+LABEL = "Backfilling"
 
 app = typer.Typer(name="backfill", help="Hindcasts of past days.", no_args_is_help=True)
+
+First = Annotated[str, typer.Option("--from", help="First origin.")]
+Last = Annotated[str, typer.Option("--to", help="Last origin.")]
+PlanId = Annotated[int, typer.Argument(metavar="ID", help="Of a plan.")]
 
 
 @app.callback()
@@ -18,45 +44,234 @@ def _group() -> None:
     """Hindcasts of past days."""
 
 
-@app.command("run")
-def run(
-    first: Annotated[str, typer.Option("--from", help="First origin.")],
-    last: Annotated[str, typer.Option("--to", help="Last origin.")],
+@app.command("plan")
+def plan(
+    first: First,
+    last: Last,
+    depot: Annotated[
+        list[str] | None, typer.Option(help="Only this depot; may be repeated.")
+    ] = None,
+    city: Annotated[
+        list[str] | None, typer.Option(help="Only depots there; may be repeated.")
+    ] = None,
+    what: Annotated[
+        str, typer.Option(metavar="STEP,...", help=f"Of {', '.join(STEPS)}.")
+    ] = ",".join(USUAL),
+    only: Annotated[
+        str, typer.Option(metavar="SLOTS", help=f"One of {', '.join(ONLY)}.")
+    ] = "missing",
+    newest_first: Annotated[
+        bool, typer.Option("--newest-first", help="The last origin first.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
+    """Says slot by slot what a backfill would do, and why; changes nothing yet.
+
+    Example: `harbor backfill plan --from 2026-03-01 --to 2026-03-31 --city Delft`
+    """
+    asked = _asked(first, last, depot, city, what, only, newest_first)
+    with workplace() as place:
+        made = make_plan(place.engine, place.settings, asked)
+    if as_json:
+        show_json(plan_as_json(made))
+    else:
+        show_plan(made)
+
+
+@app.command("apply")
+def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
+    """Does what a plan says; refuses if the ledger has moved since. Ctrl-C pauses it.
+
+    Example: `harbor backfill apply 3`
+    """
+    _apply(backfill_id, as_json)
+
+
+@app.command("resume")
+def resume(backfill_id: PlanId, as_json: AsJson = False) -> None:
+    """Goes on with a plan that was paused or broke off.
+
+    Example: `harbor backfill resume 3`
+    """
+    _apply(backfill_id, as_json)
+
+
+@app.command("retry")
+def retry(
+    backfill_id: PlanId,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Try the slots again that failed.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tries the failed slots of a plan again.
+
+    Example: `harbor backfill retry 3 --failed`
+    """
+    if not failed:
+        raise typer.BadParameter(
+            "Say --failed: only slots that failed are tried again."
+        )
+    with workplace() as place:
+        steering.queue_failed(place.engine, backfill_id)
+    _apply(backfill_id, as_json)
+
+
+@app.command("pause")
+def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
+    """Stops a plan that is being applied, after the slot at hand.
+
+    Example: `harbor backfill pause 3`
+    """
+    with workplace() as place:
+        _tell(steering.pause(place.engine, backfill_id), as_json)
+
+
+@app.command("cancel")
+def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
+    """Ends a plan for good; what it has written stays.
+
+    Example: `harbor backfill cancel 3`
+    """
+    with workplace() as place:
+        _tell(steering.cancel(place.engine, backfill_id), as_json)
+
+
+@app.command("status")
+def status(
+    backfill_id: Annotated[
+        int | None, typer.Argument(metavar="[ID]", help="[default: every newest plan]")
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow it until it stops.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Says how far a plan has come, or how all of the newest ones stand.
+
+    Example: `harbor backfill status 3 --watch`
+    """
+    with workplace() as place:
+        if backfill_id is None:
+            show_plans(place, as_json)
+            return
+        if watch:
+            watch_plan(place, backfill_id)
+        found = read(place, backfill_id)
+        if as_json:
+            show_json(plan_as_json(found))
+        else:
+            say(standing(place, found))
+            show_failures(found)
+
+
+@app.command("run")
+def run(first: First, last: Last, as_json: AsJson = False) -> None:
     """Forecasts from every past origin with a model that saw nothing later.
+
+    Plans and applies at once, and makes anew what is there already.
 
     Example: `harbor backfill run --from 2026-03-01 --to 2026-03-31`
     """
-    first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
-    assert first_on is not None, "the option is required"
-    assert last_on is not None, "the option is required"
-    if last_on < first_on:
-        raise typer.BadParameter(
-            f"--to is {last_on}, but must not lie before --from ({first_on}). Swap them."
-        )
+    asked = _asked(first, last)
     with (
         workplace() as place,
-        recorded(place.engine, "backfill", last_on) as ledger_run,
-        progress("Hindcasting", (last_on - first_on).days + 1) as bar,
+        progress("Hindcasting", len(asked.origins)) as bar,
     ):
-        slots = run_backfill(
+        done = run_backfill(
             place.engine,
             place.settings,
-            first_on,
-            last_on,
+            asked.first,
+            asked.last,
             place.now,
-            ledger_run,
             lambda _: bar.advance(bar.task_ids[0]),
         )
+    slots = done.of("forecast")
     if as_json:
-        show_json([asdict(slot) for slot in slots])
-    else:
-        _show(slots)
-
-
-def _show(slots: list[Slot]) -> None:
-    rows = [(str(slot.origin), slot.model or "left out", slot.reason) for slot in slots]
+        show_json(
+            [
+                {"origin": slot.origin_on, "model": slot.model, "reason": why(slot)}
+                for slot in slots
+            ]
+        )
+        return
+    rows = [
+        (str(slot.origin_on), slot.model or "left out", why(slot)) for slot in slots
+    ]
     show_table("Hindcasts", ("origin", "model", "reason"), rows)
     left_out = sum(slot.model is None for slot in slots)
     say(f"{len(slots) - left_out} origins forecast, {left_out} left out.")
+
+
+def _asked(
+    first: str,
+    last: str,
+    depots: list[str] | None = None,
+    cities: list[str] | None = None,
+    what: str = ",".join(USUAL),
+    only: str = "missing",
+    newest_first: bool = False,
+) -> Asked:
+    first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
+    assert first_on is not None, "the option is required"
+    assert last_on is not None, "the option is required"
+    steps = tuple(step.strip() for step in what.split(",") if step.strip())
+    try:
+        return Asked(
+            first_on, last_on, tuple(depots or ()), tuple(cities or ()),
+            steps, only, newest_first,
+        )  # fmt: skip
+    except BadInputError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _apply(backfill_id: int, as_json: bool) -> None:
+    with workplace() as place:
+        waiting = len(read(place, backfill_id).waiting)
+        try:
+            with _telling(waiting) as telling:
+                done = apply_plan(
+                    place.engine, place.settings, backfill_id, place.now, telling
+                )
+        except (KeyboardInterrupt, SystemExit):
+            say(
+                f"Plan {backfill_id} is paused; 'harbor backfill resume {backfill_id}' "
+                "goes on."
+            )
+            raise
+        if as_json:
+            show_json(plan_as_json(done))
+        else:
+            say(standing(place, done))
+            show_failures(done)
+    if done.failed:
+        raise HarborError(
+            f"{len(done.failed)} of {len(done.slots)} slots failed: "
+            f"{done.failed[0].error} 'harbor backfill retry {backfill_id} --failed' tries "
+            "them again."
+        )
+
+
+@contextmanager
+def _telling(waiting: int) -> Iterator[Telling]:
+    """A bar of slots, which also says how far a training has come."""
+    with progress(LABEL, waiting) as bar:
+        task = bar.task_ids[0]
+
+        def advance(_: Slot) -> None:
+            bar.update(task, advance=1, description=LABEL)
+
+        def fits(fit: str) -> Callable[[int, int, float], None]:
+            def told(epoch: int, epochs: int, _: float) -> None:
+                bar.update(task, description=f"Training ({fit} {epoch}/{epochs})")
+
+            return told
+
+        yield Telling(slot=advance, say=say, fits=fits)
+
+
+def _tell(sentence: str, as_json: bool) -> None:
+    if as_json:
+        show_json({"said": sentence})
+    else:
+        say(sentence)

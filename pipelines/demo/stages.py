@@ -107,17 +107,18 @@ def hindcast(demo: Demo, advance: Advance) -> str:
             return "scored already"
     first, last = judge["trained_through"], origin - timedelta(days=1)
     days = (last - first).days + 1
-    with recorded(demo.engine, "backfill", last) as run:
-        slots: list[backfill.Slot] = []
+    slots: list[backfill.Slot] = []
 
-        def told(slot: backfill.Slot) -> None:
-            slots.append(slot)
-            advance(len(slots), days)
+    def told(slot: backfill.Slot) -> None:
+        slots.append(slot)
+        advance(len(slots), days)
 
-        backfill.run_backfill(
-            demo.engine, demo.settings, first, last, demo.now, run, told
-        )
-    return f"{run.counts['made']} origins, {run.counts['scored']:,} depot-days scored"
+    done = backfill.run_backfill(
+        demo.engine, demo.settings, first, last, demo.now, told
+    )
+    made = sum(slot.model is not None for slot in done.of("forecast"))
+    scored = sum(slot.rows for slot in done.of("score"))
+    return f"{made} origins, {scored:,} depot-days scored"
 
 
 def forecast(demo: Demo) -> str:

@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingToDoError
 from pipelines import backfill, demand, forecasting, judging, scoring
-from pipelines.ledger import recorded
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 from pipelines.panels import PanelsAsKnown, read_panel
@@ -108,15 +107,9 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
 
     # Past origins are hindcast by the judged fit, which saw nothing after them.
     first = judge["trained_through"]
-    with recorded(fleet, "backfill") as run:
-        slots = backfill.run_backfill(
-            fleet,
-            settings,
-            first - timedelta(days=1),
-            LAST - timedelta(days=1),
-            late,
-            run,
-        )
+    before, last = first - timedelta(days=1), LAST - timedelta(days=1)
+    done = backfill.run_backfill(fleet, settings, before, last, late)
+    slots = done.of("forecast")
     assert slots[0].model is None
     assert f"harbor train --through {first - timedelta(days=1)}" in slots[0].reason
     assert {slot.model for slot in slots[1:]} == {judge["version"]}

@@ -1,0 +1,199 @@
+"""The forecast slots of a plan: grouped by model and knowledge, and written one by one."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+import sqlalchemy as sa
+from pyarrow import csv as arrow_csv
+
+from forecaster.artefact import Artefact
+from forecaster.errors import NoModelError
+from forecaster.infer import Forecast
+from forecaster.panel import Panel
+from pipelines import forecasting
+from pipelines.backfill.knowledge import Correction, Learnt, stretches
+from pipelines.backfill.plans import Slot
+from pipelines.backfill.sweep import sweep
+from pipelines.ledger import Run
+from pipelines.panels import PanelsAsKnown
+from pipelines.settings import Settings
+from pipelines.store import backfill as store
+from pipelines.store import demand as demand_store
+from pipelines.store import models
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Slots whose origins one model serves, and which knew the same."""
+
+    version: str
+    # In the order in which they are wanted.
+    slots: tuple[Slot, ...]
+
+    @property
+    def origins(self) -> list[date]:
+        """Earliest first."""
+        return sorted(slot.origin_on for slot in self.slots if slot.origin_on)
+
+    @property
+    def is_newest_first(self) -> bool:
+        """Whether the last origin is wanted first."""
+        return self.slots[0].origin_on != self.origins[0]
+
+
+@dataclass
+class Hindcaster:
+    """Forecasts batch after batch, reading the counts once and each artefact once."""
+
+    engine: sa.Engine
+    settings: Settings
+    backfill_id: int
+    depot_ids: list[str] | None
+    now: datetime
+    _loaded: dict[str, Artefact] = field(default_factory=dict)
+    _panels: PanelsAsKnown | None = None
+    _newest: date | None = None
+
+    def batches(self, slots: Sequence[Slot]) -> list[Batch]:
+        """Slots in order, cut where the model or what was known changes.
+
+        A slot whose model the plan did not know yet gets the newest that may serve it.
+        """
+        by_origin = {slot.origin_on: slot for slot in slots if slot.origin_on}
+        if not by_origin:
+            return []
+        origins = sorted(by_origin)
+        with self.engine.connect() as connection:
+            known = models.all_models(connection)
+            learnt = Learnt(
+                [
+                    Correction(*row)
+                    for row in store.corrections(connection, origins[-1])
+                ],
+                store.announced(connection),
+                self.settings.zone,
+            )
+        versions = {origin: _version(by_origin[origin], known) for origin in origins}
+        step = -1 if slots[0].origin_on == origins[-1] else 1
+        return [
+            Batch(version or "", tuple(by_origin[day] for day in same[::step]))
+            for version, days in groupby(origins, versions.__getitem__)
+            for same in stretches(list(days), learnt)
+        ][::step]
+
+    def forecast(self, batch: Batch, run: Run, done: Callable[[Slot], None]) -> None:
+        """Forecasts and writes a batch, each origin in a transaction of its own.
+
+        Args:
+          batch: From `batches`.
+          run: The ledger's row.
+          done: Told of each slot once it is written; may raise to stop.
+
+        Raises:
+          NoModelError: no model may serve it.
+          ArtefactError: the model's file is missing or not what was recorded.
+        """
+        slots = {slot.origin_on: slot for slot in batch.slots}
+        first, last = batch.origins[0], batch.origins[-1]
+        if not batch.version:
+            raise NoModelError(
+                f"No model saw nothing after {first}. Train one with 'harbor train "
+                f"--through {first}'."
+            )
+        run.counts |= {"origins": 0, "rows": 0, "model": batch.version}
+        panel = self._panels_through(last).at(last)
+        swept = sweep(self._artefact(batch.version), panel, batch.origins)
+        for origin, made in reversed(list(swept)) if batch.is_newest_first else swept:
+            rows = self._write(slots[origin], batch.version, panel, made, run)
+            run.counts["origins"] += 1
+            run.counts["rows"] += rows
+            done(slots[origin])
+
+    def _write(
+        self, slot: Slot, version: str, panel: Panel, made: Forecast, run: Run
+    ) -> int:
+        origin = slot.origin_on
+        assert origin is not None, "a forecast has an origin"
+        live = forecasting.is_live(origin, self._newest, self.now, self.settings.zone)
+        with run.engine.begin() as connection:
+            table = _table(origin, version, panel, made, (live, self.now, run.run_id))
+            if self.depot_ids is not None:
+                chosen = pa.array(self.depot_ids, pa.string())
+                table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
+            store.replace_some_forecasts(
+                connection, origin, version, self.depot_ids, _as_csv(table)
+            )
+            store.end_slot(
+                connection, self.backfill_id, slot.number, "done", run.run_id,
+                model_version=version, rows=len(table),
+            )  # fmt: skip
+        return len(table)
+
+    def _artefact(self, version: str) -> Artefact:
+        if version not in self._loaded:
+            with self.engine.connect() as connection:
+                model = models.model(connection, version)
+            assert model is not None, "it was found a moment ago"
+            folder = self.settings.artefacts
+            self._loaded = {version: forecasting.load_recorded(folder, model)}
+        return self._loaded[version]
+
+    def _panels_through(self, last: date) -> PanelsAsKnown:
+        """Every version of the counts, read once for the newest origin there is."""
+        if self._panels is None:
+            with self.engine.connect() as connection:
+                self._newest = demand_store.last_day(connection)
+            last = max(last, self._newest or last)
+            self._panels = PanelsAsKnown(self.engine, last, self.settings.zone)
+        return self._panels
+
+    def forget(self) -> None:
+        """Reads the counts anew next time: a night may have come in between."""
+        self._panels = None
+
+
+def _version(slot: Slot, known: Sequence[dict[str, object]]) -> str | None:
+    """The planned model, or the newest that saw nothing after the slot's origin."""
+    if slot.model_version is not None:
+        return slot.model_version
+    origin = slot.origin_on
+    fitting = (each for each in known if each["trained_through"] <= origin)  # type: ignore[operator]
+    return next((str(each["version"]) for each in fitting), None)
+
+
+def _table(
+    origin: date,
+    version: str,
+    panel: Panel,
+    made: Forecast,
+    common: tuple[bool, datetime, int],
+) -> pa.Table:
+    """Rows in the order of `FORECAST_COLUMNS`."""
+    n_depots, horizon = made.p50_dh.shape
+    rows, (live, now, run_id) = n_depots * horizon, common
+    targets = [origin + timedelta(days=step) for step in range(1, horizon + 1)]
+    return pa.table(
+        {
+            "depot_id": pa.array(np.repeat(np.array(panel.depot_ids, object), horizon)),
+            "origin_on": pa.repeat(pa.scalar(origin), rows),
+            "target_on": pa.array(targets * n_depots),
+            "model_version": pa.repeat(pa.scalar(version), rows),
+            "p10": made.p10_dh.ravel(),
+            "p50": made.p50_dh.ravel(),
+            "p90": made.p90_dh.ravel(),
+            "basis": pa.array(made.basis_dh.ravel().tolist()),
+            "is_live": pa.repeat(pa.scalar(live), rows),
+            "made_at": pa.repeat(pa.scalar(now.isoformat()), rows),
+            "run_id": pa.repeat(pa.scalar(run_id), rows),
+        }
+    )
+
+
+def _as_csv(table: pa.Table) -> memoryview:
+    sink = pa.BufferOutputStream()
+    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False))
+    return memoryview(sink.getvalue())

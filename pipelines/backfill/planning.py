@@ -1,0 +1,166 @@
+"""Lays a backfill out: every slot with what is done and why, or why not."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from pipelines import demand
+from pipelines.backfill.asking import Asked
+from pipelines.backfill.plans import NO_MODEL, BackfillPlan, Slot, read_plan
+from pipelines.settings import Settings
+from pipelines.store import backfill as store
+from pipelines.store import models, moves
+
+
+def make_plan(engine: sa.Engine, settings: Settings, asked: Asked) -> BackfillPlan:
+    """Plans a backfill, and writes the plan down; nothing else is changed.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: For the horizon, and the folder that is loaded from.
+      asked: What is wanted.
+
+    Raises:
+      NoDataError: there is no demand, or a depot asked for is unknown.
+    """
+    newest = demand.default_origin(engine)
+    until = asked.last + timedelta(days=settings.horizon)
+    with engine.begin() as connection:
+        slots = _Layout.read(connection, settings, asked, newest).slots()
+        rows = [asdict(slot) for slot in slots]
+        ledger = moves.ledger_now(connection, asked.last, until)
+        backfill_id = store.add_plan(connection, asked.to_json(), ledger, rows)
+        return read_plan(connection, backfill_id)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the slots are laid out from."""
+
+    connection: sa.Connection
+    asked: Asked
+    horizon: int
+    # Newest first.
+    models: list[dict[str, Any]]
+    held: dict[tuple[date, str], Any]
+    failed: dict[date, str]
+    depot_ids: list[str] | None
+    n_depots: int
+    first_observed: date | None
+    newest: date
+    seconds_a_row: float | None
+
+    @classmethod
+    def read(
+        cls, connection: sa.Connection, settings: Settings, asked: Asked, newest: date
+    ) -> "_Layout":
+        chosen = asked.depot_ids(connection)
+        return cls(
+            connection=connection,
+            asked=asked,
+            horizon=settings.horizon,
+            models=models.all_models(connection),
+            held=store.held_forecasts(connection, asked.first, asked.last, chosen),
+            failed=store.failed_before(connection, asked.first, asked.last),
+            depot_ids=chosen,
+            n_depots=(
+                store.count_depots(connection) if chosen is None else len(chosen)
+            ),
+            first_observed=store.first_observed(connection),
+            newest=newest,
+            seconds_a_row=store.seconds_a_row(connection),
+        )
+
+    def slots(self) -> list[Slot]:
+        """Every slot in the order in which it is done."""
+        laid_out = [
+            *self._whole("ingest", "loads what has come into the inbox"),
+            *self._whole("demand", "counts orders and daily files anew"),
+            *self._training(),
+            *self._forecasts(),
+            *self._whole("score", "scores every forecast whose day is known"),
+        ]
+        return [
+            Slot(number, *each[:-1], **each[-1])
+            for number, each in enumerate(laid_out, start=1)
+        ]
+
+    def _whole(self, step: str, reason: str) -> Iterator[tuple[Any, ...]]:
+        """A step that is done once for all origins."""
+        if step in self.asked.what:
+            took = store.seconds_a_run(self.connection, step)
+            yield step, None, True, reason, {"estimate_s": took}
+
+    def _training(self) -> Iterator[tuple[Any, ...]]:
+        """One training serves every origin that has no model."""
+        if "train" not in self.asked.what:
+            return
+        origins = [day for day in self.asked.origins if self._model(day) is None]
+        origins = [day for day in origins if self._is_observed(day)]
+        took = store.seconds_a_run(self.connection, "train")
+        if not origins:
+            told = "every origin has a model that saw nothing after it"
+            yield "train", None, False, told, {"state": "left out"}
+            return
+        told = f"{len(origins)} origins have no model that saw nothing after them"
+        yield "train", min(origins), True, told, {"estimate_s": took}
+
+    def _forecasts(self) -> Iterator[tuple[Any, ...]]:
+        if "forecast" not in self.asked.what:
+            return
+        for origin in self.asked.origins:
+            why, is_in, model = self._judged(origin)
+            held = self.held.get((origin, model or ""))
+            rows = self.n_depots * self.horizon if is_in else 0
+            took = None if self.seconds_a_row is None else rows * self.seconds_a_row
+            more = {
+                "model_version": model,
+                "rows": rows,
+                "estimate_s": took if is_in else None,
+                "overwrites": held.rows if is_in and held else 0,
+                "newest_made_at": held.newest_made_at if is_in and held else None,
+                "state": "waiting" if is_in else "left out",
+            }
+            yield "forecast", origin, is_in, why, more
+
+    def _judged(self, origin: date) -> tuple[str, bool, str | None]:
+        """Why an origin is in or out, whether it is in, and the model that serves it."""
+        if not self._is_observed(origin):
+            return f"nothing is known of any day up to {origin}", False, None
+        if origin > self.newest:
+            return f"the data ends on {self.newest}, before it", False, None
+        model = self._model(origin)
+        if model is None and "train" not in self.asked.what:
+            offer = f"Train one with 'harbor train --through {origin}', or plan with"
+            return f"{NO_MODEL}. {offer} --what train,forecast,score", False, None
+        if model is None:
+            why = "forecast by the model that this plan trains"
+            return *self._wanted(origin, None, why), None
+        version = str(model["version"])
+        why = f"the newest model trained through {model['trained_through']}"
+        return *self._wanted(origin, version, why), version
+
+    def _wanted(self, origin: date, version: str | None, why: str) -> tuple[str, bool]:
+        held = self.held.get((origin, version or ""))
+        if held is not None and held.live:
+            return "forecast in time by that model; a live forecast stays", False
+        if self.asked.only == "failed" and origin not in self.failed:
+            return "has not failed (--only failed)", False
+        if self.asked.only == "failed":
+            return f"failed before: {self.failed[origin]}", True
+        expected = self.n_depots * self.horizon
+        if held is not None and self.asked.only == "missing" and held.rows >= expected:
+            return "is there already (--only missing)", False
+        return why, True
+
+    def _is_observed(self, origin: date) -> bool:
+        return self.first_observed is not None and self.first_observed <= origin
+
+    def _model(self, origin: date) -> dict[str, Any] | None:
+        """The newest model that saw nothing after an origin."""
+        return next(
+            (each for each in self.models if each["trained_through"] <= origin), None
+        )
