@@ -20,8 +20,9 @@ from forecaster.config import ModelConfig, TaskConfig
 from forecaster.delivery import Delivery
 from forecaster.errors import ArtefactError
 from forecaster.intervals import IntervalTable
+from forecaster.totals import TotalsTable
 
-SCHEMA = 2
+SCHEMA = 3
 MANIFEST = "manifest.json"
 
 
@@ -35,6 +36,8 @@ class Artefact:
       weights: By path, such as `gru_1/ir/kernel`; float32, members first.
       delivery: What of its answer is delivered.
       intervals: Its bands.
+      totals: How a city's and the fleet's bands follow from them.
+      depot_ids: Depots it knows by name, in the order of their embeddings.
       kinds: Kinds of day it knows.
       feature_names: Columns of its calendar input, in order.
       trained_through: The last day it learnt from.
@@ -51,6 +54,8 @@ class Artefact:
     weights: dict[str, np.ndarray]
     delivery: Delivery
     intervals: IntervalTable
+    totals: TotalsTable
+    depot_ids: tuple[str, ...]
     kinds: tuple[str, ...]
     feature_names: tuple[str, ...]
     trained_through: date
@@ -175,6 +180,9 @@ def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
         "intervals/high_h": intervals.high_h,
         "intervals/weekday_w": intervals.weekday_w,
         "intervals/depot_d": intervals.depot_d,
+        "totals/fleet_q": artefact.totals.fleet_q,
+        "totals/any_city_q": artefact.totals.any_city_q,
+        "totals/city_cq": artefact.totals.city_cq,
     }
 
 
@@ -184,7 +192,9 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "task": artefact.task.to_json(),
         "model": artefact.model.to_json(),
         "delivery": artefact.delivery.to_json(),
-        "depot_ids": list(artefact.intervals.depot_ids),
+        "depot_ids": list(artefact.depot_ids),
+        "banded_depot_ids": list(artefact.intervals.depot_ids),
+        "cities": list(artefact.totals.cities),
         "kinds": list(artefact.kinds),
         "feature_names": list(artefact.feature_names),
         "trained_through": artefact.trained_through.isoformat(),
@@ -220,9 +230,16 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             low_h=arrays["intervals/low_h"],
             high_h=arrays["intervals/high_h"],
             weekday_w=arrays["intervals/weekday_w"],
-            depot_ids=tuple(manifest["depot_ids"]),
+            depot_ids=tuple(manifest["banded_depot_ids"]),
             depot_d=arrays["intervals/depot_d"],
         ),
+        totals=TotalsTable(
+            cities=tuple(manifest["cities"]),
+            fleet_q=arrays["totals/fleet_q"],
+            any_city_q=arrays["totals/any_city_q"],
+            city_cq=arrays["totals/city_cq"],
+        ),
+        depot_ids=tuple(manifest["depot_ids"]),
         kinds=tuple(manifest["kinds"]),
         feature_names=tuple(manifest["feature_names"]),
         trained_through=date.fromisoformat(manifest["trained_through"]),

@@ -66,16 +66,23 @@ class ModelConfig(Config):
       units: Hidden units of each of the two GRU layers.
       head_units: Width of the head that turns a state into the days ahead.
       dropout: Share of units silenced in training.
+      embedding_units: Numbers learnt for each depot by name.
+      embedding_dropout: Share of windows whose depot is not named in training, so that
+        one without an embedding can be forecast.
     """
 
     units: int = 64
     head_units: int = 32
     dropout: float = 0.2
+    embedding_units: int = 8
+    embedding_dropout: float = 0.3
 
     def __post_init__(self) -> None:
         self._require("units", 1, 4096)
         self._require("head_units", 1, 4096)
         self._require("dropout", 0.0, 0.9)
+        self._require("embedding_units", 1, 256)
+        self._require("embedding_dropout", 0.0, 0.9)
 
 
 @dataclass(frozen=True)

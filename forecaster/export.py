@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
-from forecaster import infer, inputs
+from forecaster import inputs, network
 from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError
 from forecaster.inputs import Slices
@@ -18,6 +18,7 @@ from forecaster.train import Params
 
 PARITY_LIMIT = 1e-5
 SHORT_CONTEXT = 7
+EMBEDDINGS = "depots/embedding"
 LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
 
 
@@ -31,6 +32,14 @@ def flat_weights(params: Mapping[str, Any], above: str = "") -> dict[str, np.nda
         else:
             weights[path] = np.asarray(value, np.float32)
     return weights
+
+
+def without_room(
+    weights: dict[str, np.ndarray], n_depots: int
+) -> dict[str, np.ndarray]:
+    """The weights without the rows of embeddings that are no depot's."""
+    rows = {EMBEDDINGS: weights[EMBEDDINGS][:, : n_depots + 1]}
+    return weights | rows
 
 
 def library_versions() -> dict[str, str]:
@@ -69,7 +78,8 @@ def flax_forecast(
     artefact: Artefact, params: Mapping[str, Any], slices: Slices
 ) -> Float[np.ndarray, "batch horizon"]:
     """What Flax says from the last context day of each window, mean of the members."""
-    module = DepotForecaster(artefact.horizon, artefact.model)
+    room = params["depots"]["embedding"].shape[1]
+    module = DepotForecaster(artefact.horizon, artefact.model, room)
 
     def newest(member: Params, one: Slices) -> jax.Array:
         return jax.numpy.asarray(module.apply({"params": member}, one))[-1]
@@ -82,8 +92,8 @@ def flax_forecast(
 def _gap(artefact: Artefact, params: Mapping[str, Any], slices: Slices) -> float:
     """Largest difference between NumPy and Flax on these windows, log counts."""
     flax_bh = flax_forecast(artefact, params, slices)
-    plain_bh, correction_bh = infer.forward(artefact, slices)
-    return float(np.abs(plain_bh + correction_bh - flax_bh).max())
+    plain_boh, correction_boh = network.forward(artefact, slices)
+    return float(np.abs((plain_boh + correction_boh)[:, 0] - flax_bh).max())
 
 
 def _one_short(slices: Slices, horizon: int) -> Slices:

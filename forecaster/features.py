@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 
 from forecaster import windows
 from forecaster.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
@@ -29,6 +29,8 @@ LONGEST_LAG = 400
 CALENDAR_REACH = 14
 """Days of calendar after a day that its features look at; further holidays have faded."""
 HARMONICS = 2
+SEASON_COLUMNS = 2 * HARMONICS
+"""The first columns of the calendar: where in the year a day lies."""
 HOLIDAY_REACH = 2
 OLDEST_DAYS = 364
 HOLIDAY_FADE_DAYS = 3.0
@@ -63,6 +65,7 @@ class Features:
         the kinds that this day has, drawn towards 0; and log(1 + how many such days).
       calendar_gtf: As `names` says.
       group_d: The calendar of each depot.
+      number_d: Row of each depot's embedding, from 1; 0 for one that has none.
       names: Of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Steps whose actuals are known; the rest lies ahead.
@@ -80,6 +83,7 @@ class Features:
     response_dtf: Float32[np.ndarray, "depot time 2"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
     group_d: Int[np.ndarray, " depot"]
+    number_d: Int[np.ndarray, " depot"]
     names: tuple[str, ...]
     start_on: date
     n_steps: int
@@ -101,7 +105,9 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
     return tuple(calendar.kinds[position] for position in sorted(often[:MOST_KINDS]))
 
 
-def build_features(panel: Panel, kinds: Sequence[str], horizon: int) -> Features:
+def build_features(
+    panel: Panel, kinds: Sequence[str], horizon: int, depot_ids: Sequence[str] = ()
+) -> Features:
     """Everything the windows are cut from.
 
     Args:
@@ -110,6 +116,7 @@ def build_features(panel: Panel, kinds: Sequence[str], horizon: int) -> Features
         calendar lacks is on no day.
       horizon: What a day remembers of others ends so many days before it, because an
         origin that far back must not see more.
+      depot_ids: Depots the network knows by name, in the order of their embeddings.
     """
     log_dt = _ahead_too(log_counts(panel.demand_dt), panel.ahead)
     observed_dt = _ahead_too(panel.observed_dt, panel.ahead)
@@ -136,10 +143,16 @@ def build_features(panel: Panel, kinds: Sequence[str], horizon: int) -> Features
         ),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,
+        number_d=_numbers(panel.depot_ids, depot_ids),
         names=names,
         start_on=panel.start_on,
         n_steps=panel.n_steps,
     )
+
+
+def _numbers(asked: Sequence[str], known: Sequence[str]) -> Int[np.ndarray, " depot"]:
+    number = {depot: position for position, depot in enumerate(known, start=1)}
+    return np.array([number.get(depot, 0) for depot in asked], int)
 
 
 def _ahead_too(value_dt: np.ndarray, ahead: int) -> np.ndarray:
@@ -322,14 +335,20 @@ def _date_features(
     weekday_t = np.array([day.weekday() for day in days])
     year_t = np.array([day.timetuple().tm_yday / 365.25 for day in days])
     month_t = np.array([(day.day - 1) / _days_in_month(day) for day in days])
-    names = [f"weekday {number}" for number in range(1, 8)]
-    columns = [weekday_t[:, None] == np.arange(7)]
-    for name, phase_t in (("year", year_t), ("month", month_t)):
-        for order in range(1, HARMONICS + 1):
-            turn_t = 2 * np.pi * order * phase_t
-            names += [f"{name} sin {order}", f"{name} cos {order}"]
-            columns.append(np.stack([np.sin(turn_t), np.cos(turn_t)], axis=-1))
+    columns = [*_turns(year_t), *_turns(month_t), weekday_t[:, None] == np.arange(7)]
+    names = [
+        f"{period} {wave} {order}"
+        for period in ("year", "month")
+        for order in range(1, HARMONICS + 1)
+        for wave in ("sin", "cos")
+    ]
+    names += [f"weekday {number}" for number in range(1, 8)]
     return names, np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def _turns(phase_t: Float[np.ndarray, " time"]) -> list[Float[np.ndarray, "time 2"]]:
+    turns = [2 * np.pi * order * phase_t for order in range(1, HARMONICS + 1)]
+    return [np.stack([np.sin(turn_t), np.cos(turn_t)], axis=-1) for turn_t in turns]
 
 
 def _days_in_month(day: date) -> int:

@@ -15,7 +15,7 @@ from forecaster.checkpoint import Checkpoints, Progress
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import TrainingError
 from forecaster.features import Features
-from forecaster.model import DepotForecaster
+from forecaster.model import DepotForecaster, room_for
 from forecaster.train import Batch, Params, Setup, Sums
 
 STEPS_BETWEEN_LOOKS = 10
@@ -120,7 +120,9 @@ class _Trainer:
     ) -> None:
         self.features, self.task, self.config = features, task, config
         self.validation = validation
-        self.setup = Setup.of(DepotForecaster(task.horizon, model), task, config)
+        room = room_for(len(features.group_d))
+        module = DepotForecaster(task.horizon, model, room)
+        self.setup = Setup.of(module, task, config)
         devices = jax.local_devices()
         self.devices = devices[: math.gcd(config.batch_size, len(devices))]
         self.steps = sampling.steps_per_epoch(features, task, config.batch_size)

@@ -24,6 +24,7 @@ LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 class Slices(NamedTuple):
     """Stretches of days of some depots; P = lookback + C + H, see `windows`."""
 
+    depot: Array  # [B] row of its embedding, 0.0 where it has none
     log_demand: Array  # [B, P] 0 where not observed
     observed: Array  # [B, P] 1.0 where observed
     regular: Array  # [B, P] 1.0 where observed and no holiday
@@ -66,6 +67,7 @@ def cut(
         return value_dt[row_b1, step_bp] * inside_bp
 
     return Slices(
+        depot=features.number_d[depot_b].astype(np.float32),
         log_demand=days(features.log_demand_dt),
         observed=days(features.observed_dt),
         regular=days(features.regular_dt),
@@ -168,12 +170,12 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     near = context + horizon
     tail = windows.lookback(horizon) + near
     near_only = ("recent", "yearly", "response", "calendar")
-    return Slices(
-        *(
-            value[..., -near:, :] if name in near_only else value[..., -tail:]
-            for name, value in zip(slices._fields, slices, strict=True)
-        )
-    )
+    days = {
+        name: value[..., -near:, :] if name in near_only else value[..., -tail:]
+        for name, value in slices._asdict().items()
+        if name != "depot"
+    }
+    return Slices(depot=slices.depot, **days)
 
 
 def _context_level(slices: Slices, horizon: int) -> Array:

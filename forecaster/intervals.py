@@ -6,7 +6,7 @@ weekday or for a depot is a factor on the width, drawn towards 1 where few days 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
@@ -19,6 +19,10 @@ STRANGER_SPREAD = 0.3
 # Forecast days after which a factor's own evidence weighs as much as the pool's.
 WEEKDAY_DAYS, DEPOT_DAYS = 300, 100
 LEAST_FACTOR, MOST_FACTOR = 0.4, 2.5
+YEAR_DAYS = 364
+LEAST_CALMNESS = 0.5
+# Age of a depot whose spread is its own.
+GROWN_DAYS = 56
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,42 @@ def calibrate(
         tuple(depot_ids),
         depot_d.astype(np.float32),
     )
+
+
+def for_usual_days(table: IntervalTable, calm: float) -> IntervalTable:
+    """The table of days whose misses were `calm` times usual ones, made for usual ones."""
+    return replace(
+        table,
+        low_h=(table.low_h / calm).astype(np.float32),
+        high_h=(table.high_h / calm).astype(np.float32),
+    )
+
+
+def calmness(
+    reach_dt: Float[np.ndarray, "depot time"],
+    known_dt: Bool[np.ndarray, "depot time"],
+    days: int,
+) -> float:
+    """How easy the last days were to forecast beside those of a year.
+
+    The bands come from few days, and one month differs from the next; a plain forecast,
+    which nothing was fitted to, tells by how much. Bands of calm days are widened; those
+    of wild days stay, because the next ones may be as wild.
+
+    Args:
+      reach_dt: Absolute misses of a plain forecast, in spreads.
+      known_dt: Where they are known.
+      days: The last days, compared with the last 364.
+
+    Returns:
+      Between a half and 1; 1 where nothing can be compared.
+    """
+    year = reach_dt[:, -YEAR_DAYS:][known_dt[:, -YEAR_DAYS:]]
+    last = reach_dt[:, -days:][known_dt[:, -days:]]
+    if not len(last):
+        return 1.0
+    usual, now = (np.quantile(reach_r, HIGH - LOW) for reach_r in (year, last))
+    return float(np.clip(now / usual, LEAST_CALMNESS, 1.0)) if usual > 0 else 1.0
 
 
 def band(

@@ -15,11 +15,12 @@ from datetime import timedelta
 
 import numpy as np
 
-from forecaster import export, infer, inputs, intervals
+from forecaster import export, inputs, intervals, totals
 from forecaster.artefact import Artefact
+from forecaster.calibration import calibrated
 from forecaster.checkpoint import Checkpoints
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-from forecaster.delivery import Delivery, Unseen, choose
+from forecaster.delivery import Delivery
 from forecaster.errors import NoDataError
 from forecaster.features import Features, build_features, choose_kinds
 from forecaster.fitting import Fit, Report, fit
@@ -105,6 +106,7 @@ def learn(
         again.export(served_fit, panel),
         delivery=judged.delivery,
         intervals=judged.intervals,
+        totals=judged.totals,
         validation_mape=judged.validation_mape,
     )
     return Learnt(judged, served, judged_fit, served_fit)
@@ -136,48 +138,6 @@ def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
         task=replace(recipe.task, context=context),
         train=replace(recipe.train, validation_days=days),
     )
-
-
-def calibrated(judged: Artefact, panel: Panel) -> Artefact:
-    """The artefact with its delivery and its intervals, from days it has not seen.
-
-    Args:
-      judged: Trained through an earlier day than the panel's origin.
-      panel: With the days since; every one of them but the last is an origin.
-
-    Raises:
-      NoDataError: a horizon day has no known actual.
-    """
-    origins = range(panel.step(judged.trained_through), panel.n_steps - 1)
-    unseen = _unseen(judged, panel, origins)
-    delivery = choose(unseen, panel.depot_ids)
-    gap_odh = np.log1p(np.where(unseen.known, unseen.actual, 0.0)) - unseen.points(
-        delivery, panel.depot_ids
-    )
-    first_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
-    table = intervals.calibrate(
-        gap_odh / unseen.spread[..., None],
-        unseen.known,
-        (first_o1 + np.arange(judged.horizon)) % 7,
-        panel.depot_ids,
-    )
-    return replace(judged, delivery=delivery, intervals=table)
-
-
-def _unseen(judged: Artefact, panel: Panel, origins: range) -> Unseen:
-    """What the artefact says from each origin, beside what happened."""
-    plain, correction, spread, actual, known = [], [], [], [], []
-    for step in origins:
-        said = infer.ask(judged, panel.as_of(panel.day(step)))
-        days = slice(step + 1, step + 1 + judged.horizon)
-        orders_dh = panel.demand_dt[:, days].astype(float)
-        missing = ((0, 0), (0, judged.horizon - orders_dh.shape[1]))
-        actual.append(np.pad(orders_dh, missing, constant_values=np.nan))
-        plain.append(said.plain_dh)
-        correction.append(said.correction_dh)
-        spread.append(said.spread_d)
-        known.append(np.isfinite(actual[-1]) & ~said.stranger_d[:, None])
-    return Unseen(*map(np.stack, (plain, correction, spread, actual, known)))
 
 
 def watermark(panel: Panel) -> str:
@@ -229,9 +189,13 @@ class _Learner:
         made = Artefact(
             task=self.recipe.task,
             model=self.recipe.model,
-            weights=export.flat_weights(fitted.params),
+            weights=export.without_room(
+                export.flat_weights(fitted.params), panel.n_depots
+            ),
             delivery=Delivery(),
             intervals=intervals.plain_table(nothing_h, nothing_h),
+            totals=totals.plain_table(),
+            depot_ids=panel.depot_ids,
             kinds=self.kinds,
             feature_names=features.names,
             trained_through=panel.origin,
@@ -246,4 +210,5 @@ class _Learner:
         return export.with_parity(made, fitted.params, windows)
 
     def _features(self, panel: Panel) -> Features:
-        return build_features(panel, self.kinds, self.recipe.task.horizon)
+        horizon = self.recipe.task.horizon
+        return build_features(panel, self.kinds, horizon, panel.depot_ids)

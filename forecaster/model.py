@@ -4,6 +4,10 @@ Two GRU layers read the context day by day. From the state after each day a head
 all H days ahead at once, so that every day of the history is an origin to learn from
 (forking sequences, arXiv 2510.04487). What it emits is added to a plain forecast; its
 last layer starts at zero, so that training starts from that forecast.
+
+A few numbers learnt for each depot by name (an entity embedding, arXiv 1604.06737) say how
+it answers to the days ahead. They start at zero, which is also what a depot without a
+name of its own has.
 """
 
 from collections.abc import Callable
@@ -15,14 +19,24 @@ from jaxtyping import Array, Float
 
 from forecaster import inputs, windows
 from forecaster.config import ModelConfig
+from forecaster.features import SEASON_COLUMNS
 from forecaster.inputs import Slices
+
+LEAST_ROOM = 64
 
 
 class DepotForecaster(nn.Module):
-    """Log counts of the H days after each of C days, for one depot."""
+    """Log counts of the H days after each of C days, for one depot.
+
+    Attributes:
+      horizon: H.
+      model: Its size.
+      room: Rows of the embeddings, the one of strangers included.
+    """
 
     horizon: int
     model: ModelConfig
+    room: int
 
     @nn.compact
     def __call__(
@@ -45,13 +59,36 @@ class DepotForecaster(nn.Module):
         )
         targets = inputs.targets(jnp, slices, self.horizon)
         target_chm = nn.Dense(width, use_bias=False, name="target")(targets.features)
-        ahead_chm = windows.days_ahead(jnp, day_sm, context, self.horizon)
+        own_sm = self._own(slices, train)
+        ahead_chm = windows.days_ahead(jnp, day_sm + own_sm, context, self.horizon)
         sum_chm = nn.silu(ahead_chm + origin_chm + target_chm)
         mixed_chm = nn.silu(nn.Dense(width, name="mix")(silence(sum_chm)))
         correction = nn.Dense(
             1, kernel_init=nn.initializers.zeros_init(), name="correction"
         )(mixed_chm)
         return targets.plain + correction[..., 0]
+
+    def _own(self, slices: Slices, train: bool) -> Float[Array, "day hidden"]:
+        """What is this depot's own on such days."""
+        model, width = self.model, self.model.head_units
+        number = slices.depot.astype(jnp.int32)
+        table = nn.Embed(
+            self.room,
+            model.embedding_units,
+            embedding_init=nn.initializers.zeros_init(),
+            name="depots",
+        )
+        named = number > 0
+        if train:
+            keep = 1.0 - model.embedding_dropout
+            named &= jax.random.bernoulli(self.make_rng("dropout"), keep)
+        embedding_e = jnp.where(named, table(number), 0.0)
+        gain_m = nn.Dense(width, use_bias=False, name="gain")(embedding_e)
+        # Not its own season: a year or two would teach each depot one that never was.
+        days_sk = slices.calendar[:, SEASON_COLUMNS:]
+        answer_sm = nn.Dense(width, use_bias=False, name="answer")(days_sk)
+        own_m = nn.Dense(width, use_bias=False, name="own")(embedding_e)
+        return jnp.asarray(gain_m * answer_sm + own_m)
 
     def _dropout(self, train: bool) -> Callable[[Array], Array]:
         """Silences units, each for the whole window: a mask per step costs a third."""
@@ -76,6 +113,14 @@ class DepotForecaster(nn.Module):
         first_cu = jnp.asarray(nn.RNN(nn.GRUCell(units, name="gru_1"))(today_cf))
         second = nn.RNN(nn.GRUCell(units, name="gru_2"))
         return jnp.asarray(second(silence(first_cu)))
+
+
+def room_for(n_depots: int) -> int:
+    """Rows of the embeddings of a fleet: more than it needs, in powers of two.
+
+    So that a depot more does not change the shapes a training was compiled for.
+    """
+    return max(LEAST_ROOM, 1 << int(n_depots).bit_length())
 
 
 def init_params(

@@ -18,13 +18,15 @@ from forecaster import features, train, windows
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import ConfigError
 from forecaster.inputs import Slices
-from forecaster.model import DepotForecaster
+from forecaster.model import DepotForecaster, room_for
 from forecaster.train import Batch, Setup
 
 # Google Cloud, "TPU v4": 32 GiB of HBM a chip, two cores share it.
 HBM_BYTES_PER_CORE = {"v4": 16 * 2**30}
 CALENDAR_COLUMNS = 3 * features.MOST_KINDS + 17
 """As many as the calendar input ever has."""
+FLEET_DEPOTS = 1000
+"""Depots whose embeddings the step carries."""
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "collective-permute")
 
 
@@ -75,7 +77,8 @@ def check(
             f"{', '.join(HBM_BYTES_PER_CORE)}, such as v4:2x2x1."
         )
     available = HBM_BYTES_PER_CORE[generation]
-    setup = Setup.of(DepotForecaster(task.horizon, model), task, config)
+    module = DepotForecaster(task.horizon, model, room_for(FLEET_DEPOTS))
+    setup = Setup.of(module, task, config)
     size = -(-config.batch_size // len(devices)) * len(devices)
     started = time.perf_counter()
     compiled = _compiled(setup, task, size, devices)
@@ -134,7 +137,8 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
     """Shapes of one window, or of a whole batch of them."""
     near = task.context + task.horizon
     days = windows.lookback(task.horizon) + near
-    last = {
+    last: dict[str, tuple[int, ...]] = {
+        "depot": (),
         "recent": (near, 5),
         "yearly": (near, 2 * (len(features.YEARLY_LAGS) + 1)),
         "response": (near, 2),

@@ -121,6 +121,8 @@ def write(
             return
         rows = _rows(panel, made, (version, live, now, run_id))
         store.replace_forecasts(connection, panel.origin, version, rows)
+        totals = total_rows(panel.origin, version, made)
+        store.replace_totals(connection, panel.origin, version, totals)
     if run is not None:
         run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
 
@@ -172,3 +174,12 @@ def _rows(
                 now,
                 run_id,
             )
+
+
+def total_rows(origin: date, version: str, made: Forecast) -> Iterator[tuple[Any, ...]]:
+    """In the order of `store.TOTAL_COLUMNS`."""
+    for total in made.totals:
+        bands = zip(total.p10_h, total.p50_h, total.p90_h, strict=True)
+        for step, quantiles in enumerate(bands, start=1):
+            target = origin + timedelta(days=step)
+            yield (total.city, origin, target, version, *map(float, quantiles))

@@ -261,6 +261,25 @@ forecasts = sa.Table(
 sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
 sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
 
+# Of all depots together, and of each city's: not the sums of the depots' quantiles.
+forecast_totals = sa.Table(
+    "forecast_totals",
+    metadata,
+    # '' for the whole fleet.
+    sa.Column("city", sa.Text, primary_key=True),
+    sa.Column("origin_on", sa.Date, primary_key=True),
+    sa.Column("target_on", sa.Date, primary_key=True),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
+    ),
+    # Orders per day.
+    sa.Column("p10", sa.Double, nullable=False),
+    sa.Column("p50", sa.Double, nullable=False),
+    sa.Column("p90", sa.Double, nullable=False),
+    sa.CheckConstraint("target_on > origin_on", name="future"),
+    sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
+)
+
 # One forecast whose day is now known, beside what the baselines said from that origin.
 scores = sa.Table(
     "scores",

@@ -5,11 +5,11 @@ from datetime import date, timedelta
 import numpy as np
 import pandas as pd
 
-from forecaster import inputs
+from forecaster import inputs, totals
 from forecaster.artefact import Artefact
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.delivery import Delivery
-from forecaster.features import build_features, choose_kinds
+from forecaster.features import SEASON_COLUMNS, build_features, choose_kinds
 from forecaster.intervals import plain_table
 from forecaster.panel import Panel, build_panel
 
@@ -83,9 +83,8 @@ def make_artefact(
     kinds = choose_kinds(panel.calendar, panel.n_steps)
     features = build_features(panel, kinds, 7)
     model = ModelConfig(units=units, head_units=6)
-    weights = _random_weights(
-        np.random.default_rng(seed), len(features.names), horizon, model
-    )
+    rng = np.random.default_rng(seed)
+    weights = _random_weights(rng, len(features.names), horizon, model, panel.n_depots)
     one = np.ones(horizon, np.float32)
     return Artefact(
         task=TaskConfig(horizon, context),
@@ -93,6 +92,8 @@ def make_artefact(
         weights=weights,
         delivery=Delivery(),
         intervals=plain_table(-one, one),
+        totals=totals.plain_table(),
+        depot_ids=panel.depot_ids,
         kinds=kinds,
         feature_names=features.names,
         trained_through=panel.origin,
@@ -106,7 +107,11 @@ def make_artefact(
 
 
 def _random_weights(
-    rng: np.random.Generator, n_calendar: int, horizon: int, model: ModelConfig
+    rng: np.random.Generator,
+    n_calendar: int,
+    horizon: int,
+    model: ModelConfig,
+    n_depots: int,
 ) -> dict[str, np.ndarray]:
     units, width = model.units, model.head_units
     n_past, n_target = inputs.PAST_COLUMNS, inputs.TARGET_COLUMNS
@@ -116,6 +121,10 @@ def _random_weights(
         "origin/kernel": (units + n_past, horizon, width),
         "origin/bias": (horizon, width),
         "target/kernel": (n_target, width),
+        "depots/embedding": (n_depots + 1, model.embedding_units),
+        "gain/kernel": (model.embedding_units, width),
+        "own/kernel": (model.embedding_units, width),
+        "answer/kernel": (n_calendar - SEASON_COLUMNS, width),
         "mix/kernel": (width, width),
         "mix/bias": (width,),
         "correction/kernel": (width, 1),

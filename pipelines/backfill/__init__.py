@@ -4,8 +4,7 @@ asking     what is wanted        planning   slot by slot: what is done, and why 
 plans      a plan as it stands   moved      refuses a plan whose ground has moved
 applying   does what waits       steering   pause, cancel and retry from elsewhere
 courtesy   the night goes first  running    plan and apply in one go
-knowledge  which origins knew the same      sweep  many origins in one pass of a network
-hindcasting                      the forecast slots, written one by one
+knowledge  which origins knew the same      hindcasting  the forecast slots, one by one
 """
 
 from pipelines.backfill import steering

@@ -12,17 +12,17 @@ from pyarrow import csv as arrow_csv
 
 from forecaster.artefact import Artefact
 from forecaster.errors import NoModelError
-from forecaster.infer import Forecast
+from forecaster.infer import Forecast, forecast_each
 from forecaster.panel import Panel
 from pipelines import forecasting
 from pipelines.backfill.knowledge import Correction, Learnt, stretches
 from pipelines.backfill.plans import Slot
-from pipelines.backfill.sweep import sweep
 from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import demand as demand_store
+from pipelines.store import forecasts as forecast_store
 from pipelines.store import models
 
 
@@ -106,7 +106,7 @@ class Hindcaster:
             )
         run.counts |= {"origins": 0, "rows": 0, "model": batch.version}
         panel = self._panels_through(last).at(last)
-        swept = sweep(self._artefact(batch.version), panel, batch.origins)
+        swept = forecast_each(self._artefact(batch.version), panel, batch.origins)
         for origin, made in reversed(list(swept)) if batch.is_newest_first else swept:
             rows = self._write(slots[origin], batch.version, panel, made, run)
             run.counts["origins"] += 1
@@ -127,6 +127,9 @@ class Hindcaster:
             store.replace_some_forecasts(
                 connection, origin, version, self.depot_ids, _as_csv(table)
             )
+            if self.depot_ids is None:
+                totals = forecasting.total_rows(origin, version, made)
+                forecast_store.replace_totals(connection, origin, version, totals)
             store.end_slot(
                 connection, self.backfill_id, slot.number, "done", run.run_id,
                 model_version=version, rows=len(table),

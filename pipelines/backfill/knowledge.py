@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from pipelines.backfill.sweep import MOST_ORIGINS
+from forecaster.infer import MOST_ORIGINS
 from pipelines.panels import KNOWN_BY
 
 

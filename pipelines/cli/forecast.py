@@ -9,7 +9,7 @@ from pipelines import demand, forecasting
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.ledger import recorded
-from pipelines.store.forecasts import read_forecasts
+from pipelines.store.forecasts import read_forecasts, read_totals
 
 
 def register(app: typer.Typer) -> None:
@@ -37,10 +37,12 @@ def forecast(
             )
         with engine.connect() as connection:
             rows = read_forecasts(connection, day, version)
+            totals = read_totals(connection, day, version)
     if as_json:
         show_json(rows)
     else:
         say(f"Forecast from {day} with model {version}; p10 and p90 bound 80 %.")
+        _show_totals(totals)
         _show(rows)
 
 
@@ -56,3 +58,25 @@ def _show(rows: list[dict[str, Any]]) -> None:
     ]
     columns = ("depot", *(f"{day:%a %d %b}" for day in days))
     show_table("Orders expected (p50)", columns, lines)
+
+
+def _show_totals(totals: list[dict[str, Any]]) -> None:
+    """One line a city, the fleet first; beside each day's p50 its band."""
+    by_city: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in totals:
+        by_city[row["city"] or "all depots"].append(row)
+    days = sorted({row["target_on"] for row in totals})
+    lines = [
+        (
+            name,
+            *(
+                f"{row['p50']:,.0f} ({row['p10']:,.0f}–{row['p90']:,.0f})"
+                for row in its
+            ),
+        )
+        for name, its in by_city.items()
+    ]
+    columns = ("", *(f"{day:%a %d %b}" for day in days))
+    show_table(
+        "Orders expected together (p50, and p10–p90 of the total)", columns, lines
+    )

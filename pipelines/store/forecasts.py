@@ -6,10 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines.schema import forecasts, scores
+from pipelines.schema import forecast_totals, forecasts, scores
 
 SCORE_LOCK = 0x5343_4F52  # "SCOR"
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
+TOTAL_COLUMNS = tuple(column.name for column in forecast_totals.columns)
 
 
 def replace_forecasts(
@@ -32,6 +33,29 @@ def replace_forecasts(
         )
     )
     copy_rows(connection, "forecasts", FORECAST_COLUMNS, rows)
+
+
+def replace_totals(
+    connection: sa.Connection,
+    origin: date,
+    model_version: str,
+    rows: Iterable[tuple[Any, ...]],
+) -> None:
+    """As `replace_forecasts`, for the fleet and its cities.
+
+    Args:
+      connection: Inside a transaction.
+      origin: Of every row.
+      model_version: Of every row.
+      rows: In the order of `TOTAL_COLUMNS`.
+    """
+    connection.execute(
+        sa.delete(forecast_totals).where(
+            forecast_totals.c.origin_on == origin,
+            forecast_totals.c.model_version == model_version,
+        )
+    )
+    copy_rows(connection, "forecast_totals", TOTAL_COLUMNS, rows)
 
 
 def has_live_forecasts(
@@ -62,6 +86,21 @@ def read_forecasts(
             forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
         )
         .order_by(forecasts.c.depot_id, forecasts.c.target_on)
+    )
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def read_totals(
+    connection: sa.Connection, origin: date, model_version: str
+) -> list[dict[str, Any]]:
+    """One origin's totals of one model: the fleet, then its cities, by day."""
+    statement = (
+        sa.select(forecast_totals)
+        .where(
+            forecast_totals.c.origin_on == origin,
+            forecast_totals.c.model_version == model_version,
+        )
+        .order_by(forecast_totals.c.city, forecast_totals.c.target_on)
     )
     return [dict(row) for row in connection.execute(statement).mappings()]
 

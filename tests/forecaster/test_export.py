@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from forecaster import export, infer, inputs
+from forecaster import export, inputs, network
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.errors import ArtefactError
 from forecaster.features import build_features
@@ -17,14 +17,14 @@ from tests.make import make_artefact, make_panel
 def trained_looking(panel, horizon, context, units=5):
     """An artefact and the Flax parameters it was made of, no layer at zero."""
     model = ModelConfig(units=units, head_units=6)
-    features = build_features(panel, (), 7)
+    features = build_features(panel, (), 7, panel.depot_ids)
     task = TaskConfig(horizon, context)
     depots = np.arange(panel.n_depots)
     windows = inputs.cut(
         features, task, depots, np.full(len(depots), panel.n_steps - 1)
     )
     one = jax.tree.map(lambda value: np.asarray(value[0], np.float32), windows)
-    module = DepotForecaster(horizon, model)
+    module = DepotForecaster(horizon, model, panel.n_depots + 1)
     fresh = jax.vmap(lambda seed: init_params(module, one, seed))(np.arange(2))
     keys = iter(jax.random.split(jax.random.key(9), 100))
     params = jax.tree.map(
@@ -44,7 +44,7 @@ def test_numpy_equals_flax_for_several_lengths(horizon, context):
     panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
     artefact, params, windows = trained_looking(panel, horizon, context)
     np.testing.assert_allclose(
-        np.add(*infer.forward(artefact, windows)),
+        np.add(*network.forward(artefact, windows))[:, 0],
         export.flax_forecast(artefact, params, windows),
         atol=1e-5,
     )

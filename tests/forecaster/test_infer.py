@@ -83,7 +83,9 @@ def test_a_closed_day_is_exactly_zero(artefact, panel):
 
 
 def test_a_depot_without_history_is_forecast_from_its_city_and_widely(artefact, panel):
-    made = infer.forecast(artefact, with_demand(panel, no_history))
+    # A depot that was never seen is not known by name either.
+    named = replace(artefact, depot_ids=panel.depot_ids[3:])
+    made = infer.forecast(named, with_demand(panel, no_history))
     assert made.basis_dh[0].tolist() == ["similar"] * 7
     # D2 is the only other depot in D0's city.
     np.testing.assert_allclose(made.p50_dh[0], made.p50_dh[2])
@@ -166,3 +168,15 @@ def test_a_forecast_starts_the_day_after_the_origin(panel):
         np.testing.assert_allclose(
             infer.forecast(artefact, seen).p50_dh[0], expected, rtol=1e-4
         )
+
+
+def test_a_depot_that_is_not_known_by_name_has_nothing_of_its_own(artefact, panel):
+    nameless = artefact.weights | {
+        "depots/embedding": np.zeros_like(artefact.weights["depots/embedding"])
+    }
+    nobody = infer.forecast(replace(artefact, weights=nameless), panel)
+    named = infer.forecast(artefact, panel)
+    strangers = replace(artefact, depot_ids=("elsewhere",))
+    stranger = infer.forecast(strangers, panel)
+    np.testing.assert_array_equal(stranger.p50_dh[0], nobody.p50_dh[0])
+    assert (named.p50_dh[0] != nobody.p50_dh[0]).all()

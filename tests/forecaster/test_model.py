@@ -18,14 +18,14 @@ MODEL = ModelConfig(units=4, head_units=5, dropout=0.5)
 
 @pytest.fixture(scope="module")
 def window():
-    features = build_features(make_panel(n_depots=1, n_days=80), (), 7)
+    features = build_features(make_panel(n_depots=1, n_days=80), (), 7, ("D0",))
     slices = inputs.cut(features, TASK, np.array([0]), np.array([70]))
     return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), slices)
 
 
 @pytest.fixture(scope="module")
 def module():
-    return DepotForecaster(TASK.horizon, MODEL)
+    return DepotForecaster(TASK.horizon, MODEL, room=4)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,14 @@ from pipelines import backfill, demand, forecasting, judging, scoring
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 from pipelines.panels import PanelsAsKnown, read_panel
-from pipelines.schema import daily_counts, forecasts, models, runs, scores
+from pipelines.schema import (
+    daily_counts,
+    forecast_totals,
+    forecasts,
+    models,
+    runs,
+    scores,
+)
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from tests.pipelines.make import START, add_fleet
@@ -55,6 +62,23 @@ def fleet(clean_engine):
     return clean_engine
 
 
+def assert_totals_fit_the_depots(engine):
+    """Between the sums of the depots' quantiles, for the fleet and every city."""
+    with engine.connect() as connection:
+        rows = connection.execute(
+            sa.text(
+                "select t.p10, t.p50, t.p90, sum(f.p10), sum(f.p90) "
+                "from forecast_totals t join depots d on t.city in ('', d.city) "
+                "join forecasts f using (depot_id, origin_on, target_on, model_version) "
+                "group by t.city, t.target_on, t.p10, t.p50, t.p90"
+            )
+        ).all()
+        cities = connection.scalar(sa.text("select count(distinct city) from depots"))
+    assert len(rows) == 7 * (1 + cities)
+    assert all(low < point < high for low, point, high, *_ in rows)
+    assert any(high - low < 0.95 * (most - least) for low, _, high, least, most in rows)
+
+
 def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
     return Night(engine, settings, now, origin, silent)
 
@@ -90,6 +114,9 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # Three depots, seven days, live; every quantile in order.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
+    # The fleet and its city have bands of their own, surer than the depots' together.
+    assert_totals_fit_the_depots(fleet)
+
     # The ledger has the night and its seven steps, all done.
     assert count(fleet, runs, runs.c.state == "done") == 8
     assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 7
@@ -103,6 +130,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     for again in (AFTER_THE_NIGHT + timedelta(hours=2), late):
         forecasting.forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
         assert count(fleet, forecasts) == 21
+        assert count(fleet, forecast_totals) % 7 == 0
         assert count(fleet, forecasts, forecasts.c.is_live) == 21
 
     # Past origins are hindcast by the judged fit, which saw nothing after them.

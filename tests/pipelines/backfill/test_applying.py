@@ -18,7 +18,14 @@ from pipelines.backfill import (
     steering,
 )
 from pipelines.nightly import NIGHT_LOCK
-from pipelines.schema import daily_counts, events, forecasts, runs, scores
+from pipelines.schema import (
+    daily_counts,
+    events,
+    forecast_totals,
+    forecasts,
+    runs,
+    scores,
+)
 from pipelines.store.backfill import APPLY_LOCK
 from tests.pipelines.backfill.conftest import LAST, NOW, days_before
 
@@ -101,6 +108,7 @@ def test_a_plan_writes_forecasts_and_scores_them(fleet, settings, plan):
     assert done.state == "done"
     assert {slot.state for slot in done.slots} == {"done"}
     assert count(fleet, forecasts, sa.not_(forecasts.c.is_live)) == 8 * 21
+    assert count(fleet, forecast_totals, forecast_totals.c.city == "") == 8 * 7
     # Forecasts from five days before the end: five of their seven days are known.
     assert count(fleet, scores, scores.c.origin_on == days_before(5)) == 5 * 3
     with pytest.raises(NothingToDoError, match="No slot of plan 1 waits"):

@@ -9,7 +9,6 @@ import pytest
 from forecaster import infer
 from forecaster.errors import NoDataError
 from forecaster.panel import Panel, build_panel
-from pipelines.backfill.sweep import sweep
 from tests.make import (
     START,
     make_artefact,
@@ -66,34 +65,36 @@ def falls_silent(demand):
         pytest.param(fleet(falls_silent), id="one falls silent"),
     ],
 )
-def test_a_sweep_says_what_single_forecasts_say(panel):
+def test_many_origins_in_one_pass_say_what_single_forecasts_say(panel):
     artefact = make_artefact(panel)
     origins = days_before_last(panel, 0, 1, 2, 9, 10, 11, 30)
-    swept = dict(sweep(artefact, panel, origins))
-    assert list(swept) == origins
-    for origin, made in swept.items():
+    made_each = dict(infer.forecast_each(artefact, panel, origins))
+    assert list(made_each) == origins
+    for origin, made in made_each.items():
         alone = infer.forecast(artefact, panel.as_of(origin))
-        # A sweep lets the network stand on more days than a night does.
+        # A pass over many lets the network stand on more days than a night does.
         np.testing.assert_allclose(as_one(made), as_one(alone), rtol=2e-3)
         np.testing.assert_array_equal(made.basis_dh, alone.basis_dh)
 
 
-def test_a_sweep_of_one_origin_is_a_single_forecast_to_the_last_digits():
+def test_one_origin_of_many_days_is_a_single_forecast_to_the_last_digits():
     panel = fleet()
     artefact = make_artefact(panel)
-    ((_, made),) = sweep(artefact, panel, [panel.origin])
+    ((_, made),) = infer.forecast_each(artefact, panel, [panel.origin])
     alone = infer.forecast(artefact, panel)
     np.testing.assert_allclose(as_one(made), as_one(alone), rtol=1e-5)
 
 
-def test_an_origin_of_a_sweep_sees_nothing_after_it():
+def test_an_origin_among_many_sees_nothing_after_it():
     panel = fleet()
     artefact = make_artefact(panel)
     origins = days_before_last(panel, 0, 20, 40)
     tampered = panel.demand_dt.copy()
     tampered[:, panel.step(origins[1]) + 1 :] *= 1_000
-    there = dict(sweep(artefact, panel, origins))
-    changed = dict(sweep(artefact, replace(panel, demand_dt=tampered), origins))
+    there = dict(infer.forecast_each(artefact, panel, origins))
+    changed = dict(
+        infer.forecast_each(artefact, replace(panel, demand_dt=tampered), origins)
+    )
     for origin in origins[:2]:
         np.testing.assert_array_equal(as_one(changed[origin]), as_one(there[origin]))
     assert (changed[origins[2]].p50_dh > 10 * there[origins[2]].p50_dh + 10).any()
@@ -110,4 +111,4 @@ def test_an_origin_at_which_nothing_was_observed_says_so():
     panel = fleet(begins_late)
     artefact = make_artefact(panel)
     with pytest.raises(NoDataError, match="No depot has an observed day up to"):
-        list(sweep(artefact, panel, [START + timedelta(days=5)]))
+        list(infer.forecast_each(artefact, panel, [START + timedelta(days=5)]))

@@ -1,0 +1,148 @@
+"""The forward pass in NumPy: what `model.DepotForecaster` computes, without JAX."""
+
+import numpy as np
+from jaxtyping import Float32
+
+from forecaster import inputs, windows
+from forecaster.artefact import Artefact
+from forecaster.errors import ArtefactError
+from forecaster.features import SEASON_COLUMNS, Features
+from forecaster.inputs import Slices, Targets
+
+Weights = dict[str, np.ndarray]
+
+
+def forward(
+    artefact: Artefact, slices: Slices, span: int = 1
+) -> tuple[
+    Float32[np.ndarray, "batch origin horizon"],
+    Float32[np.ndarray, "batch origin horizon"],
+]:
+    """The plain forecast from the last context days, and what the members add to it.
+
+    Args:
+      artefact: Its weights.
+      slices: As the network takes them, with a batch axis.
+      span: How many of their last context days are origins.
+
+    Returns:
+      Log counts; the second is the mean of the members.
+    """
+    horizon = artefact.task.horizon
+    past_bcf = inputs.past(np, slices, horizon)
+    targets = inputs.targets(np, inputs.newest(slices, horizon, span), horizon)
+    corrections = [
+        _correction(artefact.member(number), slices, past_bcf, targets)
+        for number in range(artefact.n_members)
+    ]
+    return targets.plain, np.mean(corrections, axis=0)
+
+
+def require_same_inputs(artefact: Artefact, features: Features) -> None:
+    """Refuses an artefact that was trained for other inputs than this program makes.
+
+    Raises:
+      ArtefactError: its widths or its calendar columns differ.
+    """
+    weights, units = artefact.weights, artefact.model.units
+    widths = (
+        weights["origin/kernel"].shape[1] - units,
+        weights["target/kernel"].shape[1],
+    )
+    if widths != (inputs.PAST_COLUMNS, inputs.TARGET_COLUMNS):
+        raise ArtefactError(
+            f"The model was trained with other inputs ({widths[0]} and {widths[1]} "
+            f"columns; this program makes {inputs.PAST_COLUMNS} and "
+            f"{inputs.TARGET_COLUMNS}). Train anew."
+        )
+    if features.names != artefact.feature_names:
+        raise ArtefactError(
+            f"The model was trained with {len(artefact.feature_names)} calendar columns "
+            f"and this program makes {len(features.names)}, or others. Train anew."
+        )
+
+
+def _correction(
+    weights: Weights,
+    slices: Slices,
+    past_bcf: Float32[np.ndarray, "batch context feature"],
+    targets: Targets,
+) -> Float32[np.ndarray, "batch origin horizon"]:
+    """What `model.DepotForecaster` adds to the plain forecasts of the last days."""
+    context, (span, horizon) = past_bcf.shape[1], targets.plain.shape[1:]
+    day_bsm = _dense(weights, "calendar", slices.calendar)
+    today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
+    state_bcu = _gru(weights, "gru_2", _gru(weights, "gru_1", today_bcf))
+    origin_bof = np.concatenate([state_bcu, past_bcf], axis=-1)[:, -span:]
+    near_bsm = day_bsm[:, context - span :] + _own(weights, slices, context - span)
+    ahead_bohm = windows.days_ahead(np, near_bsm, span, horizon)
+    target_bohm = targets.features @ weights["target/kernel"]
+    sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + target_bohm)
+    mixed_bohm = _silu(_dense(weights, "mix", sum_bohm))
+    return _dense(weights, "correction", mixed_bohm)[..., 0]
+
+
+def _from_origin(
+    weights: Weights, origin_bof: Float32[np.ndarray, "batch origin feature"]
+) -> Float32[np.ndarray, "batch origin horizon hidden"]:
+    """What each origin says to each day ahead: one product for all of them."""
+    kernel_fhm, bias_hm = weights["origin/kernel"], weights["origin/bias"]
+    said = origin_bof @ kernel_fhm.reshape(len(kernel_fhm), -1)
+    return said.reshape(*origin_bof.shape[:2], *bias_hm.shape) + bias_hm
+
+
+def _own(
+    weights: Weights, slices: Slices, first: int
+) -> Float32[np.ndarray, "batch day hidden"]:
+    """What is each depot's own on the days from `first` on."""
+    number_b = slices.depot.astype(int)
+    embedding_be = weights["depots/embedding"][number_b] * (number_b > 0)[:, None]
+    gain_bm = embedding_be @ weights["gain/kernel"]
+    day_bsk = slices.calendar[:, first:, SEASON_COLUMNS:]
+    answer_bsm = gain_bm[:, None] * (day_bsk @ weights["answer/kernel"])
+    return answer_bsm + (embedding_be @ weights["own/kernel"])[:, None]
+
+
+def _gru(
+    weights: Weights, name: str, input_bcf: Float32[np.ndarray, "batch context feature"]
+) -> Float32[np.ndarray, "batch context unit"]:
+    """One GRU layer with Flax's gates: r and z carry one bias, n carries two.
+
+    The products with the input are taken for all days at once; only those with the
+    state have to wait for each other.
+    """
+    into, bias, within = _gru_weights(weights, name)
+    units = len(within)
+    input_cbg = np.swapaxes(input_bcf, 0, 1) @ into + bias
+    state_bu = np.zeros((input_bcf.shape[0], units), np.float32)
+    states = []
+    for input_bg in input_cbg:
+        from_state_bg = state_bu @ within
+        gates_bg = _sigmoid(input_bg[:, : 2 * units] + from_state_bg[:, : 2 * units])
+        reset_bu, keep_bu = gates_bg[:, :units], gates_bg[:, units:]
+        inner_bu = from_state_bg[:, 2 * units :] + weights[f"{name}/hn/bias"]
+        new_bu = np.tanh(input_bg[:, 2 * units :] + reset_bu * inner_bu)
+        state_bu = (1 - keep_bu) * new_bu + keep_bu * state_bu
+        states.append(state_bu)
+    return np.stack(states, axis=1)
+
+
+def _gru_weights(weights: Weights, name: str) -> tuple[np.ndarray, ...]:
+    """Input kernels, input biases and state kernels, gates r, z, n side by side."""
+    into = [weights[f"{name}/i{gate}/kernel"] for gate in "rzn"]
+    bias = [weights[f"{name}/i{gate}/bias"] for gate in "rzn"]
+    within = [weights[f"{name}/h{gate}/kernel"] for gate in "rzn"]
+    return tuple(np.concatenate(parts, axis=-1) for parts in (into, bias, within))
+
+
+def _dense(weights: Weights, name: str, value: np.ndarray) -> np.ndarray:
+    return value @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+
+
+def _sigmoid(value: np.ndarray) -> np.ndarray:
+    # By tanh: exp of a large negative number would overflow.
+    return np.float32(0.5) * (np.tanh(np.float32(0.5) * value) + 1)
+
+
+def _silu(value: np.ndarray) -> np.ndarray:
+    return value * _sigmoid(value)

@@ -1,0 +1,109 @@
+"""Totals hold their share of what happened, whether depots miss together or apart."""
+
+import numpy as np
+import pytest
+
+from forecaster import totals
+from forecaster.totals import Bands
+
+ORIGINS, DEPOTS, HORIZON = 400, 12, 7
+CITIES = ("Aden", "Bonn") * (DEPOTS // 2)
+
+
+def bands_around(point_odh, half):
+    return Bands(point_odh - half, point_odh, point_odh + half)
+
+
+def days(rng, together):
+    """Orders around a point of 100, and the bands of each depot that hold 80 %."""
+    shape = (ORIGINS, DEPOTS, HORIZON)
+    shared = rng.normal(0, 10, (ORIGINS, 1, HORIZON)) * np.ones(shape)
+    miss = shared if together else rng.normal(0, 10, shape)
+    point = np.full(shape, 100.0)
+    return bands_around(point, 12.8), point + miss
+
+
+def share_inside(bands, actual, reach_q):
+    low, _, high = (
+        np.stack(part)
+        for part in zip(
+            *(totals.total(Bands(*one), reach_q) for one in zip(*bands, strict=True)),
+            strict=True,
+        )
+    )
+    total = actual.sum(axis=1)
+    return ((low <= total) & (total <= high)).mean()
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_total_holds_eighty_percent_of_fresh_days(rng, together):
+    bands, actual = days(rng, together)
+    known = np.ones(actual.shape, bool)
+    table = totals.calibrate(bands, actual, known, CITIES)
+    _, fresh = days(rng, together)
+    assert share_inside(bands, fresh, table.fleet_q) == pytest.approx(0.8, abs=0.03)
+
+
+def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_bands(rng):
+    bands, actual = days(rng, together=False)
+    known = np.ones(actual.shape, bool)
+    table = totals.calibrate(bands, actual, known, CITIES)
+    one = Bands(*(part[0] for part in bands))
+    low, point, high = totals.total(one, table.fleet_q)
+    sums = (one.p90 - one.p10).sum(axis=0)
+    # The root of the number of depots is what chance would give.
+    np.testing.assert_allclose((high - low) / sums, DEPOTS**-0.5, rtol=0.15)
+    assert (low <= point).all()
+    assert (point <= high).all()
+
+
+def test_depots_whose_day_is_not_known_do_not_count(rng):
+    bands, actual = days(rng, together=False)
+    known = np.ones(actual.shape, bool)
+    known[:, 0] = False
+    broken = actual.copy()
+    broken[:, 0] = np.nan
+    there = Bands(*(part[:, 1:] for part in bands))
+    without = totals.calibrate(there, actual[:, 1:], known[:, 1:], CITIES[1:])
+    table = totals.calibrate(bands, broken, known, CITIES)
+    np.testing.assert_allclose(table.fleet_q, without.fleet_q)
+    np.testing.assert_allclose(table.city_cq, without.city_cq)
+
+
+def test_each_city_has_its_own_reach_and_a_new_one_that_of_all(rng):
+    bands, actual = days(rng, together=False)
+    wild = np.array(CITIES) == "Bonn"
+    actual[:, wild] = 100 + 3 * (actual[:, wild] - 100)
+    table = totals.calibrate(bands, actual, np.ones(actual.shape, bool), CITIES)
+    calm, wide = (np.ptp(table.reach_of(name)) for name in ("Aden", "Bonn"))
+    assert wide > 2 * calm
+    np.testing.assert_array_equal(table.reach_of("Cork"), table.any_city_q)
+
+
+def test_a_fleet_that_was_always_closed_has_the_sums_of_its_bands():
+    nothing = np.zeros((3, 2, 1))
+    table = totals.calibrate(
+        Bands(nothing, nothing, nothing), nothing, nothing == 0, ("A", "A")
+    )
+    np.testing.assert_array_equal(table.fleet_q, [-1, 0, 1])
+
+
+def test_a_total_is_never_negative():
+    one = Bands(np.array([[1.0]]), np.array([[10.0]]), np.array([[12.0]]))
+    low, _, _ = totals.total(one, np.array([-3, 0, 3], np.float32))
+    assert low[0] == 0.0
+
+
+def test_the_fleet_comes_first_and_then_each_city():
+    point = np.array([[1.0], [2.0], [4.0]])
+    made = totals.of_scopes(
+        totals.plain_table(),
+        Bands(point / 2, point, point * 2),
+        ("Bonn", "Aden", "Bonn"),
+    )
+    said = {total.city: [float(part[0]) for part in total[1:]] for total in made}
+    assert said == {
+        totals.FLEET: [3.5, 7.0, 14.0],
+        "Aden": [1.0, 2.0, 4.0],
+        "Bonn": [2.5, 5.0, 10.0],
+    }
