@@ -44,7 +44,7 @@ st.logo(LOGO, size="large")
 st.html(style.SHEET)
 page = st.navigation(
     [
-        st.Page("views/fleet.py", title="Next 7 days", default=True),
+        st.Page("views/fleet.py", title="Days ahead", default=True),
         st.Page("views/depot.py", title="Depot", url_path="depot"),
         st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
     ],

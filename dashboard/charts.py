@@ -35,10 +35,11 @@ def daily_totals(totals: pd.DataFrame) -> Drawn:
     Args:
       totals: As `queries.daily_totals` returns it.
     """
+    ahead = totals["p50"].notna()
     table = named_days(totals, "day_on").assign(
-        orders=totals["actual"].fillna(totals["p50"]),
-        what=totals["actual"].isna().map({True: FORECAST, False: ACTUAL}),
-        remark=totals["is_whole"].map({True: "", False: "a city's feed was silent"}),
+        orders=totals["actual"].where(~ahead, totals["p50"]),
+        what=ahead.map({True: FORECAST, False: ACTUAL}),
+        remark=[wording.missing(number) for number in totals["missing"]],
     )
     return finished(
         alt.Chart(table)
@@ -47,7 +48,7 @@ def daily_totals(totals: pd.DataFrame) -> Drawn:
             x=days_in_order(table, "day_on", every_day=False),
             y=orders_axis("orders"),
             color=colour("what", PAST_AND_AHEAD, "square"),
-            opacity=alt.condition("datum.is_whole", alt.value(1.0), alt.value(0.4)),
+            opacity=alt.condition("datum.missing == 0", alt.value(1.0), alt.value(0.4)),
             tooltip=[
                 alt.Tooltip("day:N", title="Day"),
                 alt.Tooltip("orders", title="Orders", format=WHOLE),
@@ -64,16 +65,24 @@ def fan(days: pd.DataFrame) -> Drawn:
     Args:
       days: As `queries.depot_days` returns it.
     """
-    table = named_days(days, "day_on")
-    table["note"] = table["note"].fillna("")
+    table = named_days(days, "day_on").drop(columns=["events", "holidays"])
+    table["note"] = [", ".join(day) for day in wording.remarks(days)]
     ahead = table[table["p50"].notna()]
-    special = table[table["note"] != ""].assign(at=0.0)
     x = time_axis(table, "day_on")
-    layers = [
-        _band(ahead, x),
-        _line(table, x, "actual", ACTUAL, width=1.5),
-        _line(ahead, x, "p50", FORECAST, width=2.5),
-        alt.Chart(special.assign(what=ACTUAL))
+    return finished(
+        alt.layer(
+            _band(ahead, x),
+            _line(table, x, "actual", ACTUAL, width=1.5),
+            _line(ahead, x, "p50", FORECAST, width=2.5),
+            _special_days(table[table["note"] != ""], x),
+        )
+    )
+
+
+def _special_days(table: pd.DataFrame, x: alt.X) -> alt.Chart:
+    """A triangle at the foot of each day on which something is on."""
+    return (
+        alt.Chart(table.assign(what=ACTUAL, at=0.0))
         .mark_point(shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=-5)
         .encode(
             x=x,
@@ -83,9 +92,8 @@ def fan(days: pd.DataFrame) -> Drawn:
                 alt.Tooltip("day:N", title="Day"),
                 alt.Tooltip("note:N", title="What is on"),
             ],
-        ),
-    ]
-    return finished(alt.layer(*layers))
+        )
+    )
 
 
 def past_forecasts(past: pd.DataFrame) -> Drawn:

@@ -17,8 +17,9 @@ READ_ONLY = (
     "-c default_transaction_read_only=on "
     f"-c statement_timeout={STATEMENT_SECONDS}s -c timezone=UTC"
 )
-TOO_LONG = "57014"
+TOO_LONG, FORBIDDEN = "57014", "42501"
 UNKNOWN_TABLE = "42P01"
+UNKNOWN = {"42703": "column", "42883": "function"}
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -31,8 +32,9 @@ def engine() -> sa.Engine:
     url = Settings.load().database_url
     if url is None:
         raise DatabaseError(
-            "The dashboard was started without a database. Stop it, and start it with "
-            "`harbor dashboard`, which knows where the data is."
+            "HARBOR_DATABASE_URL is not set, and the dashboard has no other way to know "
+            "where the data is. Stop it, and start it with `harbor dashboard`, which "
+            "does."
         )
     try:
         return sa.create_engine(
@@ -70,12 +72,16 @@ def read(
             result = connection.execute(sa.text(statement), asked)
             table = pd.DataFrame(result.fetchall(), columns=list(result.keys()))
     except (OperationalError, ProgrammingError) as error:
-        raise _told(error) from error
+        sentence = told(error)
+        if sentence is None:
+            raise
+        raise sentence from error
     kinds = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
     return table.astype(kinds)
 
 
-def _told(error: OperationalError | ProgrammingError) -> DatabaseError:
+def told(error: OperationalError | ProgrammingError) -> DatabaseError | None:
+    """What a user can do about it; None for a mistake of ours."""
     code = getattr(error.orig, "sqlstate", None)
     if code == TOO_LONG:
         return DatabaseError(
@@ -87,11 +93,20 @@ def _told(error: OperationalError | ProgrammingError) -> DatabaseError:
             "The database has no tables of this program yet. Make them with "
             "`harbor db upgrade`."
         )
-    if isinstance(error, ProgrammingError):
+    if code in UNKNOWN:
         return DatabaseError(
-            "The database refused a question of the dashboard, so the two are of "
-            "different releases. Bring it up to date with `harbor db upgrade`."
+            f"The database lacks a {UNKNOWN[code]} that the dashboard asks for, so the "
+            "two are of different releases. Bring it up to date with "
+            "`harbor db upgrade`."
         )
+    if code == FORBIDDEN:
+        return DatabaseError(
+            "The database does not let the dashboard's user read one of its tables; it "
+            "must be allowed to read all of them. Grant it `select` on all tables of "
+            "the schema."
+        )
+    if isinstance(error, ProgrammingError):
+        return None
     return DatabaseError(
         "The database does not answer. Check that it runs with `harbor doctor`, then "
         "load this page again."

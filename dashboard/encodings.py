@@ -15,6 +15,7 @@ NAIVE, MEDIAN = "seasonal naive", "median of 4"
 MEANINGS = [FORECAST, ACTUAL, NAIVE, MEDIAN, SUPPOSED]
 WHOLE = ",.0f"
 HEIGHT = 280
+# `alt.layer` says that it may give a FacetChart; ours never have facets.
 Drawn = alt.Chart | alt.LayerChart | alt.FacetChart
 SPLIT = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 """'Fri 21 Nov' on two lines."""

@@ -28,7 +28,7 @@ def change(rows: Iterable[Row]) -> float:
 
 
 def week_figures(week: pd.DataFrame) -> Figures:
-    """The week ahead in two numbers.
+    """The days ahead in two numbers.
 
     Args:
       week: Depots and days as `queries.fleet_week` returns them, not empty.
@@ -36,7 +36,7 @@ def week_figures(week: pd.DataFrame) -> Figures:
     by_day = week.groupby("target_on")["p50"].sum()
     against = wording.signed_percent(change(week.to_dict("records")))
     return {
-        "Orders in the next 7 days": (
+        f"Orders in {wording.next_days(len(by_day))}": (
             wording.orders(by_day.sum()),
             f"{against} on the week before",
         ),
@@ -48,20 +48,21 @@ def week_figures(week: pd.DataFrame) -> Figures:
 
 
 def depot_figures(days: pd.DataFrame) -> Figures:
-    """A depot's week ahead in two numbers.
+    """A depot's days ahead in two numbers.
 
     Args:
       days: As `queries.depot_days` returns it, with a forecast.
     """
     ahead = days.dropna(subset=["p50"])
     by_day = ahead.set_index("day_on")["p50"]
-    week = days[days["day_on"].isin(ahead["day_on"] - pd.Timedelta(days=7))]
-    known = week["actual"].notna().sum()
-    of = "" if known == len(week) else f" on {wording.count(known, 'known day')}"
+    earlier = pd.Timedelta(days=len(ahead))
+    before = days[days["day_on"].isin(ahead["day_on"] - earlier)]
+    known = before["actual"].notna().sum()
+    of = "" if known == len(before) else f" on {wording.count(known, 'known day')}"
     return {
-        "Orders in the next 7 days": (
+        f"Orders in {wording.next_days(len(ahead))}": (
             wording.orders(ahead["p50"].sum()),
-            f"{wording.orders(week['actual'].sum())} the week before{of}",
+            f"{wording.orders(before['actual'].sum())} in the {len(ahead)} before{of}",
         ),
         "Busiest day": (
             wording.day(cast(pd.Timestamp, by_day.idxmax())),
@@ -101,9 +102,10 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
     )
     return (
         f"The forecast was off by {wording.percent(own['mape'])} of a day's orders on "
-        f"average, over {wording.count(int(own['counted']), 'day')} counted. Repeating the "
-        f"week before would have been off by {wording.percent(naive['mape'])}, the median "
-        f"of the last four same weekdays by {wording.percent(median['mape'])}."
+        f"average, over {wording.count(int(own['counted']), 'day')} counted. On the same "
+        "days repeating the week before would have been off by "
+        f"{wording.percent(naive['mape'])}, the median of the last four same weekdays by "
+        f"{wording.percent(median['mape'])}."
     )
 
 
@@ -122,7 +124,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
         "WAPE": (wording.percent(own["wape"]), "of volume"),
         "Bias": (wording.signed_percent(own["bias"]), "of volume, + is too high"),
         "In the 80 % band": (wording.percent(own["coverage"]), "80 % is right"),
-        "Days counted": (f"{int(own['counted']):,}", "per depot and origin"),
+        "Days counted": (f"{int(own['counted']):,}", _left_out(own)),
     }
 
 
@@ -134,7 +136,7 @@ def what_if_sentence(outcome: pd.DataFrame) -> str:
     """
     now, then = outcome["forecast"].sum(), outcome["supposed"].sum()
     return (
-        f"The week would have {wording.orders(then)} orders instead of "
+        f"These days would have {wording.orders(then)} orders instead of "
         f"{wording.orders(now)}: {wording.signed_orders(then - now)}."
     )
 
@@ -144,6 +146,14 @@ def _over_all(scores: pd.DataFrame, forecaster: str) -> Row:
     mine = (scores["grain"] == "all") & (scores["forecaster"] == forecaster)
     found = scores[mine].to_dict("records")
     return found[0] if found else dict.fromkeys(scores.columns, math.nan)
+
+
+def _left_out(own: Row) -> str:
+    """How many scored days have no baseline to stand beside, and how those went."""
+    left = int(own["all_counted"] - own["counted"])
+    if not left:
+        return "per depot and origin"
+    return f"{left:,} more have no baseline; with them MAPE {wording.percent(own['all_mape'])}"
 
 
 def _too(bias: float) -> str:

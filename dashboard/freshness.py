@@ -1,32 +1,36 @@
-"""How new the numbers are, and the key under which answers about them are kept."""
+"""How new the numbers are; the key under which answers about them are kept."""
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-
-DAYS_AHEAD = 7
+from datetime import date, datetime
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """How new everything shown is.
+    """How new everything shown is; whatever changes an answer changes this.
 
     Attributes:
       depots: How many are known.
       last_on: The newest day of which any depot's demand is known.
       champion: Version of the model whose forecasts are to be shown.
       origin_on: Of the forecast shown: the last day it may have seen.
+      until_on: The last day it is of.
       model: Version of the model that made it.
       trained_through: The last day that model learnt from.
+      filename: Of that model's artefact.
+      sha256: Of that file.
       made_at: When the forecast was made, in UTC.
-      worked_at: When a step of the pipeline last ended, in UTC.
+      worked_at: When a step of the pipeline last began or ended, in UTC.
     """
 
     depots: int
     last_on: date | None
     champion: str | None
     origin_on: date | None
+    until_on: date | None
     model: str | None
     trained_through: date | None
+    filename: str | None
+    sha256: str | None
     made_at: datetime | None
     worked_at: datetime | None
 
@@ -37,18 +41,24 @@ class Freshness:
         return self.origin_on
 
     @property
+    def until(self) -> date:
+        """The last day ahead of a forecast that is there."""
+        assert self.until_on is not None, "asked only where there is a forecast"
+        return self.until_on
+
+    @property
+    def horizon(self) -> int:
+        """Days ahead of a forecast that is there."""
+        return (self.until - self.origin).days
+
+    @property
     def newest(self) -> date:
         """The last day that is not ahead: the origin, or the newest known demand."""
         assert self.last_on is not None, "asked only where there is demand"
         return max(self.last_on, self.origin_on or self.last_on)
 
     @property
-    def until(self) -> date:
-        """The last day shown ahead."""
-        return self.origin + timedelta(days=DAYS_AHEAD)
-
-    @property
-    def version(self) -> str:
-        """Champion and data watermark: whatever changes them changes this."""
-        watermark = (self.last_on, self.origin_on, self.model, self.made_at)
-        return "|".join(map(str, (self.champion, *watermark, self.worked_at)))
+    def oldest_news(self) -> date:
+        """The earlier of the origin and the newest known demand."""
+        assert self.last_on is not None, "asked only where there is demand"
+        return min(self.last_on, self.origin_on or self.last_on)

@@ -21,35 +21,6 @@ DEEPEST = 46
 """Percent of the accent behind a depot's busiest day."""
 
 
-def figures(said: dict[str, tuple[str, str]]) -> str:
-    """Large numbers side by side: label → (value, what it is measured against)."""
-    cells = "".join(
-        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}"
-        f"<small>{escape(against)}</small></dd></div>"
-        for label, (value, against) in said.items()
-    )
-    return f'<dl class="hf-figures">{cells}</dl>'
-
-
-def lines(table: pd.DataFrame) -> str:
-    """A small table of `tables`, written out; its first column names the rows."""
-    first, *rest = table.columns
-    written = {name: wording.column(table[name], str(name)) for name in table.columns}
-    side = {name: "fill" if wording.is_text(table[name]) else "" for name in rest}
-    narrow = " narrow" if all(side.values()) else ""
-    heads = "".join(f'<th scope="col" class="{side[n]}">{escape(n)}</th>' for n in rest)
-    rows = []
-    for position, name in enumerate(written[first]):
-        cells = "".join(
-            f'<td class="{side[n]}">{escape(written[n][position])}</td>' for n in rest
-        )
-        rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
-    return (
-        f'<table class="hf{narrow}"><thead><tr><th scope="col">{escape(first)}</th>{heads}</tr>'
-        f"</thead><tbody>{''.join(rows)}</tbody></table>"
-    )
-
-
 def week(depots: pd.DataFrame) -> str:
     """Depots × days with whole orders; a stronger cell is a busier day of that depot.
 
@@ -64,7 +35,8 @@ def week(depots: pd.DataFrame) -> str:
         bodies.insert(0, f"<tbody>{_totals('All cities', rows)}</tbody>")
     return (
         f'<table class="hf"><thead><tr><th scope="col">Depot</th>{heads}'
-        '<th scope="col" class="wide">7 days</th><th scope="col" class="wide">vs week '
+        f'<th scope="col" class="wide">{wording.count(len(days), "day")}</th>'
+        '<th scope="col" class="wide">vs week '
         f"before</th></tr></thead>{''.join(bodies)}</table>"
     )
 
@@ -76,7 +48,9 @@ def days_ahead(days: pd.DataFrame) -> str:
       days: Rows of `queries.depot_days` that have a forecast; not empty.
     """
     busiest = float(days["p50"].max())
-    rows = "".join(_day_row(day, busiest) for day in days.to_dict("records"))
+    remarks = wording.remarks(days)
+    noted = zip(days.to_dict("records"), remarks, strict=True)
+    rows = "".join(_day_row(day, said, busiest) for day, said in noted)
     return (
         f'<table class="hf narrow"><thead><tr><th scope="col">Day</th>'
         '<th scope="col">Orders</th><th scope="col">80 % band</th>'
@@ -146,9 +120,7 @@ def _cell(row: Row, busiest: float) -> str:
     )
 
 
-def _day_row(row: Row, busiest: float) -> str:
-    noted = row["note"].split(", ") if isinstance(row["note"], str) else []
-    remarks = [wording.kind(note) for note in noted]
+def _day_row(row: Row, remarks: list[str], busiest: float) -> str:
     name = f'<th scope="row">{wording.day(row["day_on"])}</th>'
     if row["basis"] == "closed":
         cells = '<td class="closed">closed</td><td></td>'
@@ -158,7 +130,7 @@ def _day_row(row: Row, busiest: float) -> str:
         orders = wording.orders(row["p50"])
         cells = f'<td class="day" style="{shade}">{orders}</td><td>{_band(row)}</td>'
     if row["basis"] == "similar":
-        remarks.insert(0, "From depots like it")
+        remarks = ["From depots like it", *remarks]
     return f'<tr>{name}{cells}<td class="fill">{escape(", ".join(remarks))}</td></tr>'
 
 

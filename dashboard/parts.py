@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 import pandas as pd
 import streamlit as st
 
-from dashboard import grids, tables
+from dashboard import export, lines
 from dashboard.encodings import Drawn
 
 DAY_FORMAT = "ddd D MMM YYYY"
@@ -36,7 +36,7 @@ def save(table: pd.DataFrame, name: str) -> None:
     """A button that saves a table."""
     st.download_button(
         "Save as CSV",
-        tables.csv(table),
+        export.csv(table),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=f"csv {name}",
@@ -53,12 +53,12 @@ def show(table: pd.DataFrame) -> None:
 
 def figures(said: dict[str, tuple[str, str]]) -> None:
     """Large numbers side by side."""
-    st.html(grids.figures(said))
+    st.html(lines.figures(said))
 
 
-def lines(table: pd.DataFrame, name: str) -> None:
+def small(table: pd.DataFrame, name: str) -> None:
     """A small table written out, and the same as a file."""
-    st.html(grids.lines(table))
+    st.html(lines.table(table))
     save(table, name)
 
 
@@ -68,7 +68,7 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
         if pd.api.types.is_datetime64_any_dtype(table[name]):
             columns[name] = st.column_config.DateColumn(format=DAY_FORMAT)
         elif pd.api.types.is_integer_dtype(table[name]):
-            columns[name] = st.column_config.NumberColumn(format="localized")
+            columns[name] = st.column_config.NumberColumn(format="%,d")
         elif pd.api.types.is_float_dtype(table[name]):
             columns[name] = st.column_config.NumberColumn(format="%.1f %%")
     return columns

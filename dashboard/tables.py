@@ -28,13 +28,12 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
 
 def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
     """`queries.daily_totals`, for people."""
-    remark = {True: "", False: "a city's feed was silent"}
     return pd.DataFrame(
         {
             "Day": totals["day_on"],
             "Actual": _whole(totals["actual"]),
             "Forecast": _whole(totals["p50"]),
-            "Remark": totals["is_whole"].map(remark),
+            "Remark": [wording.missing(number) for number in totals["missing"]],
         }
     )
 
@@ -49,7 +48,7 @@ def depot_days(days: pd.DataFrame) -> pd.DataFrame:
             "1 in 10 below": _whole(days["p10"]),
             "1 in 10 above": _whole(days["p90"]),
             "Rests on": days["basis"].map(wording.BASES),
-            "What is on": days["note"],
+            "What is on": [", ".join(day) for day in wording.remarks(days)],
         }
     )
 
@@ -74,11 +73,12 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
 
 def events(events: pd.DataFrame) -> pd.DataFrame:
     """`queries.events_ahead`, for people."""
+    kinds = events["what"].map(wording.kind)
     return pd.DataFrame(
         {
             "From": events["starts_on"],
             "To": events["ends_on"],
-            "What": events["what"].map(wording.kind),
+            "What": events["what"].where(events["is_holiday"], kinds),
             "Where": events["scope"],
         }
     )
@@ -132,14 +132,6 @@ BASELINES = ("seasonal naive", "median of 4")
 def of_grain(scores: pd.DataFrame, grain: str) -> pd.DataFrame:
     """The rows of one grain."""
     return scores[scores["grain"] == grain]
-
-
-def csv(table: pd.DataFrame) -> bytes:
-    """A table as a file that any spreadsheet opens, days as ISO dates."""
-    plain = table.copy()
-    for name in plain.select_dtypes("datetime"):
-        plain[name] = plain[name].dt.strftime("%Y-%m-%d")
-    return wording.csv(plain)
 
 
 def _whole(numbers: pd.Series) -> pd.Series:

@@ -1,28 +1,32 @@
-"""What a depot's week would be under a supposition, computed here on the CPU.
+"""What a depot's days ahead would be under a supposition, computed here on the CPU.
 
 The model is the one that made the forecast shown, in its NumPy form; JAX is not needed.
+It is asked twice, without the supposition and with it, and what the supposition changes
+is laid on the forecast shown: corrections that came since do not pass for its effect.
 """
 
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries, wording
-from dashboard.freshness import DAYS_AHEAD, Freshness
+from dashboard.freshness import Freshness
 from forecaster import artefact, infer
 from forecaster.artefact import Artefact
 from forecaster.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
-from forecaster.errors import ArtefactError, NoModelError
+from forecaster.errors import ArtefactError
 from forecaster.features import CALENDAR_REACH
 from forecaster.infer import Forecast
-from forecaster.panel import Panel, build_panel
+from forecaster.panel import build_panel
 from pipelines.settings import Settings
 
-# Days before a model's context that its lags and levels can reach.
 REACH = 1000
+"""Days before a model's context that its lags and levels can reach, and more."""
+QUANTILES = ("p10", "p50", "p90")
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ def kinds(fresh: Freshness) -> list[str]:
     """What may be supposed: closed, and every kind of event the model has learnt.
 
     Raises:
-      NoModelError, ArtefactError: as `load`.
+      ArtefactError: as `load`.
     """
     learnt = load(fresh).kinds
     events = [k for k in learnt if k != HOLIDAY and not k.startswith(NAMED_HOLIDAY)]
@@ -53,17 +57,13 @@ def label(kind: str) -> str:
 def load(fresh: Freshness) -> Artefact:
     """The model that made the forecast shown.
 
+    Args:
+      fresh: With a forecast.
+
     Raises:
-      NoModelError: it was never recorded.
       ArtefactError: its file is missing, unusable, or not the one recorded.
     """
-    found = queries.model_file(str(fresh.model))
-    if found is None:
-        raise NoModelError(
-            f"Model {fresh.model} is not recorded. Train one with `harbor train`."
-        )
-    filename, sha256 = found
-    return _load(Settings.load().artefacts / filename, sha256)
+    return _load(Settings.load().artefacts / str(fresh.filename), str(fresh.sha256))
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -79,23 +79,42 @@ def _load(path: Path, sha256: str) -> Artefact:
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def suppose(supposition: Supposition, fresh: Freshness) -> pd.DataFrame:
-    """The next days of a depot as they are forecast, and as they would be.
+    """The days ahead of a depot as they are forecast, and as they would be.
 
     Args:
       supposition: About one of those days.
-      fresh: With a forecast.
+      fresh: With a forecast of that depot.
 
     Returns:
-      target_on, forecast, supposed, supposed_p10, supposed_p90 (orders per day), a row
-      per day of the forecast shown, in order.
+      target_on, forecast (as it is shown elsewhere), supposed, supposed_p10,
+      supposed_p90 (orders per day), a row per day of the forecast shown, in order.
 
     Raises:
-      NoModelError, ArtefactError: as `load`.
-      NoDataError: the depot's city has no demand.
+      ArtefactError: as `load`.
+      NoDataError: no depot of the fleet has demand.
     """
+    days = queries.depot_days(supposition.depot, fresh)
+    shown = days[days["p50"].notna()].reset_index(drop=True)
+    now, then = _asked_twice(supposition, fresh)
+    supposed = {name: _moved(shown[name], now[name], then[name]) for name in QUANTILES}
+    return pd.DataFrame(
+        {
+            "target_on": shown["day_on"],
+            "forecast": shown["p50"],
+            "supposed": supposed["p50"],
+            "supposed_p10": supposed["p10"],
+            "supposed_p90": supposed["p90"],
+        }
+    )
+
+
+def _asked_twice(
+    supposition: Supposition, fresh: Freshness
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The model's answers for the depot, without the supposition and with it."""
     model = load(fresh)
     first = fresh.origin - timedelta(days=model.task.context + REACH)
-    tables = queries.city_tables(supposition.depot, first, fresh.origin)
+    tables = queries.panel_tables(supposition.depot, first, fresh.origin)
     added = {
         "kind": supposition.kind,
         "starts_on": supposition.day_on,
@@ -106,34 +125,23 @@ def suppose(supposition: Supposition, fresh: Freshness) -> pd.DataFrame:
     supposed = tables | {
         "events": pd.DataFrame(events, columns=tables["events"].columns, dtype=object)
     }
-    return _beside(
-        supposition.depot,
-        _forecast(model, tables, fresh.origin),
-        _forecast(model, supposed, fresh.origin),
-    )
+    now = _answer(model, tables, fresh, supposition.depot)
+    return now, _answer(model, supposed, fresh, supposition.depot)
 
 
-def _forecast(
-    model: Artefact, tables: dict[str, pd.DataFrame], origin: date
-) -> tuple[Panel, Forecast]:
-    panel = build_panel(**tables, through=origin, ahead=model.horizon + CALENDAR_REACH)
-    return panel, infer.forecast(model, panel)
-
-
-def _beside(
-    depot: str, now: tuple[Panel, Forecast], then: tuple[Panel, Forecast]
+def _answer(
+    model: Artefact, tables: dict[str, pd.DataFrame], fresh: Freshness, depot: str
 ) -> pd.DataFrame:
-    panel, forecast = now
+    """p10, p50 and p90 of one depot, a row per day of the forecast shown."""
+    ahead = model.horizon + CALENDAR_REACH
+    panel = build_panel(**tables, through=fresh.origin, ahead=ahead)
+    made: Forecast = infer.forecast(model, panel)
     row = panel.depot_ids.index(depot)
-    n_days = min(DAYS_AHEAD, forecast.p50_dh.shape[1])
-    first = pd.Timestamp(panel.origin) + pd.Timedelta(days=1)
-    supposed = then[1]
-    return pd.DataFrame(
-        {
-            "target_on": pd.date_range(first, periods=n_days),
-            "forecast": forecast.p50_dh[row, :n_days],
-            "supposed": supposed.p50_dh[row, :n_days],
-            "supposed_p10": supposed.p10_dh[row, :n_days],
-            "supposed_p90": supposed.p90_dh[row, :n_days],
-        }
-    )
+    by_quantile = zip(QUANTILES, (made.p10_dh, made.p50_dh, made.p90_dh), strict=True)
+    return pd.DataFrame({name: of[row, : fresh.horizon] for name, of in by_quantile})
+
+
+def _moved(shown: pd.Series, now: pd.Series, then: pd.Series) -> pd.Series:
+    """The numbers shown, changed by the share by which the model changes its own."""
+    share = np.where(now > 0, then / now.where(now > 0, 1.0), 1.0)
+    return shown * share

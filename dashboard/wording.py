@@ -2,8 +2,8 @@
 
 import math
 import re
+from collections.abc import Iterable
 from datetime import date, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -76,37 +76,33 @@ def kind(name: str) -> str:
     return said[:1].upper() + said[1:]
 
 
+def remarks(days: pd.DataFrame) -> list[list[str]]:
+    """What is on on each day, as people say it: holidays, events, whether it is closed.
+
+    Args:
+      days: With holidays (names), events (kinds) and is_closed.
+    """
+    noted = zip(days["holidays"], days["events"], days["is_closed"], strict=True)
+    return [
+        [*holidays, *map(kind, _but_closures(events)), *(["Closed"] if closed else [])]
+        for holidays, events, closed in noted
+    ]
+
+
+def _but_closures(events: Iterable[str]) -> list[str]:
+    return [event for event in events if event != "closed"]
+
+
+def missing(number: int) -> str:
+    """How many depots a total lacks; nothing where it is whole."""
+    return "" if number == 0 else f"without {count(number, 'depot')}"
+
+
+def next_days(horizon: int) -> str:
+    """'the next 7 days', 'the next day'."""
+    return "the next day" if horizon == 1 else f"the next {horizon} days"
+
+
 def plain(text: str) -> str:
     """Somebody's text, with whatever Markdown would make of it taken away."""
     return MARKDOWN.sub(r"\\\1", text)
-
-
-def safe_cell(value: Any) -> Any:
-    """A cell of a CSV; text that a spreadsheet would take for a formula is quoted."""
-    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return "'" + value
-    return value
-
-
-def csv(table: pd.DataFrame) -> bytes:
-    """A table as a CSV that opens anywhere; numbers stay numbers."""
-    safe = table.apply(lambda column: column.map(safe_cell))
-    safe.columns = [safe_cell(name) for name in table.columns]
-    return safe.to_csv(index=False, lineterminator="\n").encode("utf-8-sig")
-
-
-def is_text(column: pd.Series) -> bool:
-    """Whether a column of a table for people holds words or days, not numbers."""
-    return not pd.api.types.is_numeric_dtype(column)
-
-
-def column(values: pd.Series, name: str) -> list[str]:
-    """A column of a table for people, written out; a dash where nothing is known."""
-    if pd.api.types.is_datetime64_any_dtype(values):
-        return [UNKNOWN if pd.isna(value) else day(value) for value in values]
-    if is_text(values):
-        return [UNKNOWN if pd.isna(value) else str(value) for value in values]
-    if pd.api.types.is_integer_dtype(values):
-        return [UNKNOWN if pd.isna(value) else f"{value:,}" for value in values]
-    written = signed_percent if name == "Bias" else percent
-    return [written(value / 100) for value in values.astype(float)]

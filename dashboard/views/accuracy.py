@@ -4,30 +4,29 @@ import streamlit as st
 
 from dashboard import charts, findings, parts, queries, tables, wording
 
-version = queries.data_version()
-kinds = queries.score_kinds(version)
-if kinds.empty:
+fresh = queries.freshness()
+kinds = queries.score_kinds(fresh)
+if not (kinds.has_live or kinds.has_hindcasts):
     parts.nothing(
         "No forecast has been scored yet. A score appears in the night after the day that "
         "was forecast; `harbor backfill run --from DAY --to DAY` makes and scores hindcasts "
         "of past days."
     )
 
-has_live = bool(kinds["is_live"].any())
 kind = st.segmented_control(
     "Scores of",
     [wording.LIVE, wording.HINDCAST],
-    default=wording.LIVE if has_live else wording.HINDCAST,
+    default=wording.LIVE if kinds.has_live else wording.HINDCAST,
     required=True,
     key="scores",
     bind="query-params",
 )
 live = kind == wording.LIVE
-if kinds[kinds["is_live"] == live].empty:
+if not (kinds.has_live if live else kinds.has_hindcasts):
     parts.nothing(wording.NO_SCORES[kind])
 parts.kind_of_scores(live)
 
-scores = queries.accuracy(live, version)
+scores = queries.accuracy(live, fresh)
 parts.figures(findings.accuracy_figures(scores))
 
 st.header("By day")
@@ -39,16 +38,17 @@ parts.chart(
 )
 
 st.header("By city")
-parts.lines(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
+parts.small(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
 
 st.header("By model")
-parts.lines(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
+parts.small(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
 
 st.caption(
-    "The last 8 weeks of scored days. Every depot, day and origin counts once, from 1 to 7 "
-    "days ahead. MAPE is the mean of |forecast − actual| ÷ actual over days with any orders. "
-    "WAPE and bias are shares of the volume of all days; bias is forecast minus actual, so "
-    "above zero is too high. Days known to be closed are not scored. Where two models "
-    "forecast from the same day, the later one counts. Seasonal naive repeats the week "
-    "before; median of 4 takes the last four same weekdays."
+    "The last 8 weeks of scored days. Every depot, day and origin counts once, however "
+    "many days ahead it was forecast, if both baselines have a forecast of it too. MAPE is "
+    "the mean of |forecast − actual| ÷ actual over days with any orders. WAPE and bias are "
+    "shares of the volume of all days; bias is forecast minus actual, so above zero is too "
+    "high. Days known to be closed are not scored. Where two models forecast from the same "
+    "day, the one made last counts. Seasonal naive repeats the week before; median of 4 "
+    "takes the last four same weekdays."
 )

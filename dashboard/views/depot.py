@@ -2,18 +2,32 @@
 
 import streamlit as st
 
-from dashboard import charts, findings, grids, parts, queries, selection, tables, whatif
+from dashboard import (
+    charts,
+    findings,
+    grids,
+    lateness,
+    parts,
+    queries,
+    selection,
+    tables,
+    whatif,
+)
 from dashboard import wording as say
 
 fresh = queries.freshness()
-depots = queries.depots(fresh.version)
+depots = queries.depots(fresh)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
 asked = st.query_params.get("depot")
 depot = selection.choose_from_url("Depot", "depot", labels)
 if depot is None and asked:
     parts.nothing(f"There is no depot “{say.plain(asked)}”. Choose one above.")
 if depot is None:
-    parts.nothing("Choose a depot above, or a name on the page “Next 7 days”.")
+    parts.nothing("Choose a depot above, or a name on the page “Days ahead”.")
+
+late = lateness.warning(queries.lateness(depot, fresh))
+if late:
+    st.warning(late, icon=":material/schedule:")
 
 days = queries.depot_days(depot, fresh)
 ahead = days[days["p50"].notna()]
@@ -42,7 +56,7 @@ with history:
         )
 
 st.header("What was said, and what happened")
-past = queries.past_forecasts(depot, fresh.version)
+past = queries.past_forecasts(depot, fresh)
 if past.empty:
     parts.missing(
         "No forecast of this depot has been scored yet. A score appears in the night after "
@@ -59,11 +73,11 @@ else:
     )
 
 st.header("Ahead")
-events = queries.events_ahead(depot, fresh.newest, fresh.version)
+events = queries.events_ahead(depot, fresh)
 if events.empty:
     st.caption("No holidays or events are known for the next 4 weeks.")
 else:
-    parts.lines(tables.events(events), f"events-{depot}")
+    parts.small(tables.events(events), f"events-{depot}")
 
 if fresh.origin_on is None or ahead.empty:
     st.stop()

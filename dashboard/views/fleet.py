@@ -1,8 +1,9 @@
-"""The next 7 days of every depot, by city, with what needs attention first."""
+"""The days ahead of every depot, by city, with what needs attention first."""
 
 import streamlit as st
 
 from dashboard import charts, findings, grids, parts, queries, tables
+from dashboard import wording as say
 
 EVERYWHERE = "All cities"
 
@@ -25,6 +26,7 @@ city = st.pills(
     [EVERYWHERE, *cities],
     default=EVERYWHERE,
     required=True,
+    format_func=say.plain,
     key="city",
     bind="query-params",
 )
@@ -39,15 +41,16 @@ st.caption(
     "most. ≈ is forecast from depots like it. A name leads to its depot."
 )
 st.html(grids.week(here))
-parts.behind(tables.fleet_week(here), "next-7-days")
+parts.behind(tables.fleet_week(here), "days-ahead")
 
 st.header("By day")
 totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)
 parts.chart(
     charts.daily_totals(totals),
-    "Orders per day of all these depots: three weeks as they were, and the next 7 days as "
-    "forecast. Totals are sums of the depots' medians; they have no band, because the bands "
-    "of depots do not add up.",
+    "Orders per day of all these depots: three weeks as they were, and "
+    f"{say.next_days(fresh.horizon)} as forecast. A paler bar lacks the orders of depots "
+    "that have not reported that day. Totals are sums of the depots' medians; they have "
+    "no band, because the bands of depots do not add up.",
     tables.daily_totals(totals),
     "daily-totals",
 )

@@ -1,6 +1,6 @@
 """The accuracy query against scores reckoned by plain loops."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from pipelines import schema
-from tests.dashboard.seed import CHAMPION, JUDGE, records, remade
+from tests.dashboard.seed import CHAMPION, JUDGE, records, remade, seed
 
 pytestmark = pytest.mark.db
 
@@ -20,8 +20,6 @@ def reckoned(rows, forecast):
     """Scores by plain loops: mape, wape, bias, counted."""
     shares, missed, signed, volume = [], 0.0, 0.0, 0.0
     for actual, said in zip(rows["actual"], rows[forecast], strict=True):
-        if said is None or np.isnan(said):
-            continue
         missed += abs(said - actual)
         signed += said - actual
         volume += actual
@@ -33,6 +31,7 @@ def reckoned(rows, forecast):
 def assert_scores(found, rows):
     columns = {"forecast": "p50", "seasonal naive": "seasonal_naive"}
     columns["median of 4"] = "median4"
+    every, rows = rows, rows.dropna(subset=["seasonal_naive", "median4"])
     assert sorted(found["forecaster"]) == sorted(columns)
     for row in found.to_dict("records"):
         expected = reckoned(rows, columns[row["forecaster"]])
@@ -41,11 +40,13 @@ def assert_scores(found, rows):
     own = found[found["forecaster"] == "forecast"].iloc[0]
     inside = rows["actual"].between(rows["p10"], rows["p90"])
     np.testing.assert_allclose(own["coverage"], inside.mean())
+    mape, _, _, counted = reckoned(every, "p50")
+    np.testing.assert_allclose([own["all_mape"], own["all_counted"]], [mape, counted])
 
 
 @pytest.mark.parametrize("live", [True, False], ids=["live", "hindcast"])
 def test_accuracy_agrees_with_plain_loops_and_never_mixes_kinds(fresh, seeded, live):
-    found = queries.accuracy(live, fresh.version)
+    found = queries.accuracy(live, fresh)
     rows = seeded.scores[seeded.scores["is_live"] == live]
     rows = rows[rows["target_on"] > rows["target_on"].max() - timedelta(days=56)]
     assert_scores(found[found["grain"] == "all"], rows)
@@ -70,7 +71,7 @@ def test_a_day_without_orders_counts_for_wape_but_not_for_mape(seeded, write):
     rows = seeded.scores.copy()
     mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
     rows.loc[mine, "actual"] = 0.0
-    found = queries.accuracy(True, queries.data_version())
+    found = queries.accuracy(True, queries.freshness())
     assert_scores(found[found["grain"] == "all"], rows[rows["is_live"]])
 
 
@@ -83,14 +84,50 @@ def test_of_two_models_from_one_origin_the_later_one_counts(seeded, write):
     write(sa.insert(schema.scores).values(records(again)))
     live = seeded.scores[seeded.scores["is_live"]]
     expected = pd.concat([live[live["origin_on"] != origin], again])
-    found = queries.accuracy(True, queries.data_version())
+    found = queries.accuracy(True, queries.freshness())
     assert_scores(found[found["grain"] == "all"], expected)
 
 
-def test_kinds_of_scores_are_counted_apart(fresh, seeded):
-    kinds = queries.score_kinds(fresh.version)
-    assert kinds["is_live"].tolist() == [True, False]
-    for kind in kinds.to_dict("records"):
-        rows = seeded.scores[seeded.scores["is_live"] == kind["is_live"]]
-        assert kind["days"] == rows["target_on"].nunique()
-        assert kind["last_on"].date() == rows["target_on"].max()
+def test_a_day_without_a_baseline_is_in_nobodys_score(seeded, write):
+    """A baseline that had nothing to repeat is no reason to compare other days."""
+    scores = schema.scores
+    changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
+    write(sa.update(scores).where(changed).values(seasonal_naive=None, p50=1, p10=0))
+    rows = seeded.scores.copy()
+    mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
+    rows.loc[mine, ["seasonal_naive", "p50", "p10"]] = [np.nan, 1.0, 0.0]
+    live = rows[rows["is_live"]]
+    assert live["seasonal_naive"].isna().sum() == 14  # these and those of the gap
+    found = queries.accuracy(True, queries.freshness())
+    assert_scores(found[found["grain"] == "all"], live)
+
+
+def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
+    """Of two old days one is the 56th and counts, the other is the 57th."""
+    newest = seeded.scores.query("is_live")["target_on"].max()
+    template = seeded.scores.query("is_live").iloc[[0]]
+    shifted = [
+        template.assign(target_on=day, origin_on=day - A_DAY, actual=100.0, p50=300.0)
+        for day in (newest - 55 * A_DAY, newest - 56 * A_DAY)
+    ]
+    both = pd.concat(shifted).assign(
+        p10=0.0, p90=400.0, seasonal_naive=90.0, median4=95.0
+    )
+    names = [column.name for column in schema.forecasts.columns]
+    made = both.assign(basis="model", made_at=datetime(2026, 1, 1, tzinfo=UTC))
+    made = made[[name for name in names if name in made]]
+    write(sa.insert(schema.forecasts).values(records(made)))
+    write(sa.insert(schema.scores).values(records(both)))
+    found = queries.accuracy(True, queries.freshness())
+    live = seeded.scores[seeded.scores["is_live"]]
+    assert_scores(found[found["grain"] == "all"], pd.concat([live, both.iloc[[0]]]))
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("hindcasts", [True, False])
+def test_the_kinds_of_scores_there_are(
+    dashboard, clean_engine, yesterday, live, hindcasts
+):
+    seed(clean_engine, yesterday, live=live, hindcasts=hindcasts)
+    kinds = queries.score_kinds(queries.freshness())
+    assert (kinds.has_live, kinds.has_hindcasts) == (live, hindcasts)

@@ -15,8 +15,11 @@ FRESH = Freshness(
     last_on=date(2025, 11, 19),
     champion="20251119-ab",
     origin_on=date(2025, 11, 19),
+    until_on=date(2025, 11, 26),
     model="20251119-ab",
     trained_through=date(2025, 11, 19),
+    filename="20251119-ab.npz",
+    sha256="ab",
     made_at=datetime(2025, 11, 20, 3, 31, tzinfo=UTC),
     worked_at=None,
 )
@@ -88,19 +91,3 @@ def test_without_a_forecast_only_the_orders_are_told():
     said = banner(bare, TODAY, DUE_ON, ZONE)
     assert said.facts == "Orders up to **Wed 19 Nov**"
     assert said.warning is None
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"champion": "another"},
-        {"model": "another"},
-        {"last_on": TODAY},
-        {"origin_on": TODAY},
-        {"made_at": datetime(2025, 11, 20, 9, 0, tzinfo=UTC)},
-        {"worked_at": datetime(2025, 11, 20, 9, 0, tzinfo=UTC)},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-def test_whatever_changes_the_answers_changes_their_key(change):
-    assert replace(FRESH, **change).version != FRESH.version

@@ -11,7 +11,7 @@ from tests.dashboard.seed import seed
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
-PAGES = {"/": "Next 7 days", "/depot?depot=LON-01": "Depot", "/accuracy": "Accuracy"}
+PAGES = {"/": "Days ahead", "/depot?depot=LON-01": "Depot", "/accuracy": "Accuracy"}
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_what_if_is_asked_from_the_keyboard_and_answered(fleet, visit):
     window = visit(fleet[0])
     window.to("/depot?depot=LON-01")
     window.choose("Suppose this depot has", "a closed day")
-    window.page.get_by_text("The week would have").wait_for()
+    window.page.get_by_text("These days would have").wait_for()
 
 
 def test_every_chart_is_drawn_and_described(fleet, visit):

@@ -17,9 +17,9 @@ def totals():
     return pd.DataFrame(
         {
             "day_on": DAYS,
-            "actual": [10.0, 20.0, np.nan, np.nan],
+            "actual": [10.0, np.nan, np.nan, np.nan],
             "p50": [np.nan, np.nan, 30.0, 40.0],
-            "is_whole": [True, False, True, True],
+            "missing": [0, 3, 0, 0],
         }
     )
 
@@ -35,7 +35,8 @@ def days():
             "p90": [np.nan, np.nan, 36.0, 0.0],
             "basis": [None, None, "model", "closed"],
             "is_closed": [False, False, False, True],
-            "note": [None, "promotion", None, "closed"],
+            "events": [[], ["pay_day"], [], ["closed"]],
+            "holidays": [[], [], [], []],
         }
     )
 
@@ -56,15 +57,15 @@ def test_totals_are_actual_bars_then_forecast_bars(totals):
     assert mark == "bar"
     assert [(row["day"], row["orders"], row["what"]) for row in rows] == [
         ("Mon 17 Nov", 10.0, "actual"),
-        ("Tue 18 Nov", 20.0, "actual"),
+        ("Tue 18 Nov", None, "actual"),
         ("Wed 19 Nov", 30.0, "forecast"),
         ("Thu 20 Nov", 40.0, "forecast"),
     ]
 
 
-def test_a_total_without_a_citys_feed_says_so(totals):
+def test_a_total_that_lacks_depots_says_so(totals):
     [(_, rows)] = marks(charts.daily_totals(totals))
-    assert [row["remark"] for row in rows] == ["", "a city's feed was silent", "", ""]
+    assert [row["remark"] for row in rows] == ["", "without 3 depots", "", ""]
 
 
 def test_bars_keep_the_order_of_days_and_name_mondays(totals):
@@ -79,7 +80,7 @@ def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
     assert [(row["p10"], row["p90"]) for row in band[1]] == [(25.0, 36.0), (0.0, 0.0)]
     assert history[0] == forecast[0] == "line"
     assert [row["p50"] for row in forecast[1]] == [30.0, 0.0]
-    assert [row["note"] for row in events[1]] == ["promotion", "closed"]
+    assert [row["note"] for row in events[1]] == ["Pay day", "Closed"]
 
 
 def test_an_unknown_day_breaks_the_history_line(days):

@@ -51,6 +51,21 @@ def test_a_column_that_is_not_there_asks_for_the_upgrade(dashboard):
         database.read("select no_such_column from depots")
 
 
+def test_a_user_who_may_not_read_a_table_is_told_what_to_grant(dashboard):
+    with database.engine().connect() as connection:
+        connection.execute(sa.text("set local role pg_monitor"))
+        with pytest.raises(sa.exc.ProgrammingError) as refused:
+            connection.execute(sa.text("select * from depots"))
+    told = database.told(refused.value)
+    assert "does not let the dashboard's user read" in str(told)
+    assert "Grant it `select`" in str(told)
+
+
+def test_a_mistake_of_ours_keeps_its_traceback(dashboard):
+    with pytest.raises(sa.exc.ProgrammingError):
+        database.read("selct 1")
+
+
 def test_without_a_database_the_command_to_start_is_named(dashboard, monkeypatch):
     monkeypatch.delenv("HARBOR_DATABASE_URL")
     with pytest.raises(DatabaseError, match="start it with `harbor dashboard`"):

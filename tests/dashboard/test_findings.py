@@ -34,14 +34,14 @@ def test_the_week_in_figures():
         }
     )
     assert findings.week_figures(week) == {
-        "Orders in the next 7 days": ("550", "+11.1 % on the week before"),
+        "Orders in the next 2 days": ("550", "+11.1 % on the week before"),
         "Busiest day": ("Fri 21 Nov", "300 orders"),
     }
 
 
 @pytest.mark.parametrize(
     ("missing", "against"),
-    [(0, "70 the week before"), (1, "60 the week before on 6 known days")],
+    [(0, "70 in the 7 before"), (1, "60 in the 7 before on 6 known days")],
 )
 def test_a_depots_week_says_what_it_is_measured_against(missing, against):
     actual = [10.0] * 7
@@ -76,7 +76,8 @@ def test_past_forecasts_are_summed_up():
 
 def scores(*rows):
     columns = ["forecaster", "mape", "wape", "bias", "coverage", "counted"]
-    return pd.DataFrame(rows, columns=columns).assign(grain="all")
+    table = pd.DataFrame(rows, columns=columns).assign(grain="all")
+    return table.assign(all_mape=0.09, all_counted=table["counted"])
 
 
 def test_accuracy_is_told_beside_both_baselines():
@@ -87,13 +88,21 @@ def test_accuracy_is_told_beside_both_baselines():
     )
     assert findings.accuracy_sentence(table) == (
         "The forecast was off by 8.1 % of a day's orders on average, over 684 days "
-        "counted. Repeating the week before would have been off by 12.3 %, the median of "
-        "the last four same weekdays by 11.0 %."
+        "counted. On the same days repeating the week before would have been off by "
+        "12.3 %, the median of the last four same weekdays by 11.0 %."
     )
     figures = findings.accuracy_figures(table)
     assert figures["Bias"][0] == "−1.2 %"
     assert figures["MAPE"] == ("8.1 %", "12.3 % seasonal naive")
-    assert figures["Days counted"][0] == "684"
+    assert figures["Days counted"] == ("684", "per depot and origin")
+
+
+def test_days_without_a_baseline_are_told_of():
+    table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
+    figures = findings.accuracy_figures(table.assign(all_counted=700))
+    assert figures["Days counted"] == (
+        "684", "16 more have no baseline; with them MAPE 9.0 %",
+    )  # fmt: skip
 
 
 def test_a_baseline_without_a_day_to_repeat_is_a_dash():
@@ -104,5 +113,5 @@ def test_a_baseline_without_a_day_to_repeat_is_a_dash():
 def test_a_supposition_is_told_as_a_difference():
     outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "supposed": [1000.0, 0.0]})
     assert findings.what_if_sentence(outcome) == (
-        "The week would have 1,000 orders instead of 1,400: −400."
+        "These days would have 1,000 orders instead of 1,400: −400."
     )

@@ -151,6 +151,13 @@ def test_a_depot_in_the_url_is_shown(seeded, open_page):
     assert f"{round(own['p50'].sum()):,}" in said(app)
 
 
+def test_a_depot_whose_orders_are_late_says_so_and_the_others_do_not(seeded, open_page):
+    late = open_page("depot", depot="LON-03")
+    assert_no_traceback(late)
+    assert "This depot's orders are late" in late.warning[0].value
+    assert not open_page("depot", depot="LON-01").warning
+
+
 def test_a_depot_without_a_url_asks_to_choose(seeded, open_page):
     app = open_page("depot")
     assert_no_traceback(app)
@@ -210,7 +217,7 @@ def test_what_if_answers_at_once(seeded, open_page):
     app.selectbox(key="what if").select("closed").run()
     assert_no_traceback(app)
     assert len(app.get("vega_lite_chart")) == n_charts + 1
-    assert "The week would have" in said(app)
+    assert "These days would have" in said(app)
 
 
 @pytest.mark.parametrize("broken", ["missing", "corrupt"])
@@ -289,3 +296,19 @@ def test_names_from_the_database_cannot_become_html_or_markdown(
         for html in app.get("html"):
             assert "<img" not in html.proto.body
         assert ":red[x]" not in " ".join(element.value for element in app.caption)
+        for pills in app.get("button_group"):
+            offered = [option.content for option in pills.proto.options]
+            assert not [content for content in offered if ":red[x]" in content]
+
+
+def test_a_city_of_an_awkward_name_can_be_chosen(seeded, write, open_page):
+    write(
+        sa.update(schema.depots)
+        .where(schema.depots.c.city == "London")
+        .values(city="*Lon* [don]")
+    )
+    app = open_page("fleet")
+    app.pills(key="city").select("*Lon* [don]").run()
+    assert_no_traceback(app)
+    assert "Greenwich" in said(app)
+    assert "Waalhaven" not in said(app)

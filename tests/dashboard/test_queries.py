@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
+from dashboard.queries import depot as depot_queries
 from pipelines import schema
 from tests.dashboard.seed import CHAMPION, JUDGE, remade, seed
 
@@ -68,22 +69,51 @@ def test_daily_totals_are_sums_of_depots(fresh, seeded, city):
     for day, orders in ahead.groupby("target_on")["p50"].sum().items():
         np.testing.assert_allclose(totals.loc[pd.Timestamp(day), "p50"], orders)
     assert totals["actual"].isna().sum() == totals["p50"].notna().sum() == 7
-    assert totals["is_whole"].all()
 
 
-def test_a_day_on_which_a_city_was_silent_is_not_whole(seeded, write):
-    day = seeded.through - timedelta(days=4)
-    london = ["LON-01", "LON-02", "LON-03"]
+def lacking(totals):
+    """Days whose total lacks depots, with how many."""
+    short = totals[totals["missing"] > 0]
+    return dict(zip(as_dates(short["day_on"]), short["missing"], strict=True))
+
+
+def test_a_total_says_how_many_depots_it_lacks(fresh, seeded):
+    """As seeded: one has not reported, one missed a day, one is shut on Sundays."""
+    expected = {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
+    assert lacking(queries.daily_totals("", fresh)) == expected
+    assert lacking(queries.daily_totals("London", fresh)) == {seeded.through: 1}
+
+
+def test_a_day_of_which_nothing_is_known_is_there_and_is_no_forecast(seeded, write):
+    day = seeded.through - 4 * A_DAY
     versions = schema.demand_versions
-    write(
-        sa.delete(versions).where(
-            versions.c.service_on == day, versions.c.depot_id.in_(london)
-        )
-    )
-    totals = queries.daily_totals("", queries.freshness()).set_index("day_on")
-    assert totals.index[~totals["is_whole"]].tolist() == [pd.Timestamp(day)]
-    rotterdam = queries.daily_totals("Rotterdam", queries.freshness())
-    assert rotterdam["is_whole"].all()
+    write(sa.delete(versions).where(versions.c.service_on == day))
+    totals = queries.daily_totals("", queries.freshness())
+    assert len(totals) == 28
+    silent = totals[totals["day_on"] == pd.Timestamp(day)].iloc[0]
+    assert np.isnan(silent["actual"])
+    assert np.isnan(silent["p50"])
+    kralingen_is_shut = day.isoweekday() == 7
+    assert silent["missing"] == (5 if kralingen_is_shut else 6)
+
+
+def test_a_depot_is_not_missing_before_its_first_count(seeded, write):
+    versions = schema.demand_versions
+    mine = versions.c.depot_id == "LON-02"
+    begins = seeded.through - 5 * A_DAY
+    write(sa.delete(versions).where(mine, versions.c.service_on < begins))
+    short = lacking(queries.daily_totals("", queries.freshness()))
+    assert short == {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
+
+
+def test_the_days_ahead_are_those_of_the_forecast_however_many(seeded, write):
+    made = schema.forecasts
+    write(sa.delete(made).where(made.c.target_on > seeded.through + 3 * A_DAY))
+    fresh = queries.freshness()
+    assert (fresh.horizon, fresh.until) == (3, seeded.through + 3 * A_DAY)
+    assert len(queries.daily_totals("", fresh)) == 21 + 3
+    assert len(queries.fleet_week(fresh)) == 3 * 6
+    assert len(queries.depot_days("LON-01", fresh)) == 56 + 3
 
 
 def test_the_fleets_week_is_the_newest_forecast_beside_the_week_before(fresh, seeded):
@@ -101,6 +131,15 @@ def test_the_fleets_week_is_the_newest_forecast_beside_the_week_before(fresh, se
         if row["basis"] == "closed":
             expected = np.nan
         np.testing.assert_equal(row["week_before"], expected)
+
+
+def test_a_day_that_was_closed_a_week_ago_is_not_compared(seeded, write):
+    day = seeded.through - 3 * A_DAY
+    shut = {"kind": "closed", "starts_on": day, "ends_on": day, "depot_id": "LON-01"}
+    write(sa.insert(schema.events).values(**shut, file_id=1))
+    week = queries.fleet_week(queries.freshness())
+    mine = week[week["depot_id"] == "LON-01"].set_index("target_on")["week_before"]
+    assert as_dates(mine.index[mine.isna()].to_series()) == [day + A_WEEK]
 
 
 def test_change_is_the_week_against_the_same_known_days(fresh, seeded):
@@ -179,7 +218,8 @@ def test_a_depots_days_have_history_forecast_and_notes(fresh, seeded):
     ahead = days[days["day_on"].dt.date > seeded.through]
     mine = shown(seeded)[shown(seeded)["depot_id"] == "RTM-03"]
     np.testing.assert_allclose(ahead["p50"], mine["p50"])
-    assert ahead["note"].fillna("").tolist() == ["", "closed", "", "", "", "", ""]
+    assert ahead["events"].tolist() == [[], ["closed"], [], [], [], [], []]
+    assert ahead["is_closed"].tolist() == [False, True, *[False] * 5]
     assert ahead["basis"].tolist() == mine["basis"].tolist()
 
 
@@ -199,8 +239,29 @@ def test_a_depot_has_its_history_before_any_forecast(seeded, write):
     assert days["p50"].isna().all()
 
 
+def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
+    day = seeded.through + A_DAY
+    holiday = {"country": "NL", "subdivision": "", "name": "Feast, of all"}
+    write(sa.insert(schema.public_holidays).values(**holiday, day_on=day))
+    event = {"kind": "pay_day", "starts_on": day, "ends_on": day, "city": "Rotterdam"}
+    write(sa.insert(schema.events).values(**event, file_id=1))
+    days = queries.depot_days("RTM-01", queries.freshness()).set_index("day_on")
+    tomorrow = days.loc[pd.Timestamp(day)]
+    assert (tomorrow["holidays"], tomorrow["events"]) == (
+        ["Feast, of all"],
+        ["pay_day"],
+    )
+
+
+def test_a_late_depot_says_since_when(fresh, seeded):
+    poplar = queries.lateness("LON-03", fresh)
+    assert poplar.is_late
+    assert (poplar.last_on, poplar.due_on) == (seeded.through - A_DAY, seeded.through)
+    assert not queries.lateness("LON-01", fresh).is_late
+
+
 def test_past_forecasts_are_the_last_said_of_each_day(fresh, seeded):
-    past = queries.past_forecasts("LON-01", fresh.version)
+    past = queries.past_forecasts("LON-01", fresh)
     live = seeded.scores.query("depot_id == 'LON-01' and is_live")
     last = live.sort_values("origin_on").groupby("target_on").last()
     assert as_dates(past["target_on"]) == last.index.tolist()
@@ -211,21 +272,21 @@ def test_past_forecasts_are_the_last_said_of_each_day(fresh, seeded):
 def test_a_depot_without_live_scores_shows_its_hindcasts(seeded, write):
     scores = schema.scores
     write(sa.delete(scores).where(scores.c.is_live, scores.c.depot_id == "LON-01"))
-    version = queries.data_version()
-    past = queries.past_forecasts("LON-01", version)
-    assert len(past) == queries.PAST_DAYS
+    fresh = queries.freshness()
+    past = queries.past_forecasts("LON-01", fresh)
+    assert len(past) == depot_queries.PAST_DAYS
     assert not past["is_live"].any()
-    assert queries.past_forecasts("LON-02", version)["is_live"].all()
+    assert queries.past_forecasts("LON-02", fresh)["is_live"].all()
 
 
 def test_events_ahead_are_the_depots_the_citys_and_the_countrys(fresh, seeded):
     day = seeded.through
-    london = queries.events_ahead("LON-01", day, fresh.version)
+    london = queries.events_ahead("LON-01", fresh)
     assert london[["what", "scope"]].to_numpy().tolist() == [
         ["promotion", "all of London"]
     ]
     assert as_dates(london["ends_on"]) == [day + 5 * A_DAY]
-    delfshaven = queries.events_ahead("RTM-03", day, fresh.version)
+    delfshaven = queries.events_ahead("RTM-03", fresh)
     assert delfshaven[["what", "scope"]].to_numpy().tolist() == [
         ["closed", "this depot"],
         ["Harbour Day 0", "public holiday"],
@@ -233,7 +294,7 @@ def test_events_ahead_are_the_depots_the_citys_and_the_countrys(fresh, seeded):
 
 
 def test_depots_are_labelled_by_name_city_and_id(fresh):
-    depots = queries.depots(fresh.version)
+    depots = queries.depots(fresh)
     assert depots["label"].tolist()[0] == "Greenwich · London · LON-01"
     assert depots["depot_id"].tolist() == [
         "LON-01", "LON-03", "LON-02", "RTM-03", "RTM-02", "RTM-01",
@@ -253,5 +314,5 @@ def test_a_night_changes_the_key_and_so_the_answer(seeded, write, clean_engine):
     assert queries.fleet_week(before).equals(first), "an answer under a key is kept"
     queries.freshness.clear()  # two seconds later
     after = queries.freshness()
-    assert after.version != before.version
+    assert after != before
     assert queries.fleet_week(after)["p50"].sum() == 0

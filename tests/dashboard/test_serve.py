@@ -30,7 +30,7 @@ for view in ("fleet", "depot", "accuracy"):
     app.switch_page(f"views/{{view}}.py").run()
     if view == "depot":
         app.selectbox(key="what if").select("closed").run()
-        assert any("The week would have" in said.value for said in app.caption)
+        assert any("These days would have" in said.value for said in app.caption)
     assert not app.exception, app.exception
     assert not app.error, [error.value for error in app.error]
 print(sorted(sys.modules.keys() & {set(JAX)!r}))

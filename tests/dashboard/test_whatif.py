@@ -6,16 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sa
+import streamlit as st
 
-from dashboard import whatif
+from dashboard import database, queries, whatif
 from dashboard.whatif import Supposition
 from forecaster import artefact, infer
-from forecaster.errors import ArtefactError, NoModelError
+from forecaster.errors import ArtefactError
 from forecaster.features import CALENDAR_REACH
 from forecaster.panel import build_panel
 from pipelines import schema
 from tests.dashboard.seed import (
-    CHAMPION,
     HORIZON,
     make_depots,
     make_events,
@@ -25,11 +25,11 @@ from tests.dashboard.seed import (
 pytestmark = pytest.mark.db
 
 
-def of_whole_fleet(folder, seeded, events):
-    """Forecasts of every depot by the champion, built without the dashboard."""
+def of_whole_fleet(folder, seeded, demand, events):
+    """Medians of every depot by the champion, built without the dashboard."""
     [path] = folder.glob("*.npz")
     panel = build_panel(
-        make_depots(), seeded.demand, events, make_holidays(seeded.through),
+        make_depots(), demand, events, make_holidays(seeded.through),
         seeded.through, HORIZON + CALENDAR_REACH,
     )  # fmt: skip
     made = infer.forecast(artefact.load(path), panel)
@@ -41,23 +41,77 @@ def event(kind, day, depot):
     return pd.DataFrame([row], columns=list(make_events(day).columns))
 
 
+def ordinary_day(seeded):
+    """One ahead on which nothing is on: no promotion, no Sunday."""
+    first = seeded.through + timedelta(days=1)
+    return first if first.isoweekday() != 7 else first + timedelta(days=1)
+
+
+def shown(seeded, depot):
+    newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
+    return newest.loc[newest["depot_id"] == depot, "p50"].to_numpy()
+
+
+def share_of_change(folder, seeded, supposition, demand=None):
+    """What the supposition multiplies the model's own forecast by, day by day."""
+    demand = seeded.demand if demand is None else demand
+    events = make_events(seeded.through)
+    added = event(supposition.kind, supposition.day_on, supposition.depot)
+    now = of_whole_fleet(folder, seeded, demand, events)
+    then = of_whole_fleet(folder, seeded, demand, pd.concat([events, added]))
+    changed = then.loc[supposition.depot] / now.loc[supposition.depot]
+    return changed.fillna(1.0).to_numpy()
+
+
 @pytest.mark.parametrize("kind", ["closed", "promotion"])
 @pytest.mark.parametrize("depot", ["LON-01", "RTM-02"])
-def test_a_supposition_is_the_fleets_forecast_with_one_more_event(
+def test_a_supposition_moves_the_forecast_shown_as_it_moves_the_models(
     dashboard, fresh, seeded, kind, depot
 ):
-    day = seeded.through + timedelta(days=4)
-    events = make_events(seeded.through)
-    now = of_whole_fleet(dashboard, seeded, events)
-    then = of_whole_fleet(
-        dashboard, seeded, pd.concat([events, event(kind, day, depot)])
+    """The seeded forecasts are not the model's own, so the two can be told apart."""
+    supposition = Supposition(depot, kind, ordinary_day(seeded))
+    outcome = whatif.suppose(supposition, fresh)
+    share = share_of_change(dashboard, seeded, supposition)
+    assert (share != 1).any()
+    np.testing.assert_allclose(outcome["forecast"], shown(seeded, depot))
+    np.testing.assert_allclose(
+        outcome["supposed"], shown(seeded, depot) * share, rtol=1e-5
     )
-    outcome = whatif.suppose(Supposition(depot, kind, day), fresh)
-    np.testing.assert_allclose(outcome["forecast"], now.loc[depot], rtol=1e-5)
-    np.testing.assert_allclose(outcome["supposed"], then.loc[depot], rtol=1e-5)
     assert outcome["target_on"].dt.date.tolist() == [
         seeded.through + timedelta(days=step) for step in range(1, 8)
     ]
+
+
+def test_counts_that_changed_since_do_not_pass_for_the_supposition(
+    fresh, seeded, write
+):
+    versions = schema.demand_versions
+    write(sa.update(versions).values(orders=versions.c.orders * 3))
+    day = seeded.through + timedelta(days=4)
+    outcome = whatif.suppose(Supposition("LON-01", "closed", day), fresh)
+    np.testing.assert_allclose(outcome["forecast"], shown(seeded, "LON-01"))
+    others = outcome.drop(index=3)
+    np.testing.assert_allclose(others["supposed"], others["forecast"], rtol=0.2)
+
+
+def test_a_depot_of_a_city_never_seen_is_forecast_from_the_whole_fleet(
+    dashboard, fresh, seeded, write
+):
+    versions = schema.demand_versions
+    write(sa.delete(versions).where(versions.c.depot_id.like("LON-%")))
+    left = seeded.demand[~seeded.demand["depot_id"].str.startswith("LON-")]
+    day = seeded.through + timedelta(days=2)
+    supposition = Supposition("LON-02", "promotion", day)
+    outcome = whatif.suppose(supposition, fresh)
+    share = share_of_change(dashboard, seeded, supposition, left)
+    np.testing.assert_allclose(
+        outcome["supposed"], shown(seeded, "LON-02") * share, rtol=1e-5
+    )
+
+
+def test_what_is_read_reaches_as_far_back_as_the_model_looks(dashboard, fresh):
+    model = whatif.load(fresh)
+    assert model.task.context + whatif.REACH >= infer._days_that_matter(model)
 
 
 def test_a_closed_day_has_no_orders(fresh, seeded):
@@ -74,14 +128,30 @@ def test_a_promotion_moves_its_day(fresh, seeded):
     assert outcome["supposed"].iloc[1] != outcome["forecast"].iloc[1]
 
 
-def test_nothing_is_written(fresh, seeded, clean_engine):
+def everything(engine):
+    """How many rows each table has, and what they are in one number."""
+    with engine.connect() as connection:
+        return {
+            table.name: connection.execute(
+                sa.text(
+                    "select count(*), sum(hashtextextended(row_text, 0)) "
+                    f"from (select t::text as row_text from {table.name} t) rows"
+                )
+            ).one()
+            for table in schema.metadata.sorted_tables
+        }
+
+
+def test_nothing_is_written_though_it_could_be(
+    dashboard, seeded, clean_engine, monkeypatch
+):
+    monkeypatch.setattr(database, "READ_ONLY", "-c timezone=UTC")
+    st.cache_resource.clear()
+    before = everything(clean_engine)
     day = seeded.through + timedelta(days=4)
-    whatif.suppose(Supposition("LON-01", "closed", day), fresh)
-    with clean_engine.connect() as connection:
-        n_events = connection.scalar(
-            sa.select(sa.func.count()).select_from(schema.events)
-        )
-    assert n_events == len(make_events(seeded.through))
+    outcome = whatif.suppose(Supposition("LON-01", "closed", day), queries.freshness())
+    assert not outcome["supposed"].equals(outcome["forecast"])
+    assert everything(clean_engine) == before
 
 
 def test_what_may_be_supposed_is_what_the_model_has_learnt(fresh):
@@ -102,16 +172,7 @@ def test_a_corrupt_artefact_is_not_used(dashboard, fresh):
         whatif.load(fresh)
 
 
-def test_another_whole_artefact_in_its_place_is_not_used(fresh, write):
-    models = schema.models
-    write(sa.update(models).values(sha256="0" * 64))
+def test_another_whole_artefact_in_its_place_is_not_used(seeded, write):
+    write(sa.update(schema.models).values(sha256="0" * 64))
     with pytest.raises(ArtefactError, match="sha256 differs"):
-        whatif.load(fresh)
-
-
-def test_a_model_that_was_never_recorded_is_told(fresh, write):
-    for table in (schema.scores, schema.forecasts):
-        write(sa.delete(table))
-    write(sa.delete(schema.models).where(schema.models.c.version == CHAMPION))
-    with pytest.raises(NoModelError, match="is not recorded"):
-        whatif.load(fresh)
+        whatif.load(queries.freshness())

@@ -2,7 +2,6 @@ import math
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -49,6 +48,10 @@ def test_a_moment_is_told_in_the_zone_asked_for():
         (wording.count(1, "day"), "1 day"),
         (wording.count(2000, "day"), "2,000 days"),
         (wording.kind("black_friday"), "Black friday"),
+        (wording.missing(0), ""),
+        (wording.missing(1), "without 1 depot"),
+        (wording.next_days(1), "the next day"),
+        (wording.next_days(14), "the next 14 days"),
     ],
 )
 def test_numbers_read_as_people_say_them(written, expected):
@@ -59,34 +62,16 @@ def test_markdown_in_a_name_stays_text():
     assert wording.plain(":red[x] <b>*y*") == r"\:red\[x\] \<b\>\*y\*"
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
-def test_text_that_would_be_a_formula_is_quoted(start):
-    assert wording.safe_cell(f"{start}cmd()") == f"'{start}cmd()"
-
-
-@pytest.mark.parametrize("value", ["Waalhaven", "", -3, -2.5, None, np.int64(-1)])
-def test_other_cells_stay_as_they_are(value):
-    assert wording.safe_cell(value) is value
-
-
-def test_a_csv_keeps_numbers_and_quotes_formulas():
-    table = pd.DataFrame({"=Depot": ["=1+1", "Å"], "Difference": [-5, 7]})
-    written = wording.csv(table).decode("utf-8-sig")
-    assert written == "'=Depot,Difference\n'=1+1,-5\nÅ,7\n"
-
-
-@pytest.mark.parametrize(
-    ("values", "name", "expected"),
-    [
-        pytest.param(pd.Series([1200, None], dtype="Int64"), "Days", ["1,200", "–"], id="n"),
-        pytest.param(pd.Series([8.14, np.nan]), "MAPE", ["8.1 %", "–"], id="share"),
-        pytest.param(pd.Series([-1.26]), "Bias", ["−1.3 %"], id="bias has a sign"),
-        pytest.param(pd.Series(["a", None], dtype=object), "What", ["a", "–"], id="text"),
-        pytest.param(
-            pd.Series(pd.to_datetime(["2025-11-21", None])), "From", ["Fri 21 Nov", "–"],
-            id="day",
-        ),
-    ],
-)  # fmt: skip
-def test_a_column_is_written_out(values, name, expected):
-    assert wording.column(values, name) == expected
+def test_what_is_on_is_holidays_then_events_then_whether_it_is_closed():
+    days = pd.DataFrame(
+        {
+            "holidays": [["Feast, of all"], [], []],
+            "events": [["pay_day", "closed"], ["closed"], []],
+            "is_closed": [False, True, True],
+        }
+    )
+    assert wording.remarks(days) == [
+        ["Feast, of all", "Pay day"],
+        ["Closed"],
+        ["Closed"],
+    ]

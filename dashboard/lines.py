@@ -1,0 +1,59 @@
+"""Small tables and large numbers as HTML. Everything in them is escaped."""
+
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from dashboard import wording
+
+
+def figures(said: dict[str, tuple[str, str]]) -> str:
+    """Large numbers side by side: label → (value, what it is measured against)."""
+    cells = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}"
+        f"<small>{escape(against)}</small></dd></div>"
+        for label, (value, against) in said.items()
+    )
+    return f'<dl class="hf-figures">{cells}</dl>'
+
+
+def table(rows_of: pd.DataFrame) -> str:
+    """A small table of `tables`, written out; its first column names the rows."""
+    first, *rest = rows_of.columns
+    written = {name: column(rows_of[name], str(name)) for name in rows_of.columns}
+    side = {name: "fill" if _is_text(rows_of[name]) else "" for name in rest}
+    narrow = " narrow" if all(side.values()) else ""
+    heads = "".join(f'<th scope="col" class="{side[n]}">{escape(n)}</th>' for n in rest)
+    rows = []
+    for position, name in enumerate(written[first]):
+        cells = "".join(
+            f'<td class="{side[n]}">{escape(written[n][position])}</td>' for n in rest
+        )
+        rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
+    return (
+        f'<table class="hf{narrow}"><thead><tr><th scope="col">{escape(first)}</th>{heads}</tr>'
+        f"</thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def column(values: pd.Series, name: str) -> list[str]:
+    """A column of a table for people, written out; a dash where nothing is known."""
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return [_or_dash(value, wording.day) for value in values]
+    if _is_text(values):
+        return [_or_dash(value, str) for value in values]
+    if pd.api.types.is_integer_dtype(values):
+        return [_or_dash(value, "{:,}".format) for value in values]
+    written = wording.signed_percent if name == "Bias" else wording.percent
+    return [written(value / 100) for value in values.astype(float)]
+
+
+def _or_dash(value: Any, written: Callable[[Any], str]) -> str:
+    return wording.UNKNOWN if pd.isna(value) else written(value)
+
+
+def _is_text(values: pd.Series) -> bool:
+    """Whether a column holds words or days, not numbers."""
+    return not pd.api.types.is_numeric_dtype(values)

@@ -1,0 +1,87 @@
+"""Of the whole fleet: how new its numbers are, its totals, its depots by day."""
+
+from datetime import timedelta
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.database import read
+from dashboard.freshness import Freshness
+from dashboard.queries.rows import known
+from dashboard.statements import fleet as statements
+
+FLEET_DAYS = 21
+FORECAST = ("p10", "p50", "p90")
+FORTNIGHT = timedelta(days=14)
+
+
+@st.cache_data(ttl=2, max_entries=1, show_spinner=False)
+def freshness() -> Freshness:
+    """What is known and how new it is; asked anew every two seconds."""
+    row = read(statements.FRESHNESS).iloc[0]
+    return Freshness(
+        depots=int(row["depots"]),
+        last_on=known(row["last_on"]),
+        champion=known(row["champion"]),
+        origin_on=known(row["origin_on"]),
+        until_on=known(row["until_on"]),
+        model=known(row["model_version"]),
+        trained_through=known(row["trained_through"]),
+        filename=known(row["filename"]),
+        sha256=known(row["sha256"]),
+        made_at=known(row["made_at"]),
+        worked_at=known(row["worked_at"]),
+    )
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def daily_totals(city: str, fresh: Freshness) -> pd.DataFrame:
+    """Orders of all depots together, or of one city's, by day.
+
+    Args:
+      city: Its name, or '' for the whole fleet.
+      fresh: With a forecast.
+
+    Returns:
+      day_on, actual (NaN for days ahead, and for a day of which no depot's count is
+      known), p50 (sum of the depots' medians; NaN for days past), missing (depots that
+      were open, had been counted before, and have no count of that day): every one of
+      the 21 days up to the origin and of the days forecast.
+    """
+    return read(
+        statements.DAILY_TOTALS,
+        numbers=["actual", "p50"],
+        days=["day_on"],
+        city=city,
+        since=fresh.origin - timedelta(days=FLEET_DAYS - 1),
+        origin=fresh.origin,
+        model=fresh.model,
+        until=fresh.until,
+    )
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def fleet_week(fresh: Freshness) -> pd.DataFrame:
+    """The days ahead of every depot, by city and what needs attention first.
+
+    Args:
+      fresh: With a forecast.
+
+    Returns:
+      One row per depot and day. depot_id, name, city, vans, last_on (its newest day of
+      known demand), is_late (that is older than it should be), target_on, p10, p50,
+      p90, basis ('model', 'similar', 'closed'), week_before (orders seven days before
+      that day, NaN where not known or where it was closed on either), change (of the
+      depot's days against those same days, a fraction). Within a city late depots come
+      first, then the largest change.
+    """
+    return read(
+        statements.FLEET_WEEK,
+        numbers=["vans", *FORECAST, "week_before", "change"],
+        days=["last_on", "target_on"],
+        last_on=fresh.last_on,
+        since=fresh.oldest_news - FORTNIGHT,
+        origin=fresh.origin,
+        model=fresh.model,
+        until=fresh.until,
+    )

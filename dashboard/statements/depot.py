@@ -1,0 +1,104 @@
+"""What is asked of one depot, and of the fleet it belongs to."""
+
+from dashboard.statements.shared import (
+    CLOSURES,
+    IS_LATE,
+    SEEN_AND_DUE,
+    SPECIAL_DAYS,
+    shut,
+)
+
+LATENESS = f"""
+with closures as ({CLOSURES})
+select seen.last_on, due.due_on, {IS_LATE} as is_late
+from depots d {SEEN_AND_DUE}
+where d.depot_id = :depot
+"""  # noqa: S608 - of our own words
+
+DEPOT_DAYS = f"""
+with closures as ({CLOSURES}), here as (
+    select * from depots where depot_id = :depot
+), special as ({SPECIAL_DAYS}), days as (
+    select cast(:since as date) + n as day_on
+    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
+)
+select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
+       coalesce(f.basis = 'closed', {shut("here", "g.day_on")}) as is_closed,
+       array(select distinct what from special s
+             where g.day_on between s.starts_on and s.ends_on and not is_holiday
+             order by what) as events,
+       array(select distinct what from special s
+             where g.day_on between s.starts_on and s.ends_on and is_holiday
+             order by what) as holidays
+from days g cross join here
+left join demand_versions v
+  on v.depot_id = :depot and v.service_on = g.day_on and v.superseded_at is null
+left join forecasts f
+  on f.depot_id = :depot and f.target_on = g.day_on and f.origin_on = :origin
+ and f.model_version = :model
+order by g.day_on
+"""  # noqa: S608 - of our own words
+
+EVENTS_AHEAD = f"""
+with here as (
+    select * from depots where depot_id = :depot
+), special as ({SPECIAL_DAYS})
+select what, is_holiday, starts_on, ends_on, scope from special
+where ends_on >= :first and starts_on <= :until
+order by starts_on, what, scope
+"""  # noqa: S608 - of our own words
+
+# For each day the last thing said before it; live where there is any live, else hindcast.
+PAST_FORECASTS = """
+with kind as (
+    select coalesce(bool_or(is_live), false) as is_live from scores
+    where depot_id = :depot
+), said as (
+    select distinct on (s.target_on)
+           s.target_on, s.origin_on, s.actual, s.p10, s.p50, s.p90, s.is_live,
+           s.model_version
+    from scores s
+    join forecasts f using (depot_id, origin_on, target_on, model_version)
+    join kind on kind.is_live = s.is_live
+    where s.depot_id = :depot
+    order by s.target_on desc, s.origin_on desc, f.made_at desc
+    limit :days_back
+)
+select * from said order by target_on
+"""
+
+# The depots whose days reach a forecast of one depot: those of its city, or all of them
+# where none of its city was ever seen, because then the model looks at the whole fleet.
+ALIKE = """
+with here as (
+    select city from depots where depot_id = :depot
+), seen as (
+    select exists (
+        select from depots c join here using (city) join demand_versions v using (depot_id)
+        where v.superseded_at is null and v.orders is not null
+          and v.service_on between :first and :through) as is_any
+), alike as (
+    select d.* from depots d, here, seen where d.city = here.city or not seen.is_any
+)
+"""
+
+ALIKE_DEPOTS = f"""{ALIKE}
+select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
+from alike order by depot_id
+"""  # noqa: S608 - of our own words
+
+ALIKE_DEMAND = f"""{ALIKE}
+select v.depot_id, v.service_on, v.orders
+from demand_versions v join alike using (depot_id)
+where v.superseded_at is null and v.service_on between :first and :through
+"""  # noqa: S608 - of our own words
+
+ALIKE_HOLIDAYS = f"""{ALIKE}
+select country, subdivision, day_on, name from public_holidays
+where country in (select country from alike)
+"""  # noqa: S608 - of our own words
+
+ALL_EVENTS = """
+select kind, starts_on, ends_on, city, depot_id, value, known_from from events
+order by event_id
+"""

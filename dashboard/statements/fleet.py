@@ -1,0 +1,94 @@
+"""What is asked of the whole fleet."""
+
+from dashboard.statements.shared import CLOSURES, IS_LATE, SEEN_AND_DUE, shut
+
+# `shown` is the newest origin's forecast: the champion's, or the newest made there.
+FRESHNESS = """
+select (select count(*) from depots) as depots,
+       (select max(service_on) from demand_versions
+        where superseded_at is null and orders is not null) as last_on,
+       champion.version as champion,
+       shown.origin_on, shown.model_version, shown.made_at,
+       (select max(target_on) from forecasts f
+        where (f.depot_id, f.origin_on, f.model_version)
+            = (shown.depot_id, shown.origin_on, shown.model_version)) as until_on,
+       model.trained_through, model.filename, model.sha256,
+       (select max(greatest(started_at, finished_at)) from runs) as worked_at
+from (select 1) as always
+left join models champion on champion.role = 'champion'
+left join lateral (
+    select depot_id, origin_on, model_version, made_at from forecasts
+    where origin_on = (select max(origin_on) from forecasts)
+    order by model_version is not distinct from champion.version desc, made_at desc
+    limit 1
+) shown on true
+left join models model on model.version = shown.model_version
+"""
+
+DEPOTS = """
+select depot_id,
+       name || ' · ' || city || case when name = depot_id then ''
+                                     else ' · ' || depot_id end as label
+from depots
+order by city, name, depot_id
+"""
+
+# A depot is missing on a day on which it was open, since its first count, without one.
+DAILY_TOTALS = f"""
+with closures as ({CLOSURES}), scope as (
+    select d.*, begun.first_on
+    from depots d
+    left join lateral (
+        select min(service_on) as first_on from demand_versions v
+        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
+    ) begun on true
+    where :city = '' or d.city = :city
+), days as (
+    select cast(:since as date) + n as day_on
+    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
+), past as (
+    select g.day_on, sum(v.orders)::float8 as actual,
+           count(*) filter (where v.orders is null and g.day_on >= s.first_on
+                                  and not {shut("s", "g.day_on")}) as missing
+    from days g cross join scope s
+    left join demand_versions v
+      on v.depot_id = s.depot_id and v.service_on = g.day_on
+     and v.superseded_at is null
+    where g.day_on <= :origin
+    group by g.day_on
+), ahead as (
+    select target_on as day_on, sum(p50) as p50
+    from forecasts join scope using (depot_id)
+    where origin_on = :origin and model_version = :model and target_on <= :until
+    group by target_on
+)
+select day_on, actual, p50, coalesce(missing, 0) as missing
+from days left join past using (day_on) left join ahead using (day_on)
+order by day_on
+"""  # noqa: S608 - of our own words
+
+# Days that are shut in one of the two weeks are not compared.
+FLEET_WEEK = f"""
+with closures as ({CLOSURES}), place as (
+    select d.*, seen.last_on, {IS_LATE} as is_late
+    from depots d {SEEN_AND_DUE}
+    where d.closed_on is null or d.closed_on > :origin
+), week as (
+    select p.depot_id, p.name, p.city, p.vans, p.last_on, p.is_late,
+           f.target_on, f.p10, f.p50, f.p90, f.basis,
+           case when f.basis <> 'closed' and not {shut("p", "(f.target_on - 7)")}
+                then b.orders end as week_before
+    from place p
+    join forecasts f on f.depot_id = p.depot_id and f.origin_on = :origin
+     and f.model_version = :model and f.target_on <= :until
+    left join demand_versions b
+      on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
+     and b.superseded_at is null
+), measured as (
+    select *, sum(p50) filter (where week_before is not null) over depot
+              / nullif(sum(week_before) over depot, 0) - 1 as change
+    from week window depot as (partition by depot_id)
+)
+select * from measured
+order by city, is_late desc, abs(change) desc nulls last, name, depot_id, target_on
+"""  # noqa: S608 - of our own words

@@ -1,0 +1,40 @@
+"""Small tables and large numbers as HTML, read back with a parser."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard import lines
+from tests.dashboard.cells import Cells
+
+
+def test_small_tables_are_written_out_and_escaped():
+    table = pd.DataFrame(
+        {"City": ["<b>"], "MAPE": [8.14], "Days": pd.Series([1200], dtype="Int64")}
+    )
+    assert Cells(lines.table(table)).text == [
+        ["City", "MAPE", "Days"],
+        ["<b>", "8.1 %", "1,200"],
+    ]
+
+
+def test_figures_are_escaped():
+    read = Cells(lines.figures({"<i>": ("1", "<s>")}))
+    assert [tag for tag, _ in read.tags] == ["dl", "div", "dt", "dd", "small"]
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "expected"),
+    [
+        pytest.param(pd.Series([1200, None], dtype="Int64"), "Days", ["1,200", "–"], id="n"),
+        pytest.param(pd.Series([8.14, np.nan]), "MAPE", ["8.1 %", "–"], id="share"),
+        pytest.param(pd.Series([-1.26]), "Bias", ["−1.3 %"], id="bias has a sign"),
+        pytest.param(pd.Series(["a", None], dtype=object), "What", ["a", "–"], id="text"),
+        pytest.param(
+            pd.Series(pd.to_datetime(["2025-11-21", None])), "From", ["Fri 21 Nov", "–"],
+            id="day",
+        ),
+    ],
+)  # fmt: skip
+def test_a_column_is_written_out(values, name, expected):
+    assert lines.column(values, name) == expected
