@@ -7,24 +7,21 @@ from dashboard import wording
 from dashboard.encodings import (
     ACTUAL,
     FORECAST,
-    MEANINGS,
     MEDIAN,
     NAIVE,
     SUPPOSED,
     WHOLE,
     Drawn,
     colour,
+    dashes,
     days_in_order,
     finished,
-    legend,
     named_days,
     orders_axis,
     time_axis,
     tooltips,
 )
 
-DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
-"""Of each meaning, so that none is told by its colour alone."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
 
@@ -135,14 +132,11 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Drawn:
 
 def _mape(table: pd.DataFrame) -> alt.Chart:
     values = [FORECAST, NAIVE, MEDIAN]
-    dashes = alt.Scale(domain=MEANINGS, range=DASHES)
     return alt.Chart(table).encode(
         x=time_axis(table, "day_on"),
         y=alt.Y("mape:Q", title=None, axis=alt.Axis(format=".0%", tickCount=4)),
         color=colour("forecaster", values),
-        strokeDash=alt.StrokeDash(
-            "forecaster:N", scale=dashes, legend=legend(values, "stroke")
-        ),
+        strokeDash=dashes("forecaster", values),
         tooltip=[
             alt.Tooltip("day:N", title="Day"),
             alt.Tooltip("forecaster:N", title="Of the"),

@@ -13,6 +13,8 @@ FORECAST, ACTUAL, SUPPOSED = "forecast", "actual", "supposed"
 NAIVE, MEDIAN = "seasonal naive", "median of 4"
 # In the order of `chartCategoricalColors` in .streamlit/config.toml.
 MEANINGS = [FORECAST, ACTUAL, NAIVE, MEDIAN, SUPPOSED]
+DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
+"""Of each meaning, so that none is told by its colour alone."""
 WHOLE = ",.0f"
 HEIGHT = 280
 # `alt.layer` says that it may give a FacetChart; ours never have facets.
@@ -76,6 +78,12 @@ def colour(column: str, values: list[str], symbol: str = "stroke") -> alt.Color:
     """The colour of what a column says a mark means; the legend names those drawn."""
     scale = alt.Scale(domain=MEANINGS)
     return alt.Color(f"{column}:N", scale=scale, legend=legend(values, symbol))
+
+
+def dashes(column: str, values: list[str]) -> alt.StrokeDash:
+    """How the line of each meaning is broken; the legend names those drawn."""
+    scale = alt.Scale(domain=MEANINGS, range=DASHES)
+    return alt.StrokeDash(f"{column}:N", scale=scale, legend=legend(values, "stroke"))
 
 
 def legend(values: list[str], symbol: str) -> alt.Legend:

@@ -19,12 +19,17 @@ def figures(said: dict[str, tuple[str, str]]) -> str:
     return f'<dl class="hf-figures">{cells}</dl>'
 
 
+PLAIN = {"MASE"}
+"""Columns whose fractions are no percentages."""
+MANY_COLUMNS, LONG_WORDS = 4, 24
+
+
 def table(rows_of: pd.DataFrame) -> str:
     """A small table of `tables`, written out; its first column names the rows."""
     first, *rest = rows_of.columns
     written = {name: column(rows_of[name], str(name)) for name in rows_of.columns}
-    side = {name: "fill" if _is_text(rows_of[name]) else "" for name in rest}
-    narrow = " narrow" if all(side.values()) else ""
+    side = {name: _side(rows_of[name], written[name]) for name in rest}
+    narrow = " narrow" if all(side.values()) and len(rest) < MANY_COLUMNS else ""
     heads = "".join(f'<th scope="col" class="{side[n]}">{escape(n)}</th>' for n in rest)
     rows = []
     for position, name in enumerate(written[first]):
@@ -46,12 +51,22 @@ def column(values: pd.Series, name: str) -> list[str]:
         return [_or_dash(value, str) for value in values]
     if pd.api.types.is_integer_dtype(values):
         return [_or_dash(value, "{:,}".format) for value in values]
+    if name in PLAIN:
+        return [_or_dash(value, "{:.2f}".format) for value in values]
     written = wording.signed_percent if name == "Bias" else wording.percent
     return [written(value / 100) for value in values.astype(float)]
 
 
 def _or_dash(value: Any, written: Callable[[Any], str]) -> str:
     return wording.UNKNOWN if pd.isna(value) else written(value)
+
+
+def _side(values: pd.Series, written: list[str]) -> str:
+    """Numbers stand right; text left, and long text is broken into lines."""
+    if not _is_text(values):
+        return ""
+    longest = max(map(len, written), default=0)
+    return "fill" if longest > LONG_WORDS else "fill word"
 
 
 def _is_text(values: pd.Series) -> bool:

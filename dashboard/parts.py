@@ -70,7 +70,9 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
         elif pd.api.types.is_integer_dtype(table[name]):
             columns[name] = st.column_config.NumberColumn(format="%,d")
         elif pd.api.types.is_float_dtype(table[name]):
-            columns[name] = st.column_config.NumberColumn(format="%.1f %%")
+            plain = name in lines.PLAIN
+            form = "%.2f" if plain else "%.1f %%"
+            columns[name] = st.column_config.NumberColumn(format=form)
     return columns
 
 

@@ -1,11 +1,26 @@
 """What is chosen lives in the URL, so that a page can be sent to a colleague."""
 
 from collections.abc import Mapping
+from typing import overload
 
 import streamlit as st
 
 
-def choose_from_url(label: str, name: str, options: Mapping[str, str]) -> str | None:
+@overload
+def choose_from_url(
+    label: str, name: str, options: Mapping[str, str]
+) -> str | None: ...
+
+
+@overload
+def choose_from_url(
+    label: str, name: str, options: Mapping[str, str], default: str
+) -> str: ...
+
+
+def choose_from_url(
+    label: str, name: str, options: Mapping[str, str], default: str | None = None
+) -> str | None:
     """A select box whose choice is the URL's parameter `name`.
 
     The URL is the truth: a choice is written there first and read from there.
@@ -14,13 +29,14 @@ def choose_from_url(label: str, name: str, options: Mapping[str, str]) -> str | 
       label: Above the box.
       name: The parameter, which holds an option and never its label.
       options: What to choose from, each with its label.
+      default: Chosen where the URL names none of them.
 
     Returns:
-      The option the URL names, or None where it names none of them.
+      The option the URL names, or the default.
     """
     widget = f"choice of {name}"
     asked = st.query_params.get(name)
-    chosen = asked if asked in options else None
+    chosen = asked if asked in options else default
     st.session_state[widget] = chosen
 
     def write() -> None:

@@ -30,7 +30,18 @@ SHEET = """
 .hf a:hover, .hf a:focus-visible { text-decoration: underline 2px var(--hf-accent); }
 .hf td { white-space: nowrap; }
 .hf .fill { text-align: left; white-space: normal; }
+.hf .word { white-space: nowrap; }
 .hf .wide { width: 7rem; }
+.hf-calendar th, .hf-calendar td { padding: .125rem .0625rem; text-align: center;
+  font-size: .75rem; }
+.hf-calendar th:first-child { width: 9rem; padding-right: .5rem;
+  overflow-wrap: anywhere; }
+.hf-calendar thead th { position: relative; height: 1.25rem; }
+.hf-calendar thead span { position: absolute; left: 0; bottom: .125rem;
+  white-space: nowrap; font-size: .6875rem; }
+.hf-calendar .counted { color: var(--hf-accent); }
+.hf-calendar .closed, .hf-calendar .before { color: var(--hf-quiet); }
+.hf-calendar .missing { color: var(--hf-late); font-weight: 650; }
 .hf-figures { display: grid; gap: .75rem 1.5rem; margin: 0; padding: 0 !important;
   grid-template-columns: repeat(auto-fit, minmax(8.5rem, max-content)); }
 .hf-figures dt { font-size: .875rem; font-weight: 400; color: var(--hf-quiet); }
@@ -41,7 +52,10 @@ SHEET = """
   .hf { font-size: .75rem; }
   .hf th, .hf td { padding: .375rem .1875rem; }
   .hf .wide { display: none; }
+  .hf .word { white-space: normal; }
   .hf small, .hf .closed { font-size: .6875rem; }
+  .hf-calendar th, .hf-calendar td { padding: .125rem 0; font-size: .625rem; }
+  .hf-calendar th:first-child { width: 5rem; padding-right: .25rem; }
   .hf-figures { grid-template-columns: 1fr 1fr; }
 }
 @media print { .hf tr { break-inside: avoid; } }

@@ -126,6 +126,18 @@ def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
     return table.rename_axis(heading).reset_index()
 
 
+def by_training(trained: pd.DataFrame) -> pd.DataFrame:
+    """`backtests.by_training`, for people."""
+    return pd.DataFrame(
+        {
+            "Model": trained["version"],
+            "Trained through": trained["day_on"],
+            "Of the": trained["forecaster"],
+            "MAPE": 100 * trained["mape"],
+        }
+    )
+
+
 BASELINES = ("seasonal naive", "median of 4")
 
 

@@ -31,6 +31,12 @@ def day(value: date | pd.Timestamp, year_of: date | None = None) -> str:
     return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 
 
+def iso_day(value: str) -> str:
+    """'Fri 21 Nov 2025' from '2025-11-21'."""
+    found = date.fromisoformat(value)
+    return f"{day(found)} {found.year}"
+
+
 def moment(value: datetime, zone: ZoneInfo) -> str:
     """'Fri 21 Nov, 04:31' in a zone."""
     local = value.astimezone(zone)

@@ -13,18 +13,34 @@ from dashboard.queries.depot import (
     past_forecasts,
 )
 from dashboard.queries.fleet import daily_totals, fleet_week, freshness
+from dashboard.queries.models import models
 from dashboard.queries.panel import panel_tables
+from dashboard.queries.pipeline import (
+    CALENDAR_DAYS,
+    calendar,
+    files,
+    plans,
+    rejected,
+    runs,
+)
 
 __all__ = [
+    "CALENDAR_DAYS",
     "accuracy",
+    "calendar",
     "daily_totals",
     "depot_days",
     "depots",
     "events_ahead",
+    "files",
     "fleet_week",
     "freshness",
     "lateness",
+    "models",
     "panel_tables",
     "past_forecasts",
+    "plans",
+    "rejected",
+    "runs",
     "score_kinds",
 ]

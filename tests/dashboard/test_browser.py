@@ -8,10 +8,17 @@ from tests.conftest import empty_tables
 from tests.dashboard import browser
 from tests.dashboard.browser import SIZES
 from tests.dashboard.seed import seed
+from tests.dashboard.seed_pipeline import seed_pipeline
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
-PAGES = {"/": "Days ahead", "/depot?depot=LON-01": "Depot", "/accuracy": "Accuracy"}
+PAGES = {
+    "/": "Days ahead",
+    "/depot?depot=LON-01": "Depot",
+    "/accuracy": "Accuracy",
+    "/models": "Models",
+    "/pipeline": "Pipeline",
+}
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +27,7 @@ def fleet(engine, database_url, tmp_path_factory, chromium):
     home = tmp_path_factory.mktemp("fleet")
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     seeded = seed(engine, yesterday, home / "artefacts")
+    seed_pipeline(engine, yesterday)
     with browser.serving(database_url, home) as address:
         yield address, seeded
     empty_tables(engine)
@@ -74,8 +82,7 @@ def test_what_if_is_asked_from_the_keyboard_and_answered(fleet, visit):
 
 def test_every_chart_is_drawn_and_described(fleet, visit):
     window = visit(fleet[0])
-    for path, n_charts in zip(PAGES, (1, 2, 1), strict=True):
+    for path, n_charts in zip(PAGES, (1, 2, 1, 1, 0), strict=True):
         window.to(path)
-        window.page.wait_for_selector('[data-testid="stVegaLiteChart"] svg')
         charts = window.page.query_selector_all('[data-testid="stVegaLiteChart"]')
         assert len(charts) == n_charts

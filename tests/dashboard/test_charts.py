@@ -135,11 +135,11 @@ def test_every_meaning_has_a_colour_in_both_themes_and_a_dash():
     for shade in ("light", "dark"):
         colours = theme[shade]["chartCategoricalColors"]
         assert len(set(colours)) == len(colours) == len(encodings.MEANINGS)
-    assert len(charts.DASHES) == len(encodings.MEANINGS)
+    assert len(encodings.DASHES) == len(encodings.MEANINGS)
 
 
 def test_baselines_are_told_apart_without_colour():
-    dash = dict(zip(encodings.MEANINGS, map(tuple, charts.DASHES), strict=True))
+    dash = dict(zip(encodings.MEANINGS, map(tuple, encodings.DASHES), strict=True))
     shown = [dash[name] for name in ("forecast", "seasonal naive", "median of 4")]
     assert len(set(shown)) == 3
 

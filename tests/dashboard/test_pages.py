@@ -8,7 +8,7 @@ from tests.dashboard.seed import seed
 
 pytestmark = pytest.mark.db
 
-VIEWS = ("fleet", "depot", "accuracy")
+VIEWS = ("fleet", "depot", "accuracy", "models", "pipeline")
 
 
 def said(app):
@@ -132,7 +132,7 @@ def test_without_a_champion_or_forecast_pages_still_stand(seeded, write, open_pa
     for view in VIEWS:
         app = open_page(view, depot="LON-01")
         assert_no_traceback(app)
-        assert app.info
+        assert app.info, view
 
 
 def test_a_fleet_whose_depots_are_all_gone_says_so(seeded, write, open_page):

@@ -1,0 +1,23 @@
+"""What time it is for the fleet."""
+
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from pipelines.settings import Settings
+
+
+def zone() -> ZoneInfo:
+    """The fleet's own time zone."""
+    return Settings.load().zone
+
+
+def now() -> datetime:
+    """In the fleet's zone."""
+    return datetime.now(zone())
+
+
+def days_until(last: date, number: int) -> list[pd.Timestamp]:
+    """So many days in a row, the oldest first."""
+    return list(pd.date_range(end=pd.Timestamp(last), periods=number))

@@ -1,0 +1,25 @@
+"""Of the models: which is shown, which were tried, and why."""
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.database import read
+from dashboard.freshness import Freshness
+from dashboard.statements import models as statements
+
+MOST_MODELS = 100
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def models(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """The champion first, then the others, newest first; 100 at most.
+
+    Args:
+      fresh: Part of the cache's key and of nothing else.
+
+    Returns:
+      version, role ('champion', 'challenger', 'retired', 'rejected'), trained_through,
+      created_at and promoted_at (with a zone), reason (None before it was judged),
+      scores (as the backtest of its judged fit gave them; a dict, perhaps empty).
+    """
+    return read(statements.MODELS, days=["trained_through"], most=MOST_MODELS)

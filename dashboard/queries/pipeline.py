@@ -1,0 +1,91 @@
+"""Of the pipeline: what ran, what came in, what is missing."""
+
+from datetime import timedelta
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.database import read
+from dashboard.freshness import Freshness
+from dashboard.statements import pipeline as statements
+
+CALENDAR_DAYS = 28
+MOST_RUNS, MOST_FILES, MOST_REASONS, MOST_PLANS, MOST_DEPOTS = 14, 25, 50, 10, 60
+
+
+@st.cache_data(ttl=2, max_entries=1, show_spinner=False)
+def runs() -> pd.DataFrame:
+    """The newest 14 nights and 14 other runs with their steps; asked anew every 2 s.
+
+    Returns:
+      run_id, parent_id (NaN for a whole), step, origin_on, state ('running', 'done',
+      'failed', 'skipped'), started_at, finished_at, counts (a dict), error, seconds (it
+      took, or has taken so far), silent_seconds (since a running one's last sign of
+      life, else NaN): wholes newest first, each followed by its steps.
+    """
+    return read(
+        statements.RUNS,
+        numbers=["parent_id", "seconds", "silent_seconds"],
+        days=["origin_on"],
+        most=MOST_RUNS,
+    )
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def files(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """The newest 25 files, newest first.
+
+    Args:
+      fresh: Part of the cache's key and of nothing else.
+
+    Returns:
+      file_id, path, kind, accepted, unchanged, rejected (rows), ignored_columns (a
+      list), loaded_at.
+    """
+    return read(statements.FILES, most=MOST_FILES)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def rejected(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """Rows in quarantine by file and reason, newest file first; 50 at most.
+
+    Args:
+      fresh: Part of the cache's key and of nothing else.
+
+    Returns:
+      path, reason, n_rows, first_line, column_name and value (of the first of them).
+    """
+    return read(statements.REJECTED, numbers=["first_line"], most=MOST_REASONS)
+
+
+@st.cache_data(ttl=2, max_entries=1, show_spinner=False)
+def plans() -> pd.DataFrame:
+    """The newest 10 backfills and how far they came; asked anew every 2 s.
+
+    Returns:
+      backfill_id, created_at, first_on, last_on (ISO days), state, wanted, done,
+      waiting, failed, left_out (slots), estimate_s (of those waiting, NaN where no past
+      run tells), error (of the first that failed).
+    """
+    return read(statements.PLANS, numbers=["estimate_s"], most=MOST_PLANS)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def calendar(fresh: Freshness) -> pd.DataFrame:
+    """Which of the last 28 days of each depot are counted; what lacks most comes first.
+
+    Args:
+      fresh: With known demand.
+
+    Returns:
+      depot_id, name, city, last_on (its newest count), states (a list of 28, oldest day
+      first: 'counted', 'closed', 'before' its first count, 'missing'), missing (how
+      many), n_depots (in all; only 60 are given).
+    """
+    return read(
+        statements.CALENDAR,
+        days=["last_on"],
+        since=fresh.newest - timedelta(days=CALENDAR_DAYS - 1),
+        until=fresh.newest,
+        most=MOST_DEPOTS,
+    )

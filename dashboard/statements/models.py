@@ -1,0 +1,10 @@
+"""What is asked of the models."""
+
+# Fits that only judged another model are told with that model.
+MODELS = """
+select version, role, trained_through, created_at, promoted_at, reason, scores
+from models
+where role <> 'judge'
+order by (role = 'champion') desc, created_at desc, version desc
+limit :most
+"""

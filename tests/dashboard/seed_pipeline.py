@@ -1,0 +1,143 @@
+"""Writes what a pipeline leaves behind: nights, files, quarantine, backfills, verdicts."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import sqlalchemy as sa
+
+from pipelines import schema
+from tests.dashboard.seed import CHAMPION
+
+STEPS = ("ingest", "demand", "score", "watch", "train", "judge", "forecast")
+BEFORE, REFUSED = "20251210-before", "20251220-refused"
+
+
+def seed_pipeline(engine: sa.Engine, through: date) -> None:
+    """Three nights (one failed), a load by hand, two files, a backfill, four models.
+
+    Args:
+      engine: With the fleet of `seed`.
+      through: Of that fleet.
+    """
+    with engine.begin() as connection:
+        for back in (2, 1, 0):
+            _night(connection, through - timedelta(days=back), failed=back == 1)
+        _files(connection, through)
+        _backfill(connection, through)
+        _models(connection, through)
+
+
+def _night(connection: sa.Connection, origin: date, failed: bool) -> None:
+    begins = datetime.combine(origin + timedelta(days=1), time(4, 30), UTC)
+    counts = {"origin": origin.isoformat(), "late_depots": 1}
+    parent = _run(connection, "nightly", origin, begins, 125.0, counts, failed)
+    for number, step in enumerate(STEPS[:5] if failed else STEPS):
+        broke = failed and step == "train"
+        said = {"demand": {"new": 6, "corrected": 0}, "score": {"scored": 42}}
+        at = begins + timedelta(seconds=15 * number)
+        counted = {} if broke else said.get(step, {})
+        _run(connection, step, origin, at, 12.5, counted, broke, parent)
+
+
+def _run(
+    connection: sa.Connection,
+    step: str,
+    origin: date | None,
+    begins: datetime,
+    seconds: float,
+    counts: dict[str, object],
+    failed: bool = False,
+    parent: int | None = None,
+) -> int:
+    ends = begins + timedelta(seconds=seconds)
+    values = {
+        "step": step, "origin_on": origin, "parent_id": parent, "started_at": begins,
+        "heartbeat_at": ends, "finished_at": ends, "counts": counts,
+        "state": "failed" if failed else "done",
+        "error": "The disk is full. Make room and run 'harbor nightly'." if failed else None,
+    }  # fmt: skip
+    inserted = sa.insert(schema.runs).values(values).returning(schema.runs.c.run_id)
+    return int(connection.execute(inserted).scalar_one())
+
+
+def _files(connection: sa.Connection, through: date) -> None:
+    came = datetime.combine(through + timedelta(days=1), time(4, 30), UTC)
+    _run(connection, "ingest", None, came - timedelta(hours=3), 4.2, {"files": 1})
+    for name, rejected in (("orders-1.csv", 0), ("orders-2.csv", 3)):
+        file_id = connection.execute(
+            sa.insert(schema.files)
+            .values(
+                path=f"/data/inbox/{name}", sha256=name, reading="plain", kind="orders",
+                size_bytes=1000, accepted=1200, unchanged=4, rejected=rejected,
+                ignored_columns=["colour"] if rejected else [], loaded_at=came,
+            )
+            .returning(schema.files.c.file_id)
+        ).scalar_one()  # fmt: skip
+        for number in range(rejected):
+            reason = "is no moment" if number < 2 else "names no depot"
+            connection.execute(
+                sa.insert(schema.quarantine).values(
+                    file_id=file_id, line=10 + number, column_name="ordered_at",
+                    value="=cmd()" if number == 0 else "32.13.2025", reason=reason,
+                    raw={},
+                )
+            )  # fmt: skip
+
+
+def _backfill(connection: sa.Connection, through: date) -> None:
+    first, last = through - timedelta(days=9), through - timedelta(days=7)
+    backfill_id = connection.execute(
+        sa.insert(schema.backfills)
+        .values(
+            asked={"first": first.isoformat(), "last": last.isoformat()}, ledger={},
+            state="paused",
+        )
+        .returning(schema.backfills.c.backfill_id)
+    ).scalar_one()  # fmt: skip
+    states = ("done", "failed", "waiting", "left out")
+    for number, state in enumerate(states, start=1):
+        connection.execute(
+            sa.insert(schema.backfill_slots).values(
+                backfill_id=backfill_id, number=number, step="forecast",
+                origin_on=first, is_in=state != "left out", reason="asked for", rows=42,
+                estimate_s=90.0, overwrites=0, state=state,
+                error="No model saw nothing later." if state == "failed" else None,
+            )
+        )  # fmt: skip
+
+
+def _models(connection: sa.Connection, through: date) -> None:
+    models = schema.models
+    connection.execute(
+        sa.update(models)
+        .where(models.c.version == CHAMPION)
+        .values(
+            scores=scores(through, 8.1), promoted_at=sa.func.now(),
+            reason="It beats the seasonal naive: MAPE 8.10 % against 12.00 %.",
+        )
+    )  # fmt: skip
+    others = (
+        (BEFORE, "retired", 40, 8.6, "It is the first model."),
+        (REFUSED, "rejected", 30, 12.9, "It does not beat the seasonal naive."),
+    )
+    for version, role, back, mape, reason in others:
+        made = datetime.combine(through - timedelta(days=back), time(5), UTC)
+        connection.execute(
+            sa.insert(models).values(
+                version=version, role=role, reason=reason, created_at=made,
+                promoted_at=made if role == "retired" else None,
+                trained_through=through - timedelta(days=back), seed=0,
+                data_watermark="seeded", filename=f"{version}.npz", sha256="unwritten",
+                scores=scores(through - timedelta(days=back), mape),
+            )
+        )  # fmt: skip
+
+
+def scores(last: date, mape: float) -> dict[str, object]:
+    """As a training keeps them with its model; percentages."""
+    rest = {"wape": 7.0, "bias": -1.2, "mase": 0.61, "coverage80": 0.79, "days": 684}
+    naive = rest | {"mape": 12.0, "mase": 1.0, "coverage80": None}
+    return {
+        "first_origin": (last - timedelta(days=27)).isoformat(),
+        "last_origin": last.isoformat(),
+        "models": {"gru": rest | {"mape": mape}, "seasonal_naive": naive},
+    }

@@ -1,0 +1,87 @@
+"""The scores kept with models, as tables and figures."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from dashboard import backtests
+
+DAYS = pd.to_datetime(["2025-11-21", "2025-12-21"]).as_unit("s")
+SCORES = {
+    "first_origin": "2025-11-01",
+    "last_origin": "2025-11-28",
+    "models": {
+        "gru": {"mape": 8.1, "wape": 7.0, "bias": -1.2, "mase": 0.61,
+                "coverage80": 0.79, "days": 684},
+        "seasonal_naive": {"mape": 12.0, "wape": 9.0, "bias": None, "mase": None,
+                           "coverage80": None, "days": 684},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def models():
+    return pd.DataFrame(
+        {
+            "version": ["new", "old"],
+            "role": ["champion", "retired"],
+            "trained_through": DAYS[::-1],
+            "created_at": DAYS[::-1],
+            "promoted_at": DAYS[::-1],
+            "reason": ["It beats it.", None],
+            "scores": [SCORES, {}],
+        }
+    )
+
+
+def test_a_backtest_is_a_row_per_forecaster_with_the_model_first():
+    said = backtests.table(SCORES)
+    assert said["Forecaster"].tolist() == ["this model", "seasonal naive"]
+    assert said["MAPE"].tolist() == [8.1, 12.0]
+    assert said["In band"].iloc[0] == 79.0
+    assert math.isnan(said["In band"].iloc[1])
+    assert said["MASE"].iloc[0] == 0.61
+    assert said["Days"].tolist() == [684, 684]
+
+
+@pytest.mark.parametrize("scores", [{}, {"models": {}}, {"models": None}])
+def test_a_model_without_scores_has_an_empty_table_and_no_window(scores):
+    assert backtests.table(scores).empty
+    assert backtests.window(scores) is None
+
+
+def test_the_window_is_named_in_days():
+    assert backtests.window(SCORES) == "from Sat 1 Nov 2025 to Fri 28 Nov 2025"
+
+
+def test_every_model_is_told_with_its_verdict(models):
+    said = backtests.all_models(models)
+    assert said["Is"].tolist() == ["champion", "was champion"]
+    assert said["MAPE"].iloc[0] == 8.1
+    assert math.isnan(said["MAPE"].iloc[1])
+    assert said["Why"].tolist() == ["It beats it.", "No reason was kept."]
+
+
+def test_one_that_waits_for_its_verdict_says_so(models):
+    waiting = models.assign(role="challenger", reason=None)
+    assert set(backtests.all_models(waiting)["Why"]) == {
+        "It waits to be judged in the next night."
+    }
+
+
+def test_models_without_scores_are_not_drawn(models):
+    drawn = backtests.by_training(models)
+    assert drawn["version"].tolist() == ["new", "new"]
+    assert dict(zip(drawn["forecaster"], drawn["mape"], strict=True)) == {
+        "forecast": pytest.approx(0.081), "seasonal naive": pytest.approx(0.12),
+    }  # fmt: skip
+
+
+def test_going_back_is_to_the_one_that_was_champion_last(models):
+    assert backtests.way_back(models) == "old"
+    two = pd.concat(
+        [models, models.tail(1).assign(version="older", promoted_at=pd.NaT)]
+    )
+    assert backtests.way_back(two) == "old"
+    assert backtests.way_back(models.head(1)) is None
