@@ -1,0 +1,159 @@
+"""How much faster a backfill is than single forecasts, both measured in one run.
+
+    python -m tests.benchmarks.hindcast [--depots N] [--origins N] [--singles N]
+
+A single forecast is `harbor forecast --origin`: read the counts as they were known, build
+the panel, ask the network, write. One by one, the counts are read once and the rest is done
+for each origin. A backfill asks the network once for up to 64 origins. All write to the
+same database, over the same forecasts, and must say the same.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import sqlalchemy as sa
+
+from forecaster import artefact, infer
+from pipelines import demand, forecasting
+from pipelines.backfill import Asked, apply_plan, make_plan
+from pipelines.cli.workplace import Workplace, workplace
+from pipelines.panels import PanelsAsKnown, read_panel
+from pipelines.schema import depots
+from pipelines.store import models
+from pipelines.store.forecasts import copy_rows
+from tests.benchmarks.invented import CITIES, START, invented_panel
+from tests.benchmarks.machine import stamp
+from tests.make import make_artefact
+
+N_DAYS = 548
+COUNTS = ("depot_id", "service_on", "orders", "file_id")
+AS_STORED = (
+    "select p10, p50, p90 from forecasts where origin_on = any(:origins) "
+    "order by origin_on, depot_id, target_on"
+)
+
+
+def main() -> None:
+    """Measures both, and prints how long an origin took."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--depots", type=int, default=1_000)
+    parser.add_argument("--origins", type=int, default=90)
+    parser.add_argument("--singles", type=int, default=3, help="origins made singly")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
+        os.environ["HARBOR_HOME"] = home
+        with workplace() as place:
+            _measure(place, asked.depots, asked.origins, asked.singles)
+
+
+def _measure(place: Workplace, n_depots: int, n_origins: int, n_singles: int) -> None:
+    last = _fill(place, n_depots) - timedelta(days=8)
+    first = last - timedelta(days=n_origins - 1)
+    _add_model(place, first)
+    singles = [last - timedelta(days=ago * 7) for ago in range(n_singles)]
+    # The first looks the holidays up, which are kept.
+    _single(place, singles[0])
+    single = _timed(lambda: [_single(place, origin) for origin in singles]) / n_singles
+    said = _stored(place, singles)
+    panels = PanelsAsKnown(place.engine, last, place.settings.zone)
+    one_by_one = _timed(lambda: _one_by_one(place, panels, singles)) / n_singles
+    whole = _timed(lambda: _backfill(place, first, last))
+    np.testing.assert_allclose(_stored(place, singles), said, rtol=5e-3)
+    print(stamp())
+    print(f"{n_depots:,} depots, {n_origins} origins, 7 days each")
+    print(
+        f"backfill:        {whole / n_origins:6.2f} s an origin, {whole:.1f} s in all"
+    )
+    for name, seconds in (("single forecast", single), ("one by one", one_by_one)):
+        ratio = seconds * n_origins / whole
+        print(
+            f"{name + ':':<17}{seconds:6.2f} s an origin ({n_singles} made): {ratio:.1f} ×"
+        )
+
+
+def _single(place: Workplace, origin: date) -> None:
+    settings = place.settings
+    forecasting.forecast_from(
+        place.engine, settings.artefacts, origin, _now(), settings.zone
+    )
+
+
+def _one_by_one(place: Workplace, panels: PanelsAsKnown, origins: list[date]) -> None:
+    settings = place.settings
+    with place.engine.connect() as connection:
+        model = forecasting.model_for(connection, origins[-1])
+    loaded = forecasting.load_recorded(settings.artefacts, model)
+    for origin in origins:
+        panel = panels.at(origin)
+        made, version = infer.forecast(loaded, panel), str(model["version"])
+        forecasting.write(
+            place.engine, panel, made, version, _now(), settings.zone, None
+        )
+
+
+def _backfill(place: Workplace, first: date, last: date) -> None:
+    asked = Asked(first, last, what=("forecast",), only="all")
+    plan = make_plan(place.engine, place.settings, asked)
+    done = apply_plan(place.engine, place.settings, plan.backfill_id, _now())
+    assert done.count("done") == len(asked.origins), done.state
+
+
+def _fill(place: Workplace, n_depots: int) -> date:
+    """Depots with daily counts; returns the last day."""
+    panel = invented_panel(n_depots, N_DAYS)
+    places = [
+        {
+            "depot_id": depot_id, "name": depot_id, "city": CITIES[number % 3],
+            "timezone": "UTC", "country": "NL", "is_complete": True,
+        }
+        for number, depot_id in enumerate(panel.depot_ids)
+    ]  # fmt: skip
+    days = [START + timedelta(days=step) for step in range(N_DAYS)]
+    with place.engine.begin() as connection:
+        connection.execute(sa.insert(depots), places)
+        rows = (
+            (depot_id, day, int(orders), 1)
+            for depot_id, of_depot in zip(panel.depot_ids, panel.demand_dt, strict=True)
+            for day, orders in zip(days, of_depot, strict=True)
+        )
+        copy_rows(connection, "daily_counts", COUNTS, rows)
+    demand.rebuild(place.engine, _now())
+    return days[-1]
+
+
+def _add_model(place: Workplace, through: date) -> None:
+    """One of the size that is delivered, with the weights it began with."""
+    made = make_artefact(read_panel(place.engine, through), context=128, units=64)
+    path = artefact.save(made, Path(place.settings.artefacts))
+    with place.engine.begin() as connection:
+        models.add_model(
+            connection, version=made.version, trained_through=through, seed=0,
+            data_watermark="", filename=path.name, role="judge", scores={},
+            sha256=artefact.file_sha256(path),
+        )  # fmt: skip
+
+
+def _stored(place: Workplace, origins: list[date]) -> np.ndarray:
+    with place.engine.connect() as connection:
+        rows = connection.execute(sa.text(AS_STORED), {"origins": origins}).all()
+    return np.array([tuple(row) for row in rows])
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+if __name__ == "__main__":
+    main()
