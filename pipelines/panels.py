@@ -1,16 +1,20 @@
 """Reads panels: what a model sees from an origin; looks holidays up on the way."""
 
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
 import sqlalchemy as sa
 
 from forecaster.config import LONGEST_HORIZON
+from forecaster.errors import NoDataError
 from forecaster.features import CALENDAR_REACH
 from forecaster.panel import Panel, build_panel
 from pipelines import public_holidays
 from pipelines.store import panel as store
-from pipelines.store.panel import PanelTables
+from pipelines.store.panel import PanelTables, known_by
 
 # Days of calendar past the origin: the longest horizon, and what its last day looks at.
 LONGEST_AHEAD = LONGEST_HORIZON + CALENDAR_REACH
@@ -36,15 +40,25 @@ class PanelsAsKnown:
     """Panels of past origins, each with what was known in the night after it."""
 
     def __init__(self, engine: sa.Engine, last: date, zone: ZoneInfo) -> None:
-        """Reads every version of the counts once.
+        """Reads every version of the counts once, and lays the newest out.
 
         Args:
           engine: Database the pipelines own.
           last: The newest origin that will be asked for.
           zone: The fleet's own.
+
+        Raises:
+          NoDataError: nothing is known of any day up to it.
         """
-        self._tables = _read(engine, last, all_versions=True)
+        tables = _read(engine, last, all_versions=True)
+        newest = tables.newest()
         self._zone = zone
+        self._panel = _build(newest, last)
+        # Days that turned out to be closed are shown to origins that did not know.
+        self._demand_dt = np.full_like(self._panel.demand_dt, np.nan)
+        depot, step, orders = self._cells(newest.demand)
+        self._demand_dt[depot, step] = orders
+        self._earlier = tables.earlier_counts()
 
     def at(self, origin: date) -> Panel:
         """The panel of an origin.
@@ -52,9 +66,33 @@ class PanelsAsKnown:
         Raises:
           NoDataError: nothing was known of any day up to it.
         """
-        morning = origin + timedelta(days=1)
-        moment = datetime.combine(morning, KNOWN_BY, tzinfo=self._zone)
-        return _build(self._tables.known_by(moment, origin), origin)
+        panel = self._panel
+        if origin < panel.start_on:
+            raise NoDataError(
+                f"There is no demand up to {origin}. Load orders with 'harbor ingest'."
+            )
+        panel = panel.as_of(origin)
+        demand_dt = self._demand_dt[:, : panel.n_steps].copy()
+        # Counts that have been corrected since, and never two of one day.
+        depot, step, orders = self._cells(
+            known_by(self._earlier, noon_after(origin, self._zone), origin)
+        )
+        demand_dt[depot, step] = orders
+        demand_dt[panel.closed_dt[:, : panel.n_steps]] = np.nan
+        return replace(panel, demand_dt=demand_dt)
+
+    def _cells(self, demand: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Depot, step and orders of rows of demand."""
+        panel = self._panel
+        depot = pd.Index(panel.depot_ids).get_indexer(pd.Index(demand["depot_id"]))
+        day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(panel.start_on)
+        orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
+        return depot, day.dt.days.to_numpy(int), orders
+
+
+def noon_after(origin: date, zone: ZoneInfo) -> datetime:
+    """The moment after which nothing that comes in is known to an origin."""
+    return datetime.combine(origin + timedelta(days=1), KNOWN_BY, tzinfo=zone)
 
 
 def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> PanelTables:

@@ -3,11 +3,11 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from forecaster.infer import MOST_ORIGINS
-from pipelines.panels import KNOWN_BY
+from pipelines.panels import noon_after
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,12 @@ class Learnt:
         """Whether the later origin knows anything else of the earlier one's past."""
         told = any(origin < day <= later for day in self.announced)
         moments = [correction.known_at for correction in self.corrections]
-        first = bisect_right(moments, known_by(origin, self.zone))
-        end = bisect_right(moments, known_by(later, self.zone))
+        first = bisect_right(moments, noon_after(origin, self.zone))
+        end = bisect_right(moments, noon_after(later, self.zone))
         return told or any(
             correction.earliest_on <= origin
             for correction in self.corrections[first:end]
         )
-
-
-def known_by(origin: date, zone: ZoneInfo) -> datetime:
-    """The moment after which nothing that comes in is known to an origin."""
-    return datetime.combine(origin + timedelta(days=1), KNOWN_BY, tzinfo=zone)
 
 
 def stretches(

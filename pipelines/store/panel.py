@@ -1,6 +1,6 @@
 """What a panel is built from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 import pandas as pd
@@ -34,21 +34,23 @@ class PanelTables:
     events: pd.DataFrame
     holidays: pd.DataFrame
 
-    def known_by(self, moment: datetime, origin: date) -> "PanelTables":
-        """Only the versions of demand that were known at a moment.
+    def newest(self) -> "PanelTables":
+        """Only the newest version of each day's demand."""
+        return replace(self, demand=self.demand[self.demand["superseded_at"].isna()])
 
-        The first count of every day up to the origin was, wherever its depot lies.
-        """
-        demand = self.demand
-        first = (demand["version"] == 1) & (demand["service_on"] <= origin)
-        known = first | (demand["known_at"] <= moment)
-        later = demand["superseded_at"].isna() | (demand["superseded_at"] > moment)
-        return PanelTables(
-            self.depots,
-            demand[known & later],
-            self.events,
-            self.holidays,
-        )
+    def earlier_counts(self) -> pd.DataFrame:
+        """Versions of demand that have been superseded."""
+        return self.demand[self.demand["superseded_at"].notna()]
+
+
+def known_by(demand: pd.DataFrame, moment: datetime, origin: date) -> pd.DataFrame:
+    """Versions of demand that were the newest known at a moment, up to an origin.
+
+    The first count of every day was known, wherever its depot lies.
+    """
+    known = (demand["version"] == 1) | (demand["known_at"] <= moment)
+    not_yet = demand["superseded_at"].isna() | (demand["superseded_at"] > moment)
+    return demand[known & not_yet & (demand["service_on"] <= origin)]
 
 
 def read_panel_tables(
@@ -63,7 +65,7 @@ def read_panel_tables(
       connection: For one short transaction.
       through: Last day of demand.
       days: Days of it at most; all of them without.
-      all_versions: Whether corrected counts come too, for `known_by`.
+      all_versions: Whether counts that were corrected come too.
     """
     first = SINCE_ALWAYS if days is None else through - timedelta(days=days - 1)
     asked = {"first": first, "through": through, "all_versions": all_versions}

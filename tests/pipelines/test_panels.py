@@ -1,0 +1,107 @@
+"""Panels of past origins, as they were known in the night after."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import NoDataError
+from pipelines import demand
+from pipelines.panels import PanelsAsKnown, read_panel
+from pipelines.schema import daily_counts, events
+from tests.pipelines.make import START, add_fleet
+
+pytestmark = pytest.mark.db
+
+ZONE = ZoneInfo("UTC")
+DAYS = 40
+LAST = START + timedelta(days=DAYS - 1)
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    demand.rebuild(clean_engine, morning_after(LAST))
+    return clean_engine
+
+
+def morning_after(day, hour=6):
+    return datetime(day.year, day.month, day.day, hour, tzinfo=UTC) + timedelta(days=1)
+
+
+def count_again(engine, depot_id, day, orders, now):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(
+                daily_counts.c.depot_id == depot_id, daily_counts.c.service_on == day
+            )
+            .values(orders=orders)
+        )
+    demand.rebuild(engine, now)
+
+
+def close(engine, day, known_from):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(events).values(
+                kind="closed", starts_on=day, ends_on=day, depot_id="A0", file_id=1,
+                known_from=known_from,
+            )
+        )  # fmt: skip
+
+
+def test_a_count_changes_for_the_origins_whose_night_knew_of_it(fleet):
+    day, again = LAST - timedelta(days=9), LAST + timedelta(days=5)
+    first = int(read_panel(fleet, LAST).demand_dt[0, -10])
+    count_again(fleet, "A0", day, 7_000, morning_after(LAST + timedelta(days=1)))
+    count_again(fleet, "A0", day, None, morning_after(again, hour=13))
+
+    panels = PanelsAsKnown(fleet, again + timedelta(days=1), ZONE)
+
+    def known(origin):
+        panel = panels.at(origin)
+        return panel.demand_dt[0, panel.step(day)]
+
+    assert known(day) == first
+    assert known(LAST) == first
+    assert known(LAST + timedelta(days=1)) == 7_000
+    # What came at one o'clock came after the night.
+    assert known(again) == 7_000
+    assert np.isnan(known(again + timedelta(days=1)))
+
+
+def test_an_origin_sees_orders_of_a_day_it_did_not_know_to_be_closed(fleet):
+    day = LAST - timedelta(days=9)
+    before = read_panel(fleet, LAST).demand_dt[0, -10]
+    close(fleet, day, LAST - timedelta(days=3))
+    panels = PanelsAsKnown(fleet, LAST, ZONE)
+    early, late = panels.at(LAST - timedelta(days=4)), panels.at(LAST)
+    assert early.demand_dt[0, early.step(day)] == before
+    assert np.isnan(late.demand_dt[0, late.step(day)])
+    assert not early.closed_dt[0, early.step(day)]
+    assert late.closed_dt[0, late.step(day)]
+
+
+def test_a_panel_as_known_ends_on_its_origin_and_is_the_newest_without_corrections(
+    fleet,
+):
+    origin = LAST - timedelta(days=5)
+    panel, newest = (
+        PanelsAsKnown(fleet, LAST, ZONE).at(origin),
+        read_panel(fleet, origin),
+    )
+    assert panel.origin == origin
+    assert panel.depot_ids == newest.depot_ids
+    np.testing.assert_array_equal(panel.demand_dt, newest.demand_dt)
+    np.testing.assert_array_equal(panel.closed_dt, newest.closed_dt)
+    np.testing.assert_array_equal(panel.calendar.active_gtk, newest.calendar.active_gtk)
+
+
+def test_an_origin_before_all_demand_says_so(fleet):
+    panels = PanelsAsKnown(fleet, LAST, ZONE)
+    with pytest.raises(NoDataError, match="There is no demand up to 2023-12-31"):
+        panels.at(date(2023, 12, 31))
