@@ -19,7 +19,7 @@ from forecaster.panel import Panel
 from pipelines import demand
 from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
-from pipelines.panels import read_panel
+from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.settings import Settings, xla_flags
 from pipelines.store import models
 
@@ -31,6 +31,8 @@ log = structlog.get_logger()
 
 BASELINES = ("seasonal_naive", "median4")
 Reports = Callable[[str], Callable[[int, int, float], None]]
+AsKnown = Callable[[date], Panel]
+"""The panel of an origin with what was known then: `PanelsAsKnown.at`."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,12 @@ def train(
       NoDataError: the history is too short.
     """
     demand.require_counted(engine, through)
-    panel = read_panel(engine, through)
+    panels = PanelsAsKnown(engine, through, settings.zone)
+    panel = panel_to_learn(engine, panels, through)
     folder = _checkpoint_folder(panel, settings, recipe)
     learnt = _learn(panel, folder, recipe, report)
-    scores = judge_scores(panel, learnt.judged, _champion_judge(engine, settings))
+    champion = _champion_judge(engine, settings)
+    scores = judge_scores(panel, learnt.judged, champion, panels.at)
     with engine.begin() as connection:
         for made, role in ((learnt.judged, "judge"), (learnt.served, "challenger")):
             _record(connection, settings, made, role, scores, run)
@@ -87,8 +91,19 @@ def train(
     return Trained(version, through, scores, seconds, parity)
 
 
+def panel_to_learn(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> Panel:
+    """What is known now; through a past day, what was known in the night after it.
+
+    A model of a past day forecasts from past origins, which knew no later corrections.
+    """
+    if through < demand.default_origin(engine):
+        return panels.at(through)
+    return read_panel(engine, through)
+
+
 def run_backtest(
     panel: Panel,
+    known: AsKnown,
     plan: Plan,
     recipe: "Recipe",
     against: tuple[str, ...],
@@ -98,6 +113,7 @@ def run_backtest(
 
     Args:
       panel: With the holdout's actuals.
+      known: What was known at each origin.
       plan: From `backtest.plan`.
       recipe: What is learnt, and how.
       against: Baselines to stand beside it.
@@ -116,13 +132,16 @@ def run_backtest(
     others = {
         name: backtest.baseline_forecaster(name, plan.horizon) for name in against
     }
-    learnt = learn(panel.as_of(plan.trained_through), recipe, report=report)
+    learnt = learn(known(plan.trained_through), recipe, report=report)
     forecasters = {"gru": forecaster_of(learnt.served), **others}
-    return _scores(panel, plan, forecasters), learnt.seconds
+    return _scores(panel, plan, forecasters, known), learnt.seconds
 
 
 def judge_scores(
-    panel: Panel, judged: Artefact, champion: Artefact | None = None
+    panel: Panel,
+    judged: Artefact,
+    champion: Artefact | None = None,
+    known: AsKnown | None = None,
 ) -> dict[str, Any]:
     """Scores of the judged fit over the days it has not seen, beside the baselines.
 
@@ -131,6 +150,7 @@ def judge_scores(
       judged: The challenger's.
       champion: The champion's judged fit, which stands beside it where it has not seen
         those days either and forecasts as many days.
+      known: What was known at each origin; without it, the panel up to there.
     """
     window = (panel.origin - judged.trained_through).days
     plan = backtest.plan(panel, window, judged.horizon)
@@ -140,7 +160,7 @@ def judge_scores(
     forecasters |= {
         name: backtest.baseline_forecaster(name, judged.horizon) for name in BASELINES
     }
-    scores = _scores(panel, plan, forecasters)
+    scores = _scores(panel, plan, forecasters, known or panel.as_of)
     return {
         "first_origin": plan.origins[0].isoformat(),
         "last_origin": plan.origins[-1].isoformat(),
@@ -179,15 +199,27 @@ def forecaster_of(served: Artefact) -> Forecaster:
 
 
 def _scores(
-    panel: Panel, plan: Plan, forecasters: dict[str, Forecaster]
+    panel: Panel, plan: Plan, forecasters: dict[str, Forecaster], known: AsKnown
 ) -> dict[str, Scores]:
+    """Actuals are the panel's; a forecast from an origin sees what was known there."""
     outcomes: dict[str, Outcome] = {
-        name: backtest.run(panel, plan.origins, forecaster, plan.horizon)
+        name: backtest.run(
+            panel, plan.origins, _knowing_no_more(forecaster, known), plan.horizon
+        )
         for name, forecaster in forecasters.items()
     }
     return backtest.score(
         outcomes, backtest.training_scale(panel, plan.trained_through)
     )
+
+
+def _knowing_no_more(forecaster: Forecaster, known: AsKnown) -> Forecaster:
+    """Asked for a panel's origin, it sees what was known in the night after it."""
+
+    def make(panel: Panel) -> Quantiles:
+        return forecaster(known(panel.origin))
+
+    return make
 
 
 def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:

@@ -1,17 +1,19 @@
 """`harbor backtest`: hold the last days out, and see how far off the forecasts are."""
 
+from datetime import date
 from typing import Annotated
 
 import typer
 
 from forecaster import backtest as backtests
 from forecaster.baselines import BASELINES
+from forecaster.errors import BadInputError
 from pipelines import demand, training
 from pipelines.cli.console import say, show_json
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.ledger import recorded
-from pipelines.panels import read_panel
+from pipelines.panels import PanelsAsKnown, read_panel
 
 
 def register(app: typer.Typer) -> None:
@@ -26,11 +28,20 @@ def backtest(
     against: Annotated[
         str, typer.Option(help="Baselines to stand beside it, comma-separated.")
     ] = ",".join(training.BASELINES),
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAY", help="As in the night after a day; later days are not known."
+        ),
+    ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
     as_json: AsJson = False,
 ) -> None:
     """Trains on what precedes the last days, then forecasts them from every origin.
+
+    Each forecast sees what was known in the night after its origin, not what has been
+    corrected since; with --as-of, neither do the actuals.
 
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
@@ -40,13 +51,18 @@ def backtest(
             f"--against names {', '.join(strange)}; there are {', '.join(BASELINES)}."
         )
     with workplace() as place:
-        origin = demand.default_origin(place.engine)
-        panel = read_panel(place.engine, origin)
+        newest = demand.default_origin(place.engine)
+        origin = as_date(as_of, "--as-of") or newest
+        _require_there(origin, newest)
+        known = PanelsAsKnown(place.engine, origin, place.settings.zone).at
+        panel = known(origin) if as_of else read_panel(place.engine, origin)
         plan = backtests.plan(panel, holdout_days, horizon, stride)
         settings = place.settings.model_copy(update={"horizon": horizon})
         recipe = training.recipe_of(settings, seed, epochs)
         with recorded(place.engine, "backtest", origin), fit_progress() as report:
-            scores, seconds = training.run_backtest(panel, plan, recipe, names, report)
+            scores, seconds = training.run_backtest(
+                panel, known, plan, recipe, names, report
+            )
     result = backtests.as_json(plan, scores, panel.n_depots, seconds)
     if as_json:
         show_json(result)
@@ -56,3 +72,10 @@ def backtest(
         f"{seconds:.0f} s; {len(plan.origins)} origins, {horizon} days each."
     )
     show_scores(result["models"], f"The last {holdout_days} days, held out")
+
+
+def _require_there(origin: date, newest: date) -> None:
+    if origin > newest:
+        raise BadInputError(
+            f"--as-of is {origin}, but the data ends on {newest}. Choose a day up to it."
+        )

@@ -72,3 +72,21 @@ def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():
     assert compared["champion"]["mape"] == compared["gru"]["mape"]
     for other in (saw_more, longer, None):
         assert "champion" not in judge_scores(panel, judged, other)["models"]
+
+
+def test_forecasts_that_are_judged_see_what_was_known_and_not_what_was_corrected():
+    panel = make_panel(n_depots=2, n_days=100)
+    judged = replace(
+        make_artefact(panel), trained_through=panel.origin - timedelta(days=14)
+    )
+
+    def known(origin):
+        """The counts came doubled at first."""
+        then = panel.as_of(origin)
+        return replace(then, demand_dt=2 * then.demand_dt)
+
+    models = judge_scores(panel, judged, known=known)["models"]
+    unchanged = judge_scores(panel, judged)["models"]
+    for name in ("gru", "seasonal_naive"):
+        assert models[name]["bias"] > 80
+        assert abs(unchanged[name]["bias"]) < 20

@@ -1,16 +1,23 @@
 """Panels of past origins, as they were known in the night after."""
 
+import json
 from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
+from typer.testing import CliRunner
 
 from forecaster.errors import NoDataError
 from pipelines import demand
+from pipelines.cli import app
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.schema import daily_counts, events
+from pipelines.training import panel_to_learn
+from tests.make import make_artefact
 from tests.pipelines.make import START, add_fleet
 
 pytestmark = pytest.mark.db
@@ -99,6 +106,44 @@ def test_a_panel_as_known_ends_on_its_origin_and_is_the_newest_without_correctio
     np.testing.assert_array_equal(panel.demand_dt, newest.demand_dt)
     np.testing.assert_array_equal(panel.closed_dt, newest.closed_dt)
     np.testing.assert_array_equal(panel.calendar.active_gtk, newest.calendar.active_gtk)
+
+
+def test_a_training_through_a_past_day_learns_no_later_correction(fleet):
+    day, arrived = LAST - timedelta(days=9), morning_after(LAST)
+    first = read_panel(fleet, LAST).demand_dt[0, -10]
+    count_again(fleet, "A0", day, 7_000, arrived)
+    panels = PanelsAsKnown(fleet, LAST, ZONE)
+    past = panel_to_learn(fleet, panels, LAST - timedelta(days=1))
+    now = panel_to_learn(fleet, panels, LAST)
+    assert past.demand_dt[0, past.step(day)] == first
+    assert now.demand_dt[0, now.step(day)] == 7_000
+
+
+def test_a_backtest_as_of_a_night_knows_no_correction_since(
+    fleet, database_url, tmp_path, monkeypatch
+):
+    """Its one forecast is of three days, of which one is corrected much later."""
+    day = LAST - timedelta(days=1)
+    count_again(fleet, "A0", day, 90_000, morning_after(LAST + timedelta(days=9)))
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+    monkeypatch.setattr("forecaster.learning.learn", _learn_nothing)
+
+    def wape(*options):
+        asked = ("backtest", "--holdout-days", "3", "--horizon", "3", "--json")
+        with capture_logs():
+            done = CliRunner().invoke(app, [*asked, *options])
+        assert done.exit_code == 0, done.exception
+        return json.loads(done.stdout)["models"]["gru"]["wape"]
+
+    assert wape() > 90
+    assert wape("--as-of", str(LAST)) < 60
+    after = CliRunner().invoke(app, ["backtest", "--as-of", "2099-01-01"])
+    assert "the data ends on" in str(after.exception)
+
+
+def _learn_nothing(panel, *_, **__):
+    return SimpleNamespace(served=make_artefact(panel, horizon=3), seconds=0.0)
 
 
 def test_an_origin_before_all_demand_says_so(fleet):
