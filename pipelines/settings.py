@@ -70,6 +70,22 @@ class Settings(BaseSettings):
     )
     horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
     seed: int = Field(default=0, ge=0, description="Seed of training.")
+    settle_seconds: float = Field(
+        default=10,
+        ge=0,
+        description="A file in the inbox that changed within so many is left alone.",
+    )
+    most_rejected: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of bad rows above which a file is refused whole.",
+    )
+    parser_memory_mib: int = Field(
+        default=2048,
+        ge=0,
+        description="Memory of the process that parses files; 0: no process of its own.",
+    )
     alarm_worse_days: int = Field(
         default=7,
         ge=1,

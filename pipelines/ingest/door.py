@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import date, datetime
+from functools import partial
 
 import sqlalchemy as sa
 import structlog
@@ -10,6 +11,8 @@ import structlog
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.loading import Load, load
+from pipelines.ingest.parcels import Opened
+from pipelines.ingest.parser import Parser
 from pipelines.ingest.report import FileReport, IngestReport, Reading
 from pipelines.ingest.sources import Source, Unreadable, find_sources
 from pipelines.settings import Settings
@@ -56,7 +59,10 @@ def ingest(
     total = sum(each.size for each in found if isinstance(each, Source))
     done = 0
     reports = []
-    with _transactions(engine, dry_run) as begin:
+    with (
+        Parser(settings.parser_memory_mib) as parser,
+        _transactions(engine, dry_run) as begin,
+    ):
         for each in found:
             if isinstance(each, Unreadable):
                 reports.append(_refused(each.shown, None, each.reason))
@@ -67,21 +73,22 @@ def ingest(
                 done = min(done + more, total)
                 progress(name, done, total)
 
-            reports.append(_ingest_one(begin, each, reading, settings, today, tell))
+            opening = partial(parser.open, each, reading, today)
+            reports.append(_ingest_one(begin, opening, each, reading, settings, tell))
         return IngestReport(reports, tuple(_notes(begin, reports)))
 
 
 def _ingest_one(
     begin: Begin,
+    opening: Callable[[], Opened],
     source: Source,
     reading: Reading,
     settings: Settings,
-    today: date,
     tell: Callable[[int], None],
 ) -> FileReport:
     kind = None
     try:
-        asked = Load.open(source, reading, settings, today)
+        asked = Load(source, reading, opening(), settings)
         kind = asked.file.plan.kind.name
         with begin() as connection:
             report = load(connection, asked, tell)

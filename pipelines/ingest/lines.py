@@ -53,6 +53,7 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
         is_doubtful = cut == 0 and len(rest) > MOST_HELD
         if is_doubtful:
             cut = rest.rfind(b"\n") + 1
+            _require_line_end(cut, source)
         if cut:
             yield _checked(Block(rest[:cut], line, is_doubtful=is_doubtful), source)
             line += rest.count(b"\n", 0, cut)
@@ -60,6 +61,14 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
     if rest:
         block = Block(rest, line, is_unfinished=True, is_doubtful=True)
         yield _checked(block, source)
+
+
+def _require_line_end(end: int, source: Source) -> None:
+    if end == 0:
+        raise RefusedFileError(
+            f"{source.name} has a line of more than {MOST_HELD >> 20} MiB, which no file of "
+            "orders has. Look at what wrote it."
+        )
 
 
 def _end_of_rows(data: bytes) -> int:

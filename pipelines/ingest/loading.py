@@ -1,29 +1,27 @@
 """One file, in one transaction: ledger, rows, quarantine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import sqlalchemy as sa
-from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import dates, notes
-from pipelines.ingest.batches import Batch, TableFile
-from pipelines.ingest.checking import check, rejected_rows
-from pipelines.ingest.parquet import open_parquet
-from pipelines.ingest.parsing import Rules
+from pipelines.ingest import notes
+from pipelines.ingest.batches import RejectedRow
+from pipelines.ingest.dates import Order
+from pipelines.ingest.parcels import Opened, Parcel
 from pipelines.ingest.report import Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
-from pipelines.ingest.text import open_text
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
 
 WITHOUT_CITY = "Unassigned"
 """City of depots nobody has described. They share one, because silence is judged per
 city: a day without an order is 0 where any of them reported."""
+
+HOPELESS = 10_000
+"""Bad rows after which a file need not be read to its end to be refused."""
+LONGEST_VALUE_TOLD = 60
 
 
 @dataclass(frozen=True)
@@ -32,21 +30,8 @@ class Load:
 
     source: Source
     reading: Reading
-    file: TableFile
+    file: Opened
     settings: Settings
-    today: date
-
-    @classmethod
-    def open(
-        cls, source: Source, reading: Reading, settings: Settings, today: date
-    ) -> "Load":
-        """Looks at the header.
-
-        Raises:
-          RefusedFileError: the file cannot be understood.
-        """
-        opener = open_text if source.is_text else open_parquet
-        return cls(source, reading, opener(source, reading), settings, today)
 
 
 def load(
@@ -80,7 +65,7 @@ def load(
         size_bytes=source.size,
         ignored_columns=plan.ignored,
     )
-    return _Loading(connection, asked, file_id, _order_of_dates(asked)).run(progress)
+    return _Loading(connection, asked, file_id, asked.file.order()).run(progress)
 
 
 @dataclass
@@ -90,22 +75,25 @@ class _Loading:
     connection: sa.Connection
     asked: Load
     file_id: int
-    order: dates.Order | None
+    order: Order | None
     rows: int = 0
     rejected: int = 0
     blank: int = 0
+    first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
     def run(self, progress: Callable[[int], None]) -> FileReport:
         """Copies every batch, merges them into the table, and settles the ledger."""
         source, plan = self.asked.source, self.asked.file.plan
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
-        for batch in self.asked.file.batches():
-            rows = self._judged(batch)
-            self._count(rows)
-            incoming.write(_as_csv(rows))
-            progress(batch.size)
+        for parcel in self.asked.file.parcels(self.order):
+            self._take(parcel)
+            if self.rejected > HOPELESS:
+                self._require_mostly_good()
+            incoming.write(parcel.rows)
+            progress(parcel.size)
         self._require_rows()
+        self._require_mostly_good()
         source.require_unchanged()
         accepted = incoming.merge(plan.kind.key, self.file_id)
         incoming.drop()
@@ -119,38 +107,28 @@ class _Loading:
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)
         )
 
-    def _judged(self, batch: Batch) -> pa.Table:
-        """The good rows of a batch; the bad ones are in quarantine then.
+    def _take(self, parcel: Parcel) -> None:
+        store.add_rejected(self.connection, self.file_id, map(vars, parcel.rejected))
+        if self.first_rejected is None and parcel.rejected:
+            self.first_rejected = min(parcel.rejected, key=lambda row: row.line)
+        self.rows += parcel.n_rows
+        self.rejected += len(parcel.rejected)
+        self.blank += parcel.blank
+        self.depot_ids.update(parcel.depot_ids)
 
-        Only a batch with a bad row is looked at row by row.
-        """
-        kind, rules = self.asked.file.plan.kind, self._rules()
-        cells = batch.cells()
-        if cells is not None:
-            checked = check(kind, cells, rules)
-            if checked.is_clean:
-                return checked.rows
-        detail = batch.detail()
-        checked = check(kind, detail.cells, rules)
-        rejected = rejected_rows(checked, detail)
-        if detail.unfinished in {row.line for row in rejected}:
-            raise RefusedFileError(
-                f"{self.asked.source.name} ends in the middle of line "
-                f"{detail.unfinished}, so it is not whole. Send it again."
-            )
-        store.add_rejected(self.connection, self.file_id, map(vars, rejected))
-        self.rejected += len(rejected)
-        self.blank += detail.blank
-        return checked.good_rows()
-
-    def _rules(self) -> Rules:
-        said = self.asked.reading.date_format
-        return Rules(self.asked.today, self.order.date_format if self.order else said)
-
-    def _count(self, rows: pa.Table) -> None:
-        self.rows += len(rows)
-        if "depot_id" in rows.column_names:
-            self.depot_ids.update(pc.unique(rows["depot_id"]).to_pylist())
+    def _require_mostly_good(self) -> None:
+        share, seen = self.asked.settings.most_rejected, self.rows + self.rejected
+        first = self.first_rejected
+        if first is None or self.rejected <= share * seen:
+            return
+        what = first.column_name or "the row"
+        value = "" if first.value is None else f" '{first.value[:LONGEST_VALUE_TOLD]}'"
+        raise RefusedFileError(
+            f"{self.asked.source.name} has {self.rejected:,} bad rows of {seen:,}, more than "
+            f"the {share:.0%} that may be put aside (HARBOR_MOST_REJECTED). The first is "
+            f"line {first.line}: {what}{value} {first.reason}. Mend the file, or say how it "
+            "is written with --column, --date-format or --encoding."
+        )
 
     def _require_rows(self) -> None:
         if self.rows + self.rejected == 0:
@@ -168,28 +146,3 @@ class _Loading:
                 timezone=self.asked.settings.timezone,
                 country=self.asked.settings.country,
             )
-
-
-def _as_csv(rows: pa.Table) -> memoryview:
-    sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
-    return memoryview(sink.getvalue())
-
-
-def _order_of_dates(asked: Load) -> dates.Order | None:
-    """How the file's dates are written, where they are not ISO 8601 and nobody said."""
-    if asked.reading.date_format is not None:
-        return None
-    return dates.find_order(_date_cells(asked.file), asked.source.name)
-
-
-def _date_cells(file: TableFile) -> Iterator[pa.Array]:
-    dated = [
-        name for name in file.plan.positions if file.plan.kind.column(name).is_dated
-    ]
-    for batch in file.batches():
-        cells = batch.cells() or batch.detail().cells
-        texts = [cells[name] for name in dated if pa.types.is_string(cells[name].type)]
-        if not texts:
-            return
-        yield pa.concat_arrays(texts)

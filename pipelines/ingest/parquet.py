@@ -17,6 +17,10 @@ from pipelines.ingest.report import Reading
 from pipelines.ingest.sources import Source, first_line
 
 ROWS_AT_ONCE = 1 << 18
+MOST_UNPACKED = 1_000
+"""Times that a file may unpack to; past what is always taken."""
+ROWS_ALWAYS_TAKEN = 1_000_000
+BYTES_ALWAYS_TAKEN = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class ParquetFile:
                 ):
                     yield _batch(rows, names, self, first_row)
                     first_row += len(rows)
+        except MemoryError:
+            raise
         except (OSError, pa.ArrowException) as error:
             raise _broken(self.source, error) from None
 
@@ -56,12 +62,30 @@ def open_parquet(source: Source, reading: Reading) -> ParquetFile:
         with source.open_file() as stream:
             file = pq.ParquetFile(stream)
             schema, rows = file.schema_arrow, file.metadata.num_rows
+            _require_honest(source, file.metadata)
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException) as error:
         raise _broken(source, error) from None
     plan = recognise(schema.names, reading, source.name)
     for name, at in plan.positions.items():
         _require_usable(plan.kind.column(name), schema.field(at), source)
     return ParquetFile(source, plan, source.size / max(rows, 1))
+
+
+def _require_honest(source: Source, said: pq.FileMetaData) -> None:
+    """Refuses a small file that claims to hold very much: reading it would."""
+    groups = (said.row_group(at) for at in range(said.num_row_groups))
+    size = sum(group.total_byte_size for group in groups)
+    most = source.size * MOST_UNPACKED
+    if said.num_rows > max(most, ROWS_ALWAYS_TAKEN) or size > max(
+        most, BYTES_ALWAYS_TAKEN
+    ):
+        raise RefusedFileError(
+            f"{source.name} has {source.size:,} bytes and claims to hold "
+            f"{said.num_rows:,} rows in {size:,} bytes, more than {MOST_UNPACKED:,} times "
+            "as much. Look at what wrote it, and write it anew."
+        )
 
 
 def _broken(source: Source, error: Exception) -> RefusedFileError:

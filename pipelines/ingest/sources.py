@@ -34,6 +34,8 @@ class Source:
     size: int
     modified_ns: int | None
     system: fs.FileSystem = field(repr=False)
+    # That opens its file system, where it is not this machine's; may hold a password.
+    url: str | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -164,18 +166,19 @@ def _at_url(named: str) -> Iterator[Source | Unreadable]:
         )
         return
     if system.get_file_info(path).type != fs.FileType.Directory:
-        yield _source(system, path, shown, shown)
+        yield _source(system, path, shown, shown, named)
         return
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     for info in sorted(inside, key=lambda info: str(info.path)):
         rest = info.path[len(path) :].lstrip("/")
         hidden = any(part.startswith(".") for part in rest.split("/"))
         if info.is_file and not hidden and rest.lower().endswith(SUFFIXES):
-            yield _source(system, info.path, f"{shown}/{rest}", f"{shown}/{rest}")
+            address = f"{shown}/{rest}"
+            yield _source(system, info.path, address, address, named)
 
 
 def _source(
-    system: fs.FileSystem, path: str, shown: str, address: str
+    system: fs.FileSystem, path: str, shown: str, address: str, url: str | None = None
 ) -> Source | Unreadable:
     info = system.get_file_info(path)
     if info.type == fs.FileType.NotFound:
@@ -188,7 +191,7 @@ def _source(
             f"{shown} ends in none of {', '.join(SUFFIXES)}, so what it holds is not "
             "known. Export it as one of these, or rename it if it is one.",
         )
-    return Source(shown, path, address, info.size, info.mtime_ns, system)
+    return Source(shown, path, address, info.size, info.mtime_ns, system, url)
 
 
 def _without_secrets(named: str) -> str:

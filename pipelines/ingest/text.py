@@ -74,7 +74,7 @@ def find_header(data: bytes, reading: Reading) -> Header | None:
     lines = [
         Header(cells, separator, last_line)
         for separator in SEPARATORS
-        for cells, _, last_line in _records(text, separator)
+        for cells, _, last_line in _readable(text, separator)
         if any(letter.isalnum() for cell in cells for letter in cell)
     ]
 
@@ -84,6 +84,14 @@ def find_header(data: bytes, reading: Reading) -> Header | None:
         return known, likeness(line.cells, reading), filled, -line.last_line
 
     return max(lines, key=likelihood, default=None)
+
+
+def _readable(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
+    """The rows before one that is none, such as one with an endless cell."""
+    try:
+        yield from _records(text, separator)
+    except csv.Error:
+        return
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:

@@ -126,7 +126,8 @@ def test_wrong_usage_ends_with_two(harbor, tmp_path, options):
 def test_quarantine_lists_and_shows_what_was_put_aside(harbor, tmp_path):
     path = write(
         tmp_path / "late.csv",
-        "note,depot_id,date,orders\nx,A,soon,1\n,A,2024-01-01,-1\n",
+        "note,depot_id,date,orders\nx,A,soon,1\n,A,2024-01-01,-1\n"
+        ",A,2024-01-01,1\n,B,2024-01-01,1\n",
     )
     harbor("ingest", path)
     listed = json.loads(harbor("quarantine", "list", "--json").stdout)

@@ -9,9 +9,12 @@ from datetime import date, datetime
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
+from pyarrow import parquet as pq
 
-from pipelines.ingest import lines, parquet
+from pipelines.ingest import Reading, ingest, lines, loading, parquet
 from tests.pipelines.ingesting import (
+    SETTINGS,
+    TODAY,
     counts,
     data,
     load,
@@ -205,6 +208,75 @@ def test_a_refused_file_changes_nothing_and_the_others_go_in(
     assert [row[0] for row in rows(clean_engine, "depots")] == ["X", "Z"]
     assert len(rows(clean_engine, "files")) == 2
     assert quarantined(clean_engine) == []
+
+
+def test_a_file_of_mostly_bad_rows_is_refused_whole(
+    clean_engine, tmp_path, monkeypatch
+):
+    strict = SETTINGS.model_copy(update={"most_rejected": 0.25})
+    bad = "A,2024-01-02,x\n"
+    for name, body, state in (
+        ("quarter.csv", 3 * "A,2024-01-01,1\n" + bad, "loaded"),
+        ("more.csv", 2 * "A,2024-01-01,1\n" + bad, "refused"),
+    ):
+        path = str(write(tmp_path / name, DAILY + body))
+        (file,) = ingest(clean_engine, [path], Reading(), strict, today=TODAY).files
+        assert file.state == state
+    assert file.error.startswith(
+        "more.csv has 1 bad rows of 3, more than the 25% that may be put aside "
+        "(HARBOR_MOST_REJECTED). The first is line 4: orders 'x' is not a number"
+    )
+    assert len(quarantined(clean_engine)) == 1
+    # Such a file need not be read to its end.
+    monkeypatch.setattr(loading, "HOPELESS", 1)
+    monkeypatch.setattr(lines, "READ_AT_ONCE", 64)
+    path = str(write(tmp_path / "long.csv", DAILY + 100 * bad))
+    (file,) = ingest(clean_engine, [path], Reading(), strict, today=TODAY).files
+    assert re.match(r"long.csv has \d bad rows of \d, more", file.error)
+
+
+def test_a_cell_of_a_million_characters_is_put_aside_or_refused_in_a_sentence(
+    clean_engine, tmp_path
+):
+    long = "x" * 1_000_000
+    good = "A,2024-01-01,1\n"
+    plain = write(tmp_path / "a.csv", DAILY + good + f"{long},2024-01-01,1\n")
+    assert "field larger than field limit" in load_one(clean_engine, plain).error
+    columns = {"depot_id": ["A", long], "date": ["2024-01-01"] * 2, "orders": [1, 1]}
+    report = load_one(clean_engine, write_parquet(tmp_path / "b.parquet", **columns))
+    assert vars(report.counts) == {"accepted": 1, "unchanged": 0, "rejected": 1}
+    assert quarantined(clean_engine) == [
+        (2, "depot_id", long[:500], "is longer than 200 characters")
+    ]
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    clean_engine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(lines, "READ_AT_ONCE", 1 << 10)
+    monkeypatch.setattr(lines, "MOST_HELD", 1 << 20)
+    path = write(tmp_path / "a.csv", DAILY + "x" * (3 << 20) + "\n")
+    assert "a.csv has a line of more than 1 MiB" in load_one(clean_engine, path).error
+
+
+def test_a_parquet_file_that_claims_a_thousand_times_its_size_is_refused(
+    clean_engine, tmp_path, monkeypatch
+):
+    small = {"date": ["2024-01-01"], "orders": [1]}
+    table = pa.table({"depot_id": ["x" * 100_000_000], **small})
+    pq.write_table(table, tmp_path / "a.parquet", compression="zstd")
+    error = load_one(clean_engine, tmp_path / "a.parquet").error
+    assert re.search(r"claims to hold 1 rows in 1\d\d,\d{3},\d{3} bytes", error)
+
+    monkeypatch.setattr(parquet, "MOST_UNPACKED", 10)
+    n_rows = 2_000_000
+    zeros = pa.Array.from_buffers(
+        pa.int8(), n_rows, [None, pa.py_buffer(bytes(n_rows))]
+    )
+    same = pa.DictionaryArray.from_arrays(zeros, ["A"])
+    columns = {"depot_id": same, "date": same, "orders": same}
+    path = write_parquet(tmp_path / "b.parquet", **columns)
+    assert "claims to hold 2,000,000 rows" in load_one(clean_engine, path).error
 
 
 def test_half_a_parquet_file_is_refused(clean_engine, tmp_path):
