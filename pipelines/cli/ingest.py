@@ -135,9 +135,11 @@ def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
             f"{', '.join(SUFFIXES)}."
         )
     if report.is_nothing_new:
+        waiting = len(report.waiting)
+        left = f" {waiting} are still being written; load again." if waiting else ""
         raise NothingToDoError(
             "There is nothing new: every file was loaded before "
-            f"({len(report.files)} in all)."
+            f"({len(report.files) - waiting} in all).{left}"
         )
 
 

@@ -14,6 +14,7 @@ from pipelines.ingest.loading import Load, load
 from pipelines.ingest.parcels import Opened
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.report import FileReport, IngestReport, Reading
+from pipelines.ingest.settling import Unsettled, settled
 from pipelines.ingest.sources import Source, Unreadable, find_sources
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
@@ -42,7 +43,8 @@ def ingest(
 ) -> IngestReport:
     """Loads files; safe to repeat, and to run beside other loads.
 
-    A file that is refused changes nothing and does not keep the others out.
+    A file that is refused changes nothing and does not keep the others out; one in the
+    inbox that is still being written is left.
 
     Args:
       engine: Database the pipelines own.
@@ -55,7 +57,7 @@ def ingest(
       today: Dates may lie two days after it; the fleet's own day where not given.
     """
     today = today or datetime.now(settings.zone).date()
-    found = find_sources(paths)
+    found = settled(find_sources(paths), settings.inbox, settings.settle_seconds)
     total = sum(each.size for each in found if isinstance(each, Source))
     done = 0
     reports = []
@@ -66,6 +68,10 @@ def ingest(
         for each in found:
             if isinstance(each, Unreadable):
                 reports.append(_refused(each.shown, None, each.reason))
+                continue
+
+            if isinstance(each, Unsettled):
+                reports.append(_waiting(each))
                 continue
 
             def tell(more: int, name: str = each.name) -> None:
@@ -103,6 +109,11 @@ def _notes(begin: Begin, reports: Sequence[FileReport]) -> Iterator[str]:
         with begin() as connection:
             if depots := store.count_undescribed(connection):
                 yield notes.undescribed(depots)
+
+
+def _waiting(left: Unsettled) -> FileReport:
+    log.info("file", path=left.shown, state="waiting")
+    return FileReport(left.shown, None, "waiting", notes=(left.note,))
 
 
 def _refused(shown: str, kind: str | None, reason: str) -> FileReport:

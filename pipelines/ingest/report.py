@@ -11,7 +11,7 @@ from typing import Literal
 from forecaster.errors import BadInputError
 from pipelines.ingest.contract import KINDS, column_names
 
-State = Literal["loaded", "unchanged", "refused"]
+State = Literal["loaded", "unchanged", "refused", "waiting"]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ class FileReport:
     Args:
       path: As it was found.
       kind: Null where it could not be told.
-      state: `unchanged` where the same bytes, read alike, are in the ledger already.
+      state: `unchanged` where the same bytes, read alike, are in the ledger already;
+        `waiting` where the file is still being written.
       counts: Of its rows that are not blank.
       blank: Rows without anything in any cell; they are skipped.
       notes: Sentences for people: what was ignored, assumed or created.
@@ -144,8 +145,13 @@ class IngestReport:
 
     @property
     def is_nothing_new(self) -> bool:
-        """Whether every file was there already, or there was none."""
-        return all(file.state == "unchanged" for file in self.files)
+        """Whether every file was there already or is not whole yet, or there was none."""
+        return all(file.state in ("unchanged", "waiting") for file in self.files)
+
+    @property
+    def waiting(self) -> list[FileReport]:
+        """Files that are still being written."""
+        return [file for file in self.files if file.state == "waiting"]
 
     def counts(self, kind: str) -> Counts:
         """Rows of all files of one kind."""

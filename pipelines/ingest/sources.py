@@ -73,14 +73,18 @@ class Source:
             ) from None
         return digest.hexdigest()
 
+    def is_unchanged(self) -> bool:
+        """Whether its size and its time of change are what they were."""
+        now = self.system.get_file_info(self.path)
+        return bool((now.size, now.mtime_ns) == (self.size, self.modified_ns))
+
     def require_unchanged(self) -> None:
         """Refuses a file that was written to while it was read.
 
         Raises:
           RefusedFileError: its size or its time of change is another.
         """
-        now = self.system.get_file_info(self.path)
-        if (now.size, now.mtime_ns) != (self.size, self.modified_ns):
+        if not self.is_unchanged():
             raise RefusedFileError(
                 f"{self.name} changed while it was read. Wait until it is written whole, "
                 "and load it again."
