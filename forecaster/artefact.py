@@ -33,6 +33,7 @@ class Artefact:
     Attributes:
       task: What it forecasts from what.
       model: Its size.
+      reading_days: Days before an origin that a forecast has to read; see `memory`.
       weights: By path, such as `gru_1/ir/kernel`; float32, members first.
       delivery: What of its answer is delivered.
       intervals: Its bands.
@@ -51,6 +52,7 @@ class Artefact:
 
     task: TaskConfig
     model: ModelConfig
+    reading_days: int
     weights: dict[str, np.ndarray]
     delivery: Delivery
     intervals: IntervalTable
@@ -191,6 +193,7 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "schema": SCHEMA,
         "task": artefact.task.to_json(),
         "model": artefact.model.to_json(),
+        "reading_days": artefact.reading_days,
         "delivery": artefact.delivery.to_json(),
         "depot_ids": list(artefact.depot_ids),
         "banded_depot_ids": list(artefact.intervals.depot_ids),
@@ -225,6 +228,7 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             for name, value in arrays.items()
             if name.startswith("weights/")
         },
+        reading_days=manifest["reading_days"],
         delivery=Delivery.from_json(manifest["delivery"]),
         intervals=IntervalTable(
             low_h=arrays["intervals/low_h"],

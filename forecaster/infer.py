@@ -1,6 +1,8 @@
 """Forecasts a panel with an artefact: orders per day and their bands. Needs no JAX."""
 
+import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import groupby
@@ -164,14 +166,18 @@ def _ask_together(
 
 def _in_batches(artefact: Artefact, features: Features, span: int) -> Answers:
     """The network's answers for all depots, in batches that stay in the cache."""
-    task = artefact.task
-    longer = replace(task, context=task.context + span - 1)
-    parts = []
-    for first in range(0, len(features.group_d), BATCH):
+    read = replace(artefact.task, context=artefact.reading_days + span - 1)
+
+    def answer(first: int) -> Answers:
         depot_b = np.arange(first, min(first + BATCH, len(features.group_d)))
         last_b = np.full(len(depot_b), features.n_steps - 1)
-        slices = inputs.cut(features, longer, depot_b, last_b)
-        parts.append(network.forward(artefact, slices, span))
+        return network.forward(
+            artefact, inputs.cut(features, read, depot_b, last_b), span
+        )
+
+    # NumPy's products and functions let other threads run.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        parts = threads.map(answer, range(0, len(features.group_d), BATCH))
     plain, correction = zip(*parts, strict=True)
     return np.concatenate(plain), np.concatenate(correction)
 
@@ -214,9 +220,9 @@ def _strangers(artefact: Artefact, panel: Panel) -> Bool[np.ndarray, " depot"]:
 
 def _days_that_matter(artefact: Artefact) -> int:
     """Steps before the origin that can reach a forecast."""
-    task = artefact.task
-    lags = windows.lookback(task.horizon) + task.horizon + LONGEST_LAG
-    return task.context + lags + SPREAD_DAYS
+    horizon = artefact.horizon
+    lags = windows.lookback(horizon) + horizon + LONGEST_LAG
+    return artefact.reading_days + lags + SPREAD_DAYS
 
 
 def _require_calendar(panel: Panel, horizon: int) -> None:

@@ -24,6 +24,7 @@ from forecaster.delivery import Delivery
 from forecaster.errors import NoDataError
 from forecaster.features import Features, build_features, choose_kinds
 from forecaster.fitting import Fit, Report, fit
+from forecaster.memory import days_remembered
 from forecaster.panel import Panel
 from forecaster.train import Params
 
@@ -189,6 +190,7 @@ class _Learner:
         made = Artefact(
             task=self.recipe.task,
             model=self.recipe.model,
+            reading_days=self.recipe.task.context,
             weights=export.without_room(
                 export.flat_weights(fitted.params), panel.n_depots
             ),
@@ -207,6 +209,7 @@ class _Learner:
             validation_mape=round(fitted.validation_mape, 6),
         )
         windows = inputs.cut(features, self.recipe.task, some_d, newest_d)
+        made = replace(made, reading_days=days_remembered(made, windows))
         return export.with_parity(made, fitted.params, windows)
 
     def _features(self, panel: Panel) -> Features:

@@ -109,29 +109,43 @@ def _gru(
     """One GRU layer with Flax's gates: r and z carry one bias, n carries two.
 
     The products with the input are taken for all days at once; only those with the
-    state have to wait for each other.
+    state have to wait for each other. A gate g is 1/2 + t/2 with t = tanh of half its
+    sum: the halves are in the weights, and t takes the place of g.
     """
     into, bias, within = _gru_weights(weights, name)
     units = len(within)
+    bias_u = np.float32(0.5) * weights[f"{name}/hn/bias"]
     input_cbg = np.swapaxes(input_bcf, 0, 1) @ into + bias
     state_bu = np.zeros((input_bcf.shape[0], units), np.float32)
-    states = []
-    for input_bg in input_cbg:
-        from_state_bg = state_bu @ within
-        gates_bg = _sigmoid(input_bg[:, : 2 * units] + from_state_bg[:, : 2 * units])
+    state_cbu = np.empty((len(input_cbg), *state_bu.shape), np.float32)
+    for day, input_bg in enumerate(input_cbg):
+        sum_bg = state_bu @ within
+        gates_bg = sum_bg[:, : 2 * units] + input_bg[:, : 2 * units]
+        np.tanh(gates_bg, out=gates_bg)
         reset_bu, keep_bu = gates_bg[:, :units], gates_bg[:, units:]
-        inner_bu = from_state_bg[:, 2 * units :] + weights[f"{name}/hn/bias"]
-        new_bu = np.tanh(input_bg[:, 2 * units :] + reset_bu * inner_bu)
-        state_bu = (1 - keep_bu) * new_bu + keep_bu * state_bu
-        states.append(state_bu)
-    return np.stack(states, axis=1)
+        inner_bu = sum_bg[:, 2 * units :] + bias_u
+        reset_bu *= inner_bu
+        inner_bu += reset_bu
+        inner_bu += input_bg[:, 2 * units :]
+        new_bu = np.tanh(inner_bu, out=inner_bu)
+        # (1 - z) n + z h, with z = 1/2 + t/2
+        keep_bu *= state_bu - new_bu
+        state_bu = np.add(state_bu, new_bu, out=state_cbu[day])
+        state_bu += keep_bu
+        state_bu *= np.float32(0.5)
+    return np.swapaxes(state_cbu, 0, 1)
 
 
 def _gru_weights(weights: Weights, name: str) -> tuple[np.ndarray, ...]:
-    """Input kernels, input biases and state kernels, gates r, z, n side by side."""
-    into = [weights[f"{name}/i{gate}/kernel"] for gate in "rzn"]
-    bias = [weights[f"{name}/i{gate}/bias"] for gate in "rzn"]
-    within = [weights[f"{name}/h{gate}/kernel"] for gate in "rzn"]
+    """Input kernels, input biases and state kernels, gates r, z, n side by side.
+
+    Those of the gates are halved, and those from the state to n.
+    """
+    half, whole = np.float32(0.5), np.float32(1.0)
+    share = {"r": half, "z": half, "n": whole}
+    into = [share[gate] * weights[f"{name}/i{gate}/kernel"] for gate in share]
+    bias = [share[gate] * weights[f"{name}/i{gate}/bias"] for gate in share]
+    within = [half * weights[f"{name}/h{gate}/kernel"] for gate in share]
     return tuple(np.concatenate(parts, axis=-1) for parts in (into, bias, within))
 
 

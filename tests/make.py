@@ -89,6 +89,7 @@ def make_artefact(
     return Artefact(
         task=TaskConfig(horizon, context),
         model=model,
+        reading_days=context,
         weights=weights,
         delivery=Delivery(),
         intervals=plain_table(-one, one),
