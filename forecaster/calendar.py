@@ -37,6 +37,11 @@ class Calendar:
         """The calendar of some of the steps."""
         return replace(self, active_gtk=self.active_gtk[:, first:end])
 
+    def of_depots(self, rows: slice) -> "Calendar":
+        """The calendar of some of the depots."""
+        groups, group_d = np.unique(self.group_d[rows], return_inverse=True)
+        return replace(self, active_gtk=self.active_gtk[groups], group_d=group_d)
+
     def of_kind(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
         """Whether each day is of that kind; a kind never seen is on no day."""
         if kind not in self.kinds:

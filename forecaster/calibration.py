@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float, Int
 
-from forecaster import infer, intervals, totals
+from forecaster import asking, infer, intervals, totals
 from forecaster.artefact import Artefact
 from forecaster.delivery import Delivery, Unseen, choose
 from forecaster.features import build_features
@@ -84,7 +84,7 @@ def _unseen(judged: Artefact, panel: Panel, origins: range) -> Unseen:
     """What the artefact says from each origin, beside what happened."""
     plain, correction, spread, actual, known = [], [], [], [], []
     days = [panel.day(step) for step in origins]
-    for said in infer.ask_each(judged, panel, days):
+    for said in asking.ask_each(judged, panel, days):
         actual.append(_ahead(panel, panel.step(said.origin_on), judged.horizon))
         plain.append(said.plain_dh)
         correction.append(said.correction_dh)

@@ -6,41 +6,21 @@ an origin may see all of it that lies at its day or before it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float32, Int
 
-from forecaster import windows
-from forecaster.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
-from forecaster.panel import Panel, log_counts
-from forecaster.scaling import (
-    trailing_level,
-    trailing_mean,
-    trailing_spread,
-    trailing_sum,
-)
+from forecaster.calendar import Calendar
+from forecaster.calendar_columns import calendar_columns
+from forecaster.misses import CitySurprise, Misses, persistence, recent, response
+from forecaster.panel import Panel
+from forecaster.yearly import a_year_ago
 
 MOST_KINDS = 32
-YEARLY_LAGS = (357, 364, 371)
-"""Same weekday a year ago, and a week to either side."""
-LONGEST_LAG = 400
-"""Days of history before the first day of a window that can matter to it."""
 CALENDAR_REACH = 14
 """Days of calendar after a day that its features look at; further holidays have faded."""
-HARMONICS = 2
-SEASON_COLUMNS = 2 * HARMONICS
-"""The first columns of the calendar: where in the year a day lies."""
-HOLIDAY_REACH = 2
 OLDEST_DAYS = 364
-HOLIDAY_FADE_DAYS = 3.0
-RESPONSE_DAYS = 371
-"""Days back in which a depot's answer to a kind of day is remembered."""
-PERSISTENCE_DAYS = 182
-LARGEST_MISS = 1.5
-MOST_SPREADS = 4.0
-NAMED_WEIGHT = 3.0
-"""How much more a named holiday tells of itself than holidays at large do."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +86,11 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
 
 
 def build_features(
-    panel: Panel, kinds: Sequence[str], horizon: int, depot_ids: Sequence[str] = ()
+    panel: Panel,
+    kinds: Sequence[str],
+    horizon: int,
+    depot_ids: Sequence[str] = (),
+    surprise: CitySurprise | None = None,
 ) -> Features:
     """Everything the windows are cut from.
 
@@ -117,30 +101,26 @@ def build_features(
       horizon: What a day remembers of others ends so many days before it, because an
         origin that far back must not see more.
       depot_ids: Depots the network knows by name, in the order of their embeddings.
+      surprise: Of all depots, where the panel has only some of its cities'.
     """
-    log_dt = _ahead_too(log_counts(panel.demand_dt), panel.ahead)
-    observed_dt = _ahead_too(panel.observed_dt, panel.ahead)
-    holiday_dt = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
-    regular_dt = observed_dt & ~holiday_dt
-    level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
-    miss_dt, expected_dt = _plain_miss(log_dt, regular_dt, level_dt)
-    usual_dt = expected_dt & regular_dt
-    spread_dt = trailing_spread(miss_dt, usual_dt)
-    days = [panel.day(step) for step in range(log_dt.shape[1])]
-    names, calendar_gtf = _calendar_features(panel.calendar, kinds, days)
+    misses = Misses.of(panel)
+    if surprise is None:
+        surprise = CitySurprise()
+        surprise.add(misses, panel.cities)
+    days = [panel.day(step) for step in range(misses.log_dt.shape[1])]
+    names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
+    anomaly_dt = misses.log_dt - misses.level_dt
     return Features(
-        log_demand_dt=log_dt,
-        observed_dt=observed_dt.astype(np.float32),
-        regular_dt=regular_dt.astype(np.float32),
-        level_dt=level_dt,
-        spread_dt=spread_dt,
-        recent_dtf=_recent(miss_dt, expected_dt & observed_dt, spread_dt, panel.cities),
-        persistence_dt=_persistence(miss_dt, usual_dt),
-        age_dt=_age(observed_dt),
-        yearly_dtf=_yearly(panel.calendar, log_dt - level_dt, observed_dt),
-        response_dtf=_response(
-            panel.calendar, kinds, miss_dt, expected_dt & observed_dt, horizon
-        ),
+        log_demand_dt=misses.log_dt,
+        observed_dt=misses.observed_dt.astype(np.float32),
+        regular_dt=misses.regular_dt.astype(np.float32),
+        level_dt=misses.level_dt,
+        spread_dt=misses.spread_dt,
+        recent_dtf=recent(misses, surprise.of(panel.cities)),
+        persistence_dt=persistence(misses),
+        age_dt=_age(misses.observed_dt),
+        yearly_dtf=a_year_ago(panel.calendar, anomaly_dt, misses.observed_dt),
+        response_dtf=response(misses, panel.calendar, kinds, horizon),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,
         number_d=_numbers(panel.depot_ids, depot_ids),
@@ -155,220 +135,9 @@ def _numbers(asked: Sequence[str], known: Sequence[str]) -> Int[np.ndarray, " de
     return np.array([number.get(depot, 0) for depot in asked], int)
 
 
-def _ahead_too(value_dt: np.ndarray, ahead: int) -> np.ndarray:
-    return np.pad(value_dt, ((0, 0), (0, ahead)))
-
-
 def _age(
     observed_dt: Bool[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
     seen_dt = np.maximum.accumulate(observed_dt, axis=1)
     days_dt = np.minimum(np.cumsum(seen_dt, axis=1), OLDEST_DAYS)
     return np.log1p(days_dt).astype(np.float32)
-
-
-def _plain_miss(
-    log_dt: Float32[np.ndarray, "depot time"],
-    regular_dt: Bool[np.ndarray, "depot time"],
-    level_dt: Float32[np.ndarray, "depot time"],
-) -> tuple[Float32[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
-    """What yesterday's plain forecast missed each day by, and where there was one."""
-    reach = windows.lookback(1)
-    padded = ((0, 0), (reach, 1))
-    n_steps = log_dt.shape[1]
-    weekdays = windows.same_weekdays(np, np.pad(log_dt, padded), n_steps, 1)
-    regular = windows.same_weekdays(
-        np, np.pad(regular_dt.astype(np.float32), padded), n_steps, 1
-    )
-    plain_dt = windows.plain_forecast(np, weekdays, regular, level_dt)[:, :-1, 0]
-    miss_dt = np.zeros_like(log_dt)
-    miss_dt[:, 1:] = log_dt[:, 1:] - plain_dt
-    expected_dt = np.zeros_like(regular_dt)
-    expected_dt[:, 1:] = regular[:, :-1, 0].sum(axis=-1) > 0
-    return miss_dt, expected_dt
-
-
-def _recent(
-    miss_dt: Float32[np.ndarray, "depot time"],
-    known_dt: Bool[np.ndarray, "depot time"],
-    spread_dt: Float32[np.ndarray, "depot time"],
-    cities: Sequence[str],
-) -> Float32[np.ndarray, "depot time 5"]:
-    """What the last days brought that a plain forecast did not expect."""
-    own_dt = np.where(known_dt, np.clip(miss_dt, -LARGEST_MISS, LARGEST_MISS), 0.0)
-    scaled_dt = np.clip(own_dt / spread_dt, -MOST_SPREADS, MOST_SPREADS)
-    city_dt = np.zeros_like(own_dt)
-    for city in set(cities):
-        here_d = np.array(cities) == city
-        many_t = np.maximum(known_dt[here_d].sum(axis=0), 1)
-        city_dt[here_d] = scaled_dt[here_d].sum(axis=0) / many_t
-    any_dt = np.ones_like(known_dt)
-    means = [
-        trailing_mean(own_dt, known_dt, 3),
-        trailing_mean(own_dt, known_dt, 7),
-        city_dt,
-        trailing_mean(city_dt, any_dt, 3),
-    ]
-    return np.nan_to_num(np.stack([own_dt, *means], axis=-1)).astype(np.float32)
-
-
-def _persistence(
-    miss_dt: Float32[np.ndarray, "depot time"],
-    known_dt: Bool[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
-    """Lag-one autocorrelation of the plain forecast's misses, recently."""
-    miss_dt = np.where(known_dt, np.clip(miss_dt, -LARGEST_MISS, LARGEST_MISS), 0.0)
-    both_dt, product_dt = np.zeros_like(known_dt), np.zeros_like(miss_dt)
-    both_dt[:, 1:] = known_dt[:, 1:] & known_dt[:, :-1]
-    product_dt[:, 1:] = miss_dt[:, 1:] * miss_dt[:, :-1]
-    together_dt = trailing_mean(product_dt, both_dt, PERSISTENCE_DAYS)
-    alone_dt = trailing_mean(miss_dt**2, known_dt, PERSISTENCE_DAYS)
-    share_dt = np.nan_to_num(together_dt) / (np.nan_to_num(alone_dt) + 1e-3)
-    return np.clip(share_dt, -1.0, 1.0).astype(np.float32)
-
-
-def _response(
-    calendar: Calendar,
-    kinds: Sequence[str],
-    miss_dt: Float32[np.ndarray, "depot time"],
-    known_dt: Bool[np.ndarray, "depot time"],
-    horizon: int,
-) -> Float32[np.ndarray, "depot time 2"]:
-    """How each depot answered to such days before, known a horizon ahead."""
-    miss_dt = np.clip(miss_dt, -LARGEST_MISS, LARGEST_MISS)
-    total_dt, weight_dt = np.zeros_like(miss_dt), np.zeros_like(miss_dt)
-    count_dt = np.zeros_like(miss_dt)
-    for kind in kinds:
-        active_dt = calendar.of_kind(kind)[calendar.group_d]
-        weight = NAMED_WEIGHT if kind.startswith(NAMED_HOLIDAY) else 1.0
-        seen_dt = active_dt & known_dt
-        sums_dt = _remembered(np.where(seen_dt, miss_dt, 0.0), horizon)
-        times_dt = _remembered(seen_dt.astype(np.float32), horizon)
-        total_dt += np.where(active_dt, weight * sums_dt, 0.0)
-        weight_dt += np.where(active_dt, weight * times_dt, 0.0)
-        count_dt = np.where(active_dt, np.maximum(count_dt, times_dt), count_dt)
-    answer_dt = total_dt / (weight_dt + 1.0)
-    return np.stack([answer_dt, np.log1p(count_dt)], axis=-1).astype(np.float32)
-
-
-def _remembered(
-    value_dt: Float32[np.ndarray, "depot time"], horizon: int
-) -> Float32[np.ndarray, "depot time"]:
-    """Sum over the remembered days up to `horizon` days before each day."""
-    summed_dt = np.zeros_like(value_dt)
-    summed_dt[:, horizon:] = trailing_sum(value_dt, RESPONSE_DAYS)[:, :-horizon]
-    return summed_dt
-
-
-def _yearly(
-    calendar: Calendar,
-    anomaly_dt: Float32[np.ndarray, "depot time"],
-    observed_dt: Bool[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time 8"]:
-    n_steps = anomaly_dt.shape[1]
-    step_t = np.arange(n_steps)
-    matched_gt = _holiday_matched(calendar)
-    values, knowns = [], []
-    for source_gt in (*(step_t[None] - lag for lag in YEARLY_LAGS), matched_gt):
-        source_dt = (
-            source_gt[calendar.group_d]
-            if len(source_gt) > 1
-            else np.broadcast_to(source_gt, anomaly_dt.shape)
-        )
-        index_dt = np.maximum(source_dt, 0)
-        known_dt = np.take_along_axis(observed_dt, index_dt, axis=1) & (source_dt >= 0)
-        value_dt = np.take_along_axis(anomaly_dt, index_dt, axis=1)
-        values.append(np.where(known_dt, value_dt, 0.0))
-        knowns.append(known_dt)
-    return np.stack([*values, *knowns], axis=-1).astype(np.float32)
-
-
-def _holiday_matched(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
-    """For each day its counterpart a year ago: by holiday near one, else by weekday."""
-    n_groups, n_steps, _ = calendar.active_gtk.shape
-    matched_gt = np.tile(np.arange(n_steps) - 364, (n_groups, 1))
-    named = [
-        k for k, kind in enumerate(calendar.kinds) if kind.startswith(NAMED_HOLIDAY)
-    ]
-    for offset in sorted(
-        range(-HOLIDAY_REACH, HOLIDAY_REACH + 1), key=abs, reverse=True
-    ):
-        for group in range(n_groups):
-            for kind in named:
-                _match(matched_gt[group], calendar.active_gtk[group, :, kind], offset)
-    return matched_gt
-
-
-def _match(
-    matched_t: Int[np.ndarray, " time"],
-    active_t: Bool[np.ndarray, " time"],
-    offset: int,
-) -> None:
-    """Points the days at one offset from a holiday at its last year's, in place."""
-    steps = np.flatnonzero(active_t)
-    for step in steps:
-        before = steps[(steps >= step - LONGEST_LAG + 10) & (steps <= step - 330)]
-        if len(before) and 0 <= step + offset < len(matched_t):
-            matched_t[step + offset] = before[-1] + offset
-
-
-def _calendar_features(
-    calendar: Calendar, kinds: Sequence[str], days: Sequence[date]
-) -> tuple[tuple[str, ...], Float32[np.ndarray, "calendar time feature"]]:
-    names, shared_tf = _date_features(days)
-    n_groups = len(calendar.active_gtk)
-    columns = [np.broadcast_to(shared_tf, (n_groups, *shared_tf.shape))]
-    for kind in kinds:
-        active_gt = calendar.of_kind(kind).astype(np.float32)
-        names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
-        eve_gt, morrow_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
-        eve_gt[:, :-1], morrow_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
-        columns.append(np.stack([active_gt, eve_gt, morrow_gt], axis=-1))
-    names += ["holiday is near", "holiday was near"]
-    columns.append(_nearness(calendar.of_kind(HOLIDAY)))
-    return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
-
-
-def _date_features(
-    days: Sequence[date],
-) -> tuple[list[str], Float32[np.ndarray, "time feature"]]:
-    weekday_t = np.array([day.weekday() for day in days])
-    year_t = np.array([day.timetuple().tm_yday / 365.25 for day in days])
-    month_t = np.array([(day.day - 1) / _days_in_month(day) for day in days])
-    columns = [*_turns(year_t), *_turns(month_t), weekday_t[:, None] == np.arange(7)]
-    names = [
-        f"{period} {wave} {order}"
-        for period in ("year", "month")
-        for order in range(1, HARMONICS + 1)
-        for wave in ("sin", "cos")
-    ]
-    names += [f"weekday {number}" for number in range(1, 8)]
-    return names, np.concatenate(columns, axis=-1).astype(np.float32)
-
-
-def _turns(phase_t: Float[np.ndarray, " time"]) -> list[Float[np.ndarray, "time 2"]]:
-    turns = [2 * np.pi * order * phase_t for order in range(1, HARMONICS + 1)]
-    return [np.stack([np.sin(turn_t), np.cos(turn_t)], axis=-1) for turn_t in turns]
-
-
-def _days_in_month(day: date) -> int:
-    first = day.replace(day=1)
-    return ((first + timedelta(days=32)).replace(day=1) - first).days
-
-
-def _nearness(
-    active_gt: Bool[np.ndarray, "calendar time"],
-) -> Float32[np.ndarray, "calendar time 2"]:
-    """How near the next and the last holiday are: 1 on the day, fading over days."""
-    since_gt = _days_since(active_gt)
-    until_gt = _days_since(active_gt[:, ::-1])[:, ::-1]
-    days = np.stack([until_gt, since_gt], axis=-1)
-    return np.exp(-days / HOLIDAY_FADE_DAYS).astype(np.float32)
-
-
-def _days_since(
-    active_gt: Bool[np.ndarray, "calendar time"],
-) -> Float32[np.ndarray, "calendar time"]:
-    step_t = np.arange(active_gt.shape[1])
-    last_gt = np.maximum.accumulate(np.where(active_gt, step_t, -1000), axis=1)
-    return (step_t - last_gt).astype(np.float32)

@@ -18,8 +18,8 @@ from flax import linen as nn
 from jaxtyping import Array, Float
 
 from forecaster import inputs, windows
+from forecaster.calendar_columns import SEASON_COLUMNS
 from forecaster.config import ModelConfig
-from forecaster.features import SEASON_COLUMNS
 from forecaster.inputs import Slices
 
 LEAST_ROOM = 64

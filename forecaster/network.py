@@ -5,8 +5,9 @@ from jaxtyping import Float32
 
 from forecaster import inputs, windows
 from forecaster.artefact import Artefact
+from forecaster.calendar_columns import SEASON_COLUMNS
 from forecaster.errors import ArtefactError
-from forecaster.features import SEASON_COLUMNS, Features
+from forecaster.features import Features
 from forecaster.inputs import Slices, Targets
 
 Weights = dict[str, np.ndarray]

@@ -104,6 +104,19 @@ class Panel:
             calendar=self.calendar.steps(first, self.n_steps + self.ahead),
         )
 
+    def part(self, first: int, end: int) -> "Panel":
+        """The same days of some of the depots."""
+        rows = slice(first, end)
+        return replace(
+            self,
+            depot_ids=self.depot_ids[rows],
+            cities=self.cities[rows],
+            demand_dt=self.demand_dt[rows],
+            closed_dt=self.closed_dt[rows],
+            calendar=self.calendar.of_depots(rows),
+            announced=None,
+        )
+
 
 @dataclass(frozen=True)
 class Announced:

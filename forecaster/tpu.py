@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from forecaster import features, train, windows
+from forecaster import features, train, windows, yearly
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import ConfigError
 from forecaster.inputs import Slices
@@ -140,7 +140,7 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
     last: dict[str, tuple[int, ...]] = {
         "depot": (),
         "recent": (near, 5),
-        "yearly": (near, 2 * (len(features.YEARLY_LAGS) + 1)),
+        "yearly": (near, 2 * (len(yearly.YEARLY_LAGS) + 1)),
         "response": (near, 2),
         "calendar": (near, CALENDAR_COLUMNS),
     }

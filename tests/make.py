@@ -7,9 +7,10 @@ import pandas as pd
 
 from forecaster import inputs, totals
 from forecaster.artefact import Artefact
+from forecaster.calendar_columns import SEASON_COLUMNS
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.delivery import Delivery
-from forecaster.features import SEASON_COLUMNS, build_features, choose_kinds
+from forecaster.features import build_features, choose_kinds
 from forecaster.intervals import plain_table
 from forecaster.panel import Panel, build_panel
 

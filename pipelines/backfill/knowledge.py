@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from forecaster.infer import MOST_ORIGINS
+from forecaster.asking import MOST_ORIGINS
 from pipelines.panels import noon_after
 
 

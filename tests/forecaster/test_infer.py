@@ -6,7 +6,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from forecaster import infer
+from forecaster import asking, infer
 from forecaster.errors import ArtefactError, NoDataError
 from forecaster.panel import Panel
 from tests.make import make_artefact, make_panel
@@ -131,9 +131,13 @@ def test_days_too_old_to_matter_change_nothing():
     )
 
 
-def test_more_depots_than_a_batch_come_in_order(artefact, panel, monkeypatch):
+def test_a_fleet_asked_in_parts_is_the_fleet_asked_at_once(
+    artefact, panel, monkeypatch
+):
     whole = infer.forecast(artefact, panel)
-    monkeypatch.setattr(infer, "BATCH", 3)
+    # Neither part has all the depots of a city.
+    monkeypatch.setattr(asking, "PART", 3)
+    monkeypatch.setattr(asking, "BATCH", 2)
     np.testing.assert_allclose(
         infer.forecast(artefact, panel).p50_dh, whole.p50_dh, rtol=1e-5
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from forecaster import infer, inputs, memory, network
+from forecaster import asking, inputs, memory, network
 from forecaster.features import build_features
 from tests.make import make_artefact, make_panel
 
@@ -55,7 +55,7 @@ def test_what_it_forecasts_is_what_the_whole_context_would_give(artefact, panel)
     days = memory.days_remembered(artefact, slices)
     assert days < CONTEXT
     plain, correction = network.forward(artefact, slices)
-    said = infer.ask(replace(artefact, reading_days=days), panel)
+    said = asking.ask(replace(artefact, reading_days=days), panel)
     gap = np.abs(said.plain_dh + said.correction_dh - (plain + correction)[:, 0])
     assert np.quantile(gap, 0.99) <= memory.FORGOTTEN
     assert gap.max() > 0

@@ -1,0 +1,171 @@
+"""Asks the network of an artefact about a panel: what it says before it becomes orders.
+
+Depots are asked in parts, on all cores, so that memory does not grow with the fleet.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from itertools import groupby
+
+import numpy as np
+from jaxtyping import Bool, Float32
+
+from forecaster import inputs, network, windows
+from forecaster.artefact import Artefact
+from forecaster.errors import NoDataError
+from forecaster.features import Features, build_features
+from forecaster.intervals import STRANGER_SPREAD
+from forecaster.misses import CitySurprise, Misses
+from forecaster.panel import Panel
+from forecaster.scaling import SPREAD_DAYS
+from forecaster.strangers import lend_days
+from forecaster.yearly import LONGEST_LAG
+
+PART = 256
+"""Depots whose features are held at once, for each core."""
+BATCH = 64
+"""Depots the network reads at once: products this small stay in the cache."""
+MOST_ORIGINS = 64
+"""Days that one pass may span; more would cost memory and save little."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """The network's answer before it becomes orders; log counts."""
+
+    origin_on: date
+    plain_dh: Float32[np.ndarray, "depot horizon"]
+    # What the network adds to the plain forecast.
+    correction_dh: Float32[np.ndarray, "depot horizon"]
+    spread_d: Float32[np.ndarray, " depot"]
+    # Depots without an observed day of their own.
+    stranger_d: Bool[np.ndarray, " depot"]
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Of some depots, from every day of a pass."""
+
+    plain_doh: Float32[np.ndarray, "depot origin horizon"]
+    correction_doh: Float32[np.ndarray, "depot origin horizon"]
+    spread_do: Float32[np.ndarray, "depot origin"]
+
+
+def ask(artefact: Artefact, panel: Panel) -> Said:
+    """What the network says of every depot from the panel's last day.
+
+    Raises:
+      NoDataError: as `forecast`.
+      ArtefactError: the artefact was made for other inputs.
+    """
+    return next(ask_each(artefact, panel, [panel.origin]))
+
+
+def ask_each(
+    artefact: Artefact, panel: Panel, origins: Sequence[date]
+) -> Iterator[Said]:
+    """What the network says from each of some origins; see `forecast_each`."""
+
+    def knowledge(origin: date) -> tuple[int, bytes]:
+        together = (origin - origins[0]).days // MOST_ORIGINS
+        return together, _strangers(artefact, panel.as_of(origin)).tobytes()
+
+    for _, same in groupby(origins, knowledge):
+        yield from _ask_together(artefact, panel, tuple(same))
+
+
+def _ask_together(
+    artefact: Artefact, panel: Panel, origins: Sequence[date]
+) -> Iterator[Said]:
+    """One pass, for origins that know of the same depots."""
+    panel = panel.as_of(origins[-1])
+    _require_calendar(panel, artefact.horizon)
+    span = (origins[-1] - origins[0]).days + 1
+    stranger_d = _strangers(artefact, panel)
+    panel = lend_days(panel.last(_days_that_matter(artefact) + span - 1), stranger_d)
+    parts = [
+        panel.part(first, first + PART) for first in range(0, panel.n_depots, PART)
+    ]
+    # NumPy's products and functions let other threads run.
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        surprise = _surprise(parts, threads)
+        found = list(threads.map(partial(_answers, artefact, span, surprise), parts))
+    plain_doh = np.concatenate([part.plain_doh for part in found])
+    correction_doh = np.concatenate([part.correction_doh for part in found])
+    spread_do = np.concatenate([part.spread_do for part in found])
+    for origin in origins:
+        at = (origin - origins[0]).days
+        yield Said(
+            origin_on=origin,
+            plain_dh=plain_doh[:, at],
+            correction_dh=correction_doh[:, at],
+            spread_d=spread_do[:, at] + np.float32(STRANGER_SPREAD) * stranger_d,
+            stranger_d=stranger_d,
+        )
+
+
+def _surprise(
+    parts: Sequence[Panel], threads: ThreadPoolExecutor
+) -> CitySurprise | None:
+    """What the cities missed, where no part has all their depots."""
+    if len(parts) == 1:
+        return None
+    surprise = CitySurprise()
+    for part, misses in zip(parts, threads.map(Misses.of, parts), strict=True):
+        surprise.add(misses, part.cities)
+    return surprise
+
+
+def _answers(
+    artefact: Artefact, span: int, surprise: CitySurprise | None, panel: Panel
+) -> _Answers:
+    """The network's answers for some depots, from each of the last days."""
+    features = build_features(
+        panel, artefact.kinds, artefact.horizon, artefact.depot_ids, surprise
+    )
+    network.require_same_inputs(artefact, features)
+    starts = range(0, panel.n_depots, BATCH)
+    said = [_forward(artefact, features, span, first) for first in starts]
+    plain, correction = zip(*said, strict=True)
+    end = features.n_steps
+    return _Answers(
+        np.concatenate(plain),
+        np.concatenate(correction),
+        features.spread_dt[:, end - span : end].copy(),
+    )
+
+
+def _forward(
+    artefact: Artefact, features: Features, span: int, first: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`network.forward` for one batch of depots."""
+    read = replace(artefact.task, context=artefact.reading_days + span - 1)
+    depot_b = np.arange(first, min(first + BATCH, len(features.group_d)))
+    last_b = np.full(len(depot_b), features.n_steps - 1)
+    slices = inputs.cut(features, read, depot_b, last_b)
+    return network.forward(artefact, slices, span)
+
+
+def _strangers(artefact: Artefact, panel: Panel) -> Bool[np.ndarray, " depot"]:
+    """Depots not observed on any day that can reach a forecast."""
+    seen_dt = panel.last(_days_that_matter(artefact)).observed_dt
+    return np.logical_not(seen_dt.any(axis=1))
+
+
+def _days_that_matter(artefact: Artefact) -> int:
+    """Steps before the origin that can reach a forecast."""
+    horizon = artefact.horizon
+    lags = windows.lookback(horizon) + horizon + LONGEST_LAG
+    return artefact.reading_days + lags + SPREAD_DAYS
+
+
+def _require_calendar(panel: Panel, horizon: int) -> None:
+    if panel.ahead < horizon:
+        raise NoDataError(
+            f"The calendar reaches {panel.ahead} days past {panel.origin}, but the "
+            f"model forecasts {horizon}. Build the panel with ahead={horizon}."
+        )
