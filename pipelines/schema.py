@@ -77,6 +77,8 @@ orders = sa.Table(
     sa.Column("utc_offset_minutes", sa.SmallInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
 )
+# Orders come in by the day, so old ones lie together: a few pages tell where.
+sa.Index("ix_orders_ordered_local", orders.c.ordered_local, postgresql_using="brin")
 
 daily_counts = sa.Table(
     "daily_counts",
@@ -143,6 +145,8 @@ quarantine = sa.Table(
     sa.Column("value", sa.Text),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("raw", pg.JSONB, nullable=False),
+    # When it went in after all; null: it is still put aside.
+    sa.Column("replayed_at", Moment),
 )
 
 # Appended, never overwritten: a correction closes the version before it.
@@ -167,6 +171,23 @@ sa.Index(
     postgresql_where=demand_versions.c.superseded_at.is_(None),
 )
 sa.Index("ix_demand_versions_service_on", demand_versions.c.service_on)
+
+# Orders before such a day were dropped, and its demand and all before never changes.
+frozen_days = sa.Table(
+    "frozen_days",
+    metadata,
+    sa.Column("before_on", sa.Date, primary_key=True),
+    sa.Column("orders_dropped", sa.BigInteger, nullable=False),
+    sa.Column("frozen_at", Moment, nullable=False, server_default=NOW),
+)
+
+# First days of depots whose first orders may have been dropped.
+frozen_depots = sa.Table(
+    "frozen_depots",
+    metadata,
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("first_on", sa.Date, nullable=False),
+)
 
 runs = sa.Table(
     "runs",

@@ -47,7 +47,7 @@ def ingest_files(
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
-    reading = _reading(kind, column or [], date_format, encoding)
+    reading = reading_of(kind, column or [], date_format, encoding)
     with workplace() as place:
         if dry_run:
             report = _load(place, paths, reading, dry_run=True)
@@ -64,9 +64,17 @@ def ingest_files(
     _judge(report, paths, dry_run)
 
 
-def _reading(
-    kind: str | None, columns: list[str], date_format: str | None, encoding: str
+def reading_of(
+    kind: str | None,
+    columns: list[str],
+    date_format: str | None,
+    encoding: str = "utf-8",
 ) -> Reading:
+    """How files are to be read, from the options of a command.
+
+    Raises:
+      BadParameter: one of them is unknown.
+    """
     mapping = {}
     for pair in columns:
         name, equals, theirs = pair.partition("=")

@@ -1,12 +1,17 @@
 """`harbor quarantine`: rows that were put aside, and why."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from forecaster.errors import NoDataError
+from forecaster.errors import NoDataError, NothingToDoError
+from pipelines import demand
 from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.ingest import reading_of
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.ingest import replay
+from pipelines.ledger import recorded
 from pipelines.store import quarantine
 
 app = typer.Typer(
@@ -56,9 +61,60 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
     if as_json:
         show_json(found)
         return
-    for name in ("path", "kind", "line", "column", "value", "reason", "loaded_at"):
+    for name in (
+        "path",
+        "kind",
+        "line",
+        "column",
+        "value",
+        "reason",
+        "loaded_at",
+        "replayed_at",
+    ):
         say(f"{name.replace('_', ' ')}: {_told(found[name])}")
     say(f"cells: {found['raw']}")
+
+
+@app.command("replay")
+def replay_rejected(
+    file: Annotated[
+        str | None, typer.Option(help="Only files whose path holds this.")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=THEIRS", help="What a file calls a column."),
+    ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judges rows in quarantine anew, and loads those whose cause is mended.
+
+    They go in as if they had when their file was loaded: a row of a later file stays.
+
+    Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
+    """
+    reading = reading_of(None, column or [], date_format)
+    with workplace() as place, recorded(place.engine, "replay") as run:
+        done = replay(run.engine, reading, place.settings, place.now, file)
+        run.counts |= {"accepted": done.accepted, "left": done.left}
+        demand.rebuild(run.engine, place.now)
+    if as_json:
+        show_json(asdict(done))
+    for reason in done.reasons:
+        say(reason)
+    if not done.accepted + done.unchanged:
+        raise NothingToDoError(
+            f"No row was let out of quarantine; {done.left} are left. See 'harbor "
+            "quarantine list' for what speaks against them."
+        )
+    if not as_json:
+        say(
+            f"{done.accepted} rows went in, {done.unchanged} were known already or "
+            f"otherwise, {done.left} are left."
+        )
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

@@ -4,10 +4,22 @@ sources      what was named → files that open
 recognition  a header → the kind of file, and where its columns stand
 text, lines  CSV → batches of texts        parquet  Parquet → the same
 checking     texts → typed rows and rejected rows, by contract, parsing and dates
-loading      one file in one transaction   door     all files of a call
+parcels      what a parsed file is handed over as; parser, child and wire: by another process
+settling     half-written files are left      replay   rows out of quarantine
+loading      one file in one transaction      door     all files of a call
 """
 
 from pipelines.ingest.door import Progress, ingest
+from pipelines.ingest.replay import Replayed, replay
 from pipelines.ingest.report import Counts, FileReport, IngestReport, Reading
 
-__all__ = ["Counts", "FileReport", "IngestReport", "Progress", "Reading", "ingest"]
+__all__ = [
+    "Counts",
+    "FileReport",
+    "IngestReport",
+    "Progress",
+    "Reading",
+    "Replayed",
+    "ingest",
+    "replay",
+]

@@ -1,6 +1,6 @@
 """One file, in one transaction: ledger, rows, quarantine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -139,10 +139,17 @@ class _Loading:
 
     def _add_first_seen(self) -> None:
         if self.asked.file.plan.kind.name in ("orders", "daily"):
-            store.add_first_seen(
-                self.connection,
-                sorted(self.depot_ids),
-                city=WITHOUT_CITY,
-                timezone=self.asked.settings.timezone,
-                country=self.asked.settings.country,
-            )
+            add_first_seen(self.connection, self.depot_ids, self.asked.settings)
+
+
+def add_first_seen(
+    connection: sa.Connection, depot_ids: Iterable[str], settings: Settings
+) -> None:
+    """Creates depots that orders or counts name and nobody has described yet."""
+    store.add_first_seen(
+        connection,
+        sorted(depot_ids),
+        city=WITHOUT_CITY,
+        timezone=settings.timezone,
+        country=settings.country,
+    )

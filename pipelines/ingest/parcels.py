@@ -138,14 +138,19 @@ def _packed(
     rejected: list[RejectedRow] | None = None,
     blank: int = 0,
 ) -> Parcel:
-    sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
     depots = pc.unique(rows["depot_id"]) if "depot_id" in rows.column_names else []
     return Parcel(
-        rows=memoryview(sink.getvalue()),
+        rows=as_csv(rows),
         n_rows=len(rows),
         depot_ids=[str(depot) for depot in depots if depot.is_valid],
         rejected=rejected or [],
         blank=blank,
         size=size,
     )
+
+
+def as_csv(rows: pa.Table) -> memoryview:
+    """Rows as the database copies them in."""
+    sink = pa.BufferOutputStream()
+    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
+    return memoryview(sink.getvalue())

@@ -124,11 +124,18 @@ class Incoming:
         ):
             copy.write(rows)
 
-    def merge(self, key: Sequence[str], file_id: int) -> int:
+    def merge(
+        self, key: Sequence[str], file_id: int, *, over_later: bool = True
+    ) -> int:
         """Inserts or updates, and says how many rows that changed.
 
         Of a key that comes twice the last row counts. Columns that the file does not
         have are left as they are.
+
+        Args:
+          key: By which a later row replaces an earlier one.
+          file_id: Of the file that the rows are from.
+          over_later: Whether rows of later files are replaced too.
         """
         names = [column.name for column in self.waiting.columns]
         extra = {"file_id": file_id} if "file_id" in self.target.c else {}
@@ -142,13 +149,18 @@ class Incoming:
         insert = pg.insert(self.target).from_select([*names, *extra], newest)
         values = [name for name in names if name not in key]
         done = self.connection.execute(
-            self._on_conflict(insert, key, values, extra),
+            self._on_conflict(insert, key, values, extra, over_later),
             execution_options={"preserve_rowcount": True},
         )
         return int(done.rowcount)
 
     def _on_conflict(
-        self, insert: pg.Insert, key: Sequence[str], values: list[str], extra: Any
+        self,
+        insert: pg.Insert,
+        key: Sequence[str],
+        values: list[str],
+        extra: Any,
+        over_later: bool,
     ) -> pg.Insert:
         if not values:
             return insert.on_conflict_do_nothing(index_elements=key)
@@ -157,8 +169,15 @@ class Incoming:
         return insert.on_conflict_do_update(
             index_elements=key,
             set_={name: insert.excluded[name] for name in [*values, *extra]},
-            where=before.is_distinct_from(after),
+            where=before.is_distinct_from(after)
+            & (sa.true() if over_later else self._is_no_later(insert)),
         )
+
+    def _is_no_later(self, insert: pg.Insert) -> sa.ColumnElement[bool]:
+        """A depot does not say which file described it; one that did came later."""
+        if "file_id" in self.target.c:
+            return self.target.c.file_id <= insert.excluded.file_id
+        return sa.not_(self.target.c.is_complete)
 
     def drop(self) -> None:
         """Ends it before the transaction does; another file may follow."""

@@ -1,5 +1,6 @@
 """Rows that were put aside, and the files they came from."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,6 +30,7 @@ def newest_rejected(
             files.c.loaded_at,
         )
         .join(files, files.c.file_id == quarantine.c.file_id)
+        .where(quarantine.c.replayed_at.is_(None))
         .order_by(quarantine.c.quarantine_id.desc())
         .limit(limit)
     )
@@ -39,7 +41,12 @@ def newest_rejected(
 
 def count_rejected(connection: sa.Connection, path: str | None = None) -> int:
     """How many rows are in quarantine, of all files or those whose path holds this."""
-    statement = sa.select(sa.func.count()).select_from(quarantine).join(files)
+    statement = (
+        sa.select(sa.func.count())
+        .select_from(quarantine)
+        .join(files)
+        .where(quarantine.c.replayed_at.is_(None))
+    )
     if path is not None:
         statement = statement.where(files.c.path.contains(path, autoescape=True))
     return int(connection.scalar(statement) or 0)
@@ -58,6 +65,7 @@ def rejected(connection: sa.Connection, quarantine_id: int) -> dict[str, Any] | 
             quarantine.c.value,
             quarantine.c.reason,
             quarantine.c.raw,
+            quarantine.c.replayed_at,
             files.c.loaded_at,
         )
         .join(files, files.c.file_id == quarantine.c.file_id)
@@ -65,3 +73,53 @@ def rejected(connection: sa.Connection, quarantine_id: int) -> dict[str, Any] | 
     )
     row = connection.execute(statement).mappings().one_or_none()
     return dict(row) if row else None
+
+
+def files_with_rejected(
+    connection: sa.Connection, path: str | None = None
+) -> list[dict[str, Any]]:
+    """file_id, path and kind of files with rows in quarantine, earliest first."""
+    statement = (
+        sa.select(files.c.file_id, files.c.path, files.c.kind)
+        .where(
+            files.c.file_id.in_(
+                sa.select(quarantine.c.file_id).where(
+                    quarantine.c.replayed_at.is_(None)
+                )
+            )
+        )
+        .order_by(files.c.file_id)
+    )
+    if path is not None:
+        statement = statement.where(files.c.path.contains(path, autoescape=True))
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def rejected_of(connection: sa.Connection, file_id: int) -> list[dict[str, Any]]:
+    """quarantine_id and raw cells of a file's rows, in the order of its lines."""
+    statement = (
+        sa.select(quarantine.c.quarantine_id, quarantine.c.raw)
+        .where(quarantine.c.file_id == file_id, quarantine.c.replayed_at.is_(None))
+        .order_by(quarantine.c.line, quarantine.c.quarantine_id)
+    )
+    return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def set_replayed(connection: sa.Connection, quarantine_ids: Iterable[int]) -> None:
+    """Marks rows that went in after all; they stay as they were."""
+    connection.execute(
+        sa.update(quarantine)
+        .where(quarantine.c.quarantine_id.in_(list(quarantine_ids)))
+        .values(replayed_at=sa.func.now())
+    )
+
+
+def set_reason(
+    connection: sa.Connection, quarantine_id: int, found: Mapping[str, Any]
+) -> None:
+    """Writes down what speaks against a row now: column_name, value, reason."""
+    connection.execute(
+        sa.update(quarantine)
+        .where(quarantine.c.quarantine_id == quarantine_id)
+        .values(**found)
+    )
