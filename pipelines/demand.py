@@ -21,7 +21,7 @@ def rebuild(engine: sa.Engine, now: datetime) -> DemandChange:
         correction becomes known now.
     """
     with engine.begin() as connection:
-        return store.recount(connection, _today(connection, now), now)
+        return store.recount(connection, first_day_not_over(connection, now), now)
 
 
 def default_origin(engine: sa.Engine) -> date:
@@ -55,7 +55,7 @@ def require_counted(engine: sa.Engine, origin: date) -> None:
         )
 
 
-def _today(connection: sa.Connection, now: datetime) -> date:
+def first_day_not_over(connection: sa.Connection, now: datetime) -> date:
     """The day that is not over yet in the westernmost of the depots' zones."""
     days = [now.astimezone(ZoneInfo(zone)).date() for zone in store.zones(connection)]
     return min(days, default=now.date())

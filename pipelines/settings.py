@@ -86,6 +86,11 @@ class Settings(BaseSettings):
         ge=0,
         description="Memory of the process that parses files; 0: no process of its own.",
     )
+    keep_orders_days: int | None = Field(
+        default=None,
+        ge=35,
+        description="Days that orders are kept; demand is always. All of them without.",
+    )
     alarm_worse_days: int = Field(
         default=7,
         ge=1,

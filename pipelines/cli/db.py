@@ -1,11 +1,15 @@
 """`harbor db`: the database and its tables."""
 
+from dataclasses import asdict
+
 import typer
 
 from pipelines import migrate
 from pipelines.cli.console import machine, say, show_json
-from pipelines.cli.workplace import AsJson, upgrade_embedded
+from pipelines.cli.workplace import AsJson, upgrade_embedded, workplace
 from pipelines.database import database_url, open_engine
+from pipelines.ledger import recorded
+from pipelines.retention import drop_old_orders
 from pipelines.settings import Settings
 
 app = typer.Typer(name="db", help="The database and its tables.", no_args_is_help=True)
@@ -63,6 +67,26 @@ def check(as_json: AsJson = False) -> None:
         show_json({"same": True})
         return
     say("The migrations lead to the tables of pipelines/schema.py.")
+
+
+@app.command("prune")
+def prune(as_json: AsJson = False) -> None:
+    """Drops orders older than HARBOR_KEEP_ORDERS_DAYS; daily demand keeps every day.
+
+    Their days are frozen: no later file changes what was counted.
+
+    Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
+    """
+    with workplace() as place, recorded(place.engine, "prune") as run:
+        dropped = drop_old_orders(run.engine, place.settings, place.now)
+        run.counts["dropped"] = dropped.orders
+    if as_json:
+        show_json(asdict(dropped))
+        return
+    say(
+        f"{dropped.orders:,} orders dropped. Demand of the days before {dropped.before} is "
+        "frozen."
+    )
 
 
 @app.command("url")

@@ -16,6 +16,9 @@ SERVICE_DAY = """
            at time zone 'UTC') at time zone d.timezone)::date end
 """
 
+# The first day that is not frozen.
+FROZEN = "select max(before_on) from frozen_days"
+
 # What each depot-day should say now. Silence is judged per city: on a day without any
 # order in the city nothing is observed; a depot without orders on a reported day has 0,
 # from its first day to its last. A count made elsewhere outranks the counted orders.
@@ -24,13 +27,19 @@ create temporary table demand_now on commit drop as
 with counted as (
     select o.depot_id, {SERVICE_DAY} as service_on, count(*) as orders
     from orders o join depots d using (depot_id)
+    where {SERVICE_DAY} >= :frozen
     group by 1, 2
+), seen as (
+    select depot_id, min(service_on) as first_on, max(service_on) as last_on
+    from counted group by depot_id
+    union all
+    select depot_id, first_on, null from frozen_depots
 ), life as (
-    select c.depot_id, d.city,
-           least(min(c.service_on), coalesce(d.opened_on, min(c.service_on))) as first_on,
-           greatest(max(c.service_on), coalesce(d.closed_on - 1, 'infinity')) as last_on
-    from counted c join depots d using (depot_id)
-    group by c.depot_id, d.city, d.opened_on, d.closed_on
+    select s.depot_id, d.city,
+           least(min(s.first_on), coalesce(d.opened_on, min(s.first_on))) as first_on,
+           greatest(max(s.last_on), coalesce(d.closed_on - 1, 'infinity')) as last_on
+    from seen s join depots d using (depot_id)
+    group by s.depot_id, d.city, d.opened_on, d.closed_on
 ), reported as (
     select distinct d.city, c.service_on
     from counted c join depots d using (depot_id)
@@ -46,6 +55,7 @@ select coalesce(f.depot_id, n.depot_id) as depot_id,
 from from_orders f
 full join daily_counts n on n.depot_id = f.depot_id and n.service_on = f.service_on
 where coalesce(f.service_on, n.service_on) < :today
+  and coalesce(f.service_on, n.service_on) >= :frozen
 """
 
 # Days that are new, or say something else than their newest version. A day that nothing
@@ -57,7 +67,8 @@ select coalesce(n.depot_id, v.depot_id) as depot_id,
        n.orders, v.version as before
 from demand_now n
 full join (
-    select * from demand_versions where superseded_at is null and service_on < :today
+    select * from demand_versions
+    where superseded_at is null and service_on < :today and service_on >= :frozen
 ) v
   on v.depot_id = n.depot_id and v.service_on = n.service_on
 where v.depot_id is null or n.orders is distinct from v.orders
@@ -120,14 +131,18 @@ class DemandChange:
 def recount(connection: sa.Connection, today: date, now: datetime) -> DemandChange:
     """Counts every depot-day before `today`, and appends versions where they differ.
 
+    Days whose orders may have been dropped are frozen: nothing changes them.
+
     Args:
       connection: Inside a transaction.
       today: The first day that is not over; it is not counted.
       now: When corrections become known.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
-    connection.execute(sa.text(COUNT_NOW), {"today": today})
-    connection.execute(sa.text(FIND_CHANGES), {"today": today})
+    frozen = connection.scalar(sa.text(FROZEN)) or date.min
+    days = {"today": today, "frozen": frozen}
+    connection.execute(sa.text(COUNT_NOW), days)
+    connection.execute(sa.text(FIND_CHANGES), days)
     connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
     connection.execute(sa.text(APPEND), {"now": now})
     counted = connection.execute(

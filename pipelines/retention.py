@@ -1,0 +1,53 @@
+"""Drops orders older than a setting; daily demand keeps every day."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import sqlalchemy as sa
+
+from forecaster.errors import NothingToDoError
+from pipelines import demand
+from pipelines.settings import Settings
+from pipelines.store import demand as demand_store
+from pipelines.store import ingest as ingest_store
+from pipelines.store import retention as store
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Orders that are gone, and the first day that keeps its own."""
+
+    orders: int
+    before: date
+
+
+def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dropped:
+    """Counts demand, freezes the days before the setting's, and drops their orders.
+
+    Safe to repeat. Orders that come later for a frozen day are not counted any more, and
+    go the next time.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: `keep_orders_days`, and the fleet's zone.
+      now: Time of the run.
+
+    Raises:
+      NothingToDoError: the setting keeps every order.
+    """
+    if settings.keep_orders_days is None:
+        raise NothingToDoError(
+            "Every order is kept. Set HARBOR_KEEP_ORDERS_DAYS to drop older ones; daily "
+            "demand stays."
+        )
+    today = now.astimezone(settings.zone).date()
+    before = today - timedelta(days=settings.keep_orders_days)
+    with engine.begin() as connection:
+        # A load at the same time would put back what is counted and dropped here.
+        ingest_store.lock(connection, "orders")
+        demand_store.recount(
+            connection, demand.first_day_not_over(connection, now), now
+        )
+        # What is frozen stays so, also where the setting has been raised since.
+        before = max(before, store.frozen_before(connection) or before)
+        return Dropped(store.drop_orders(connection, before), before)
