@@ -1,14 +1,14 @@
 """Rows in quarantine may be replayed; old orders dropped, and their days frozen.
 
 Revision ID: 0005
-Revises: 0003
+Revises: 0004
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0005"
-down_revision = "0003"
+down_revision = "0004"
 
 MOMENT = sa.DateTime(timezone=True)
 
