@@ -1,0 +1,133 @@
+"""How fast orders go in, beside a bare COPY of the same rows into the same table.
+
+    python -m tests.benchmarks.ingest [--rows N]
+
+Everything in one run: COPY, a load of Parquet, one of CSV, and the same CSV again, each
+into an empty table and in a process of its own, so that its memory is its own.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import sqlalchemy as sa
+from pyarrow import csv as arrow_csv
+from pyarrow import parquet as pq
+
+from pipelines.cli.workplace import workplace
+from pipelines.ingest import Reading, ingest
+from tests.benchmarks.machine import stamp
+
+START = datetime(2024, 1, 1)  # noqa: DTZ001 - wall-clock time, as files have it
+N_DEPOTS = 1_000
+N_DAYS = 365
+MIB = 1 << 20
+STEPS = ("copy", "parquet", "csv", "again")
+
+
+def main() -> None:
+    """Writes the files, runs every step in a child, and prints what they say."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.child:
+        print(json.dumps(_child(*asked.child.split("@"), asked.rows)))
+        return
+    with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
+        os.environ["HARBOR_HOME"] = home
+        _in_child("files", home, asked.rows)
+        print(stamp())
+        with workplace():  # keeps the database up between the steps
+            told = {step: _in_child(step, home, asked.rows) for step in STEPS}
+    for step, each in told.items():
+        share = told["copy"]["seconds"] / each["seconds"]
+        print(
+            f"{step + ':':<9}{each['seconds']:7.1f} s, {asked.rows / each['seconds']:,.0f} "
+            f"rows/s, {share:.2f} of COPY, {each['peak_mib']:,} MiB here and "
+            f"{each['parser_mib']:,} MiB in the parser"
+        )
+
+
+def _write_files(folder: Path, n_rows: int) -> None:
+    """Orders in the order of their moments, with a few seconds between."""
+    rng = np.random.default_rng(0)
+    depot = rng.integers(N_DEPOTS, size=n_rows)
+    second = np.sort(rng.integers(N_DAYS * 86_400, size=n_rows))
+    moments = np.datetime64(START, "s") + second.astype("timedelta64[s]")
+    table = pa.table(
+        {
+            "order_id": pa.array(np.char.add("order-", np.arange(n_rows).astype(str))),
+            "depot_id": pa.array(np.char.add("D", depot.astype(str))),
+            "ordered_at": pa.array(moments, pa.timestamp("s")),
+        }
+    )
+    pq.write_table(table, folder / "orders.parquet")
+    arrow_csv.write_csv(table, folder / "orders.csv")
+
+
+def _in_child(step: str, home: str, n_rows: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "tests.benchmarks.ingest"]
+    command += ["--rows", str(n_rows), "--child", f"{step}@{home}"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _child(step: str, home: str, n_rows: int) -> dict[str, Any]:
+    folder = Path(home)
+    if step == "files":
+        _write_files(folder, n_rows)
+        return {}
+    with workplace() as place:
+        if step != "again":
+            with place.engine.begin() as connection:
+                connection.execute(sa.text("truncate orders, files cascade"))
+        started = time.perf_counter()
+        if step == "copy":
+            _copy(place.engine, folder / "orders.csv")
+        else:
+            name = "orders.parquet" if step == "parquet" else "orders.csv"
+            report = ingest(
+                place.engine, [str(folder / name)], Reading(), place.settings,
+                today=(START + timedelta(days=N_DAYS)).date(),
+            )  # fmt: skip
+            (file,) = report.files
+            assert file.state == ("unchanged" if step == "again" else "loaded"), file
+        seconds = time.perf_counter() - started
+        with place.engine.connect() as connection:
+            held = connection.scalar(sa.text("select count(*) from orders"))
+        assert held == n_rows, held
+    peaks = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    here, parser = (resource.getrusage(who).ru_maxrss * 1024 // MIB for who in peaks)
+    return {"seconds": seconds, "peak_mib": here, "parser_mib": parser}
+
+
+def _copy(engine: sa.Engine, path: Path) -> None:
+    """The same rows into the same table: without checks, and without a ledger."""
+    columns = "order_id, depot_id, ordered_local"
+    with engine.begin() as connection:
+        connection.execute(sa.text("alter table orders alter file_id set default 1"))
+        driver: Any = connection.connection.driver_connection
+        statement = f"copy orders ({columns}) from stdin (format csv, header)"
+        with (
+            path.open("rb") as file,
+            driver.cursor() as cursor,
+            cursor.copy(statement) as copy,
+        ):
+            while some := file.read(MIB):
+                copy.write(some)
+        connection.execute(sa.text("alter table orders alter file_id drop default"))
+
+
+if __name__ == "__main__":
+    main()
