@@ -1,11 +1,12 @@
 """Orders to daily demand per depot and local service day."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
 from forecaster.errors import NoDataError
+from pipelines.days import newest_whole_day
 from pipelines.store import demand as store
 from pipelines.store.demand import DemandChange
 
@@ -57,5 +58,5 @@ def require_counted(engine: sa.Engine, origin: date) -> None:
 
 def first_day_not_over(connection: sa.Connection, now: datetime) -> date:
     """The day that is not over yet in the westernmost of the depots' zones."""
-    days = [now.astimezone(ZoneInfo(zone)).date() for zone in store.zones(connection)]
-    return min(days, default=now.date())
+    zones = [ZoneInfo(name) for name in store.zones(connection)]
+    return newest_whole_day(now, zones or [ZoneInfo("UTC")]) + timedelta(days=1)

@@ -1,14 +1,17 @@
 """Whether the feed of the origin's day has come, and from whom it has not."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from pipelines.store import lateness as store
+from pipelines.store import runs
 
 MOST_TOLD = 5
+WAITED_FOR = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
@@ -70,3 +73,34 @@ def look(engine: sa.Engine, origin: date) -> Lateness:
         expected=sum(row.expected for row in found),
         by_city={city: number for city, number in by_city.items() if number},
     )
+
+
+def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date | None:
+    """The origin of the newest night, if its feed was late and something came since.
+
+    After the forecast has ceased to be live, it is left as it is.
+
+    Args:
+      engine: Database the pipelines own.
+      inbox: Where files come in.
+      now: With a time zone.
+    """
+    with engine.connect() as connection:
+        last = runs.last_night(connection)
+        if (
+            last is None
+            or last["state"] != "done"
+            or not last["counts"].get("late_depots")
+        ):
+            return None
+        origin: date = last["origin_on"]
+        if now - last["started_at"] > WAITED_FOR:
+            return None
+        if runs.night_without_news(connection, origin) is None:
+            return origin
+    return origin if _has_newer_file(inbox, last["started_at"]) else None
+
+
+def _has_newer_file(folder: Path, moment: datetime) -> bool:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return any(path.stat().st_mtime > moment.timestamp() for path in files)

@@ -1,108 +1,218 @@
-"""APScheduler as a thin clock: it says when; the ledger says what has run."""
+"""APScheduler as a thin clock: it says when; the ledger says what has run.
 
-import subprocess
-import sys
-from collections.abc import Iterator
+Of several schedulers on one database one leads, by a session-level advisory lock; the
+others stand by, and one of them goes on when the leader is gone.
+"""
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from threading import Event
 
 import sqlalchemy as sa
 import structlog
-from apscheduler.schedulers.blocking import BlockingScheduler
-from apscheduler.triggers.cron import CronTrigger
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+from sqlalchemy.exc import SQLAlchemyError
 
-from forecaster.errors import NothingToDoError
+from forecaster.errors import HarborError
+from pipelines import lateness, missed
+from pipelines.child import Child, harbor
+from pipelines.heartbeat import this_process
+from pipelines.ledger import recorded
+from pipelines.missed import Due
+from pipelines.nightly import NIGHT_LOCK
 from pipelines.settings import Settings
+from pipelines.store import nights as store
+from pipelines.store.locks import HeldLock, is_free, try_lock
 
 log = structlog.get_logger()
 
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
-MISFIRE_GRACE_S = 6 * 3600
 DEADLINE = timedelta(hours=3)
-PATIENCE_S = 60
+STAND_BY_S = 5.0
+LOOK_AGAIN = timedelta(minutes=10)
+MOST_TRIES = 3
+"""Of one origin by one scheduler; the next night tries no more than the policy says."""
+
+Now = Callable[[], datetime]
 
 
-def nightly_trigger(settings: Settings) -> CronTrigger:
-    """When the night runs, in the fleet's own zone."""
-    hour, minute = settings.nightly_at.split(":")
-    return CronTrigger(hour=int(hour), minute=int(minute), timezone=settings.zone)
+def utc_now() -> datetime:
+    """The time, with a zone."""
+    return datetime.now(UTC)
 
 
-def next_night(settings: Settings, now: datetime) -> datetime:
-    """The next moment the night runs, in the fleet's own zone."""
-    return nightly_trigger(settings).get_next_fire_time(None, now)
-
-
-def run_clock(engine: sa.Engine, settings: Settings) -> None:
-    """Runs the night every night, until it is stopped.
+def run_clock(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
+    """Leads as soon as nobody else does, until the lead is lost or it is stopped.
 
     Args:
-      engine: For the lock that keeps a second clock out.
-      settings: When, and in which zone.
+      engine: Database the pipelines own.
+      settings: When the night runs, and in which zone.
+      stopped: Ends it.
 
     Raises:
-      NothingToDoError: another scheduler leads.
+      SQLAlchemyError: the database went away.
     """
-    with _leading(engine):
-        scheduler, child = BlockingScheduler(timezone=settings.zone), NightlyChild()
-        scheduler.add_job(
-            child.run,
-            nightly_trigger(settings),
-            args=[settings],
-            id="nightly",
-            max_instances=1,
-            coalesce=True,
-            # The library's default of one second would skip a run that wakes late.
-            misfire_grace_time=MISFIRE_GRACE_S,
-        )
+    told = False
+    while not stopped.is_set():
+        with try_lock(engine, LEADER_LOCK) as lock:
+            if lock is not None:
+                _lead(engine, settings, lock, stopped)
+                return
+        if not told:
+            log.info("standing_by", because="another scheduler leads")
+            told = True
+        stopped.wait(STAND_BY_S)
+
+
+def somebody_leads(engine: sa.Engine) -> bool:
+    """Whether a scheduler is at work on this database."""
+    with engine.connect() as connection:
+        return not is_free(connection, LEADER_LOCK)
+
+
+def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
+    """Runs the night every night while the lock is ours."""
+    child = Child(DEADLINE, lambda pid: _silence(engine, pid))
+    # One thread: a night and a look after the one before never run side by side.
+    scheduler = BackgroundScheduler(
+        timezone=settings.zone, executors={"default": ThreadPoolExecutor(1)}
+    )
+    clock = Clock(engine, settings, lock, child.run)
+
+    def look() -> None:
         try:
-            scheduler.start()
+            clock.look()
         finally:
-            child.stop()
+            again = utc_now() + LOOK_AGAIN
+            scheduler.add_job(look, "date", run_date=again, misfire_grace_time=None)
+
+    scheduler.add_job(
+        clock.strike,
+        missed.nightly_trigger(settings),
+        id="nightly",
+        max_instances=1,
+        coalesce=True,
+        # However late it wakes, the ledger and the policy say what is due; the library's
+        # default would drop the night after one second.
+        misfire_grace_time=None,
+    )
+    scheduler.add_job(look, "date", misfire_grace_time=None)
+    scheduler.start()
+    log.info("leading", next=str(missed.next_night(settings, utc_now())))
+    try:
+        while _is_held(engine, lock) and not stop.wait(STAND_BY_S):
+            pass
+    finally:
+        child.stop()
+        scheduler.shutdown()
 
 
-class NightlyChild:
-    """One night in a process of its own: what it leaks or crashes stays there."""
+class Clock:
+    """What the leader does when its clock strikes; whatever is due, the ledger says."""
 
-    def __init__(self) -> None:
-        """Nothing runs yet."""
-        self._process: subprocess.Popen[bytes] | None = None
+    def __init__(
+        self,
+        engine: sa.Engine,
+        settings: Settings,
+        lock: HeldLock,
+        run: Callable[[list[str]], int],
+        now: Now = utc_now,
+    ) -> None:
+        """Nothing is done yet.
 
-    def run(self, settings: Settings) -> int:
-        """Runs the night of yesterday to its end or its deadline; its exit status."""
-        yesterday = (datetime.now(settings.zone) - timedelta(days=1)).date()
-        night = ["nightly", "--origin", str(yesterday)]
-        self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [sys.executable, "-m", "pipelines", *night]
+        Args:
+          engine: Database the pipelines own.
+          settings: When the night runs, and what becomes of missed ones.
+          lock: The leader's; without it nothing is written down.
+          run: Runs a command to its end, and gives its exit status.
+          now: The time, with a zone.
+        """
+        self._engine, self._settings, self._lock = engine, settings, lock
+        self._run, self._now = run, now
+        self._tries: dict[date, int] = {}
+        self._written_down: set[date] = set()
+
+    def strike(self) -> None:
+        """At the night's hour: what was missed by policy, and the night in any case."""
+        with _warned():
+            hour = missed.last_hour(self._settings, self._now())
+            origin = missed.origin_at(self._engine, self._settings, hour)
+            self._tries.clear()
+            self._run_missed(but=origin)
+            self._run_night(origin)
+
+    def look(self) -> None:
+        """Between the nights: those missed or failed, and one whose feed came late."""
+        with _warned():
+            if self._a_night_runs():
+                return
+            self._run_missed()
+            self._run_late()
+
+    def _a_night_runs(self) -> bool:
+        with self._engine.connect() as connection:
+            return not is_free(connection, NIGHT_LOCK)
+
+    def _run_missed(self, but: date | None = None) -> None:
+        due = missed.find_due(self._engine, self._settings, self._now())
+        if not due.missed <= self._written_down:
+            self._write_down(due)
+        for origin in due.run:
+            if origin != but and self._tries.get(origin, 0) < MOST_TRIES:
+                self._run_night(origin)
+
+    def _run_late(self) -> None:
+        origin = lateness.late_night_with_news(
+            self._engine, self._settings.inbox, self._now()
         )
-        try:
-            status = self._process.wait(DEADLINE.total_seconds())
-        except subprocess.TimeoutExpired:
-            log.warning("nightly_deadline", origin=str(yesterday), after=str(DEADLINE))
-            status = self.stop()
-        log.info("nightly_ended", origin=str(yesterday), status=status)
-        return status
+        if origin is not None:
+            self._run_night(origin)
 
-    def stop(self) -> int:
-        """Asks the child to end, and ends it if it does not; its exit status."""
-        if self._process is None:
-            return 0
-        self._process.terminate()
-        try:
-            return self._process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+    def _run_night(self, origin: date) -> None:
+        self._tries[origin] = self._tries.get(origin, 0) + 1
+        status = self._run(harbor("nightly", "--origin", str(origin), "--leash"))
+        log.info("nightly_ended", origin=str(origin), status=status)
+
+    def _write_down(self, due: Due) -> None:
+        policy = self._settings.missed_nights
+        self._written_down |= due.missed
+        with recorded(self._engine, "schedule", lock=self._lock) as run:
+            reason = (
+                "No scheduler ran at its hour, or it failed, and the policy for missed "
+                f"nights is {policy!r}. 'harbor nightly --origin DAY' runs it."
+            )
+            with run.engine.begin() as connection:
+                store.leave_out(connection, list(due.leave_out), run.run_id, reason)
+            run.counts |= {
+                "policy": policy,
+                "run": [str(day) for day in due.run],
+                "left_out": [str(day) for day in due.leave_out],
+            }
 
 
 @contextmanager
-def _leading(engine: sa.Engine) -> Iterator[None]:
-    """Holds a session-level lock on a connection of its own."""
-    with engine.connect() as connection:
-        if not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(LEADER_LOCK))):
-            raise NothingToDoError(
-                "Another scheduler runs on this database already. Stop it first, or "
-                "leave it to its work."
-            )
-        connection.commit()
+def _warned() -> Iterator[None]:
+    """The clock goes on when the database is away; the next look finds what is due."""
+    try:
         yield
+    except (SQLAlchemyError, HarborError) as error:
+        log.warning("look_failed", reason=str(error).strip().splitlines()[0])
+
+
+def _is_held(engine: sa.Engine, lock: HeldLock) -> bool:
+    with engine.connect() as connection:
+        held = lock.is_held(connection)
+    if not held:
+        log.warning("lead_lost", because="the session that held the lock ended")
+    return held
+
+
+def _silence(engine: sa.Engine, pid: int) -> timedelta | None:
+    host, _ = this_process()
+    try:
+        with engine.connect() as connection:
+            return store.silence_of(connection, host, pid)
+    except SQLAlchemyError:  # whether the database is there is watched by the leader
+        return None

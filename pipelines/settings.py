@@ -1,10 +1,11 @@
 """One frozen Settings, from HARBOR_* in the environment or from harbor.toml."""
 
 import os
-from datetime import date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
 import platformdirs
@@ -18,10 +19,13 @@ from pydantic_settings import (
 )
 
 from forecaster.errors import ConfigError
+from pipelines.days import newest_whole_day
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # How long a night may take before what it should have brought is called late.
 NIGHT_TAKES = timedelta(hours=1)
+
+MissedNights = Literal["skip", "latest", "all"]
 
 
 def default_home() -> Path:
@@ -67,6 +71,10 @@ class Settings(BaseSettings):
         default="04:30",
         pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
         description="When the night runs, in `timezone`; an hour no clock change hits.",
+    )
+    missed_nights: MissedNights = Field(
+        default="latest",
+        description="Which nights are run that no scheduler ran at their hour.",
     )
     horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
     seed: int = Field(default=0, ge=0, description="Seed of training.")
@@ -160,17 +168,21 @@ class Settings(BaseSettings):
         hour, minute = self.nightly_at.split(":")
         return timedelta(hours=int(hour), minutes=int(minute))
 
-    def due_on(self, now: datetime) -> date:
+    def due_on(self, now: datetime, zones: Sequence[str] = ()) -> date:
         """The newest day whose orders and forecast should be there by now.
 
-        It is yesterday once the night is over, and the day before until then.
+        It is yesterday once the night is over, and the day before until then; a day
+        earlier where a depot lies so far west that its yesterday was not over at night.
 
         Args:
           now: With a time zone.
+          zones: The depots'; the fleet's own without any.
         """
         wall = now.astimezone(self.zone).replace(tzinfo=None)
         night = wall - self.night_after_midnight - NIGHT_TAKES
-        return night.date() - timedelta(days=1)
+        hour = datetime.combine(night.date(), time(), self.zone)
+        hour += self.night_after_midnight
+        return newest_whole_day(hour, [self.zone, *map(ZoneInfo, zones)])
 
     @property
     def artefacts(self) -> Path:

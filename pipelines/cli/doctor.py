@@ -1,7 +1,7 @@
 """`harbor doctor`: what is installed, reachable, stale or wrong, and what to do."""
 
 import shutil
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 
 import sqlalchemy as sa
@@ -88,12 +88,13 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
     with engine.connect() as connection:
         newest = demand_store.last_day(connection)
         champion = models.champion(connection)
+        zones = demand_store.zones(connection)
     if newest is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
     closed = _closed_days(engine, newest)
-    late = (settings.due_on(datetime.now(settings.zone)) - newest).days
+    late = (settings.due_on(datetime.now(UTC), zones) - newest).days
     data = Finding("data", late <= 0, f"ends {newest}, {max(late, 0)} days late")
     if champion is None:
         none = Finding("champion", False, "none; train one with 'harbor train'")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from pipelines import leash
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import fit_progress
@@ -23,6 +24,10 @@ def nightly(
         str | None,
         typer.Option(help="Last day the night may see. [default: the data's last]"),
     ] = None,
+    on_leash: Annotated[
+        bool,
+        typer.Option("--leash", hidden=True, help="End when standard input closes."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Loads the inbox, counts, scores, trains, judges, promotes and forecasts.
@@ -33,6 +38,8 @@ def nightly(
     Example: `harbor nightly --origin 2026-03-31`
     """
     configure_logs(logging.INFO)
+    if on_leash:
+        leash.hold()
     day = as_date(origin, "--origin")
     with workplace() as place, fit_progress() as report:
         night = Night(place.engine, place.settings, place.now, day, report)

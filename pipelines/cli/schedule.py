@@ -1,15 +1,23 @@
 """`harbor schedule`: the clock of the nightly run."""
 
 import logging
-from datetime import UTC
+from datetime import UTC, datetime
+from threading import Event
+from typing import Any
+from zoneinfo import ZoneInfo
 
+import structlog
 import typer
+from sqlalchemy.exc import SQLAlchemyError
 
-from pipelines import schedule
-from pipelines.cli.console import say, show_json
+from forecaster.errors import DatabaseError
+from pipelines import missed, schedule
+from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.store.runs import last_night
+
+log = structlog.get_logger()
 
 app = typer.Typer(
     name="schedule", help="The clock of the nightly run.", no_args_is_help=True
@@ -20,37 +28,91 @@ app = typer.Typer(
 def run(as_json: AsJson = False) -> None:
     """Runs the night every night, until it is stopped.
 
-    With --json it first says when the next one is.
+    A second one stands by, and goes on when the first is gone. Nights that were missed
+    are caught up with as HARBOR_MISSED_NIGHTS says. With --json it first says when the
+    next night is.
 
     Example: `harbor schedule run`
     """
     configure_logs(logging.INFO)
+    stopped = Event()
     with workplace() as place:
-        upcoming = schedule.next_night(place.settings, place.now)
-        if as_json:
-            show_json({"next": upcoming.isoformat()})
-        say(f"The next night runs on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
-        schedule.run_clock(place.engine, place.settings)
+        _greet(place, as_json)
+    while not stopped.is_set():
+        # Opened anew each time: the embedded database is started again if it went away.
+        try:
+            with workplace() as place:
+                schedule.run_clock(place.engine, place.settings, stopped)
+        except (SQLAlchemyError, DatabaseError) as error:
+            reason = str(error).strip().splitlines()[0]
+            log.warning("database_away", reason=reason, doing="waiting for it")
+        stopped.wait(schedule.STAND_BY_S)
 
 
 @app.command("show")
 def show(as_json: AsJson = False) -> None:
-    """Says when the night runs next, and how the last one ended.
+    """Says what runs when, in local time and UTC, and how the last night ended.
 
     Example: `harbor schedule show`
     """
     with workplace() as place:
-        upcoming = schedule.next_night(place.settings, place.now)
-        with place.engine.connect() as connection:
-            last = last_night(connection)
+        told = _overview(place)
     if as_json:
-        show_json({"next": upcoming.isoformat(), "last": last})
-        return
-    utc = upcoming.astimezone(UTC)
-    say(f"Next night: {upcoming:%a %d %b %Y %H:%M %Z} ({utc:%H:%M} UTC).")
-    if last is None:
-        say("No night has run yet.")
+        show_json(told)
     else:
-        say(
-            f"Last night: run {last['run_id']}, {last['state']}, {last['started_at']:%c}."
-        )
+        _show(told, place.settings.missed_nights)
+
+
+def _greet(place: Workplace, as_json: bool) -> None:
+    upcoming = missed.next_night(place.settings, place.now)
+    if as_json:
+        show_json({"next": upcoming.isoformat()})
+    say(f"The next night runs on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
+
+
+def _overview(place: Workplace) -> dict[str, Any]:
+    settings, engine, now = place.settings, place.engine, place.now
+    upcoming = missed.next_night(settings, now)
+    due = missed.find_due(engine, settings, now)
+    with engine.connect() as connection:
+        last = last_night(connection)
+    return {
+        "next": upcoming.isoformat(),
+        "next_utc": upcoming.astimezone(UTC).isoformat(),
+        "next_origin": missed.origin_at(engine, settings, upcoming),
+        "timezone": settings.timezone,
+        "missed_nights": settings.missed_nights,
+        "due_now": due.run,
+        "to_leave_out": due.leave_out,
+        "scheduler_runs": schedule.somebody_leads(engine),
+        "last": last,
+    }
+
+
+def _show(told: dict[str, Any], policy: str) -> None:
+    last, zone = told["last"], told["timezone"]
+    upcoming = datetime.fromisoformat(told["next"]).astimezone(ZoneInfo(zone))
+    rows = [("next", told["next_origin"], *_both(upcoming, upcoming), "waits", None)]
+    if last is not None:
+        began = last["started_at"]
+        local = began.astimezone(ZoneInfo(zone))
+        row = ("last", last["origin_on"], *_both(local, began), last["state"])
+        rows.insert(0, (*row, last["run_id"]))
+    columns = ("night", "origin", f"local ({zone})", "UTC", "state", "run")
+    show_table("The nightly run", columns, rows)
+    _tell_due(told, policy)
+
+
+def _tell_due(told: dict[str, Any], policy: str) -> None:
+    if told["last"] is None:
+        say("No night has run yet.")
+    if told["due_now"] or told["to_leave_out"]:
+        due = ", ".join(map(str, told["due_now"])) or "none"
+        out = ", ".join(map(str, told["to_leave_out"])) or "none"
+        say(f"Missed nights ({policy}): to be run {due}; to be left out {out}.")
+    if not told["scheduler_runs"]:
+        say("No scheduler runs. Start one with 'harbor schedule run'.")
+
+
+def _both(local: datetime, utc: datetime) -> tuple[str, str]:
+    return f"{local:%a %d %b %Y %H:%M %Z}", f"{utc.astimezone(UTC):%a %d %b %H:%M}"

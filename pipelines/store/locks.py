@@ -22,6 +22,16 @@ select exists (
 """
 
 
+IS_FREE = """
+select not exists (
+    select from pg_locks
+    where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())
+      and classid = 0 and objid = :key and objsubid = 1
+)
+"""
+
+
 @dataclass(frozen=True)
 class HeldLock:
     """A lock, and the session of the database that took it."""
@@ -33,6 +43,11 @@ class HeldLock:
         """Whether that session still lives and has it; asked on any connection."""
         asked = {"key": self.key, "pid": self.pid}
         return bool(connection.scalar(sa.text(IS_HELD), asked))
+
+
+def is_free(connection: sa.Connection, key: int) -> bool:
+    """Whether no session holds a lock."""
+    return bool(connection.scalar(sa.text(IS_FREE), {"key": key}))
 
 
 @contextmanager

@@ -1,0 +1,31 @@
+"""Ends a child whose parent is gone: killed, the parent can tell it nothing more."""
+
+import os
+import signal
+import sys
+import time
+from threading import Thread
+from typing import BinaryIO
+
+PATIENCE_S = 60
+
+
+def hold(leash: BinaryIO | None = None) -> None:
+    """Watches a pipe from the parent, which the kernel closes when the parent ends.
+
+    The end is asked for by SIGTERM, so that what is open is closed; after a minute it is
+    made.
+
+    Args:
+      leash: The pipe; standard input without it.
+    """
+    pipe = sys.stdin.buffer if leash is None else leash
+    Thread(target=_end_with, args=(pipe,), name="leash", daemon=True).start()
+
+
+def _end_with(pipe: BinaryIO) -> None:
+    # Nothing is ever written there, so this returns when the other end is closed.
+    os.read(pipe.fileno(), 1)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(PATIENCE_S)
+    os.kill(os.getpid(), signal.SIGKILL)

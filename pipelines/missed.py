@@ -1,0 +1,132 @@
+"""Which nights are due now: the newest, and by policy those that were missed.
+
+The ledger alone knows what has run, so it does not matter which scheduler asks, or how
+long none did.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import assert_never
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+from apscheduler.triggers.cron import CronTrigger
+
+from pipelines.days import newest_whole_day
+from pipelines.settings import MissedNights, Settings
+from pipelines.store import demand as demand_store
+from pipelines.store import nights as store
+from pipelines.store.nights import NightsKept
+
+ON_TIME = timedelta(hours=6)
+"""A night that begins so late after its hour is late, not missed."""
+MOST_MISSED = 31
+"""Nights that are caught up with at most; of older ones nobody would see the forecast."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """Origins without a night, and what is to become of them; oldest first.
+
+    Args:
+      run: Those whose night is to be run.
+      leave_out: Those that go without.
+      on_time: Of the first, the one whose hour is not long past: it was not missed.
+    """
+
+    run: tuple[date, ...] = ()
+    leave_out: tuple[date, ...] = ()
+    on_time: date | None = None
+
+    @property
+    def missed(self) -> set[date]:
+        """Origins about which the policy decided."""
+        return {*self.run, *self.leave_out} - {self.on_time}
+
+
+def nightly_trigger(settings: Settings) -> CronTrigger:
+    """When the night runs, in the fleet's own zone."""
+    hour, minute = settings.nightly_at.split(":")
+    return CronTrigger(hour=int(hour), minute=int(minute), timezone=settings.zone)
+
+
+def next_night(settings: Settings, now: datetime) -> datetime:
+    """The next moment the night runs, in the fleet's own zone."""
+    return nightly_trigger(settings).get_next_fire_time(None, now)
+
+
+def last_hour(settings: Settings, now: datetime) -> datetime:
+    """The newest moment up to now at which a night should have begun."""
+    moment = next_night(settings, now - timedelta(days=2))
+    while (following := _after(settings, moment)) <= now:
+        moment = following
+    return moment
+
+
+def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
+    """What a night of that hour forecasts from: the newest day over at every depot."""
+    with engine.connect() as connection:
+        names = demand_store.zones(connection) or [settings.timezone]
+    return newest_whole_day(hour, map(ZoneInfo, names))
+
+
+def find_due(engine: sa.Engine, settings: Settings, now: datetime) -> Due:
+    """Compares the nights there should be with those that the ledger has.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: When the night runs, and what becomes of missed ones.
+      now: With a time zone.
+    """
+    hour = last_hour(settings, now)
+    newest = origin_at(engine, settings, hour)
+    with engine.connect() as connection:
+        kept = store.nights_kept(connection)
+    on_time = now - hour <= ON_TIME
+    missing = missing_origins(kept, newest, on_time)
+    return decide(missing, newest if on_time else None, settings.missed_nights)
+
+
+def missing_origins(kept: NightsKept, newest: date, on_time: bool) -> list[date]:
+    """Origins without a night since the newest that had one, oldest first.
+
+    Args:
+      kept: What the ledger has.
+      newest: Of the newest night there should be.
+      on_time: Whether that night is not missed yet; where none was ever begun, nothing
+        was missed before it.
+    """
+    if kept.settled_on is not None:
+        first = kept.settled_on + timedelta(days=1)
+    elif kept.first_on is not None:
+        first = kept.first_on
+    else:
+        first = newest if on_time else newest + timedelta(days=1)
+    first = max(first, newest - timedelta(days=MOST_MISSED - 1))
+    return [first + timedelta(days=day) for day in range((newest - first).days + 1)]
+
+
+def decide(missing: list[date], on_time: date | None, policy: MissedNights) -> Due:
+    """The rule alone.
+
+    Args:
+      missing: Origins without a night, oldest first.
+      on_time: Of these, the one whose night is late and not missed, if there is one.
+      policy: What becomes of the others.
+    """
+    match policy:
+        case "all":
+            run = missing
+        case "latest":
+            run = missing[-1:]
+        case "skip":
+            run = [origin for origin in missing if origin == on_time]
+        case _:
+            assert_never(policy)
+    left_out = [origin for origin in missing if origin not in run]
+    return Due(tuple(run), tuple(left_out), on_time)
+
+
+def _after(settings: Settings, moment: datetime) -> datetime:
+    # In UTC: adding to a local time would lose the hour that a clock change repeats.
+    return next_night(settings, moment.astimezone(UTC) + timedelta(seconds=1))
