@@ -332,10 +332,16 @@ def test_a_leader_that_lost_its_lock_writes_nothing_down(lead):
 
 
 def _end_session(engine, pid):
-    gone = sa.text("select count(*) from pg_stat_activity where pid = :pid")
     with engine.connect() as connection:
         connection.execute(sa.text("select pg_terminate_backend(:pid)"), {"pid": pid})
-        _until(lambda: connection.scalar(gone, {"pid": pid}) == 0)
+    gone = sa.text("select count(*) from pg_stat_activity where pid = :pid")
+
+    def is_gone():
+        # A transaction would go on seeing what it saw first.
+        with engine.connect() as connection:
+            return connection.scalar(gone, {"pid": pid}) == 0
+
+    _until(is_gone)
 
 
 def _until(there):
