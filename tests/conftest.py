@@ -32,6 +32,23 @@ from pipelines.schema import metadata
 TEST_DATABASE = "test_harbor"
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the marker of what runs only when it is asked for."""
+    says = "faults: the whole matrix of faults, several minutes; only with -m faults"
+    config.addinivalue_line("markers", says)
+
+
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
+    """Leaves the whole matrix of faults out, unless it is asked for."""
+    if "faults" in config.option.markexpr:
+        return
+    left_out = [item for item in items if item.get_closest_marker("faults")]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
+
+
 @pytest.fixture(scope="session")
 def database_url() -> Iterator[str]:
     """A fresh database named test_… on an embedded server of the tests' own."""

@@ -10,8 +10,10 @@ import sys
 from types import FrameType
 
 import typer
+from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import HarborError
+from pipelines.advice import sentence
 from pipelines.cli import (
     backfill,
     backtest,
@@ -66,6 +68,9 @@ def main() -> None:
     except HarborError as error:
         say(f"harbor: {error}")
         sys.exit(error.exit_code)
+    except SQLAlchemyError as error:
+        say(f"harbor: {sentence(error)}")
+        sys.exit(1)
     except KeyboardInterrupt:
         say("harbor: stopped.")
         sys.exit(130)
