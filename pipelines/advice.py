@@ -2,7 +2,9 @@
 
 import errno
 
-from sqlalchemy.exc import OperationalError
+import psycopg
+from psycopg.errors import DiskFull
+from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
 from forecaster.errors import HarborError
 
@@ -23,11 +25,33 @@ def sentence(error: BaseException) -> str:
     return f"{told}. {_what_to_do(error)}."
 
 
+def is_outage(error: BaseException) -> bool:
+    """Whether the disk is full or the database went away: no fault of the program."""
+    return _is_full_disk(error) or _is_lost_database(error)
+
+
 def _what_to_do(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "Give the machine more memory, or stop what else runs on it"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if _is_full_disk(error):
         return "Make room under HARBOR_HOME and where the database lies, then start it again"
-    if isinstance(error, OperationalError):
+    if _is_lost_database(error):
         return "Look at the database with 'harbor doctor', then start it again"
     return NOT_FORESEEN
+
+
+def _is_full_disk(error: BaseException) -> bool:
+    cause = _of_driver(error)
+    if isinstance(cause, OSError):
+        return cause.errno == errno.ENOSPC
+    return isinstance(cause, DiskFull)
+
+
+def _is_lost_database(error: BaseException) -> bool:
+    lost = (psycopg.OperationalError, psycopg.InterfaceError, PendingRollbackError)
+    return isinstance(_of_driver(error), lost)
+
+
+def _of_driver(error: BaseException) -> BaseException | None:
+    """What SQLAlchemy has wrapped; COPY goes past it, and raises the driver's own."""
+    return error.orig if isinstance(error, DBAPIError) else error

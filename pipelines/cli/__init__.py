@@ -10,10 +10,9 @@ import sys
 from types import FrameType
 
 import typer
-from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import HarborError
-from pipelines.advice import sentence
+from pipelines.advice import is_outage, sentence
 from pipelines.cli import (
     backfill,
     backtest,
@@ -68,7 +67,9 @@ def main() -> None:
     except HarborError as error:
         say(f"harbor: {error}")
         sys.exit(error.exit_code)
-    except SQLAlchemyError as error:
+    except Exception as error:
+        if not is_outage(error):
+            raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)
     except KeyboardInterrupt:

@@ -4,13 +4,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
+import pytest
 import sqlalchemy as sa
 
 from pipelines.embedded import cluster as clusters
@@ -46,11 +49,10 @@ class Victim:
     def go_on(self) -> None:
         """Lets it find out what has happened."""
         if self.process.poll() is None:
-            try:
+            # It may have ended meanwhile.
+            with suppress(BrokenPipeError):
                 self.process.stdin.write("\n")  # type: ignore[union-attr]
                 self.process.stdin.flush()  # type: ignore[union-attr]
-            except BrokenPipeError:  # it has ended meanwhile
-                pass
 
     def end(self) -> tuple[int, str]:
         """Its exit status, and what it said to people."""
@@ -59,7 +61,7 @@ class Victim:
 
 
 def start(point: str, home: Path, url: str | None, *arguments: str) -> Victim:
-    """Starts `harbor` with a point in it."""
+    """Starts `harbor` with a point in it; without a URL on the home's own database."""
     environment = {**os.environ, "HARBOR_HOME": str(home), "PGAPPNAME": NAME}
     if url is not None:
         environment["HARBOR_DATABASE_URL"] = url
@@ -107,6 +109,38 @@ def cluster_of(url: str) -> Cluster:
     directory = Path(sockets).parent
     owner = (directory / "data").stat()
     return Cluster(directory, Account(owner.st_uid, owner.st_gid))
+
+
+@contextmanager
+def small_disk(size_mb: int) -> Iterator[Path]:
+    """A file system of its own, or a skip where this user may mount none."""
+    place = Path(tempfile.mkdtemp(prefix="harbor-disk-"))
+    options = f"size={size_mb}m,mode=0755"
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+    try:
+        done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("needs 'mount', to have a small disk")
+    if done.returncode != 0:
+        place.rmdir()
+        pytest.skip(f"needs to mount a small disk: {done.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+        place.rmdir()
+
+
+def fill(disk: Path) -> Path:
+    """Takes all the room that is left; the file is to be removed again."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"0" * (1 << 20))
+    with filler.open("ab", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"0")
+    return filler
 
 
 FAULTS: dict[str, Callable[[Victim], None]] = {

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pipelines import forecasting
+from pipelines import embedded, forecasting
+from pipelines.database import connect
 from pipelines.schema import files, models, orders, runs
 from tests.conftest import empty_tables
 from tests.pipelines import faults
@@ -24,6 +25,7 @@ LAST = START + timedelta(days=DAYS - 1)
 SHAPE = (50, 55, 52, 60, 70, 35, 25)
 NIGHT = ("nightly", "--origin", str(LAST))
 N_ORDERS = 120
+DISK_MB = 160
 QUICK = {
     ("file claimed", "SIGTERM"),
     ("mid-COPY", "SIGKILL"),
@@ -47,7 +49,7 @@ def fill_inbox(home: Path) -> None:
     placed = [f"o{number},B0,{on}T12:00:00" for number, on in enumerate(moments)]
     _write(inbox / "b.csv", "order_id,depot_id,ordered_at", [*placed, "o,B0,never"])
     counts = [
-        f"A{depot},{START + timedelta(days=step)},{SHAPE[step % 7] * (depot + 1)}"
+        f"A{depot},{START + timedelta(days=step)},{SHAPE[step % 7] * (depot + 1) + step * 7919 % 11}"
         for depot in range(2)
         for step in range(DAYS)
     ]
@@ -113,6 +115,33 @@ def test_the_next_night_heals(
     for name, rows in expected.items():
         assert found[name] == rows, name
     require_healed(clean_engine, tmp_path)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("point", POINTS)
+def test_the_night_after_a_full_disk_heals(point, unbroken):
+    """Database, artefacts and checkpoints all lie on the disk that is full."""
+    expected = unbroken(point)
+    nowhere = f"{NOWHERE}!" if point == TRAINS else NOWHERE
+    with faults.small_disk(DISK_MB) as home:
+        fill_inbox(home)
+        victim = faults.start(point, home, None, *NIGHT)
+        with victim.process:
+            victim.reach_point()
+            filler = faults.fill(home)
+            victim.go_on()
+            status, said = victim.end()
+        assert status == 1, said
+        assert "Traceback" not in said
+        filler.unlink()
+        status, said = faults.start(nowhere, home, None, *NIGHT).end()
+        assert status == 0, said
+        with embedded.running(home) as url:
+            engine = connect(url)
+            require_whole(engine, home)
+            assert tables(engine) == expected
+            require_healed(engine, home)
+            engine.dispose()
 
 
 def require_whole(engine, home):

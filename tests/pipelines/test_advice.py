@@ -1,0 +1,40 @@
+"""What went wrong is one sentence that says what to do."""
+
+import errno
+
+import psycopg
+import pytest
+from psycopg.errors import AdminShutdown, DiskFull, UniqueViolation
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from forecaster.errors import NoDataError
+from pipelines.advice import is_outage, sentence
+
+
+def wrapped(error):
+    return DBAPIError.instance("select 1", {}, error, psycopg.Error)
+
+
+@pytest.mark.parametrize(
+    ("error", "outage", "advice"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), True, "Make room"),
+        (DiskFull("could not extend file"), True, "Make room"),
+        (wrapped(DiskFull("could not extend file")), True, "Make room"),
+        (AdminShutdown("terminating connection"), True, "'harbor doctor'"),
+        (wrapped(AdminShutdown("terminating connection")), True, "'harbor doctor'"),
+        (OperationalError("select 1", {}, psycopg.OperationalError()), True, "doctor"),
+        (wrapped(UniqueViolation("duplicate key")), False, "report it"),
+        (OSError(errno.EACCES, "Permission denied"), False, "report it"),
+        (MemoryError(), False, "more memory"),
+        (KeyError("depot"), False, "report it"),
+        (NoDataError("There is none. Load it."), False, "Load it"),
+        (SystemExit(143), False, "goes on from there"),
+    ],
+)
+def test_a_failure_says_what_to_do(error, outage, advice):
+    assert is_outage(error) is outage
+    told = sentence(error)
+    assert advice in told
+    assert "\n" not in told
+    assert told.endswith(".")
