@@ -11,7 +11,8 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipelines.store import runs
+from pipelines.run_log import LOG
+from pipelines.store import run_lines, runs
 
 log = structlog.get_logger()
 
@@ -59,10 +60,23 @@ class Heart:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the thread and closes its connection."""
+        """Writes the last lines, ends the thread and closes its connection."""
         self._stopped.set()
         self._thread.join()
+        self.write_lines()
         self._engine.dispose()
+
+    def write_lines(self) -> None:
+        """Writes down what runs have logged; what cannot be written waits."""
+        lines = LOG.take()
+        if not lines:
+            return
+        try:
+            with self._engine.begin() as connection:
+                run_lines.write_lines(connection, lines)
+        except SQLAlchemyError as error:
+            LOG.give_back(lines)
+            log.warning("lines_wait", lines=len(lines), reason=_first_line(error))
 
     def take(self, run_id: int) -> None:
         """Beats for one more run."""
@@ -83,6 +97,7 @@ class Heart:
                 log.warning("heartbeat_missed", reason=_first_line(error))
 
     def _beat(self) -> None:
+        self.write_lines()
         with self._guard:
             run_ids = sorted(self._run_ids)
         if not run_ids:

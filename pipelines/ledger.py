@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
+from structlog.contextvars import bound_contextvars
 
 from forecaster.errors import NothingToDoError
 from pipelines import heartbeat
@@ -64,7 +65,7 @@ def recorded(
         parent_id = parent.run_id if parent else None
         process = heartbeat.this_process()
         run_id = runs.begin_run(connection, step, origin, parent_id, process)
-    with _beating(engine, run_id, parent) as heart:
+    with _beating(engine, run_id, parent) as heart, bound_contextvars(run_id=run_id):
         fence = _fence(run_id, parent, lock)
         run = Run(run_id, heart, fence, fenced(engine, fence))
         log.info("started", step=step, run_id=run_id, origin=str(origin))
@@ -101,6 +102,8 @@ def _beating(engine: sa.Engine, run_id: int, parent: Run | None) -> Iterator[Hea
 def _end(
     engine: sa.Engine, run: Run, step: str, state: str, error: str | None = None
 ) -> None:
+    # Before the end, so that who follows the run sees them.
+    run.heart.write_lines()
     with engine.begin() as connection:
         if not runs.end_run(connection, run.run_id, state, run.counts, error):
             # It was given up; this says so.

@@ -1,38 +1,64 @@
-"""`harbor runs`: what ran, and how it ended."""
+"""`harbor runs`: what ran, what it logged, and how it ended."""
 
+import time
 from datetime import UTC
 from typing import Annotated, Any
 
 import typer
 
 from forecaster.errors import NoDataError
-from pipelines.cli.console import show_json, show_table
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines import following
+from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.heartbeat import give_up_lost_runs
-from pipelines.store import runs
+from pipelines.store import run_lines, runs
 
 app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
+STATES = ("running", "done", "failed", "skipped")
 
 
 @app.command("list")
 def list_runs(
     limit: Annotated[int, typer.Option(help="Runs to show.", min=1)] = 20,
+    step: Annotated[str | None, typer.Option(help="Such as nightly or train.")] = None,
+    state: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(STATES)}.")
+    ] = None,
+    origin: Annotated[str | None, typer.Option(help="Only of this day.")] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="The steps of each, too.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Lists the newest runs.
 
-    Example: `harbor runs list --limit 5`
+    Example: `harbor runs list --state failed --limit 5`
     """
+    if state is not None and state not in STATES:
+        raise typer.BadParameter(
+            f"--state is {state!r}, but must be one of {', '.join(STATES)}."
+        )
+    wanted = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
+    asked = {name: value for name, value in wanted.items() if value is not None}
     with workplace() as place:
         give_up_lost_runs(place.engine)
         with place.engine.connect() as connection:
-            found = runs.recent_runs(connection, limit)
-    _show(found, "Newest runs", as_json)
+            found = runs.recent_runs(
+                connection, limit, steps or step is not None, asked
+            )
+    if as_json:
+        show_json(found)
+    else:
+        _show(found, "Newest runs")
 
 
 @app.command("show")
-def show_run(run_id: int, as_json: AsJson = False) -> None:
-    """Shows one run and its steps.
+def show_run(
+    run_id: int,
+    lines: Annotated[int, typer.Option(help="Log lines to show at most.", min=0)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Shows one run, its steps, and what they logged.
 
     Example: `harbor runs show 12`
     """
@@ -40,15 +66,46 @@ def show_run(run_id: int, as_json: AsJson = False) -> None:
         give_up_lost_runs(place.engine)
         with place.engine.connect() as connection:
             found = runs.run_with_steps(connection, run_id)
+            logged = run_lines.lines_of(connection, run_id, newest=lines)
     if not found:
         raise NoDataError(f"There is no run {run_id}. See 'harbor runs list'.")
-    _show(found, f"Run {run_id}", as_json)
-
-
-def _show(found: list[dict[str, Any]], title: str, as_json: bool) -> None:
     if as_json:
-        show_json(found)
+        show_json({"run": found[0], "steps": found[1:], "lines": logged})
         return
+    _show(found, f"Run {run_id}")
+    for line in logged:
+        say(_line(line))
+
+
+@app.command("follow")
+def follow_run(
+    run_id: Annotated[
+        int | None, typer.Argument(help="[default: what runs now, or ran last]")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tells of a run as it goes, until it ends; ends with 1 if it failed.
+
+    With --json it waits for the end and prints the run.
+
+    Example: `harbor runs follow 12`
+    """
+    with workplace() as place:
+        followed = following.newest(place.engine) if run_id is None else run_id
+        for news in following.follow(place.engine, followed, time.sleep):
+            for line in news.lines:
+                say(_line(line))
+            for row in news.changed:
+                say(_state(row))
+        with place.engine.connect() as connection:
+            found = runs.run_with_steps(connection, followed)
+    if as_json:
+        show_json({"run": found[0], "steps": found[1:]})
+    if found[0]["state"] == "failed":
+        raise typer.Exit(1)
+
+
+def _show(found: list[dict[str, Any]], title: str) -> None:
     rows = [
         (
             str(row["run_id"]),
@@ -73,3 +130,16 @@ def _took(row: dict[str, Any]) -> str:
 
 def _counts(counts: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in counts.items())
+
+
+def _line(line: dict[str, Any]) -> str:
+    at = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
+    level = "" if line["level"] == "info" else f"{line['level']}: "
+    told = ", ".join(f"{name}={value}" for name, value in line["fields"].items())
+    return f"{at}  run {line['run_id']}  {level}{line['event']}  {told}".rstrip()
+
+
+def _state(row: dict[str, Any]) -> str:
+    of = f" of {row['origin_on']}" if row["origin_on"] else ""
+    what = row["error"] or _counts(row["counts"])
+    return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {what}".rstrip()

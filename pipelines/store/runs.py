@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from pipelines.schema import runs
 
 NOW = sa.func.clock_timestamp()
+# A night that was left out stands beneath the decision to do so.
+IS_WHOLE = runs.c.parent_id.is_(None) | (runs.c.step == "nightly")
 
 
 def begin_run(
@@ -118,10 +120,33 @@ def end_lost(connection: sa.Connection, run_id: int, error: str) -> None:
     )
 
 
-def recent_runs(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
-    """The newest runs, newest first."""
+def recent_runs(
+    connection: sa.Connection, limit: int, with_steps: bool, asked: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """The newest runs, newest first.
+
+    Args:
+      connection: For one short transaction.
+      limit: So many at most.
+      with_steps: Whether the steps of others come too; nights always do.
+      asked: Values that columns must have.
+    """
     statement = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
+    for name, value in asked.items():
+        statement = statement.where(runs.c[name] == value)
+    if not with_steps:
+        statement = statement.where(IS_WHOLE)
     return [dict(row) for row in connection.execute(statement).mappings()]
+
+
+def newest_whole(connection: sa.Connection) -> int | None:
+    """The newest run that is no step of another; one that runs now before the others."""
+    return connection.scalar(
+        sa.select(runs.c.run_id)
+        .where(IS_WHOLE)
+        .order_by((runs.c.state == "running").desc(), runs.c.run_id.desc())
+        .limit(1)
+    )
 
 
 def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any]]:

@@ -1,0 +1,50 @@
+"""What runs have logged."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql as pg
+
+from pipelines.run_log import Line
+from pipelines.schema import run_lines, runs
+
+COLUMNS = ("run_id", "written_at", "level", "event", "fields")
+
+
+def write_lines(connection: sa.Connection, lines: Sequence[Line]) -> None:
+    """Writes lines beside their runs; of a run that is not there they are dropped."""
+    types = {"fields": pg.JSONB}
+    values = [
+        sa.bindparam(name, type_=types.get(name, run_lines.c[name].type))
+        for name in COLUMNS
+    ]
+    known = sa.exists().where(runs.c.run_id == sa.bindparam("run_id"))
+    insert = sa.insert(run_lines).from_select(COLUMNS, sa.select(*values).where(known))
+    connection.execute(insert, [asdict(line) for line in lines])
+
+
+def lines_of(
+    connection: sa.Connection, run_id: int, after: int = 0, newest: int | None = None
+) -> list[dict[str, Any]]:
+    """Lines of a run and of the steps beneath it, in the order they were written.
+
+    Args:
+      connection: For one short transaction.
+      run_id: Of the whole.
+      after: Only lines with a greater line_id.
+      newest: So many of them at most; the older ones are left out.
+    """
+    step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
+    statement = (
+        sa.select(run_lines)
+        .where(
+            (run_lines.c.run_id == run_id) | run_lines.c.run_id.in_(step),
+            run_lines.c.line_id > after,
+        )
+        .order_by(run_lines.c.line_id.desc())
+        .limit(newest)
+    )
+    found = connection.execute(statement).mappings()
+    return [dict(row) for row in reversed(list(found))]
