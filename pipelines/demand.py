@@ -13,16 +13,20 @@ from pipelines.store.demand import DemandChange
 LATEST_FEED_DAYS = 14
 
 
-def rebuild(engine: sa.Engine, now: datetime) -> DemandChange:
+def rebuild(
+    engine: sa.Engine, now: datetime, look_back_days: int | None = None
+) -> DemandChange:
     """Counts demand anew; safe to repeat, for only differences become versions.
 
     Args:
       engine: Database the pipelines own.
       now: With a zone. A day counts once it is over wherever there is a depot; a
         correction becomes known now.
+      look_back_days: Corrections so far before the newest day are made; all without.
     """
     with engine.begin() as connection:
-        return store.recount(connection, first_day_not_over(connection, now), now)
+        today = first_day_not_over(connection, now)
+        return store.recount(connection, today, now, look_back_days)
 
 
 def default_origin(engine: sa.Engine) -> date:

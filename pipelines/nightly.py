@@ -73,11 +73,16 @@ def _advice(night: Night, step: str) -> str:
 
 def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:
     """What who looks at the night alone should see."""
-    forecast, watch = counts.get("forecast", {}), counts.get("watch", {})
-    return {
-        "origin": night.day.isoformat(),
-        **{name: forecast[name] for name in ("late_depots",) if name in forecast},
-        **{name: watch[name] for name in ("alarms",) if name in watch},
+    told = {
+        "demand": ("corrected", "left_old"),
+        "watch": ("alarms",),
+        "forecast": ("late_depots",),
+    }
+    return {"origin": night.day.isoformat()} | {
+        name: counts[step][name]
+        for step, names in told.items()
+        for name in names
+        if counts.get(step, {}).get(name)
     }
 
 

@@ -76,6 +76,11 @@ class Settings(BaseSettings):
         default="latest",
         description="Which nights are run that no scheduler ran at their hour.",
     )
+    look_back_days: int = Field(
+        default=400,
+        ge=0,
+        description="How far before the newest day a night redoes corrected counts.",
+    )
     horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
     seed: int = Field(default=0, ge=0, description="Seed of training.")
     settle_seconds: float = Field(

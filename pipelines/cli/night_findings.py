@@ -53,6 +53,13 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
             f"{last['state']}, without the day's orders of {late} depots: load them, "
         )
         return Finding("last night", False, says + "and run 'harbor nightly' again")
+    left = last["counts"].get("left_old")
+    if left:
+        says += (
+            f"{last['state']}, but corrections of {left} depot-days lie too far back and "
+            "were left; raise HARBOR_LOOK_BACK_DAYS to redo them"
+        )
+        return Finding("last night", False, says)
     return Finding("last night", True, says + str(last["state"]))
 
 

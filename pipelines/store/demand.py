@@ -5,8 +5,11 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
+from pipelines.store.closures import is_closed
+
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
+MOST_DAYS_TOLD = 20
 
 # The local service day. Where a file gave an offset, the moment decides; where it gave
 # none, its wall-clock time is the depot's own. PostgreSQL knows days of 23 and 25 hours.
@@ -74,6 +77,25 @@ full join (
 where v.depot_id is null or n.orders is distinct from v.orders
 """
 
+# What was counted before and lies too far back is left as it was counted.
+LEAVE_OLD = """
+delete from demand_changes
+where before is not null
+  and service_on < (select max(service_on) from demand_now) - cast(:look_back as integer)
+"""
+# By day what is corrected: the newest days, for people to look at.
+CORRECTED_DAYS = """
+select c.service_on, count(*) as depots,
+       coalesce(sum(v.orders), 0)::bigint as before,
+       coalesce(sum(c.orders), 0)::bigint as after
+from demand_changes c
+join demand_versions v on v.depot_id = c.depot_id and v.service_on = c.service_on
+                      and v.version = c.before
+group by c.service_on
+order by c.service_on desc
+limit :most
+"""
+
 CLOSE_BEFORE = """
 update demand_versions v set superseded_at = :now
 from demand_changes c
@@ -92,15 +114,19 @@ select c.depot_id, c.service_on, coalesce(c.before, 0) + 1, c.orders,
 from demand_changes c join depots d using (depot_id)
 """
 
+COUNT_CHANGES = """
+select count(*) filter (where before is null), count(before), min(service_on),
+       max(service_on)
+from demand_changes
+"""
 
 # Orders that came although the depot was known to be closed: kept, and told.
-ON_CLOSED_DAYS = """
+ON_CLOSED_DAYS = f"""
 select count(*) as days, coalesce(sum(v.orders), 0)::bigint as orders,
        max(v.service_on) as last_on
 from demand_versions v join depots d using (depot_id)
 where v.superseded_at is null and v.orders > 0 and v.service_on >= :since
-  and (extract(isodow from v.service_on) = any(d.closed_weekdays)
-       or v.service_on < d.opened_on or v.service_on >= d.closed_on
+  and ({is_closed("v.service_on")}
        or exists (
            select from events e
            where e.kind = 'closed' and v.service_on between e.starts_on and e.ends_on
@@ -119,16 +145,42 @@ class ClosedDayOrders:
 
 
 @dataclass(frozen=True)
+class CorrectedDay:
+    """One day of which counts were corrected: the sums over its corrected depots."""
+
+    service_on: date
+    depots: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
 class DemandChange:
-    """What counting anew did: depot-days counted first, and those corrected."""
+    """What counting anew did.
+
+    Args:
+      new: Depot-days counted first.
+      corrected: Depot-days counted before, otherwise.
+      first_on: The oldest day of both.
+      last_on: The newest.
+      left_old: Depot-days that say something else now, and lie too far back.
+      days: Of those corrected, the newest days.
+    """
 
     new: int
     corrected: int
     first_on: date | None
     last_on: date | None
+    left_old: int = 0
+    days: tuple[CorrectedDay, ...] = ()
 
 
-def recount(connection: sa.Connection, today: date, now: datetime) -> DemandChange:
+def recount(
+    connection: sa.Connection,
+    today: date,
+    now: datetime,
+    look_back_days: int | None = None,
+) -> DemandChange:
     """Counts every depot-day before `today`, and appends versions where they differ.
 
     Days whose orders may have been dropped are frozen: nothing changes them.
@@ -137,23 +189,24 @@ def recount(connection: sa.Connection, today: date, now: datetime) -> DemandChan
       connection: Inside a transaction.
       today: The first day that is not over; it is not counted.
       now: When corrections become known.
+      look_back_days: Corrections so far before the newest day are made; all without.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
     frozen = connection.scalar(sa.text(FROZEN)) or date.min
     days = {"today": today, "frozen": frozen}
     connection.execute(sa.text(COUNT_NOW), days)
     connection.execute(sa.text(FIND_CHANGES), days)
+    left_old = 0
+    if look_back_days is not None:
+        left = connection.execute(sa.text(LEAVE_OLD), {"look_back": look_back_days})
+        left_old = left.rowcount
+    by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MOST_DAYS_TOLD})
+    told = tuple(CorrectedDay(*row) for row in by_day)
     connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
     connection.execute(sa.text(APPEND), {"now": now})
-    counted = connection.execute(
-        sa.text(
-            "select count(*) filter (where before is null), "
-            "count(*) filter (where before is not null), "
-            "min(service_on), max(service_on) from demand_changes"
-        )
-    ).one()
+    new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
     connection.execute(sa.text("drop table demand_now, demand_changes"))
-    return DemandChange(*counted)
+    return DemandChange(new, corrected, first, last, left_old, told)
 
 
 def zones(connection: sa.Connection) -> list[str]:

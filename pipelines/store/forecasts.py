@@ -1,12 +1,14 @@
 """Forecasts, and the scores of those whose days are known."""
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from forecaster.config import LONGEST_HORIZON
 from pipelines.schema import forecast_totals, forecasts, scores
+from pipelines.store.closures import CLOSED_BY_EVENT, is_closed
 
 SCORE_LOCK = 0x5343_4F52  # "SCOR"
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
@@ -109,9 +111,12 @@ def origins_to_score(connection: sa.Connection) -> list[date]:
     """Origins with forecasts to score.
 
     Their days are known now and they have no score yet, or one by a count or a forecast
-    that has been replaced since; or they have a score and their day is not known any more.
+    that has been replaced since; or they have a score, and their day is not known any
+    more or is known to have been closed.
     """
-    return list(connection.scalars(sa.text(ORIGINS_TO_SCORE)))
+    first, last = connection.execute(sa.text(FORECAST_SPAN)).one()
+    span = {"closed_from": first, "closed_to": last}
+    return list(connection.scalars(sa.text(ORIGINS_TO_SCORE), span))
 
 
 def score_origin(
@@ -130,7 +135,9 @@ def score_origin(
     names = ("depot_id", "target_on", "seasonal_naive", "median4")
     copy_rows(connection, "baselines_now", names, baselines)
     connection.execute(sa.delete(scores).where(scores.c.origin_on == origin))
-    scored = connection.execute(sa.text(SCORE_ORIGIN), {"origin": origin})
+    last = origin + timedelta(days=LONGEST_HORIZON)
+    asked = {"origin": origin, "closed_from": origin, "closed_to": last}
+    scored = connection.execute(sa.text(SCORE_ORIGIN), asked)
     connection.execute(sa.text("drop table baselines_now"))
     return scored.rowcount
 
@@ -158,15 +165,22 @@ def copy_rows(
             copy.write_row(row)
 
 
-# Days that are known and open: a closed day is forecast 0 and not scored.
-KNOWN = """
+# Days that are known, and were open by all that is known now: a closure may be told
+# after the forecast, or taken back.
+KNOWN = f"""
 from forecasts f
+join depots d on d.depot_id = f.depot_id
 join demand_versions v
   on v.depot_id = f.depot_id and v.service_on = f.target_on
  and v.superseded_at is null and v.orders is not null
-where f.basis <> 'closed'
+where not {is_closed("f.target_on")}
+  and not exists (
+      select from closed_by_event c
+      where c.depot_id = f.depot_id and c.day_on = f.target_on)
 """
+FORECAST_SPAN = "select min(target_on), max(target_on) from forecasts"
 ORIGINS_TO_SCORE = f"""
+with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select distinct origin_on from (
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p50, v.orders {KNOWN}
 ) known
@@ -181,6 +195,7 @@ create temporary table baselines_now (
 ) on commit drop
 """
 SCORE_ORIGIN = f"""
+with closed_by_event as materialized ({CLOSED_BY_EVENT})
 insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, p50,
                     p90, seasonal_naive, median4, is_live)
 select k.depot_id, k.origin_on, k.target_on, k.model_version, k.actual, k.p10, k.p50,

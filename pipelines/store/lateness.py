@@ -5,16 +5,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines.store.closures import is_closed
+
 # Depots that were open on the day and reported in the fortnight before, by city.
-REPORTS = """
+REPORTS = f"""
 select d.city, count(*) as expected, count(v.depot_id) as reported
 from depots d
 left join demand_versions v
   on v.depot_id = d.depot_id and v.service_on = :day
  and v.superseded_at is null and v.orders is not null
-where extract(isodow from cast(:day as date)) <> all(d.closed_weekdays)
-  and (d.opened_on is null or d.opened_on <= :day)
-  and (d.closed_on is null or d.closed_on > :day)
+where not {is_closed("cast(:day as date)")}
   and not exists (
       select from events e
       where e.kind = 'closed' and :day between e.starts_on and e.ends_on

@@ -21,7 +21,7 @@ from pipelines.embedded.binaries import Account, programs, run
 from pipelines.embedded.cluster import Cluster
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 120
+PATIENCE_S = 400
 NAME = "victim"
 
 
@@ -56,7 +56,11 @@ class Victim:
 
     def end(self) -> tuple[int, str]:
         """Its exit status, and what it said to people."""
-        _, said = self.process.communicate(timeout=PATIENCE_S)
+        try:
+            _, said = self.process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
         return self.process.returncode, said
 
 

@@ -218,3 +218,23 @@ def test_orders_on_closed_days_are_kept_and_told(connection):
     later = on_closed_days(connection, date(2024, 3, 6))
     assert later.days == 1
     assert on_closed_days(connection, date(2024, 3, 7)).last_on is None
+
+
+def test_a_correction_too_far_back_is_left_and_told(connection):
+    add_depot(connection)
+    days = [f"2024-03-0{day}T12:00" for day in range(1, 6)]
+    add_orders(connection, "A", *days)
+    recount(connection, date(2024, 3, 6), NOW)
+    add_orders(connection, "A", "2024-03-01T13:00", *days[2:4], days[3])
+    change = recount(connection, date(2024, 3, 6), NOW, look_back_days=2)
+    assert (change.new, change.corrected, change.left_old) == (0, 2, 1)
+    assert [tuple(vars(day).values()) for day in change.days] == [
+        (date(2024, 3, 4), 1, 1, 3),
+        (date(2024, 3, 3), 1, 1, 2),
+    ]
+    # Days that were never counted are counted, however old.
+    add_orders(connection, "A", "2024-02-01T12:00")
+    change = recount(connection, date(2024, 3, 6), NOW, look_back_days=2)
+    assert (change.new, change.corrected, change.left_old) == (1, 0, 1)
+    change = recount(connection, date(2024, 3, 6), NOW)
+    assert (change.new, change.corrected, change.left_old) == (0, 1, 0)

@@ -104,7 +104,8 @@ def test_the_next_night_heals(
         status, said = victim.end()
     clean_engine.dispose()
     assert status == STATUS[fault], said
-    assert "Traceback" not in said
+    # Orbax logs where it was when it was stopped.
+    assert point == TRAINS or "Traceback" not in said
     require_whole(clean_engine, tmp_path)
 
     nowhere = f"{NOWHERE}!" if point == TRAINS else NOWHERE
