@@ -13,7 +13,7 @@ from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
-from pipelines import demand
+from pipelines import demand, naive_gate
 from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.store import demand as demand_store
@@ -54,10 +54,15 @@ def forecast_from(
     demand.require_counted(engine, origin)
     with engine.connect() as connection:
         model = model_for(connection, origin)
+        live = is_live(origin, demand_store.last_day(connection), now, zone)
     loaded = load_recorded(artefacts, model)
-    panel = _panel(engine, origin, now, zone)
+    if live:
+        loaded = naive_gate.with_live_gate(engine, loaded)
+    panel = _panel(engine, origin, zone, live)
     made = infer.forecast(loaded, panel)
     write(engine, panel, made, str(model["version"]), now, zone, run)
+    if run is not None:
+        run.counts |= naive_gate.counts(loaded)
     return str(model["version"])
 
 
@@ -127,11 +132,9 @@ def write(
         run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
 
 
-def _panel(engine: sa.Engine, origin: date, now: datetime, zone: ZoneInfo) -> Panel:
+def _panel(engine: sa.Engine, origin: date, zone: ZoneInfo, live: bool) -> Panel:
     """What is known now, or for a hindcast what was known in the night after."""
-    with engine.connect() as connection:
-        newest = demand_store.last_day(connection)
-    if is_live(origin, newest, now, zone):
+    if live:
         return read_panel(engine, origin)
     return PanelsAsKnown(engine, origin, zone).at(origin)
 

@@ -60,6 +60,39 @@ def watch(engine: sa.Engine, settings: Settings) -> Watch:
     return judge(days, settings)
 
 
+def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
+    """Live scores of each depot, city, horizon day or model, beside both baselines.
+
+    Args:
+      engine: Database the pipelines own.
+      part: One of `store.PARTS`.
+      days: Newest days with live scores.
+
+    Returns:
+      One row per part, in its order: part, mape, naive_mape, median_mape, wape, bias (in
+      percent), coverage80 (a fraction), days. None where undefined.
+    """
+    with engine.connect() as connection:
+        found = store.by_part(connection, part, days)
+    return [
+        {
+            "part": each.part,
+            "mape": _percent(each.error, each.compared),
+            "naive_mape": _percent(each.naive_error, each.compared),
+            "median_mape": _percent(each.median_error, each.compared),
+            "wape": _percent(each.miss, each.volume),
+            "bias": _percent(each.gap, each.volume),
+            "coverage80": each.inside / each.scored,
+            "days": each.scored,
+        }
+        for each in found
+    ]
+
+
+def _percent(part: float, whole: float) -> float | None:
+    return None if whole == 0 else 100 * part / whole
+
+
 def judge(days: list[DayScores], settings: Settings) -> Watch:
     """The rule alone.
 

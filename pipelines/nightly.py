@@ -76,7 +76,7 @@ def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:
     told = {
         "demand": ("corrected", "left_old"),
         "watch": ("alarms",),
-        "forecast": ("late_depots",),
+        "forecast": ("late_depots", "gated"),
     }
     return {"origin": night.day.isoformat()} | {
         name: counts[step][name]

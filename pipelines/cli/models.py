@@ -5,11 +5,11 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
-from pipelines import forecasting
+from pipelines import forecasting, live_accuracy, naive_gate
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.train import show_scores
 from pipelines.cli.workplace import AsJson, Workplace, workplace
-from pipelines.store import models
+from pipelines.store import accuracy, models
 
 app = typer.Typer(
     name="models", help="Which model is shown, and why.", no_args_is_help=True
@@ -49,6 +49,53 @@ def show_model(version: str, as_json: AsJson = False) -> None:
         say(f"{name.replace('_', ' ')}: {found[name]}")
     if found["scores"]:
         show_scores(found["scores"]["models"], "Over days its judged fit had not seen")
+
+
+@app.command("live")
+def live(
+    by: Annotated[
+        str, typer.Option(help=f"One of {', '.join(accuracy.PARTS)}.")
+    ] = "model",
+    days: Annotated[int, typer.Option(help="Newest days with scores.", min=1)] = 28,
+    as_json: AsJson = False,
+) -> None:
+    """How far off the forecasts that were shown have been, beside both baselines.
+
+    Hindcasts never enter. A depot that missed more than the seasonal naive is given the
+    plain forecast by the next night, and marked so.
+
+    Example: `harbor models live --by city`
+    """
+    if by not in accuracy.PARTS:
+        raise typer.BadParameter(
+            f"--by is {by!r}, but must be one of {', '.join(accuracy.PARTS)}."
+        )
+    with workplace() as place:
+        found = live_accuracy.scores_by(place.engine, by, days)
+        gated = set(naive_gate.worse_depots(place.engine)) if by == "depot" else set()
+    for row in found:
+        row["gated"] = row["part"] in gated
+    if as_json:
+        show_json({"by": by, "days": days, "scores": found})
+        return
+    if not found:
+        say("No live forecast has been scored yet. Each night scores those it can.")
+        return
+    columns = (
+        "mape",
+        "naive_mape",
+        "median_mape",
+        "wape",
+        "bias",
+        "coverage80",
+        "days",
+    )
+    names = ("MAPE %", "naive %", "median4 %", "WAPE %", "bias %", "80 % band", "days")
+    rows = [
+        (str(row["part"]), *(row[name] for name in columns), "gated" * row["gated"])
+        for row in found
+    ]
+    show_table(f"Live forecasts of {days} days", (by, *names, "naive gate"), rows)
 
 
 @app.command("promote")

@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines import live_accuracy
+from pipelines import live_accuracy, naive_gate
 from pipelines.cli.findings import Finding
 from pipelines.heartbeat import give_up_lost_runs
 from pipelines.settings import Settings
@@ -73,4 +73,8 @@ def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
         f"MAPE {100 * seen.mape:.1f} % over four weeks of live forecasts, "
         f"{100 * seen.naive_mape:.1f} % of the seasonal naive"
     )
+    gated = len(naive_gate.worse_depots(engine))
+    if gated:
+        says += f"; {gated} depots are worse and get the plain forecast, see 'harbor "
+        says += "models live --by depot'"
     return [Finding("accuracy", True, says)]

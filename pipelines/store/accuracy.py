@@ -1,4 +1,7 @@
-"""How far off the live forecasts were, day by day over the fleet."""
+"""How far off the live forecasts were: by day over the fleet, and by its parts.
+
+Hindcasts never enter.
+"""
 
 from dataclasses import dataclass
 from datetime import date
@@ -27,8 +30,37 @@ class DayScores:
     naive_error: float
 
 
+@dataclass(frozen=True)
+class PartScores:
+    """One part of the fleet over the newest days, as sums.
+
+    Args:
+      part: A depot, a city, a horizon day or a model.
+      scored: Forecasts scored.
+      inside: Of these, actuals between p10 and p90.
+      compared: Of these, with an actual above 0 and both baselines.
+      error: Sum of |forecast - actual| / actual over those compared.
+      naive_error: The same of the seasonal naive.
+      median_error: The same of the median of the last four same weekdays.
+      volume: Sum of actuals over those scored.
+      gap: Sum of forecast - actual over those scored.
+      miss: Sum of |forecast - actual| over those scored.
+    """
+
+    part: str | int
+    scored: int
+    inside: int
+    compared: int
+    error: float
+    naive_error: float
+    median_error: float
+    volume: float
+    gap: float
+    miss: float
+
+
 # Of several models that forecast from one origin, the last was the one shown.
-NEWEST_DAYS = """
+SHOWN = """
 with days as (
     select distinct target_on from scores where is_live
     order by target_on desc limit :days
@@ -38,7 +70,11 @@ with days as (
     join forecasts f using (depot_id, origin_on, target_on, model_version)
     where s.is_live and s.target_on in (select target_on from days)
     order by s.target_on, s.depot_id, s.origin_on, f.made_at desc
-), weighed as (
+)
+"""
+NEWEST_DAYS = f"""
+{SHOWN}
+, weighed as (
     select *, actual > 0 and seasonal_naive is not null as compared from shown
 )
 select target_on, count(*) as scored,
@@ -54,7 +90,65 @@ order by target_on
 """
 
 
+PARTS = {
+    "depot": "depot_id",
+    "city": "city",
+    "horizon": "target_on - origin_on",
+    "model": "model_version",
+}
+BY_PART = """
+{shown}
+, weighed as (
+    select s.*, d.city, p50 - actual as gap, abs(p50 - actual) as miss,
+           actual > 0 and seasonal_naive is not null and median4 is not null as compared
+    from shown s join depots d using (depot_id)
+)
+select {part} as part, count(*) as scored,
+       count(*) filter (where actual between p10 and p90) as inside,
+       count(*) filter (where compared) as compared,
+       coalesce(sum(miss / nullif(actual, 0)) filter (where compared), 0) as error,
+       coalesce(sum(abs(seasonal_naive - actual) / nullif(actual, 0))
+                filter (where compared), 0) as naive_error,
+       coalesce(sum(abs(median4 - actual) / nullif(actual, 0))
+                filter (where compared), 0) as median_error,
+       sum(actual) as volume, sum(gap) as gap, sum(miss) as miss
+from weighed
+group by part
+order by part
+"""
+WORSE_DEPOTS = f"""
+{SHOWN}
+select depot_id from shown where seasonal_naive is not null
+group by depot_id
+having count(*) >= :least
+   and sum(abs(p50 - actual)) > :margin * sum(abs(seasonal_naive - actual))
+order by depot_id
+"""
+
+
 def newest_days(connection: sa.Connection, days: int) -> list[DayScores]:
-    """The newest days with live scores, oldest first; hindcasts never enter."""
+    """The newest days with live scores, oldest first."""
     found = connection.execute(sa.text(NEWEST_DAYS), {"days": days})
     return [DayScores(*row) for row in found]
+
+
+def by_part(connection: sa.Connection, part: str, days: int) -> list[PartScores]:
+    """The newest days with live scores, by one of `PARTS`, in its order."""
+    statement = BY_PART.format(shown=SHOWN, part=PARTS[part])
+    found = connection.execute(sa.text(statement), {"days": days})
+    return [PartScores(*row) for row in found]
+
+
+def worse_depots(
+    connection: sa.Connection, days: int, least: int, margin: float
+) -> list[str]:
+    """Depots whose misses over the newest days were larger than the seasonal naive's.
+
+    Args:
+      connection: For one short transaction.
+      days: Newest days with live scores.
+      least: Forecasts a depot is judged on at least.
+      margin: Times the seasonal naive's misses.
+    """
+    asked = {"days": days, "least": least, "margin": margin}
+    return list(connection.scalars(sa.text(WORSE_DEPOTS), asked))
