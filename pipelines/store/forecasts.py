@@ -1,12 +1,11 @@
 """Forecasts, and the scores of those whose days are known."""
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
 
-from forecaster.config import LONGEST_HORIZON
 from pipelines.schema import forecast_totals, forecasts, scores
 from pipelines.store.closures import CLOSED_BY_EVENT, is_closed
 
@@ -114,9 +113,7 @@ def origins_to_score(connection: sa.Connection) -> list[date]:
     that has been replaced since; or they have a score, and their day is not known any
     more or is known to have been closed.
     """
-    first, last = connection.execute(sa.text(FORECAST_SPAN)).one()
-    span = {"closed_from": first, "closed_to": last}
-    return list(connection.scalars(sa.text(ORIGINS_TO_SCORE), span))
+    return list(connection.scalars(sa.text(ORIGINS_TO_SCORE), _span(connection)))
 
 
 def score_origin(
@@ -135,11 +132,19 @@ def score_origin(
     names = ("depot_id", "target_on", "seasonal_naive", "median4")
     copy_rows(connection, "baselines_now", names, baselines)
     connection.execute(sa.delete(scores).where(scores.c.origin_on == origin))
-    last = origin + timedelta(days=LONGEST_HORIZON)
-    asked = {"origin": origin, "closed_from": origin, "closed_to": last}
-    scored = connection.execute(sa.text(SCORE_ORIGIN), asked)
+    of = {"origin": origin, **_span(connection, forecasts.c.origin_on == origin)}
+    scored = connection.execute(sa.text(SCORE_ORIGIN), of)
     connection.execute(sa.text("drop table baselines_now"))
     return scored.rowcount
+
+
+def _span(
+    connection: sa.Connection, *conditions: sa.ColumnElement[bool]
+) -> dict[str, date]:
+    """Days of forecasts: of these `CLOSED_BY_EVENT` is asked."""
+    first, last = (of(forecasts.c.target_on) for of in (sa.func.min, sa.func.max))
+    asked = sa.select(first.label("closed_from"), last.label("closed_to"))
+    return dict(connection.execute(asked.where(*conditions)).mappings().one())
 
 
 def has_scores(connection: sa.Connection) -> bool:
@@ -178,7 +183,6 @@ where not {is_closed("f.target_on")}
       select from closed_by_event c
       where c.depot_id = f.depot_id and c.day_on = f.target_on)
 """
-FORECAST_SPAN = "select min(target_on), max(target_on) from forecasts"
 ORIGINS_TO_SCORE = f"""
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select distinct origin_on from (
