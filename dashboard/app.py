@@ -46,6 +46,7 @@ page = st.navigation(
     [
         st.Page("views/fleet.py", title="Days ahead", default=True),
         st.Page("views/depot.py", title="Depot", url_path="depot"),
+        st.Page("views/plan.py", title="Plan", url_path="plan"),
         st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
         st.Page("views/models.py", title="Models", url_path="models"),
         st.Page("views/pipeline.py", title="Pipeline", url_path="pipeline"),

@@ -6,9 +6,14 @@ from typing import Any
 import pandas as pd
 import sqlalchemy as sa
 import streamlit as st
-from sqlalchemy.exc import ArgumentError, OperationalError, ProgrammingError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    OperationalError,
+    ProgrammingError,
+)
 
-from forecaster.errors import DatabaseError
+from forecaster.errors import BadInputError, DatabaseError
 from pipelines.settings import Settings
 
 STATEMENT_SECONDS = 15
@@ -17,6 +22,15 @@ READ_ONLY = (
     "-c default_transaction_read_only=on "
     f"-c statement_timeout={STATEMENT_SECONDS}s -c timezone=UTC"
 )
+ROLE = "harbor_dashboard"
+# Since Postgres 16 a member may be barred from taking the role on.
+MAY_BE_ROLE = f"""
+select coalesce(
+    case when current_setting('server_version_num')::int >= 160000
+         then pg_has_role(to_regrole('{ROLE}'), 'set')
+         else pg_has_role(to_regrole('{ROLE}'), 'member') end, false)
+"""
+REFUSED = "HF001"
 TOO_LONG, FORBIDDEN = "57014", "42501"
 UNKNOWN_TABLE = "42P01"
 UNKNOWN = {"42703": "column", "42883": "function"}
@@ -37,7 +51,7 @@ def engine() -> sa.Engine:
             "does."
         )
     try:
-        return sa.create_engine(
+        made = sa.create_engine(
             url.get_secret_value(),
             connect_args={"options": READ_ONLY, "connect_timeout": CONNECT_SECONDS},
             pool_pre_ping=True,
@@ -47,6 +61,20 @@ def engine() -> sa.Engine:
             "HARBOR_DATABASE_URL is not an address that can be read; it looks like "
             "postgresql://USER@HOST/NAME. Mend it and start `harbor dashboard` again."
         ) from None
+    sa.event.listen(made, "connect", _give_up_rights)
+    return made
+
+
+def _give_up_rights(link: Any, _: Any) -> None:
+    """Becomes the role that may read and add overrides, where the user may be it.
+
+    Whoever starts the dashboard may be the owner of the tables, as in the embedded
+    database; the dashboard itself needs no more than that role.
+    """
+    link.autocommit = True
+    if link.execute(MAY_BE_ROLE).fetchone()[0]:
+        link.execute(f"set role {ROLE}")
+    link.autocommit = False
 
 
 def read(
@@ -80,6 +108,32 @@ def read(
     return table.astype(kinds)
 
 
+def call(statement: str, every: Sequence[dict[str, Any]]) -> None:
+    """Calls a function that may write, once for each set of binds; all of it or nothing.
+
+    Args:
+      statement: With named binds.
+      every: The binds of each call.
+
+    Raises:
+      BadInputError: the function refused it, with its sentence.
+      DatabaseError: as `read`.
+    """
+    try:
+        with engine().begin() as connection:
+            connection.execute(sa.text("set transaction read write"))
+            for asked in every:
+                connection.execute(sa.text(statement), asked)
+    except DBAPIError as error:
+        code = getattr(error.orig, "sqlstate", None)
+        if code == REFUSED:
+            message = getattr(error.orig, "diag").message_primary  # noqa: B009 - untyped
+            raise BadInputError(str(message)) from error
+        if not isinstance(error, OperationalError | ProgrammingError):
+            raise
+        raise told(error) or error from error
+
+
 def told(error: OperationalError | ProgrammingError) -> DatabaseError | None:
     """What a user can do about it; None for a mistake of ours."""
     code = getattr(error.orig, "sqlstate", None)
@@ -101,9 +155,9 @@ def told(error: OperationalError | ProgrammingError) -> DatabaseError | None:
         )
     if code == FORBIDDEN:
         return DatabaseError(
-            "The database does not let the dashboard's user read one of its tables; it "
-            "must be allowed to read all of them. Grant it `select` on all tables of "
-            "the schema."
+            "The database does not let the dashboard's user do what the page needs; it "
+            "must read all tables and may add overrides. Run `harbor db upgrade` as the "
+            f"tables' owner, and grant the user the role {ROLE}."
         )
     if isinstance(error, ProgrammingError):
         return None

@@ -20,6 +20,7 @@ class Freshness:
       sha256: Of that file.
       made_at: When the forecast was made, in UTC.
       worked_at: When a step of the pipeline last began or ended, in UTC.
+      last_override: Of the planners; each has a greater number than those before.
     """
 
     depots: int
@@ -33,6 +34,7 @@ class Freshness:
     sha256: str | None
     made_at: datetime | None
     worked_at: datetime | None
+    last_override: int | None = None
 
     @property
     def origin(self) -> date:

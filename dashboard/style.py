@@ -58,6 +58,18 @@ SHEET = """
   .hf-calendar th:first-child { width: 5rem; padding-right: .25rem; }
   .hf-figures { grid-template-columns: 1fr 1fr; }
 }
-@media print { .hf tr { break-inside: avoid; } }
+.hf-plan td { vertical-align: top; font-size: 1rem; font-weight: 600; }
+.hf-plan td small, .hf-plan .closed { font-weight: 400; }
+.hf-plan .short { color: var(--hf-late); font-size: .8125rem; }
+.hf-plan tbody + tbody td { font-size: .875rem; font-weight: 400; }
+@media print {
+  @page { size: A4 landscape; margin: 12mm; }
+  .hf tr { break-inside: avoid; }
+  [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stForm"],
+  [data-testid="stExpander"], [data-testid="stDownloadButton"],
+  [data-testid="stSelectbox"], [data-testid="stButtonGroup"], .st-key-plan-asks
+  { display: none !important; }
+  [data-testid="stMainBlockContainer"] { padding: 0 !important; }
+}
 </style>
 """

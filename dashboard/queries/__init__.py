@@ -14,6 +14,7 @@ from dashboard.queries.depot import (
 )
 from dashboard.queries.fleet import daily_totals, fleet_week, freshness
 from dashboard.queries.models import models
+from dashboard.queries.overrides import override_history, overrides_ahead
 from dashboard.queries.panel import panel_tables
 from dashboard.queries.pipeline import (
     CALENDAR_DAYS,
@@ -37,6 +38,8 @@ __all__ = [
     "freshness",
     "lateness",
     "models",
+    "override_history",
+    "overrides_ahead",
     "panel_tables",
     "past_forecasts",
     "plans",

@@ -31,6 +31,7 @@ def freshness() -> Freshness:
         sha256=known(row["sha256"]),
         made_at=known(row["made_at"]),
         worked_at=known(row["worked_at"]),
+        last_override=known(row["last_override"]),
     )
 
 

@@ -13,7 +13,8 @@ select (select count(*) from depots) as depots,
         where (f.depot_id, f.origin_on, f.model_version)
             = (shown.depot_id, shown.origin_on, shown.model_version)) as until_on,
        model.trained_through, model.filename, model.sha256,
-       (select max(greatest(started_at, finished_at)) from runs) as worked_at
+       (select max(greatest(started_at, finished_at)) from runs) as worked_at,
+       (select max(override_id) from overrides) as last_override
 from (select 1) as always
 left join models champion on champion.role = 'champion'
 left join lateral (

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -59,10 +60,9 @@ def seed(
       live: Whether past forecasts were made in their nights.
       hindcasts: Whether earlier ones were made afterwards.
     """
-    depots, demand = make_depots(), make_demand(through)
+    depots = make_depots()
     events, holidays = make_events(through), make_holidays(through)
-    made = make_forecasts(demand, through, live, hindcasts)
-    scored = make_scores(made, demand)
+    demand, made, scored = numbers(through, live, hindcasts)
     filename, sha256 = f"{CHAMPION}.npz", "unwritten"
     if artefacts is not None:
         panel = build_panel(depots, demand, events, holidays, through, HORIZON)
@@ -82,6 +82,16 @@ def seed(
             if len(rows):
                 connection.execute(sa.insert(table), records(rows))
     return Seeded(through, depots, demand, made, scored)
+
+
+@cache
+def numbers(
+    through: date, live: bool, hindcasts: bool
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Demand, forecasts and scores; made once, because they take longest."""
+    demand = make_demand(through)
+    made = make_forecasts(demand, through, live, hindcasts)
+    return demand, made, make_scores(made, demand)
 
 
 def remade(forecasts: pd.DataFrame, model: str, hours: int) -> list[dict[str, object]]:

@@ -7,7 +7,7 @@ from tests.dashboard.browser import SIZES
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
-PATHS = ("/", "/depot", "/accuracy")
+PATHS = ("/", "/depot", "/plan", "/accuracy", "/models", "/pipeline")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.dashboard.seed import seed
 
 pytestmark = pytest.mark.db
 
-VIEWS = ("fleet", "depot", "accuracy", "models", "pipeline")
+VIEWS = ("fleet", "depot", "plan", "accuracy", "models", "pipeline")
 
 
 def said(app):

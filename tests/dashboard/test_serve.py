@@ -24,7 +24,7 @@ class NoJax:
 sys.meta_path.insert(0, NoJax())
 from streamlit.testing.v1 import AppTest
 
-for view in ("fleet", "depot", "accuracy", "models", "pipeline"):
+for view in ("fleet", "depot", "plan", "accuracy", "models", "pipeline"):
     app = AppTest.from_file("dashboard/app.py", default_timeout=60).run()
     app.query_params["depot"] = "LON-01"
     app.switch_page(f"views/{{view}}.py").run()

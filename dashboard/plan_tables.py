@@ -1,0 +1,188 @@
+"""The plan for people: its sentences, its grid, its files. No I/O."""
+
+from collections.abc import Hashable
+from html import escape
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from dashboard import overrides, wording
+from dashboard.planning import Assumptions
+
+Row = dict[Hashable, Any]
+MOST_DAYS_NAMED = 3
+
+
+def assumptions(city: str, assumed: Assumptions) -> str:
+    """What the plan rests on, in words that also stand on paper."""
+    if assumed.level is None:
+        rule = (
+            f"each van pays for itself at {assumed.per_order:g} per order left over and "
+            f"{assumed.per_idle_van:g} per idle van"
+        )
+    else:
+        rule = f"all orders are carried on {wording.percent(assumed.level)} of days"
+    return (
+        f"{city}: {wording.count(assumed.vans, 'van')} a day, "
+        f"{wording.count(round(assumed.capacity), 'order')} a van; as many vans as it "
+        f"takes until {rule}."
+    )
+
+
+def figures(days: pd.DataFrame, assumed: Assumptions) -> dict[str, tuple[str, str]]:
+    """The plan in three numbers.
+
+    Args:
+      days: As `planning.by_day` gives it, not empty.
+      assumed: Of the plan.
+    """
+    most = max(days.to_dict("records"), key=itemgetter("needed"))
+    short = int((days["needed"] - days["given"]).sum())
+    volume = days["p50"].sum()
+    share = days["left_over"].sum() / volume if volume > 0 else float("nan")
+    return {
+        "Most vans needed": (
+            f"{int(most['needed']):,}",
+            f"on {wording.day(most['target_on'])}, of {assumed.vans:,}",
+        ),
+        "Van-days short": (f"{short:,}", wording.next_days(len(days)).capitalize()),
+        "Orders left over": (
+            wording.orders(days["left_over"].sum()),
+            f"expected, {wording.percent(share)} of orders",
+        ),
+    }
+
+
+def sentence(days: pd.DataFrame, city: str) -> str:
+    """Where the vans reach and where they do not.
+
+    Args:
+      days: As `planning.by_day` gives it, not empty.
+      city: Its name.
+    """
+    short = days[days["given"] < days["needed"]]
+    if short.empty:
+        return (
+            f"The vans of {city} reach on every day; at least "
+            f"{wording.count(int(days['spare'].min()), 'van')} to spare."
+        )
+    named = [
+        f"{wording.day(day['target_on'])} ({int(day['needed'] - day['given'])})"
+        for day in short.to_dict("records")[:MOST_DAYS_NAMED]
+    ]
+    more = len(short) - len(named)
+    rest = f" and {wording.count(more, 'day')} more" if more else ""
+    return (
+        f"Vans are short on {', '.join(named)}{rest}. They are split so that as many "
+        "orders as possible are carried."
+    )
+
+
+def grid(plan: pd.DataFrame, days: pd.DataFrame) -> str:
+    """Depots × days as HTML: vans, what is missing of them, and the orders.
+
+    Args:
+      plan: As `planning.make` gives it, rows of a depot together; not empty.
+      days: As `planning.by_day` gives it.
+    """
+    heads = "".join(_head(day) for day in days["target_on"])
+    depots = groupby(plan.to_dict("records"), itemgetter("depot_id"))
+    rows = "".join(_depot(list(own)) for _, own in depots)
+    return (
+        f'<table class="hf hf-plan"><thead><tr><th scope="col">Depot</th>{heads}</tr>'
+        f"</thead><tbody>{rows}</tbody><tbody>{_totals(days)}</tbody></table>"
+    )
+
+
+def table(plan: pd.DataFrame) -> pd.DataFrame:
+    """`planning.make`, for people and for files."""
+    return pd.DataFrame(
+        {
+            "City": plan["city"],
+            "Depot": plan["name"],
+            "Depot id": plan["depot_id"],
+            "Day": plan["target_on"],
+            "Vans": plan["given"].astype("Int64"),
+            "Vans needed": plan["needed"].astype("Int64"),
+            "Drivers": plan["drivers"].astype("Int64"),
+            "Orders planned": plan["p50"].round().astype("Int64"),
+            "Forecast": plan["forecast"].round().astype("Int64"),
+            "Left over": plan["left_over"].round().astype("Int64"),
+            "All carried": 100 * plan["enough"],
+            "Locked": plan["is_locked"].map({True: "yes", False: ""}),
+            "Why": plan["reason"].where(plan["is_set"]),
+            "By": plan["made_by"].where(plan["is_set"]),
+        }
+    )
+
+
+def history(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """`queries.override_history`, for people; times are told in `zone`."""
+    return pd.DataFrame(
+        {
+            "When": [wording.moment(at, zone) for at in found["made_at"]],
+            "Depot": found["name"],
+            "Day": found["target_on"],
+            "What": found["action"].map(overrides.DONE),
+            "Orders": found["orders"].round().astype("Int64"),
+            "Forecast then": found["p50"].round().astype("Int64"),
+            "Why": found["reason"],
+            "By": found["made_by"],
+        }
+    )
+
+
+def _head(day: pd.Timestamp) -> str:
+    weekday, rest = wording.day(day).split(" ", 1)
+    return f'<th scope="col" class="day">{weekday}<small>{rest}</small></th>'
+
+
+def _depot(rows: list[Row]) -> str:
+    cells = "".join(_cell(row) for row in rows)
+    return f'<tr><th scope="row">{escape(rows[0]["name"])}</th>{cells}</tr>'
+
+
+def _cell(row: Row) -> str:
+    if row["basis"] == "closed" and not row["is_set"]:
+        return '<td class="closed">closed</td>'
+    short = row["needed"] - row["given"]
+    lacks = f' <b class="short">−{short}</b>' if short else ""
+    return (
+        f'<td class="day" title="{_title(row)}">{row["given"]}{lacks}'
+        f"<small>{_how(row)}{wording.orders(row['p50'])}</small></td>"
+    )
+
+
+def _how(row: Row) -> str:
+    if row["is_locked"]:
+        return "locked "
+    return "set " if row["is_set"] else ""
+
+
+def _title(row: Row) -> str:
+    said = (
+        f"{wording.count(row['drivers'], 'driver')}; all orders carried with "
+        f"{100 * row['enough']:.0f} % chance"
+    )
+    if row["is_set"]:
+        said += f"; set by {row['made_by']}: {row['reason']}"
+    return escape(said)
+
+
+def _totals(days: pd.DataFrame) -> str:
+    lines = {
+        "Vans": days["given"],
+        "Vans needed": days["needed"],
+        "Vans to spare": days["spare"],
+        "Drivers": days["drivers"],
+        "Orders left over": days["left_over"],
+    }
+    rows = []
+    for name, numbers in lines.items():
+        cells = "".join(f'<td class="day">{wording.orders(n)}</td>' for n in numbers)
+        style = ' class="total"' if name == "Vans" else ""
+        rows.append(f'<tr{style}><th scope="row">{name}</th>{cells}</tr>')
+    return "".join(rows)
