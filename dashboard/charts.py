@@ -24,6 +24,8 @@ from dashboard.encodings import (
 
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
+WHISKER = "#8a969c"
+"""Seen on the bars and on the ground, light or dark."""
 
 
 def daily_totals(totals: pd.DataFrame) -> Drawn:
@@ -38,21 +40,29 @@ def daily_totals(totals: pd.DataFrame) -> Drawn:
         what=ahead.map({True: FORECAST, False: ACTUAL}),
         remark=[wording.missing(number) for number in totals["missing"]],
     )
-    return finished(
-        alt.Chart(table)
-        .mark_bar(cornerRadiusTopLeft=2, cornerRadiusTopRight=2)
-        .encode(
-            x=days_in_order(table, "day_on", every_day=False),
-            y=orders_axis("orders"),
-            color=colour("what", PAST_AND_AHEAD, "square"),
-            opacity=alt.condition("datum.missing == 0", alt.value(1.0), alt.value(0.4)),
-            tooltip=[
-                alt.Tooltip("day:N", title="Day"),
-                alt.Tooltip("orders", title="Orders", format=WHOLE),
-                alt.Tooltip("what:N", title="Which are"),
-                alt.Tooltip("remark:N", title="Remark"),
-            ],
-        )
+    base = alt.Chart(table).encode(
+        x=days_in_order(table, "day_on", every_day=False),
+        tooltip=[
+            alt.Tooltip("day:N", title="Day"),
+            alt.Tooltip("orders", title="Orders", format=WHOLE),
+            alt.Tooltip("what:N", title="Which are"),
+            alt.Tooltip("p10", title="1 in 10 below", format=WHOLE),
+            alt.Tooltip("p90", title="1 in 10 above", format=WHOLE),
+            alt.Tooltip("remark:N", title="Remark"),
+        ],
+    )
+    bars = base.mark_bar(cornerRadiusTopLeft=2, cornerRadiusTopRight=2).encode(
+        y=orders_axis("orders"),
+        color=colour("what", PAST_AND_AHEAD, "square"),
+        opacity=alt.condition("datum.missing == 0", alt.value(1.0), alt.value(0.4)),
+    )
+    return finished(bars + _whiskers(base))
+
+
+def _whiskers(base: alt.Chart) -> alt.Chart:
+    """The 80 % band of each total as a thin line through the end of its bar."""
+    return base.mark_rule(strokeWidth=2).encode(
+        y=orders_axis("p10"), y2="p90:Q", color=alt.value(WHISKER)
     )
 
 

@@ -67,8 +67,9 @@ SHEET = """
   .hf tr { break-inside: avoid; }
   [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stForm"],
   [data-testid="stExpander"], [data-testid="stDownloadButton"],
-  [data-testid="stSelectbox"], [data-testid="stButtonGroup"], .st-key-plan-asks
-  { display: none !important; }
+  [data-testid="stSelectbox"], [data-testid="stButtonGroup"], .st-key-plan-asks,
+  .st-key-plan-form { display: none !important; }
+  html { zoom: .85; }
   [data-testid="stMainBlockContainer"] { padding: 0 !important; }
 }
 </style>

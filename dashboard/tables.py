@@ -33,6 +33,8 @@ def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
             "Day": totals["day_on"],
             "Actual": _whole(totals["actual"]),
             "Forecast": _whole(totals["p50"]),
+            "1 in 10 below": _whole(totals["p10"]),
+            "1 in 10 above": _whole(totals["p90"]),
             "Remark": [wording.missing(number) for number in totals["missing"]],
         }
     )

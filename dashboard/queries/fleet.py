@@ -45,13 +45,14 @@ def daily_totals(city: str, fresh: Freshness) -> pd.DataFrame:
 
     Returns:
       day_on, actual (NaN for days ahead, and for a day of which no depot's count is
-      known), p50 (sum of the depots' medians; NaN for days past), missing (depots that
+      known), p50 (sum of the depots' medians; NaN for days past), p10 and p90 (the 80 %
+      band of the total itself; NaN where it was not forecast), missing (depots that
       were open, had been counted before, and have no count of that day): every one of
       the 21 days up to the origin and of the days forecast.
     """
     return read(
         statements.DAILY_TOTALS,
-        numbers=["actual", "p50"],
+        numbers=["actual", *FORECAST],
         days=["day_on"],
         city=city,
         since=fresh.origin - timedelta(days=FLEET_DAYS - 1),

@@ -63,8 +63,11 @@ with closures as ({CLOSURES}), scope as (
     where origin_on = :origin and model_version = :model and target_on <= :until
     group by target_on
 )
-select day_on, actual, p50, coalesce(missing, 0) as missing
+select day_on, actual, ahead.p50, t.p10, t.p90, coalesce(missing, 0) as missing
 from days left join past using (day_on) left join ahead using (day_on)
+left join forecast_totals t
+  on t.city = :city and t.target_on = day_on and t.origin_on = :origin
+ and t.model_version = :model
 order by day_on
 """  # noqa: S608 - of our own words
 

@@ -49,8 +49,8 @@ parts.chart(
     charts.daily_totals(totals),
     "Orders per day of all these depots: three weeks as they were, and "
     f"{say.next_days(fresh.horizon)} as forecast. A paler bar lacks the orders of depots "
-    "that have not reported that day. Totals are sums of the depots' medians; they have "
-    "no band, because the bands of depots do not add up.",
+    "that have not reported that day. Totals are sums of the depots' medians; the thin "
+    "line is the 80 % band of the total, which is no sum of the depots' bands.",
     tables.daily_totals(totals),
     "daily-totals",
 )

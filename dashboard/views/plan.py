@@ -58,8 +58,9 @@ if history.empty:
 else:
     parts.small(plan_tables.history(history, clock.zone()), f"changes-{city}")
 
-st.header("Change a number")
-asked = plan_parts.ask_override(here, city)
+with st.container(key="plan-form"):
+    st.header("Change a number")
+    asked = plan_parts.ask_override(here, city)
 if asked:
     overrides.add(asked)
     plan_parts.say_next_time(asked)

@@ -24,6 +24,18 @@ def seed_pipeline(engine: sa.Engine, through: date) -> None:
         _files(connection, through)
         _backfill(connection, through)
         _models(connection, through)
+        connection.execute(sa.text(TOTALS), {"origin": through})
+
+
+TOTALS = """
+insert into forecast_totals
+select coalesce(city, ''), origin_on, target_on, model_version,
+       0.92 * sum(p50), sum(p50), 1.08 * sum(p50)
+from forecasts join depots using (depot_id)
+where origin_on = :origin
+group by grouping sets ((origin_on, target_on, model_version),
+                        (city, origin_on, target_on, model_version))
+"""
 
 
 def _night(connection: sa.Connection, origin: date, failed: bool) -> None:

@@ -18,7 +18,9 @@ def totals():
         {
             "day_on": DAYS,
             "actual": [10.0, np.nan, np.nan, np.nan],
+            "p10": [np.nan, np.nan, 25.0, np.nan],
             "p50": [np.nan, np.nan, 30.0, 40.0],
+            "p90": [np.nan, np.nan, 36.0, np.nan],
             "missing": [0, 3, 0, 0],
         }
     )
@@ -53,8 +55,9 @@ def marks(chart):
 
 
 def test_totals_are_actual_bars_then_forecast_bars(totals):
-    [(mark, rows)] = marks(charts.daily_totals(totals))
-    assert mark == "bar"
+    (mark, rows), (rule, bands) = marks(charts.daily_totals(totals))
+    assert (mark, rule) == ("bar", "rule")
+    assert [row["p90"] for row in bands] == [None, None, 36.0, None]
     assert [(row["day"], row["orders"], row["what"]) for row in rows] == [
         ("Mon 17 Nov", 10.0, "actual"),
         ("Tue 18 Nov", None, "actual"),
@@ -64,12 +67,12 @@ def test_totals_are_actual_bars_then_forecast_bars(totals):
 
 
 def test_a_total_that_lacks_depots_says_so(totals):
-    [(_, rows)] = marks(charts.daily_totals(totals))
+    (_, rows), _ = marks(charts.daily_totals(totals))
     assert [row["remark"] for row in rows] == ["", "without 3 depots", "", ""]
 
 
 def test_bars_keep_the_order_of_days_and_name_mondays(totals):
-    x = charts.daily_totals(totals).to_dict()["encoding"]["x"]
+    x = charts.daily_totals(totals).to_dict()["layer"][0]["encoding"]["x"]
     assert x["sort"] == ["Mon 17 Nov", "Tue 18 Nov", "Wed 19 Nov", "Thu 20 Nov"]
     assert x["axis"]["values"] == ["Mon 17 Nov"]
 

@@ -71,6 +71,23 @@ def test_daily_totals_are_sums_of_depots(fresh, seeded, city):
     assert totals["actual"].isna().sum() == totals["p50"].notna().sum() == 7
 
 
+def test_a_total_has_the_band_that_was_forecast_for_it(seeded, write):
+    bands = {"": (900.0, 1100.0), "London": (500.0, 700.0)}
+    day = seeded.through + A_DAY
+    for city, (p10, p90) in bands.items():
+        row = {"city": city, "origin_on": seeded.through, "target_on": day}
+        write(
+            sa.insert(schema.forecast_totals).values(
+                **row, model_version=CHAMPION, p10=p10, p50=p10, p90=p90
+            )
+        )
+    for city, band in bands.items():
+        totals = queries.daily_totals(city, queries.freshness()).set_index("day_on")
+        assert tuple(totals.loc[pd.Timestamp(day), ["p10", "p90"]]) == band
+        assert totals["p10"].notna().sum() == 1
+    assert queries.daily_totals("Rotterdam", queries.freshness())["p10"].isna().all()
+
+
 def lacking(totals):
     """Days whose total lacks depots, with how many."""
     short = totals[totals["missing"] > 0]

@@ -44,14 +44,17 @@ def test_totals_say_what_they_lack():
         {
             "day_on": DAYS,
             "actual": [10.0, np.nan],
+            "p10": [np.nan, 9.0],
             "p50": [np.nan, 12.4],
+            "p90": [np.nan, 15.0],
             "missing": [2, 0],
         }
     )
-    assert rows(tables.daily_totals(totals)) == [
-        {"Day": DAYS[0], "Actual": 10, "Forecast": None, "Remark": "without 2 depots"},
-        {"Day": DAYS[1], "Actual": None, "Forecast": 12, "Remark": ""},
-    ]
+    past, ahead = rows(tables.daily_totals(totals))
+    assert (past["Actual"], past["Forecast"], past["Remark"]) == (
+        10, None, "without 2 depots",
+    )  # fmt: skip
+    assert (ahead["Forecast"], ahead["1 in 10 below"], ahead["Remark"]) == (12, 9, "")
 
 
 def test_a_depots_days_say_what_is_on():
