@@ -100,34 +100,6 @@ def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
-    """One grain of `queries.accuracy`: a row per heading, baselines' MAPE beside.
-
-    Args:
-      scores: All grains.
-      grain: 'all', 'day', 'city' or 'model'.
-      heading: Of the column that names the row.
-    """
-    column = {"day": "day_on", "city": "city", "model": "model_version"}.get(grain)
-    own = scores[scores["grain"] == grain]
-    names = own[column] if column else pd.Series("", index=own.index)
-    own = own.assign(name=names).set_index("name")
-    said = own[own["forecaster"] == "forecast"]
-    of = {name: own[own["forecaster"] == name]["mape"] for name in BASELINES}
-    table = pd.DataFrame(
-        {
-            "MAPE": 100 * said["mape"],
-            "Naive MAPE": 100 * of["seasonal naive"],
-            "Median MAPE": 100 * of["median of 4"],
-            "WAPE": 100 * said["wape"],
-            "Bias": 100 * said["bias"],
-            "In band": 100 * said["coverage"],
-            "Days": said["counted"],
-        }
-    )
-    return table.rename_axis(heading).reset_index()
-
-
 def by_training(trained: pd.DataFrame) -> pd.DataFrame:
     """`backtests.by_training`, for people."""
     return pd.DataFrame(
@@ -138,14 +110,6 @@ def by_training(trained: pd.DataFrame) -> pd.DataFrame:
             "MAPE": 100 * trained["mape"],
         }
     )
-
-
-BASELINES = ("seasonal naive", "median of 4")
-
-
-def of_grain(scores: pd.DataFrame, grain: str) -> pd.DataFrame:
-    """The rows of one grain."""
-    return scores[scores["grain"] == grain]
 
 
 def _whole(numbers: pd.Series) -> pd.Series:

@@ -4,7 +4,13 @@ Answers are shared by all sessions, so they are kept under the `Freshness` they 
 given under: what was true before the night cannot be reached after it.
 """
 
-from dashboard.queries.accuracy import accuracy, score_kinds
+from dashboard.queries.accuracy import (
+    accuracy,
+    depot_accuracy,
+    score_kinds,
+    value_of_overrides,
+    worst_days,
+)
 from dashboard.queries.depot import (
     depot_days,
     depots,
@@ -30,6 +36,7 @@ __all__ = [
     "accuracy",
     "calendar",
     "daily_totals",
+    "depot_accuracy",
     "depot_days",
     "depots",
     "events_ahead",
@@ -46,4 +53,6 @@ __all__ = [
     "rejected",
     "runs",
     "score_kinds",
+    "value_of_overrides",
+    "worst_days",
 ]

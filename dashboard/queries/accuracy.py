@@ -10,6 +10,7 @@ from dashboard.freshness import Freshness
 from dashboard.statements import accuracy as statements
 
 SCORED_DAYS = 56
+MOST_DEPOTS, MOST_DAYS, MOST_REASONS = 20, 15, 10
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,9 @@ def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - ke
       fresh: Part of the cache's key and of nothing else.
 
     Returns:
-      One row per grain ('all', 'day', 'city', 'model'), its day_on, city or
-      model_version, and forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
+      One row per grain ('all', 'day', 'city', 'model', 'horizon', 'weekday'), its
+      day_on, city, model_version, horizon (days ahead) or weekday (Monday is 1), and
+      forecaster ('forecast', 'seasonal naive', 'median of 4'): mape,
       wape, bias (forecast - actual, of volume), coverage (of the forecast only) as
       fractions, NaN where undefined; counted (days that MAPE counts): all of them over
       the days that both baselines forecast as well. all_mape and all_counted are the
@@ -49,4 +51,66 @@ def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - ke
         days=["day_on"],
         live=live,
         days_back=SCORED_DAYS,
+    )
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """The 20 depots whose forecasts were most off, worst first.
+
+    Args:
+      live: As `accuracy`.
+      fresh: Part of the cache's key and of nothing else.
+
+    Returns:
+      depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (days,
+      as `accuracy` counts them), n_depots (in all).
+    """
+    return read(
+        statements.DEPOT_ACCURACY,
+        numbers=["mape", "naive_mape", "bias", "coverage"],
+        live=live,
+        days_back=SCORED_DAYS,
+        most=MOST_DEPOTS,
+    )
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def worst_days(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """The 15 depot-days that were missed by most orders, worst first.
+
+    Args:
+      live: As `accuracy`.
+      fresh: Part of the cache's key and of nothing else.
+
+    Returns:
+      depot_id, name, city, target_on, actual, p10, p50, p90 (of the last forecast of
+      that day), basis, events, holidays (lists, as `depot_days` has them).
+    """
+    return read(
+        statements.WORST_DAYS,
+        numbers=["actual", "p10", "p50", "p90"],
+        days=["target_on"],
+        live=live,
+        days_back=SCORED_DAYS,
+        most=MOST_DAYS,
+    )
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def value_of_overrides(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """Whether planners knew better, by reason.
+
+    Args:
+      fresh: Part of the cache's key and of nothing else.
+
+    Returns:
+      reason (None in the first row, which is of all), counted (days), naive_mape,
+      forecast_mape, override_mape (fractions): the most frequent reasons first. Empty
+      before any changed day is known.
+    """
+    return read(
+        statements.VALUE_OF_OVERRIDES,
+        numbers=["naive_mape", "forecast_mape", "override_mape"],
+        most=MOST_REASONS + 1,
     )

@@ -56,3 +56,16 @@ SPECIAL_DAYS = """
     where h.country = here.country
       and h.subdivision in ('', coalesce(here.subdivision, ''))
 """
+
+# Kinds of events and names of holidays of the depot `d` on a day, as two lists.
+SPECIAL_OF = """
+       array(select distinct e.kind from events e
+             where {day} between e.starts_on and e.ends_on
+               and (e.depot_id = d.depot_id or e.city = d.city
+                    or (e.depot_id is null and e.city is null))
+             order by e.kind) as events,
+       array(select distinct h.name from public_holidays h
+             where h.day_on = {day} and h.country = d.country
+               and h.subdivision in ('', coalesce(d.subdivision, ''))
+             order by h.name) as holidays
+"""

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import charts, findings, parts, queries, tables, wording
+from dashboard import accuracy_tables, charts, findings, parts, queries, wording
 
 fresh = queries.freshness()
 kinds = queries.score_kinds(fresh)
@@ -31,17 +31,48 @@ parts.figures(findings.accuracy_figures(scores))
 
 st.header("By day")
 parts.chart(
-    charts.accuracy_by_day(tables.of_grain(scores, "day")),
+    charts.accuracy_by_day(accuracy_tables.of_grain(scores, "day")),
     findings.accuracy_sentence(scores),
-    tables.accuracy(scores, "day", "Day"),
+    accuracy_tables.by(scores, "day", "Day"),
     "accuracy-by-day",
 )
 
 st.header("By city")
-parts.small(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
+parts.small(accuracy_tables.by(scores, "city", "City"), "accuracy-by-city")
+
+ahead, weekdays = st.columns(2, gap="large")
+with ahead:
+    st.header("By days ahead")
+    parts.small(
+        accuracy_tables.by(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
+    )
+with weekdays:
+    st.header("By weekday")
+    parts.small(accuracy_tables.by(scores, "weekday", "Weekday"), "accuracy-by-weekday")
+
+depots = queries.depot_accuracy(live, fresh)
+if not depots.empty:
+    st.header("Depots that were most off")
+    st.caption(
+        f"The first {len(depots)} of {wording.count(depots['n_depots'].iloc[0], 'depot')}. "
+        "Where MAPE is above the naive's, the forecast is worth nothing yet."
+    )
+    parts.small(accuracy_tables.depots(depots), "accuracy-by-depot")
+
+st.header("Days that were most off")
+st.caption("By orders, in the last forecast of each day. Above zero is too high.")
+parts.small(accuracy_tables.worst_days(queries.worst_days(live, fresh)), "worst-days")
+
+st.header("What planners changed")
+changed = queries.value_of_overrides(fresh)
+if changed.empty:
+    st.caption("No day that a planner changed on the page “Plan” is known yet.")
+else:
+    st.caption(accuracy_tables.overrides_sentence(changed))
+    parts.small(accuracy_tables.overrides(changed), "changes")
 
 st.header("By model")
-parts.small(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
+parts.small(accuracy_tables.by(scores, "model", "Model"), "accuracy-by-model")
 
 st.caption(
     "The last 8 weeks of scored days. Every depot, day and origin counts once, however "

@@ -58,6 +58,13 @@ def test_accuracy_agrees_with_plain_loops_and_never_mixes_kinds(fresh, seeded, l
     for city in ("London", "Rotterdam"):
         of_city = found[(found["grain"] == "city") & (found["city"] == city)]
         assert_scores(of_city, rows[rows["depot_id"].map(cities) == city])
+    horizon = (rows["target_on"] - rows["origin_on"]).map(lambda gap: gap.days)
+    weekday = rows["target_on"].map(lambda day: day.isoweekday())
+    for grain, of_row in (("horizon", horizon), ("weekday", weekday)):
+        assert set(found.loc[found["grain"] == grain, grain]) == set(of_row)
+        for value in set(of_row):
+            mine = (found["grain"] == grain) & (found[grain] == value)
+            assert_scores(found[mine], rows[of_row == value])
     model = CHAMPION if live else JUDGE
     of_model = found[found["grain"] == "model"]
     assert set(of_model["model_version"]) == {model}
@@ -131,3 +138,57 @@ def test_the_kinds_of_scores_there_are(
     seed(clean_engine, yesterday, live=live, hindcasts=hindcasts)
     kinds = queries.score_kinds(queries.freshness())
     assert (kinds.has_live, kinds.has_hindcasts) == (live, hindcasts)
+
+
+def test_depots_come_worst_first_with_their_own_scores(fresh, seeded):
+    found = queries.depot_accuracy(True, fresh)
+    assert found["mape"].is_monotonic_decreasing
+    assert (found["n_depots"] == 6).all()
+    live = seeded.scores[seeded.scores["is_live"]]
+    live = live.dropna(subset=["seasonal_naive", "median4"])
+    for row in found.to_dict("records"):
+        mine = live[live["depot_id"] == row["depot_id"]]
+        mape, _, bias, counted = reckoned(mine, "p50")
+        said = [row[name] for name in ("mape", "bias", "counted")]
+        np.testing.assert_allclose(said, [mape, bias, counted])
+        naive, *_ = reckoned(mine, "seasonal_naive")
+        np.testing.assert_allclose(row["naive_mape"], naive)
+
+
+def test_the_worst_days_are_those_most_orders_off_with_what_was_on(fresh, seeded):
+    found = queries.worst_days(True, fresh)
+    live = seeded.scores[seeded.scores["is_live"]].sort_values("origin_on")
+    last = live.groupby(["depot_id", "target_on"]).last().reset_index()
+    last = last.assign(off=(last["p50"] - last["actual"]).abs())
+    expected = last.sort_values("off", ascending=False)["off"].head(15)
+    off = (found["p50"] - found["actual"]).abs()
+    np.testing.assert_allclose(off, expected)
+    promoted = {seeded.through + n * A_DAY for n in (-12, -11, -10)}
+    for row in found.to_dict("records"):
+        is_on = row["city"] == "London" and row["target_on"].date() in promoted
+        assert row["events"] == (["promotion"] if is_on else [])
+
+
+def test_changes_by_hand_are_compared_with_forecast_and_naive(seeded, write):
+    """One day changed twice, one locked as forecast, one taken back, one not known."""
+    day, origin = seeded.through - A_DAY, seeded.through - 2 * A_DAY
+    base = {"origin_on": origin, "model_version": CHAMPION, "made_by": "Anna"}
+    made = [
+        ("LON-01", day, "set", 900.0, 1000.0, "A guess"),
+        ("LON-01", day, "set", 1200.0, 1000.0, "A strike"),
+        ("LON-02", day, "lock", 300.0, 300.0, "Roster"),
+        ("RTM-01", day, "withdraw", None, 400.0, "A mistake"),
+        ("RTM-03", seeded.through + A_DAY, "set", 10.0, 150.0, "Ahead"),
+    ]
+    names = ("depot_id", "target_on", "action", "orders", "p50", "reason")
+    for row in made:
+        values = base | dict(zip(names, row, strict=True))
+        write(sa.insert(schema.overrides).values(**values))
+    whole, strike = queries.value_of_overrides(queries.freshness()).to_dict("records")
+    known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
+    actual = known["LON-01", day]
+    assert (strike["reason"], strike["counted"], whole["counted"]) == ("A strike", 1, 1)
+    assert strike["override_mape"] == pytest.approx(abs(1200 - actual) / actual)
+    assert strike["forecast_mape"] == pytest.approx(abs(1000 - actual) / actual)
+    naive = known["LON-01", day - 7 * A_DAY]
+    assert strike["naive_mape"] == pytest.approx(abs(naive - actual) / actual)

@@ -2,8 +2,12 @@
 
 import pytest
 import sqlalchemy as sa
+import streamlit as st
+from streamlit.testing.v1 import AppTest
 
+from dashboard import database
 from pipelines import schema
+from tests.dashboard.conftest import APP
 from tests.dashboard.seed import seed
 
 pytestmark = pytest.mark.db
@@ -75,6 +79,25 @@ def test_every_page_says_how_new_its_numbers_are(seeded, open_page, view):
     assert app.caption[0].value.startswith("Orders up to **")
     assert "forecast made" in app.caption[0].value
     assert not app.error
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_page_asks_at_most_six_questions(seeded, open_page, view):
+    open_page("models")  # the frame is warm, so that what is counted is this page's
+    st.cache_data.clear()
+    asked = []
+    engine = database.engine()
+    sa.event.listen(
+        engine, "before_cursor_execute", lambda *said: asked.append(said[2])
+    )
+    app = AppTest.from_file(str(APP), default_timeout=30)
+    app.query_params["depot"] = "LON-01"
+    if view != "fleet":
+        app.switch_page(f"views/{view}.py")
+    app.run()
+    assert_no_traceback(app)
+    assert app.title[0].value != ("Days ahead" if view != "fleet" else "")
+    assert 0 < len(asked) <= 6, "\n".join(asked)
 
 
 @pytest.mark.parametrize("view", VIEWS)

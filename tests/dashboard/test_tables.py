@@ -120,23 +120,3 @@ def test_a_supposition_is_told_with_its_difference():
     )
     [row] = rows(tables.what_if(outcome))
     assert (row["Forecast"], row["Supposed"], row["Difference"]) == (100, 80, -20)
-
-
-def test_accuracy_is_one_row_a_name_with_percentages():
-    scores = pd.DataFrame(
-        {
-            "grain": ["all", "city", "city", "city"],
-            "city": [None, "Ghent", "Ghent", "Ghent"],
-            "forecaster": ["forecast", "forecast", "seasonal naive", "median of 4"],
-            "mape": [0.5, 0.08, 0.12, 0.1],
-            "wape": 0.07,
-            "bias": -0.01,
-            "coverage": [0.8, 0.79, np.nan, np.nan],
-            "counted": [9, 6, 6, 6],
-        }
-    )
-    [row] = rows(tables.accuracy(scores, "city", "City").round(9))
-    assert row == {
-        "City": "Ghent", "MAPE": 8.0, "Naive MAPE": 12.0, "Median MAPE": 10.0,
-        "WAPE": 7.0, "Bias": -1.0, "In band": 79.0, "Days": 6,
-    }  # fmt: skip
