@@ -1,14 +1,14 @@
 """Let planners change a number with a reason; the dashboard's role can do no more.
 
 Revision ID: 0006
-Revises: 0004
+Revises: 0005
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0006"
-down_revision = "0004"
+down_revision = "0005"
 
 ROLE = "harbor_dashboard"
 
