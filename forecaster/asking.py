@@ -86,7 +86,7 @@ def _ask_together(
     _require_calendar(panel, artefact.horizon)
     span = (origins[-1] - origins[0]).days + 1
     stranger_d = _strangers(artefact, panel)
-    panel = lend_days(panel.last(_days_that_matter(artefact) + span - 1), stranger_d)
+    panel = lend_days(panel.last(days_that_matter(artefact) + span - 1), stranger_d)
     parts = [
         panel.part(first, first + PART) for first in range(0, panel.n_depots, PART)
     ]
@@ -152,11 +152,11 @@ def _forward(
 
 def _strangers(artefact: Artefact, panel: Panel) -> Bool[np.ndarray, " depot"]:
     """Depots not observed on any day that can reach a forecast."""
-    seen_dt = panel.last(_days_that_matter(artefact)).observed_dt
+    seen_dt = panel.last(days_that_matter(artefact)).observed_dt
     return np.logical_not(seen_dt.any(axis=1))
 
 
-def _days_that_matter(artefact: Artefact) -> int:
+def days_that_matter(artefact: Artefact) -> int:
     """Steps before the origin that can reach a forecast."""
     horizon = artefact.horizon
     lags = windows.lookback(horizon) + horizon + LONGEST_LAG

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import database, queries, whatif
 from dashboard.whatif import Supposition
-from forecaster import artefact, infer
+from forecaster import artefact, asking, infer
 from forecaster.errors import ArtefactError
 from forecaster.features import CALENDAR_REACH
 from forecaster.panel import build_panel
@@ -111,7 +111,7 @@ def test_a_depot_of_a_city_never_seen_is_forecast_from_the_whole_fleet(
 
 def test_what_is_read_reaches_as_far_back_as_the_model_looks(dashboard, fresh):
     model = whatif.load(fresh)
-    assert model.task.context + whatif.REACH >= infer._days_that_matter(model)
+    assert model.task.context + whatif.REACH >= asking.days_that_matter(model)
 
 
 def test_a_closed_day_has_no_orders(fresh, seeded):

@@ -1,8 +1,9 @@
 """A direct LightGBM: one model per horizon day, three seeds, L1 on log counts.
 
 It sees lags of the last week and of the same weekdays, rolling means, a year ago, level,
-calendar, holidays and events around the target, and the depot; not yet what Harbor Fleet
-knows beside that: how a depot answered to such days before, and the city's surprises.
+calendar, holidays and events around the target, and the depot; and what Harbor Fleet made
+for its network: how the depot answered to such days before, what a plain forecast missed in
+the last days here and in the city, and how long such misses last.
 Leaves and shrinkage are tuned on the last 28 training days, which also choose the
 number of trees; then every model is fitted again on all training days.
 """
@@ -187,6 +188,11 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
         columns[f"mean_{days}"] = series.rolling_dtk[:, origins, k].T - level_od
     for k in range(features.yearly_dtf.shape[-1]):
         columns[f"yearly_{k}"] = features.yearly_dtf[:, target, k].T
+    for k in range(features.response_dtf.shape[-1]):
+        columns[f"response_{k}"] = features.response_dtf[:, target, k].T
+    for k in range(features.recent_dtf.shape[-1]):
+        columns[f"recent_{k}"] = features.recent_dtf[:, origins, k].T
+    columns["persistence"] = features.persistence_dt[:, origins].T
     columns["level"] = level_od
     columns["spread"] = features.spread_dt[:, origins].T
     columns["age"] = features.age_dt[:, origins].T
