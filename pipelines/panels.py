@@ -98,9 +98,8 @@ def noon_after(origin: date, zone: ZoneInfo) -> datetime:
 def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> PanelTables:
     last = through + timedelta(days=LONGEST_AHEAD)
     with engine.connect() as connection:
-        demand = store.read_panel_tables(connection, through, all_versions=all_versions)
-    first = min(demand.demand["service_on"], default=EARLIEST_HOLIDAY)
-    public_holidays.snapshot(engine, first, last)
+        first = store.first_day(connection) or EARLIEST_HOLIDAY
+    public_holidays.snapshot(engine, min(first, through), last)
     with engine.connect() as connection:
         return store.read_panel_tables(connection, through, all_versions=all_versions)
 

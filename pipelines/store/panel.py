@@ -53,6 +53,11 @@ def known_by(demand: pd.DataFrame, moment: datetime, origin: date) -> pd.DataFra
     return demand[known & not_yet & (demand["service_on"] <= origin)]
 
 
+def first_day(connection: sa.Connection) -> date | None:
+    """The first day of which anything is known."""
+    return connection.scalar(sa.text("select min(service_on) from demand_versions"))
+
+
 def read_panel_tables(
     connection: sa.Connection,
     through: date,

@@ -17,6 +17,7 @@ from pipelines.backfill import (
     read_plan,
     steering,
 )
+from pipelines.fencing import LostRunError
 from pipelines.nightly import NIGHT_LOCK
 from pipelines.schema import (
     daily_counts,
@@ -344,6 +345,27 @@ def test_a_night_may_start_while_a_backfill_looks_whether_one_does(fleet):
         assert night.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHT_LOCK)))
         assert courtesy.night_is_at_work(fleet)
         night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+
+
+def test_a_backfill_that_lost_its_lock_writes_nothing_more(fleet, settings, plan):
+    def cut():
+        with fleet.connect() as connection:
+            connection.execute(
+                sa.text(
+                    "select pg_terminate_backend(pid) from pg_locks "
+                    "where locktype = 'advisory' and classid = 0 and objid = :key"
+                ),
+                {"key": APPLY_LOCK},
+            )
+
+    with pytest.raises(LostRunError, match="lost the database session"):
+        apply_plan(fleet, settings, plan.backfill_id, NOW, stop_after(2, cut))
+    assert count(fleet, forecasts) == 2 * 21
+    broken_off = as_it_stands(fleet, plan)
+    assert not steering.is_at_work(fleet, broken_off)
+    assert (broken_off.count("done"), broken_off.count("failed")) == (2, 0)
+    assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+    assert count(fleet, forecasts) == 8 * 21
 
 
 def test_two_backfills_at_once_are_one(fleet, settings, plan):
