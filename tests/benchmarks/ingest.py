@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.ingest [--rows N]
 
-Everything in one run: COPY, a load of Parquet, one of CSV, and the same CSV again, each
-into an empty table and in a process of its own, so that its memory is its own.
+Everything in one run: COPY, a load of Parquet and one of CSV, each into an empty table; the
+same CSV again; demand counted, counted again, and the older half of the orders dropped.
+Each step has a process of its own, so that its memory is its own.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,19 @@ import sqlalchemy as sa
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet as pq
 
+from pipelines import demand
 from pipelines.cli.workplace import workplace
 from pipelines.ingest import Reading, ingest
+from pipelines.retention import drop_old_orders
 from tests.benchmarks.machine import stamp
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001 - wall-clock time, as files have it
 N_DEPOTS = 1_000
 N_DAYS = 365
+END = (START + timedelta(days=N_DAYS)).replace(tzinfo=UTC)
 MIB = 1 << 20
-STEPS = ("copy", "parquet", "csv", "again")
+STEPS = ("copy", "parquet", "csv", "again", "demand", "recount", "prune")
+ONTO_THE_LAST = ("again", "demand", "recount", "prune")
 
 
 def main() -> None:
@@ -89,24 +94,29 @@ def _child(step: str, home: str, n_rows: int) -> dict[str, Any]:
         _write_files(folder, n_rows)
         return {}
     with workplace() as place:
-        if step != "again":
+        if step not in ONTO_THE_LAST:
             with place.engine.begin() as connection:
                 connection.execute(sa.text("truncate orders, files cascade"))
         started = time.perf_counter()
         if step == "copy":
             _copy(place.engine, folder / "orders.csv")
+        elif step in ("demand", "recount"):
+            demand.rebuild(place.engine, END)
+        elif step == "prune":
+            kept = place.settings.model_copy(update={"keep_orders_days": N_DAYS // 2})
+            drop_old_orders(place.engine, kept, END)
         else:
             name = "orders.parquet" if step == "parquet" else "orders.csv"
             report = ingest(
                 place.engine, [str(folder / name)], Reading(), place.settings,
-                today=(START + timedelta(days=N_DAYS)).date(),
+                today=END.date(),
             )  # fmt: skip
             (file,) = report.files
             assert file.state == ("unchanged" if step == "again" else "loaded"), file
         seconds = time.perf_counter() - started
         with place.engine.connect() as connection:
             held = connection.scalar(sa.text("select count(*) from orders"))
-        assert held == n_rows, held
+        assert held == n_rows or step == "prune", held
     peaks = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     here, parser = (resource.getrusage(who).ru_maxrss * 1024 // MIB for who in peaks)
     return {"seconds": seconds, "peak_mib": here, "parser_mib": parser}
