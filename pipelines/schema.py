@@ -181,12 +181,22 @@ frozen_days = sa.Table(
     sa.Column("frozen_at", Moment, nullable=False, server_default=NOW),
 )
 
-# First days of depots whose first orders may have been dropped.
-frozen_depots = sa.Table(
-    "frozen_depots",
+# Orders by their depot's local service day. Those of frozen days stay as they are.
+order_counts = sa.Table(
+    "order_counts",
     metadata,
+    sa.Column("service_on", sa.Date, primary_key=True),
     sa.Column("depot_id", sa.Text, primary_key=True),
-    sa.Column("first_on", sa.Date, nullable=False),
+    sa.Column("orders", sa.BigInteger, nullable=False),
+)
+
+# Days whose orders must be counted anew, more than once perhaps; -infinity: every day.
+# Marked by triggers, and by loads for the rows they bring.
+dirty_days = sa.Table(
+    "dirty_days",
+    metadata,
+    sa.Column("mark_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("day_on", sa.Date, nullable=False),
 )
 
 runs = sa.Table(

@@ -14,6 +14,7 @@ from pipelines.ingest.report import Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
+from pipelines.store import order_counts
 
 WITHOUT_CITY = "Unassigned"
 """City of depots nobody has described. They share one, because silence is judged per
@@ -95,9 +96,8 @@ class _Loading:
         self._require_rows()
         self._require_mostly_good()
         source.require_unchanged()
-        accepted = incoming.merge(plan.kind.key, self.file_id)
+        accepted = self._settle(incoming)
         incoming.drop()
-        self._add_first_seen()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
         store.set_counts(self.connection, self.file_id, vars(counts))
         said = notes.of_file(
@@ -106,6 +106,13 @@ class _Loading:
         return FileReport(
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)
         )
+
+    def _settle(self, incoming: store.Incoming) -> int:
+        """Merges what has come, and creates the depots it names."""
+        with order_counts.marked(self.connection, incoming.target.name):
+            accepted = incoming.merge(self.asked.file.plan.kind.key, self.file_id)
+            self._add_first_seen()
+        return accepted
 
     def _take(self, parcel: Parcel) -> None:
         store.add_rejected(self.connection, self.file_id, map(vars, parcel.rejected))

@@ -20,7 +20,7 @@ from pipelines.ingest.recognition import Plan, recognise
 from pipelines.ingest.report import Reading
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
-from pipelines.store import quarantine
+from pipelines.store import order_counts, quarantine
 
 NUL = "\\x00"
 
@@ -145,12 +145,17 @@ class _OfFile:
     def _load(self, plan: Plan, rows: pa.Table) -> int:
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
         incoming.write(as_csv(rows))
-        accepted = incoming.merge(plan.kind.key, self.file["file_id"], over_later=False)
+        with order_counts.marked(self.connection, plan.kind.table):
+            key, file_id = plan.kind.key, self.file["file_id"]
+            accepted = incoming.merge(key, file_id, over_later=False)
+            self._add_first_seen(plan, rows)
         incoming.drop()
+        return accepted
+
+    def _add_first_seen(self, plan: Plan, rows: pa.Table) -> None:
         if plan.kind.name in ("orders", "daily"):
             depots = {str(depot) for depot in rows["depot_id"].to_pylist()}
             add_first_seen(self.connection, depots, self.settings)
-        return accepted
 
 
 def _is_whole(raw: object) -> bool:

@@ -5,19 +5,12 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
+from pipelines.store import order_counts
 from pipelines.store.closures import is_closed
 
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 MOST_DAYS_TOLD = 20
-
-# The local service day. Where a file gave an offset, the moment decides; where it gave
-# none, its wall-clock time is the depot's own. PostgreSQL knows days of 23 and 25 hours.
-SERVICE_DAY = """
-    case when o.utc_offset_minutes is null then o.ordered_local::date
-    else (((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
-           at time zone 'UTC') at time zone d.timezone)::date end
-"""
 
 # The first day that is not frozen.
 FROZEN = "select max(before_on) from frozen_days"
@@ -25,32 +18,23 @@ FROZEN = "select max(before_on) from frozen_days"
 # What each depot-day should say now. Silence is judged per city: on a day without any
 # order in the city nothing is observed; a depot without orders on a reported day has 0,
 # from its first day to its last. A count made elsewhere outranks the counted orders.
-COUNT_NOW = f"""
+COUNT_NOW = """
 create temporary table demand_now on commit drop as
-with counted as (
-    select o.depot_id, {SERVICE_DAY} as service_on, count(*) as orders
-    from orders o join depots d using (depot_id)
-    where {SERVICE_DAY} >= :frozen
-    group by 1, 2
-), seen as (
-    select depot_id, min(service_on) as first_on, max(service_on) as last_on
-    from counted group by depot_id
-    union all
-    select depot_id, first_on, null from frozen_depots
-), life as (
-    select s.depot_id, d.city,
-           least(min(s.first_on), coalesce(d.opened_on, min(s.first_on))) as first_on,
-           greatest(max(s.last_on), coalesce(d.closed_on - 1, 'infinity')) as last_on
-    from seen s join depots d using (depot_id)
-    group by s.depot_id, d.city, d.opened_on, d.closed_on
+with life as (
+    select c.depot_id, d.city,
+           least(min(c.service_on), coalesce(d.opened_on, min(c.service_on))) as first_on,
+           greatest(max(c.service_on), coalesce(d.closed_on - 1, 'infinity')) as last_on
+    from order_counts c join depots d using (depot_id)
+    group by c.depot_id, d.city, d.opened_on, d.closed_on
 ), reported as (
     select distinct d.city, c.service_on
-    from counted c join depots d using (depot_id)
+    from order_counts c join depots d using (depot_id)
+    where c.service_on >= :frozen
 ), from_orders as (
     select l.depot_id, r.service_on, coalesce(c.orders, 0) as orders
     from life l
     join reported r on r.city = l.city and r.service_on between l.first_on and l.last_on
-    left join counted c on c.depot_id = l.depot_id and c.service_on = r.service_on
+    left join order_counts c on c.depot_id = l.depot_id and c.service_on = r.service_on
 )
 select coalesce(f.depot_id, n.depot_id) as depot_id,
        coalesce(f.service_on, n.service_on) as service_on,
@@ -192,8 +176,9 @@ def recount(
       look_back_days: Corrections so far before the newest day are made; all without.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
-    frozen = connection.scalar(sa.text(FROZEN)) or date.min
-    days = {"today": today, "frozen": frozen}
+    frozen = connection.scalar(sa.text(FROZEN))
+    order_counts.count_changed_days(connection, frozen)
+    days = {"today": today, "frozen": frozen or date.min}
     connection.execute(sa.text(COUNT_NOW), days)
     connection.execute(sa.text(FIND_CHANGES), days)
     left_old = 0

@@ -4,26 +4,14 @@ from datetime import date
 
 import sqlalchemy as sa
 
-from pipelines.store.demand import SERVICE_DAY
+from pipelines.store import order_counts
 
-# Wall-clock times lie within a day of the service day, whatever the zones.
-FREEZE_DEPOTS = f"""
-insert into frozen_depots (depot_id, first_on)
-select o.depot_id, min({SERVICE_DAY})
-from orders o join depots d using (depot_id)
-where o.ordered_local < :end
-group by o.depot_id
-on conflict (depot_id) do update
-set first_on = least(frozen_depots.first_on, excluded.first_on)
-"""
 DROP = "delete from orders where ordered_local < :end"
 FREEZE_DAYS = """
 insert into frozen_days (before_on, orders_dropped) values (:before, :dropped)
 on conflict (before_on) do update
 set orders_dropped = frozen_days.orders_dropped + excluded.orders_dropped
 """
-SPARE_DAYS = 2
-"""Orders of the last frozen days stay: their depots' zones may yet be mended."""
 
 
 def frozen_before(connection: sa.Connection) -> date | None:
@@ -38,11 +26,10 @@ def drop_orders(connection: sa.Connection, before: date) -> int:
       connection: Inside a transaction in which demand has just been counted.
       before: The first day that keeps its orders.
     """
-    end = sa.text("select cast(:before as date) - :spare")
-    asked = {"before": before, "spare": SPARE_DAYS}
-    until = {"end": connection.scalar(end, asked)}
-    connection.execute(sa.text(FREEZE_DEPOTS), until)
-    dropped = connection.execute(sa.text(DROP), until).rowcount
+    with order_counts.days_are_marked(connection):
+        # None that may lie on a day which is not frozen.
+        until = {"end": before - order_counts.SHIFT}
+        dropped = connection.execute(sa.text(DROP), until).rowcount
     told = {"before": before, "dropped": dropped}
     connection.execute(sa.text(FREEZE_DAYS), told)
     return int(dropped)

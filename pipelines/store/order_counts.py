@@ -1,0 +1,97 @@
+"""Orders counted by the depot's local day, anew only for the days that changed."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+
+import sqlalchemy as sa
+
+# The local service day. Where a file gave an offset, the moment decides; where it gave
+# none, its wall-clock time is the depot's own. PostgreSQL knows days of 23 and 25 hours.
+SERVICE_DAY = """
+    case when o.utc_offset_minutes is null then o.ordered_local::date
+    else (((o.ordered_local - make_interval(mins => o.utc_offset_minutes))
+           at time zone 'UTC') at time zone d.timezone)::date end
+"""
+SHIFT = timedelta(days=2)
+"""A service day lies no further from the wall-clock time, whatever the zones."""
+MOST_STRETCHES = 30
+"""Each is a look into the orders; with more, one look at all between them is quicker."""
+
+# Only marks that are seen: a load that commits meanwhile leaves its own.
+TAKE_MARKS = """
+delete from dirty_days returning case when isfinite(day_on) then day_on end
+"""
+FORGET = "delete from order_counts where service_on between :first and :last"
+COUNT = f"""
+insert into order_counts (depot_id, service_on, orders)
+select o.depot_id, {SERVICE_DAY}, count(*)
+from orders o join depots d using (depot_id)
+where o.ordered_local >= :from_local and o.ordered_local < :to_local
+  and {SERVICE_DAY} between :first and :last
+group by 1, 2
+"""
+MARK_INCOMING = """
+insert into dirty_days (day_on)
+select distinct day + shift
+from (select distinct ordered_local::date as day from incoming) days
+cross join generate_series(cast(:least as integer), :most) as shift
+"""
+DAYS_ARE_MARKED = "select set_config('harbor.days_are_marked', :said, true)"
+FIRST, LAST = date(1900, 1, 1), date(2200, 1, 1)
+
+
+def count_changed_days(connection: sa.Connection, frozen: date | None) -> None:
+    """Counts the orders of every day that was marked.
+
+    Args:
+      connection: Inside a transaction; nobody else counts meanwhile.
+      frozen: The first day that is not frozen; those before stay as they are.
+    """
+    marks = set(connection.scalars(sa.text(TAKE_MARKS)))
+    since = frozen or FIRST
+    if None in marks:
+        stretches = [(since, LAST)]
+    else:
+        stretches = _stretches(day for day in marks if day >= since)
+    for first, last in stretches:
+        asked = {"first": first, "last": last}
+        local = {"from_local": first - SHIFT, "to_local": last + SHIFT + SHIFT / 2}
+        connection.execute(sa.text(FORGET), asked)
+        connection.execute(sa.text(COUNT), asked | local)
+
+
+def _stretches(days: Iterable[date]) -> list[tuple[date, date]]:
+    """First and last of days that follow each other."""
+    found: list[tuple[date, date]] = []
+    for day in sorted(days):
+        if found and (day - found[-1][1]).days == 1:
+            found[-1] = (found[-1][0], day)
+        else:
+            found.append((day, day))
+    return [(found[0][0], found[-1][1])] if len(found) > MOST_STRETCHES else found
+
+
+@contextmanager
+def marked(connection: sa.Connection, table: str) -> Iterator[None]:
+    """Marks every day that an order on its way in may lie on, and no other.
+
+    Args:
+      connection: Inside a transaction with a table `incoming`.
+      table: That it goes to; only orders are counted.
+    """
+    if table != "orders":
+        yield
+        return
+    shift = {"least": -SHIFT.days, "most": SHIFT.days}
+    connection.execute(sa.text(MARK_INCOMING), shift)
+    with days_are_marked(connection):
+        yield
+
+
+@contextmanager
+def days_are_marked(connection: sa.Connection) -> Iterator[None]:
+    """Tells the triggers that the days of what is written now have been marked."""
+    connection.execute(sa.text(DAYS_ARE_MARKED), {"said": "yes"})
+    yield
+    connection.execute(sa.text(DAYS_ARE_MARKED), {"said": ""})
