@@ -40,14 +40,13 @@ def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dro
             "Every order is kept. Set HARBOR_KEEP_ORDERS_DAYS to drop older ones; daily "
             "demand stays."
         )
-    today = now.astimezone(settings.zone).date()
-    before = today - timedelta(days=settings.keep_orders_days)
+    fleet_day = now.astimezone(settings.zone).date()
+    before = fleet_day - timedelta(days=settings.keep_orders_days)
     with engine.begin() as connection:
         # A load at the same time would put back what is counted and dropped here.
         ingest_store.lock(connection, "orders")
-        demand_store.recount(
-            connection, demand.first_day_not_over(connection, now), now
-        )
+        today = demand.first_day_not_over(connection, now)
+        demand_store.recount(connection, today, now, settings.look_back_days)
         # What is frozen stays so, also where the setting has been raised since.
         before = max(before, store.frozen_before(connection) or before)
         return Dropped(store.drop_orders(connection, before), before)

@@ -30,6 +30,7 @@ from orders o join depots d using (depot_id)
 where o.ordered_local >= :from_local and o.ordered_local < :to_local
   and {SERVICE_DAY} between :first and :last
 group by 1, 2
+order by 2, 1
 """
 MARK_INCOMING = """
 insert into dirty_days (day_on)
@@ -59,6 +60,9 @@ def count_changed_days(connection: sa.Connection, frozen: date | None) -> None:
         local = {"from_local": first - SHIFT, "to_local": last + SHIFT + SHIFT / 2}
         connection.execute(sa.text(FORGET), asked)
         connection.execute(sa.text(COUNT), asked | local)
+    if stretches:
+        # It is joined next, and may have grown from nothing to millions of rows.
+        connection.execute(sa.text("analyze order_counts"))
 
 
 def _stretches(days: Iterable[date]) -> list[tuple[date, date]]:
