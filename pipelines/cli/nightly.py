@@ -13,6 +13,9 @@ from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 
+DATABASE_AWAY_S = 90
+"""A server that restarts is waited for: nobody is there at night to start again."""
+
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
@@ -41,7 +44,7 @@ def nightly(
     if on_leash:
         leash.hold()
     day = as_date(origin, "--origin")
-    with workplace() as place, fit_progress() as report:
+    with workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
         night = Night(place.engine, place.settings, place.now, day, report)
         done = run_night(night)
     if as_json:

@@ -109,7 +109,7 @@ def _tell_due(told: dict[str, Any], policy: str) -> None:
     if told["due_now"] or told["to_leave_out"]:
         due = ", ".join(map(str, told["due_now"])) or "none"
         out = ", ".join(map(str, told["to_leave_out"])) or "none"
-        say(f"Missed nights ({policy}): to be run {due}; to be left out {out}.")
+        say(f"Due now, where missed nights are {policy!r}: {due}; left out: {out}.")
     if not told["scheduler_runs"]:
         say("No scheduler runs. Start one with 'harbor schedule run'.")
 

@@ -32,15 +32,18 @@ class Workplace:
 
 
 @contextmanager
-def workplace() -> Iterator[Workplace]:
+def workplace(patience_s: float = 0) -> Iterator[Workplace]:
     """Opens the database; the embedded one is brought up to date by itself.
+
+    Args:
+      patience_s: How long a database that does not answer is waited for.
 
     Raises:
       DatabaseError: it does not answer, or a database of the user's own needs
         `harbor db upgrade`.
     """
     settings = Settings.load()
-    with open_engine(settings) as engine:
+    with open_engine(settings, patience_s) as engine:
         if settings.database_url is None:
             upgrade_embedded(engine)
         migrate.require_current(engine)
