@@ -13,7 +13,7 @@ from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
-from pipelines import demand, naive_gate
+from pipelines import demand, late_bands, naive_gate
 from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.store import demand as demand_store
@@ -60,6 +60,8 @@ def forecast_from(
         loaded = naive_gate.with_live_gate(engine, loaded)
     panel = _panel(engine, origin, zone, live)
     made = infer.forecast(loaded, panel)
+    if live:
+        made = late_bands.widened(made, loaded, panel)
     write(engine, panel, made, str(model["version"]), now, zone, run)
     if run is not None:
         run.counts |= naive_gate.counts(loaded)

@@ -1,0 +1,78 @@
+"""Wider bands for depots whose newest days have not come.
+
+Their forecast for tomorrow stands on an older day, so it is as unsure as one made for a
+day further ahead.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from forecaster import totals
+from forecaster.artefact import Artefact
+from forecaster.infer import Forecast
+from forecaster.panel import Panel
+from forecaster.totals import Bands
+
+LEAST_WIDER = 1.05
+"""Each missing day widens by so much at least, where the artefact's table is flat."""
+WAITED_FOR_DAYS = 14
+"""As in `store.lateness`: a depot that has been silent for longer is not late."""
+
+
+def days_missing(panel: Panel) -> Int[np.ndarray, " depot"]:
+    """How many days up to the origin have not come from each depot.
+
+    A closed day is not missing; a depot that was never observed, or not for a fortnight,
+    misses none.
+    """
+    there_dt = panel.observed_dt | panel.closed_dt[:, : panel.n_steps]
+    missing_d = np.argmax(there_dt[:, ::-1], axis=1)
+    waited_for_d = there_dt.any(axis=1) & (missing_d <= WAITED_FOR_DAYS)
+    return np.where(waited_for_d, missing_d, 0)
+
+
+def widened(made: Forecast, loaded: Artefact, panel: Panel) -> Forecast:
+    """The forecast with wider bands where days are missing; points stay.
+
+    Args:
+      made: From `panel`.
+      loaded: The artefact that made it.
+      panel: Up to the origin.
+    """
+    missing_d = days_missing(panel)
+    if not missing_d.any():
+        return made
+    table = loaded.intervals
+    log_dh = np.log1p(made.p50_dh)
+    low_dh = (np.log1p(made.p10_dh) - log_dh) * _factors(table.low_h, missing_d)
+    high_dh = (np.log1p(made.p90_dh) - log_dh) * _factors(table.high_h, missing_d)
+    p10_dh = np.maximum(np.expm1(log_dh + low_dh), 0.0)
+    late_d = missing_d[:, None] > 0
+    bands = Bands(
+        np.where(late_d, np.minimum(p10_dh, made.p50_dh), made.p10_dh),
+        made.p50_dh,
+        np.where(
+            late_d, np.maximum(np.expm1(log_dh + high_dh), made.p50_dh), made.p90_dh
+        ),
+    )
+    return replace(
+        made,
+        p10_dh=bands.p10,
+        p90_dh=bands.p90,
+        totals=totals.of_scopes(loaded.totals, bands, panel.cities),
+    )
+
+
+def _factors(
+    reach_h: Float32[np.ndarray, " horizon"], missing_d: Int[np.ndarray, " depot"]
+) -> Float[np.ndarray, "depot horizon"]:
+    """How much further a band reaches from an origin so many days earlier."""
+    horizon = len(reach_h)
+    step_dh = np.arange(horizon) + missing_d[:, None]
+    further_dh = reach_h[np.minimum(step_dh, horizon - 1)].astype(float)
+    ones_dh = np.ones_like(further_dh)
+    plain_dh = np.broadcast_to(reach_h, further_dh.shape)
+    ratio_dh = np.divide(further_dh, plain_dh, out=ones_dh, where=plain_dh != 0)
+    return np.maximum(ratio_dh, LEAST_WIDER ** missing_d[:, None])
