@@ -66,7 +66,13 @@ class Victim:
 
 def start(point: str, home: Path, url: str | None, *arguments: str) -> Victim:
     """Starts `harbor` with a point in it; without a URL on the home's own database."""
-    environment = {**os.environ, "HARBOR_HOME": str(home), "PGAPPNAME": NAME}
+    environment = {
+        **os.environ,
+        "HARBOR_HOME": str(home),
+        # The files were written whole a moment ago.
+        "HARBOR_SETTLE_SECONDS": "0",
+        "PGAPPNAME": NAME,
+    }
     if url is not None:
         environment["HARBOR_DATABASE_URL"] = url
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

@@ -59,7 +59,7 @@ def light(monkeypatch):
 
 @pytest.fixture
 def night(fleet, tmp_path):
-    settings = Settings(home=tmp_path)
+    settings = Settings(home=tmp_path, settle_seconds=0)
     return lambda origin=LAST: Night(
         fleet, settings, NOW, origin, lambda _: lambda *_: 0
     )
