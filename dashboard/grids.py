@@ -131,6 +131,9 @@ def _day_row(row: Row, remarks: list[str], busiest: float) -> str:
         cells = f'<td class="day" style="{shade}">{orders}</td><td>{_band(row)}</td>'
     if row["basis"] == "similar":
         remarks = ["From depots like it", *remarks]
+    if not math.isnan(row["planned"]):
+        planned = wording.orders(row["planned"])
+        remarks = [f"Set to {planned} by {row['made_by']}: {row['reason']}", *remarks]
     return f'<tr>{name}{cells}<td class="fill">{escape(", ".join(remarks))}</td></tr>'
 
 

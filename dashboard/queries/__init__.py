@@ -15,7 +15,7 @@ from dashboard.queries.depot import (
     depot_days,
     depots,
     events_ahead,
-    lateness,
+    news,
     past_forecasts,
 )
 from dashboard.queries.fleet import daily_totals, fleet_week, freshness
@@ -43,8 +43,8 @@ __all__ = [
     "files",
     "fleet_week",
     "freshness",
-    "lateness",
     "models",
+    "news",
     "override_history",
     "overrides_ahead",
     "panel_tables",

@@ -9,6 +9,7 @@ from dashboard.database import read
 from dashboard.freshness import Freshness
 from dashboard.lateness import Lateness
 from dashboard.queries.rows import known
+from dashboard.revision import Before
 from dashboard.statements import depot as statements
 from dashboard.statements import fleet as fleet_statements
 
@@ -33,23 +34,34 @@ def depots(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def lateness(depot: str, fresh: Freshness) -> Lateness:
-    """Whether the orders of a depot have come.
+def news(depot: str, fresh: Freshness) -> tuple[Lateness, Before | None]:
+    """Whether a depot's orders have come, and what came since the forecast before.
 
     Args:
       depot: A depot_id that exists.
-      fresh: With known demand.
+      fresh: With known demand; a forecast may be missing.
+
+    Returns:
+      The second is None where nothing was forecast before.
     """
     row = read(
-        statements.LATENESS,
+        statements.NEWS,
         depot=depot,
         last_on=fresh.last_on,
         since=fresh.oldest_news - FORTNIGHT,
+        origin=fresh.origin_on,
+        until=fresh.until_on,
     ).iloc[0]
-    return Lateness(
+    late = Lateness(
         last_on=known(row["last_on"]),
         due_on=known(row["due_on"]),
         is_late=bool(row["is_late"]),
+    )
+    if known(row["before_on"]) is None:
+        return late, None
+    events = tuple(row["new_events"])
+    return late, Before(
+        row["before_on"], row["before_model"], int(row["corrected"]), events
     )
 
 
@@ -64,13 +76,14 @@ def depot_days(depot: str, fresh: Freshness) -> pd.DataFrame:
     Returns:
       day_on, actual (NaN where not observed), p10, p50, p90 (NaN for days past), basis,
       is_closed (known to be), events (kinds of events, a list), holidays (names, a
-      list).
+      list), p50_before (of the forecast before; NaN where it is of other days), planned
+      (orders that a planner set for a day ahead, else NaN), reason, made_by.
     """
     until = fresh.until if fresh.origin_on is not None else fresh.newest
     since = fresh.newest - timedelta(days=HISTORY_DAYS - 1)
     return read(
         statements.DEPOT_DAYS,
-        numbers=["actual", *FORECAST],
+        numbers=["actual", *FORECAST, "p50_before", "planned"],
         days=["day_on"],
         depot=depot,
         since=since,

@@ -47,7 +47,7 @@ def files(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def rejected(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """Rows in quarantine by file and reason, newest file first; 50 at most.
+    """Rows in quarantine, not replayed, by file and reason; newest file first, 50 at most.
 
     Args:
       fresh: Part of the cache's key and of nothing else.

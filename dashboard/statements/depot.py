@@ -8,10 +8,28 @@ from dashboard.statements.shared import (
     shut,
 )
 
-LATENESS = f"""
-with closures as ({CLOSURES})
-select seen.last_on, due.due_on, {IS_LATE} as is_late
-from depots d {SEEN_AND_DUE}
+# The forecast of the depot before the one shown: of an earlier origin, made last there.
+BEFORE = """
+    select origin_on, model_version, made_at from forecasts
+    where depot_id = :depot and origin_on < :origin
+    order by origin_on desc, made_at desc limit 1
+"""
+
+# How new a depot's orders are, and what came since the forecast before.
+NEWS = f"""
+with closures as ({CLOSURES}), before as ({BEFORE})
+select seen.last_on, due.due_on, {IS_LATE} as is_late,
+       b.origin_on as before_on, b.model_version as before_model,
+       (select count(*) from demand_versions v
+        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.made_at)
+         as corrected,
+       array(select distinct e.kind from events e join files using (file_id)
+             where loaded_at > b.made_at
+               and e.ends_on > :origin and e.starts_on <= :until
+               and (e.depot_id = d.depot_id or e.city = d.city
+                    or (e.depot_id is null and e.city is null))
+             order by e.kind) as new_events
+from depots d {SEEN_AND_DUE} left join before b on true
 where d.depot_id = :depot
 """  # noqa: S608 - of our own words
 
@@ -21,8 +39,9 @@ with closures as ({CLOSURES}), here as (
 ), special as ({SPECIAL_DAYS}), days as (
     select cast(:since as date) + n as day_on
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
-)
+), before as ({BEFORE})
 select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
+       p.p50 as p50_before, o.orders as planned, o.reason, o.made_by,
        coalesce(f.basis = 'closed', {shut("here", "g.day_on")}) as is_closed,
        array(select distinct what from special s
              where g.day_on between s.starts_on and s.ends_on and not is_holiday
@@ -36,6 +55,15 @@ left join demand_versions v
 left join forecasts f
   on f.depot_id = :depot and f.target_on = g.day_on and f.origin_on = :origin
  and f.model_version = :model
+left join before b on true
+left join forecasts p
+  on p.depot_id = :depot and p.target_on = g.day_on and p.origin_on = b.origin_on
+ and p.model_version = b.model_version
+left join lateral (
+    select orders, reason, made_by from overrides
+    where depot_id = :depot and target_on = g.day_on
+    order by override_id desc limit 1
+) o on f.p50 is not null
 order by g.day_on
 """  # noqa: S608 - of our own words
 

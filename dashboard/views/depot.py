@@ -9,6 +9,7 @@ from dashboard import (
     lateness,
     parts,
     queries,
+    revision,
     selection,
     tables,
     whatif,
@@ -25,7 +26,8 @@ if depot is None and asked:
 if depot is None:
     parts.nothing("Choose a depot above, or a name on the page “Days ahead”.")
 
-late = lateness.warning(queries.lateness(depot, fresh))
+how_late, before = queries.news(depot, fresh)
+late = lateness.warning(how_late)
 if late:
     st.warning(late, icon=":material/schedule:")
 
@@ -40,6 +42,9 @@ with week:
     else:
         parts.figures(findings.depot_figures(days))
         st.html(grids.days_ahead(ahead))
+        changed = revision.sentences(days, before, fresh)
+        if changed:
+            st.caption(say.plain(" ".join(changed)))
 with history:
     if days["actual"].notna().any() or not ahead.empty:
         parts.chart(

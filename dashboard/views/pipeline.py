@@ -51,7 +51,8 @@ if rejected.empty:
 else:
     st.caption(
         "By file and reason, with the first such row. `harbor quarantine list` shows "
-        "every row, and a mended file goes in with `harbor ingest PATH`."
+        "every row, `harbor quarantine replay` reads them again in another way, and a "
+        "mended file goes in with `harbor ingest PATH`."
     )
     parts.small(arrivals.rejected(rejected), "put-aside")
 

@@ -77,7 +77,7 @@ def test_text_from_the_database_never_becomes_html(two_cities):
     assert [row[0] for row in read.text][2] == nasty
 
 
-def days_of(basis, events=(), holidays=(), p50=120.0):
+def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
     return pd.DataFrame(
         {
             "day_on": DAYS[:1],
@@ -88,6 +88,9 @@ def days_of(basis, events=(), holidays=(), p50=120.0):
             "events": [list(events)],
             "holidays": [list(holidays)],
             "is_closed": [basis == "closed"],
+            "planned": [planned],
+            "reason": "<i>strike",
+            "made_by": "Anna",
         }
     )
 
@@ -105,6 +108,11 @@ def days_of(basis, events=(), holidays=(), p50=120.0):
             days_of("similar", ["<b>fair</b>"]),
             ["120", "96 – 150", "From depots like it, <b>fair</b>"],
             id="a new depot",
+        ),
+        pytest.param(
+            days_of("model", ["promotion"], planned=480.0),
+            ["120", "96 – 150", "Set to 480 by Anna: <i>strike, Promotion"],
+            id="set by hand",
         ),
         pytest.param(
             days_of("closed", ["closed"], p50=0.0), ["closed", "", ""], id="closed once"

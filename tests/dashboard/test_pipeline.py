@@ -77,6 +77,14 @@ def test_rows_put_aside_are_counted_by_file_and_reason(worked):
     ]
 
 
+def test_rows_that_were_replayed_are_not_put_aside_any_more(worked, write):
+    rows = schema.quarantine
+    again = rows.c.reason == "is no moment"
+    write(sa.update(rows).where(again).values(replayed_at=sa.func.now()))
+    found = queries.rejected(queries.freshness())
+    assert found["reason"].tolist() == ["names no depot"]
+
+
 def test_a_plan_is_counted_by_the_state_of_its_slots(worked):
     [plan] = queries.plans().to_dict("records")
     assert [plan[name] for name in ("done", "waiting", "failed", "left_out")] == [1] * 4

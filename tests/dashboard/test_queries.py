@@ -271,10 +271,73 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
 
 
 def test_a_late_depot_says_since_when(fresh, seeded):
-    poplar = queries.lateness("LON-03", fresh)
+    poplar, _ = queries.news("LON-03", fresh)
     assert poplar.is_late
     assert (poplar.last_on, poplar.due_on) == (seeded.through - A_DAY, seeded.through)
-    assert not queries.lateness("LON-01", fresh).is_late
+    greenwich, _ = queries.news("LON-01", fresh)
+    assert not greenwich.is_late
+
+
+def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
+    _, before = queries.news("LON-01", fresh)
+    assert before is not None
+    assert (before.origin_on, before.model) == (seeded.through - A_DAY, CHAMPION)
+    assert (before.corrected, before.events) == (0, ())
+    days = queries.depot_days("LON-01", fresh)
+    made = seeded.forecasts.query("depot_id == 'LON-01'")
+    then = made[made["origin_on"] == seeded.through - A_DAY].sort_values("target_on")
+    known = days.dropna(subset=["p50_before"])
+    assert as_dates(known["day_on"]) == then["target_on"].tolist()
+    np.testing.assert_allclose(known["p50_before"], then["p50"])
+
+
+def test_what_came_since_the_forecast_before_is_counted(seeded, write):
+    """A correction and an event of the depot's city, and neither of another's."""
+    loaded = sa.insert(schema.files).values(
+        path="late.csv", sha256="l", reading="l", kind="events", size_bytes=1,
+        accepted=1, unchanged=0, rejected=0, ignored_columns=[],
+    )  # fmt: skip
+    write(loaded)
+    day = seeded.through + A_DAY
+    event = {"kind": "game", "starts_on": day, "ends_on": day, "file_id": 1}
+    write(sa.insert(schema.events).values(**event, city="London"))
+    for depot in ("LON-01", "RTM-01"):
+        write(
+            sa.insert(schema.demand_versions).values(
+                depot_id=depot, service_on=seeded.through - 3 * A_DAY, version=2,
+                orders=7, known_at=sa.func.now(), superseded_at=sa.func.now(),
+            )
+        )  # fmt: skip
+    # The seeded events name the same file, which is new.
+    write(sa.delete(schema.events).where(schema.events.c.kind != "game"))
+    _, before = queries.news("LON-01", queries.freshness())
+    assert before is not None
+    assert (before.corrected, before.events) == (1, ("game",))
+    _, elsewhere = queries.news("RTM-02", queries.freshness())
+    assert elsewhere is not None
+    assert (elsewhere.corrected, elsewhere.events) == (0, ())
+
+
+def test_nothing_was_forecast_before_the_first_forecast(
+    dashboard, clean_engine, yesterday
+):
+    seed(clean_engine, yesterday, live=False, hindcasts=False)
+    fresh = queries.freshness()
+    assert queries.news("LON-01", fresh)[1] is None
+    assert queries.depot_days("LON-01", fresh)["p50_before"].isna().all()
+
+
+def test_what_planners_set_stands_beside_the_forecast(fresh, seeded, write):
+    row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "p50": 1.0}
+    row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
+    for action, orders in (("set", 900.0), ("lock", 950.0)):
+        write(
+            sa.insert(schema.overrides).values(
+                **row, action=action, orders=orders, reason="A strike"
+            )
+        )
+    days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["planned"])
+    assert days[["planned", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
 
 
 def test_past_forecasts_are_the_last_said_of_each_day(fresh, seeded):

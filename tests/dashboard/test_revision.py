@@ -1,0 +1,50 @@
+"""What changed since the forecast before, over literal days."""
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard import revision
+from dashboard.revision import Before
+from tests.dashboard.test_banner import FRESH
+
+DAYS = pd.date_range("2025-11-20", periods=3).as_unit("s")  # Thursday to Saturday
+SAME = Before(date(2025, 11, 19), str(FRESH.model), 0, ())
+
+
+@pytest.fixture
+def days():
+    return pd.DataFrame(
+        {
+            "day_on": DAYS,
+            "actual": [205.0, np.nan, np.nan],
+            "p50": [np.nan, 110.0, 120.0],
+            "p50_before": [193.0, 100.0, np.nan],
+        }
+    )
+
+
+def test_the_change_is_told_over_the_days_both_are_of(days):
+    change, arrived = revision.sentences(days, SAME, FRESH)
+    assert change == (
+        "The forecast of Wed 19 Nov had 100 orders on the 1 day that both are of; now it "
+        "is 110: +10."
+    )
+    assert arrived == "Thu 20 Nov brought 205 orders; 193 were forecast (+12)."
+
+
+def test_each_cause_is_named(days):
+    other = Before(SAME.origin_on, "older", 3, ("pay_day", "game"))
+    assert revision.sentences(days, other, FRESH)[2:] == [
+        f"Another model made it: {FRESH.model} instead of older.",
+        "3 earlier counts were corrected.",
+        "Newly known of the days ahead: Pay day, Game.",
+    ]
+
+
+def test_without_a_forecast_before_nothing_is_told(days):
+    assert revision.sentences(days, None, FRESH) == []
+    apart = days.assign(p50_before=np.nan)
+    assert revision.sentences(apart, SAME, FRESH) == []
