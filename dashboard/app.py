@@ -4,7 +4,7 @@ from datetime import datetime
 
 import streamlit as st
 
-from dashboard import parts, queries, style
+from dashboard import parts, queries, style, who
 from dashboard.banner import banner
 from forecaster.errors import HarborError
 from pipelines.settings import Settings
@@ -55,6 +55,7 @@ page = st.navigation(
 )
 st.title(page.title)
 try:
+    who.admit()
     frame()
     page.run()
 except HarborError as error:

@@ -1,10 +1,43 @@
-"""Who looks at the page, where a login tells."""
+"""Who looks at the page, and whether they may."""
+
+from datetime import UTC, datetime
+from typing import Any
 
 import streamlit as st
+
+from dashboard import login
+from pipelines.settings import Settings
+
+
+def admit() -> None:
+    """Stops the page unless no login is set, or somebody who may has logged in.
+
+    Raises:
+      ConfigError: the login is set, but not whole.
+    """
+    rule = login.rule(Settings.load().home)
+    if rule is None:
+        return
+    said = claims()
+    if said is None:
+        st.info("These pages are for planners. Log in to see them.")
+        st.button("Log in", on_click=st.login, type="primary")
+        st.stop()
+    refused = rule.refusal(said, datetime.now(UTC))
+    if refused:
+        st.error(refused, icon=":material/block:")
+        st.button("Log out", on_click=st.logout)
+        st.stop()
+
+
+def claims() -> dict[str, Any] | None:
+    """What the provider says of who has logged in; None where nobody has."""
+    if not st.user.get("is_logged_in", False):
+        return None
+    return dict(st.user.to_dict())
 
 
 def planner() -> str | None:
     """The name that the login gives; None where there is no login."""
-    if not st.user.get("is_logged_in", False):
-        return None
-    return str(st.user.get("name") or st.user.get("email") or "") or None
+    said = claims() or {}
+    return str(said.get("name") or said.get("email") or "") or None

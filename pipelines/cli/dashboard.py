@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from forecaster.errors import BadInputError
 from pipelines.cli.console import say, show_json
 from pipelines.cli.workplace import AsJson, Workplace, workplace
-
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+from pipelines.settings import Settings
 
 
 def register(app: typer.Typer) -> None:
@@ -29,15 +27,15 @@ def dashboard(
 ) -> None:
     """Serves the dashboard until Ctrl-C.
 
-    With --json it first says where.
+    Other machines are served only with a login (login.toml in HARBOR_HOME) or with
+    --insecure. With --json it first says where.
 
     Example: `harbor dashboard --port 8501`
     """
-    if address not in LOOPBACK and not insecure:
-        raise BadInputError(
-            f"--address is {address}, which other machines reach, and the dashboard has "
-            "no login. Leave it at 127.0.0.1, or add --insecure if a proxy guards it."
-        )
+    from dashboard.serve import login_file, require_guard
+
+    guard = login_file(Settings.load().home)
+    require_guard(address, insecure, guard)
     with workplace() as place:
         if as_json:
             show_json({"url": f"http://{address}:{port}"})
@@ -49,7 +47,7 @@ def serve(place: Workplace, address: str, port: int) -> None:
 
     The child is told where the database is; it never starts one of its own.
     """
-    from dashboard.serve import streamlit_arguments
+    from dashboard.serve import login_file, streamlit_arguments
 
     url = place.engine.url.render_as_string(hide_password=False)
     environment = {
@@ -58,7 +56,8 @@ def serve(place: Workplace, address: str, port: int) -> None:
         "HARBOR_HOME": str(place.settings.home),
     }
     say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
-    arguments = streamlit_arguments(address, port)
+    guard = login_file(place.settings.home)
+    arguments = streamlit_arguments(address, port, guard)
     # What Streamlit says is for people.
     child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
     try:

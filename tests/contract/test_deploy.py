@@ -12,8 +12,8 @@ import pytest
 import typer
 import yaml
 
+from dashboard.serve import LOOPBACK
 from pipelines.cli import app
-from pipelines.cli.dashboard import LOOPBACK
 from pipelines.settings import Settings
 
 ROOT = Path(__file__).parents[2]

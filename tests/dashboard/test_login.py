@@ -1,0 +1,186 @@
+"""Who may come in, and what is served to whom."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dashboard import login, serve
+from forecaster.errors import BadInputError, ConfigError
+from tests.dashboard.test_pages import assert_no_traceback, said
+
+NOW = datetime(2025, 11, 21, 6, 30, tzinfo=UTC)
+AUTH = """
+[auth]
+redirect_uri = "http://127.0.0.1:8501/oauth2callback"
+cookie_secret = "a long one that nobody guesses"
+client_id = "harbor"
+client_secret = "s"
+server_metadata_url = "https://login.example/.well-known/openid-configuration"
+"""
+ALLOW = """
+[allow]
+domains = ["Example.com"]
+emails = ["ben@elsewhere.org"]
+claim = "groups"
+values = ["planners"]
+"""
+
+
+def claims(**other):
+    return {"exp": (NOW + timedelta(hours=1)).timestamp(), **other}
+
+
+@pytest.fixture
+def rule(tmp_path):
+    (tmp_path / login.FILE).write_text(AUTH + ALLOW)
+    return login.rule(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({"email": "anna@example.com"}, id="domain"),
+        pytest.param({"email": " Anna@EXAMPLE.com "}, id="domain in capitals"),
+        pytest.param(
+            {"email": "ben@elsewhere.org", "email_verified": True}, id="address"
+        ),
+        pytest.param({"groups": ["drivers", "planners"]}, id="one of the groups"),
+        pytest.param({"groups": "planners"}, id="the only group"),
+    ],
+)
+def test_who_is_allowed_comes_in(rule, said):
+    assert rule.refusal(claims(**said), NOW) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({}, id="says nothing"),
+        pytest.param({"email": "anna@example.com.evil.org"}, id="a longer domain"),
+        pytest.param({"email": "anna@notexample.com"}, id="a domain that ends alike"),
+        pytest.param({"email": "anna@example.com@evil.org"}, id="two signs"),
+        pytest.param(
+            {"email": "anna@example.com", "email_verified": False}, id="not verified"
+        ),
+        pytest.param({"email": "carl@elsewhere.org"}, id="another address"),
+        pytest.param({"groups": ["drivers"]}, id="another group"),
+        pytest.param({"groups": [["planners"]]}, id="a group within a group"),
+        pytest.param({"roles": ["planners"]}, id="another claim"),
+        pytest.param({"email": None, "groups": None}, id="nulls"),
+    ],
+)
+def test_who_is_not_stays_outside(rule, said):
+    assert "not among those" in rule.refusal(claims(**said), NOW)
+
+
+@pytest.mark.parametrize(
+    "ends", [NOW.timestamp(), (NOW - timedelta(days=20)).timestamp(), None, "soon"]
+)
+def test_a_login_ends_when_its_token_does(rule, ends):
+    refused = rule.refusal({"email": "anna@example.com", "exp": ends}, NOW)
+    assert "has expired" in refused
+
+
+def test_without_a_file_there_is_no_login(tmp_path):
+    assert login.rule(tmp_path) is None
+    assert serve.login_file(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("[auth", "cannot be read", id="no TOML"),
+        pytest.param(ALLOW, "redirect_uri, cookie_secret", id="no provider"),
+        pytest.param(AUTH.replace('client_id = "harbor"', ""), "client_id", id="no id"),
+        pytest.param(AUTH, "emails, domains or values", id="nobody is allowed"),
+        pytest.param(AUTH + "[allow]\ndomains = []", "emails, domains", id="none"),
+        pytest.param(AUTH + "[allow]\ndomains = 'a'", "for domains", id="no list"),
+        pytest.param(
+            AUTH + "[allow]\ndomains = ['']", "for domains", id="an empty word"
+        ),
+    ],
+)
+def test_a_login_that_is_not_whole_lets_nobody_in(tmp_path, text, message):
+    (tmp_path / login.FILE).write_text(text)
+    with pytest.raises(ConfigError, match=message) as error:
+        login.rule(tmp_path)
+    assert "nobody guesses" not in str(error.value)
+
+
+def test_without_its_package_a_login_is_not_served(tmp_path, monkeypatch):
+    (tmp_path / login.FILE).write_text(AUTH + ALLOW)
+    monkeypatch.setattr(serve.importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ConfigError, match="Authlib"):
+        serve.login_file(tmp_path)
+
+
+def test_with_its_package_the_server_is_told_of_the_login(tmp_path, monkeypatch):
+    (tmp_path / login.FILE).write_text(AUTH + ALLOW)
+    monkeypatch.setattr(serve.importlib.util, "find_spec", lambda _: object())
+    guard = serve.login_file(tmp_path)
+    serve.require_guard("0.0.0.0", insecure=False, guard=guard)
+    arguments = serve.streamlit_arguments("0.0.0.0", 8501, guard)
+    assert f"--secrets.files={tmp_path / login.FILE}" in arguments
+
+
+@pytest.mark.parametrize("address", serve.LOOPBACK)
+def test_this_machine_is_served_without_a_login(address):
+    serve.require_guard(address, insecure=False, guard=None)
+
+
+def test_other_machines_are_not_unless_somebody_says_so():
+    with pytest.raises(BadInputError, match=r"0\.0\.0\.0.*no login is set.*--insecure"):
+        serve.require_guard("0.0.0.0", insecure=False, guard=None)
+    serve.require_guard("0.0.0.0", insecure=True, guard=None)
+
+
+@pytest.fixture
+def guarded(dashboard, seeded):
+    (dashboard.parent / login.FILE).write_text(AUTH + ALLOW)
+
+
+@pytest.mark.db
+def test_nothing_is_shown_to_who_has_not_logged_in(guarded, open_page):
+    for view in ("fleet", "depot", "plan"):
+        app = open_page(view, depot="LON-01")
+        assert_no_traceback(app)
+        assert "Log in to see them" in app.info[0].value
+        assert app.button[0].label == "Log in"
+        assert "Orders up to" not in said(app)
+        assert "Greenwich" not in said(app)
+
+
+@pytest.mark.db
+def test_nothing_is_shown_to_who_may_not_come_in(guarded, open_page, monkeypatch):
+    ends = datetime.now(UTC).timestamp() + 3600
+    stranger = {"email": "eve@evil.org", "exp": ends}
+    monkeypatch.setattr("dashboard.who.claims", lambda: stranger)
+    app = open_page("fleet")
+    assert_no_traceback(app)
+    assert "not among those" in app.error[0].value
+    assert "Greenwich" not in said(app)
+
+
+@pytest.mark.db
+def test_a_planner_comes_in_and_is_named_by_the_login(guarded, open_page, monkeypatch):
+    ends = datetime.now(UTC).timestamp() + 3600
+    anna = {"email": "anna@example.com", "name": "Anna", "exp": ends}
+    monkeypatch.setattr("dashboard.who.claims", lambda: anna)
+    app = open_page("plan")
+    assert_no_traceback(app)
+    assert "Your name" not in [box.label for box in app.text_input]
+    numbers = {box.label: box for box in app.number_input}
+    numbers["Orders expected (to change the number)"].set_value(4321)
+    next(box for box in app.text_input if box.label == "Why").set_value("A strike")
+    app.button[0].click().run()
+    assert_no_traceback(app)
+    assert "Anna" in said(app)
+
+
+@pytest.mark.db
+def test_a_broken_login_lets_nobody_in(dashboard, seeded, open_page):
+    (dashboard.parent / login.FILE).write_text("[auth")
+    app = open_page("fleet")
+    assert_no_traceback(app)
+    assert "nobody is let in" in app.error[0].value
+    assert "Greenwich" not in said(app)
