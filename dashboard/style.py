@@ -25,6 +25,8 @@ SHEET = """
 .hf .late { font-weight: 600; }
 .hf .late::before { content: ""; display: inline-block; width: .5rem; height: .5rem;
   margin-right: .25rem; border-radius: 50%; background: var(--hf-late); }
+.hf thead small { color: inherit; }
+[data-testid="stCaptionContainer"] { color: inherit; opacity: .78; }
 .hf a { color: inherit; text-decoration: underline 1px var(--hf-quiet);
   text-underline-offset: .2em; }
 .hf a:hover, .hf a:focus-visible { text-decoration: underline 2px var(--hf-accent); }
@@ -60,7 +62,8 @@ SHEET = """
 }
 .hf-plan td { vertical-align: top; font-size: 1rem; font-weight: 600; }
 .hf-plan td small, .hf-plan .closed { font-weight: 400; }
-.hf-plan .short { color: var(--hf-late); font-size: .8125rem; }
+.hf-plan .short { font-size: .8125rem; font-weight: 600;
+  text-decoration: underline 2px var(--hf-late); text-underline-offset: .2em; }
 .hf-plan tbody + tbody td { font-size: .875rem; font-weight: 400; }
 @media print {
   @page { size: A4 landscape; margin: 12mm; }

@@ -45,8 +45,8 @@ st.markdown(say.plain(plan_tables.sentence(days, city)))
 
 st.html(plan_tables.grid(plan, days))
 st.caption(
-    f"{say.plain(plan_tables.assumptions(city, assumed))} Large: vans of the city; red: "
-    "how many more it would need. Small: orders planned, with “set” or “locked” where a "
+    f"{say.plain(plan_tables.assumptions(city, assumed))} Large: vans of the city; "
+    "underlined: how many more it would need. Small: orders planned, with “set” or “locked” where a "
     "planner did so."
 )
 parts.behind(plan_tables.table(plan), f"plan-{city}")
