@@ -9,7 +9,7 @@ import io
 import json
 import os
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,8 @@ class Artefact:
       versions: Of the libraries that made it.
       parity_error: Largest difference between NumPy and Flax at export, log counts.
       validation_mape: Of the fit that chose the number of epochs; a fraction.
+      backtest: Scores of its judged fit over days it had not seen, by model: its own
+        (`gru`) and the baselines'; in percent, as `Scores.in_percent` gives them.
     """
 
     task: TaskConfig
@@ -67,6 +69,7 @@ class Artefact:
     versions: dict[str, str]
     parity_error: float
     validation_mape: float
+    backtest: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -207,6 +210,7 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "versions": artefact.versions,
         "parity_error": artefact.parity_error,
         "validation_mape": artefact.validation_mape,
+        "backtest": artefact.backtest,
     }
 
 
@@ -253,4 +257,5 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
         versions=manifest["versions"],
         parity_error=manifest["parity_error"],
         validation_mape=manifest["validation_mape"],
+        backtest=manifest["backtest"],
     )

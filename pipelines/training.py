@@ -74,21 +74,24 @@ def train(
     learnt = _learn(panel, folder, recipe, report)
     champion = _champion_judge(engine, settings)
     scores = judge_scores(panel, learnt.judged, champion, panels.at)
+    # What any training of this data comes to: whoever is champion is not in it.
+    table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
+    judged = replace(learnt.judged, backtest=table)
+    served = replace(learnt.served, backtest=table)
     with engine.begin() as connection:
-        for made, role in ((learnt.judged, "judge"), (learnt.served, "challenger")):
+        for made, role in ((judged, "judge"), (served, "challenger")):
             _record(connection, settings, made, role, scores, run)
     # Only a training that was cut off needs them.
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(learnt.seconds, 1)
     run.counts |= {
-        "model": learnt.served.version,
+        "model": served.version,
         "train_seconds": seconds,
         "epochs": learnt.served_fit.epochs,
         "steps": learnt.judged_fit.steps + learnt.served_fit.steps,
-        "parity_error": learnt.served.parity_error,
+        "parity_error": served.parity_error,
     }
-    version, parity = learnt.served.version, learnt.served.parity_error
-    return Trained(version, through, scores, seconds, parity)
+    return Trained(served.version, through, scores, seconds, served.parity_error)
 
 
 def panel_to_learn(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> Panel:

@@ -109,7 +109,11 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
         judge = model_store.newest_judge(connection)
     assert champion["trained_through"] == LAST
     assert judge["trained_through"] == LAST - timedelta(days=14)
-    assert set(champion["scores"]["models"]) == {"gru", "seasonal_naive", "median4"}
+    table = champion["scores"]["models"]
+    assert set(table) == {"gru", "seasonal_naive", "median4"}
+    # The file says of itself how good it is.
+    served = forecasting.load_recorded(settings.artefacts, champion)
+    assert served.backtest == table
 
     # Three depots, seven days, live; every quantile in order.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21
