@@ -1,11 +1,11 @@
 """What `harbor doctor` says of the nights: runs that died, and how the last one ended."""
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines import live_accuracy, naive_gate
+from pipelines import live_accuracy, missed, naive_gate, schedule
 from pipelines.cli.findings import Finding
 from pipelines.heartbeat import give_up_lost_runs
 from pipelines.settings import Settings
@@ -24,7 +24,12 @@ def look_at_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
     lost = give_up_lost_runs(engine)
     with engine.connect() as connection:
         last = runs.last_night(connection)
-    return [_lost_runs(lost), _last_night(last), *_accuracy(engine, settings)]
+    return [
+        _lost_runs(lost),
+        _last_night(last),
+        _scheduler(engine, settings),
+        *_accuracy(engine, settings),
+    ]
 
 
 def _lost_runs(lost: list[int]) -> Finding:
@@ -37,6 +42,23 @@ def _lost_runs(lost: list[int]) -> Finding:
         f"{lost[0]}' says when. Start them again"
     )
     return Finding("runs", False, says)
+
+
+def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
+    """Nights may be run by another program's clock, so that none runs is no failure."""
+    now = datetime.now(UTC)
+    upcoming = missed.next_night(settings, now)
+    if not schedule.somebody_leads(engine):
+        says = "none runs; 'harbor schedule run' starts one"
+        return Finding("scheduler", True, says)
+    left = sorted(missed.find_due(engine, settings, now).missed)
+    if left:
+        says = (
+            f"runs, but the nights of {', '.join(map(str, left[:MOST_TOLD]))} are not "
+        )
+        says += "done; 'harbor runs list --step nightly' says why"
+        return Finding("scheduler", False, says)
+    return Finding("scheduler", True, f"runs; next night {upcoming:%a %d %b %H:%M %Z}")
 
 
 def _last_night(last: dict[str, Any] | None) -> Finding:

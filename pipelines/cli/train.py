@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated
 
+import structlog
 import typer
 
 from pipelines import demand, judging, training
@@ -13,6 +14,9 @@ from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.ledger import recorded
 from pipelines.training import Reports, Trained
 
+log = structlog.get_logger()
+
+LINES_PER_FIT = 10
 FITS = {"judged": "Choosing (first fit)", "served": "Learning (second fit)"}
 
 Epochs = Annotated[
@@ -75,14 +79,16 @@ def show_scores(models: dict[str, dict[str, float | int | None]], title: str) ->
 
 @contextmanager
 def fit_progress() -> Iterator[Reports]:
-    """A bar per fit, on a terminal; elsewhere nothing."""
+    """A bar per fit, on a terminal; and log lines now and then, for who follows the run."""
     with progress("Preparing", None) as bar:
 
         def of(fit: str) -> Callable[[int, int, float], None]:
             bar.update(bar.task_ids[0], visible=False)
             task = bar.add_task(FITS[fit], total=None)
+            noted = _noted(fit)
 
             def told(epoch: int, epochs: int, best: float) -> None:
+                noted(epoch, epochs, best)
                 known = f", MAPE {100 * best:.2f} %" if best < float("inf") else ""
                 bar.update(
                     task,
@@ -94,3 +100,17 @@ def fit_progress() -> Iterator[Reports]:
             return told
 
         yield of
+
+
+def _noted(fit: str) -> Callable[[int, int, float], None]:
+    """Logs a fit's progress, `LINES_PER_FIT` times in all."""
+    before = 0
+
+    def note(epoch: int, epochs: int, best: float) -> None:
+        nonlocal before
+        part = LINES_PER_FIT * epoch // epochs
+        if part > before:
+            log.info("fit", fit=fit, epoch=epoch, most=epochs, best_mape=best)
+        before = part
+
+    return note

@@ -1,6 +1,8 @@
 """Live accuracy of every part of the fleet, and the gate that follows from it."""
 
+import json
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -8,12 +10,16 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 import sqlalchemy as sa
+import typer
 
 from forecaster import artefact, infer
 from pipelines import demand, forecasting, live_accuracy, naive_gate
+from pipelines.cli import models as command
+from pipelines.cli.workplace import Workplace
 from pipelines.ledger import recorded
 from pipelines.panels import read_panel
 from pipelines.schema import forecasts, scores
+from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from tests.make import make_artefact
 from tests.pipelines.make import START, add_depot, add_fleet
@@ -198,3 +204,24 @@ def test_a_hindcast_knows_nothing_of_live_scores(served):
         order = (forecasts.c.depot_id, forecasts.c.target_on)
         said = list(connection.scalars(query.order_by(*order)))
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
+
+
+def test_the_command_shows_who_is_gated(served, monkeypatch, capsys):
+    engine, _, _ = served
+    add_scores(engine, "A0", 14, 12)
+    add_scores(engine, "A1", 14, 0)
+
+    @contextmanager
+    def place():
+        yield Workplace(Settings(), engine)
+
+    monkeypatch.setattr(command, "workplace", place)
+    command.live(by="depot", days=7, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["by"], told["days"]) == ("depot", 7)
+    gated = {row["part"]: row["gated"] for row in told["scores"]}
+    assert gated == {"A0": True, "A1": False}
+    command.live(by="city", days=7)
+    assert "Delft" in capsys.readouterr().out
+    with pytest.raises(typer.BadParameter, match=r"'van', but must be one of depot"):
+        command.live(by="van")

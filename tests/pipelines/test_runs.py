@@ -10,11 +10,13 @@ import pytest
 import sqlalchemy as sa
 import structlog
 import typer
+from structlog.testing import capture_logs
 
 from forecaster.errors import NoDataError
 from pipelines import following, run_log
 from pipelines.cli import runs as command
 from pipelines.cli.logs import configure_logs
+from pipelines.cli.train import _noted
 from pipelines.cli.workplace import Workplace
 from pipelines.ledger import recorded
 from pipelines.run_log import LOG, RunLog
@@ -203,3 +205,17 @@ def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsy
     assert f"nightly of {DAY} (run 1) failed. There is no" in capsys.readouterr().err
     with pytest.raises(typer.BadParameter, match=r"'broken'.*one of running"):
         command.list_runs(state="broken")
+
+
+@pytest.mark.parametrize(("epochs", "expected"), [(200, 10), (10, 10), (3, 3)])
+def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expected):
+    with capture_logs() as logs:
+        note = _noted("judged")
+        for epoch in range(1, epochs + 1):
+            note(epoch, epochs, 0.1)
+    assert len(logs) == expected
+    assert [logs[-1][name] for name in ("event", "epoch", "most")] == [
+        "fit",
+        epochs,
+        epochs,
+    ]

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines import missed, schedule
+from pipelines.cli.night_findings import look_at_nights
 from pipelines.days import newest_whole_day
 from pipelines.fencing import LostRunError
 from pipelines.ledger import recorded
@@ -448,3 +449,21 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     assert "2026-06-10" in said.out
     assert "done" in said.out
     assert "No scheduler runs" in said.err
+
+
+@pytest.mark.db
+def test_doctor_tells_of_the_scheduler_and_of_nights_it_missed(clean_engine):
+    def finding():
+        found = look_at_nights(clean_engine, Settings())
+        return next(each for each in found if each.what == "scheduler")
+
+    assert finding().good
+    assert "harbor schedule run" in finding().says
+    with try_lock(clean_engine, schedule.LEADER_LOCK):
+        assert finding().good
+        assert "next night" in finding().says
+        long_ago = datetime.now(UTC).date() - timedelta(days=5)
+        with recorded(clean_engine, "nightly", long_ago):
+            pass
+        assert not finding().good
+        assert str(long_ago + timedelta(days=1)) in finding().says
