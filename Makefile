@@ -12,7 +12,7 @@ CODE := forecaster pipelines dashboard migrations tests
 export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types venv lock clean accuracy speed
+.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -54,6 +54,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 accuracy: $(PEERS)/.installed ## Measure the forecast beside its peers: make accuracy DATA="FOLDER ..."
 	@"$(PEERS)/bin/python" -m tests.benchmarks.accuracy $(DATA)
+
+time-to-mape: $(PEERS)/.installed ## How long training takes to be as good as neuralforecast's GRU: DATA="FOLDER"
+	@"$(PEERS)/bin/python" -m tests.benchmarks.time_to_mape $(DATA)
 
 speed: venv ## Measure training and serving
 	@"$(BIN)/python" -m tests.benchmarks.speed

@@ -1,11 +1,14 @@
 """The GRU of neuralforecast, of the same size, on log counts with the same calendar.
 
-Its learning rate is tuned on the last days of the training period, where it stops early.
+Its learning rate and how it scales a window are tuned on the last days of the training
+period, where it stops early.
 """
 
 import logging
 import time
 import warnings
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,6 +24,7 @@ from tests.benchmarks.peers.filled import filled_counts
 
 VALIDATION_DAYS = 28
 LEARNING_RATES = (1e-3, 3e-3)
+SCALERS = ("robust", "standard", "identity")
 TUNING_STEPS, MOST_STEPS = 150, 600
 CONTEXT = 128
 COLUMNS = ("GRU-lo-80", "GRU-median", "GRU-hi-80")
@@ -31,26 +35,34 @@ def neural_gru(panel: Panel, plan: Plan) -> PeerRun:
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     warnings.simplefilter("ignore")
     long = _long(panel)
-    rate = _tuned(long[long["ds"] <= panel.step(plan.trained_through)], plan.horizon)
+    best = _tuned(long[long["ds"] <= panel.step(plan.trained_through)], plan.horizon)
     started = time.perf_counter()
-    made = _rolled(long, plan.horizon, len(plan.origins), rate, MOST_STEPS)
+    made = _rolled(long, plan.horizon, len(plan.origins), best, MOST_STEPS)
     seconds = time.perf_counter() - started
-    note = f"learning rate {rate}, at most {MOST_STEPS} steps, early stopping"
+    note = f"{best.scaler} scaler, learning rate {best.rate}, at most {MOST_STEPS} steps, early stopping"
     return PeerRun(_by_origin(made, panel, plan), seconds, 0.0, note)
 
 
-def _tuned(seen: pd.DataFrame, horizon: int) -> float:
-    """The learning rate of least miss over the last training days."""
+class Settings(NamedTuple):
+    """What is tuned."""
 
-    def miss(rate: float) -> float:
-        made = _rolled(seen, horizon, VALIDATION_DAYS - horizon, rate, TUNING_STEPS)
+    rate: float
+    scaler: str
+
+
+def _tuned(seen: pd.DataFrame, horizon: int) -> Settings:
+    """The settings of least miss over the last training days."""
+
+    def miss(settings: Settings) -> float:
+        made = _rolled(seen, horizon, VALIDATION_DAYS - horizon, settings, TUNING_STEPS)
         return float(np.abs(made["GRU-median"] - made["y"]).mean())
 
-    return min(LEARNING_RATES, key=miss)
+    grid = (Settings(*each) for each in product(LEARNING_RATES, SCALERS))
+    return min(grid, key=miss)
 
 
 def _rolled(
-    long: pd.DataFrame, horizon: int, origins: int, rate: float, steps: int
+    long: pd.DataFrame, horizon: int, origins: int, settings: Settings, steps: int
 ) -> pd.DataFrame:
     """Fits before the first of the last origins, then forecasts from each of them."""
     known = [name for name in long.columns if name.startswith("known_")]
@@ -63,8 +75,8 @@ def _rolled(
         decoder_hidden_size=64,
         futr_exog_list=known,
         loss=MQLoss(level=[80]),
-        scaler_type="robust",
-        learning_rate=rate,
+        scaler_type=settings.scaler,
+        learning_rate=settings.rate,
         max_steps=steps,
         val_check_steps=50,
         early_stop_patience_steps=4,

@@ -1,0 +1,68 @@
+"""How long training takes to be as good as neuralforecast's GRU, on the same cores.
+
+The peer's time is that of its last fit; tuning its learning rate and its scaler is not
+counted. Ours is trained anew with twice the epochs, until its holdout MAPE is no worse;
+its time is the whole training, both fits and the calibration.
+
+    make time-to-mape DATA="DATA/bayarea_bikeshare"
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from forecaster import backtest
+from forecaster.backtest import Outcome, Plan
+from forecaster.devices import use_all_cores
+from forecaster.learning import Recipe, learn
+from forecaster.panel import Panel
+from pipelines.training import forecaster_of
+from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
+from tests.benchmarks.fleets import panel_of
+from tests.benchmarks.machine import stamp
+from tests.benchmarks.peers import outcome_of
+from tests.benchmarks.peers.neural import neural_gru
+
+EPOCHS = (1, 2, 4, 8, 16, 32, 64, 100)
+
+
+def main() -> None:
+    """Measures one folder and prints a line for each number of epochs."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    panel = panel_of(folder)
+    plan = backtest.plan(panel, HOLDOUT_DAYS, HORIZON)
+    print(f"{folder.name}. {stamp()}", flush=True)
+    peer = neural_gru(panel, plan)
+    wanted = _mape(panel, plan, outcome_of(panel, plan, peer.forecasts))
+    print(
+        f"neuralforecast's GRU ({peer.note}): {wanted} % in {peer.train_seconds:.0f} s"
+    )
+    for epochs in EPOCHS:
+        mape, seconds = _ours(panel, plan, epochs)
+        print(f"{epochs} epochs: {mape} % in {seconds:.0f} s", flush=True)
+        if mape <= wanted:
+            print(f"as good {peer.train_seconds / seconds:.1f} × faster")
+            return
+    print("never as good")
+
+
+def _ours(panel: Panel, plan: Plan, epochs: int) -> tuple[float, float]:
+    """MAPE over the holdout, and seconds of training."""
+    recipe = Recipe()
+    recipe = replace(recipe, train=replace(recipe.train, epochs=epochs))
+    use_all_cores(recipe.train.batch_size, "")
+    learnt = learn(panel.as_of(plan.trained_through), recipe)
+    forecaster = forecaster_of(learnt.served)
+    made = backtest.run(panel, plan.origins, forecaster, plan.horizon)
+    return _mape(panel, plan, made), learnt.seconds
+
+
+def _mape(panel: Panel, plan: Plan, outcome: Outcome) -> float:
+    scale_d = backtest.training_scale(panel, plan.trained_through)
+    return float(backtest.score({"it": outcome}, scale_d)["it"].in_percent()["mape"])
+
+
+if __name__ == "__main__":
+    main()
