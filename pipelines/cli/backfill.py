@@ -174,18 +174,19 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
     Example: `harbor backfill run --from 2026-03-01 --to 2026-03-31`
     """
     asked = _asked(first, last)
-    with (
-        workplace() as place,
-        progress("Hindcasting", len(asked.origins)) as bar,
-    ):
-        done = run_backfill(
-            place.engine,
-            place.settings,
-            asked.first,
-            asked.last,
-            place.now,
-            lambda _: bar.advance(bar.task_ids[0]),
-        )
+    with workplace() as place, progress("Hindcasting", len(asked.origins)) as bar:
+        try:
+            done = run_backfill(
+                place.engine,
+                place.settings,
+                asked.first,
+                asked.last,
+                place.now,
+                lambda _: bar.advance(bar.task_ids[0]),
+            )
+        except (KeyboardInterrupt, SystemExit):
+            say("It is paused; 'harbor backfill status' names its plan, to be resumed.")
+            raise
     slots = done.of("forecast")
     if as_json:
         show_json(

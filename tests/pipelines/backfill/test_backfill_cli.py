@@ -125,3 +125,21 @@ def test_a_cancelled_plan_tells_machines_too(harbor, add_model):
     said = json.loads(harbor("cancel", 1, "--json").stdout)["said"]
     assert said == "Plan 1 is cancelled: 0 slots stay done, 2 are dropped."
     assert harbor("apply", 1).exception.exit_code == 1
+
+
+def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
+    harbor, add_model, monkeypatch
+):
+    version = add_model(days_before(7))
+    span = ("run", "--from", days_before(8), "--to", days_before(7))
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pipelines.backfill.running.apply_plan", interrupt)
+        assert "It is paused" in harbor(*span).stderr
+    left_out, made = json.loads(harbor(*span, "--json").stdout)
+    assert (left_out["model"], made["model"]) == (None, version)
+    assert f"harbor train --through {days_before(8)}" in left_out["reason"]
+    assert "1 origins forecast, 1 left out." in harbor(*span).stderr
