@@ -59,6 +59,7 @@ def depots(found: pd.DataFrame) -> pd.DataFrame:
             "Bias": 100 * found["bias"],
             "In band": 100 * found["coverage"],
             "Days": found["counted"],
+            "Naive gate": found["is_gated"].map({True: "on", False: ""}),
         }
     )
 

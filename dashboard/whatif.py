@@ -5,7 +5,7 @@ It is asked twice, without the supposition and with it, and what the supposition
 is laid on the forecast shown: corrections that came since do not pass for its effect.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -112,7 +112,7 @@ def _asked_twice(
     supposition: Supposition, fresh: Freshness
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The model's answers for the depot, without the supposition and with it."""
-    model = load(fresh)
+    model = _as_delivered(load(fresh), supposition.depot, fresh)
     first = fresh.origin - timedelta(days=model.task.context + REACH)
     tables = queries.panel_tables(supposition.depot, first, fresh.origin)
     added = {
@@ -127,6 +127,14 @@ def _asked_twice(
     }
     now = _answer(model, tables, fresh, supposition.depot)
     return now, _answer(model, supposed, fresh, supposition.depot)
+
+
+def _as_delivered(model: Artefact, depot: str, fresh: Freshness) -> Artefact:
+    """The model with the depot gated, if the night has done so."""
+    if not queries.news(depot, fresh).is_gated:
+        return model
+    gated = tuple(sorted({*model.delivery.gated, depot}))
+    return replace(model, delivery=replace(model.delivery, gated=gated))
 
 
 def _answer(

@@ -64,7 +64,8 @@ def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG00
 
     Returns:
       depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (days,
-      as `accuracy` counts them), n_depots (in all).
+      as `accuracy` counts them), n_depots (in all), is_gated (its newest forecast is the
+      plain one).
     """
     return read(
         statements.DEPOT_ACCURACY,

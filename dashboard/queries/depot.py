@@ -1,5 +1,6 @@
 """Of one depot: its days, what was said of them, what is on."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pandas as pd
@@ -20,6 +21,22 @@ FORTNIGHT = timedelta(days=14)
 FORECAST = ("p10", "p50", "p90")
 
 
+@dataclass(frozen=True)
+class News:
+    """What a reader should know of a depot before its numbers.
+
+    Attributes:
+      late: Whether its orders have come.
+      before: The forecast before; None where there was none.
+      is_gated: Whether its forecast is the plain one, because the model's own were worse
+        than the seasonal naive's.
+    """
+
+    late: Lateness
+    before: Before | None
+    is_gated: bool
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def depots(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
     """Every depot, by city and name.
@@ -34,15 +51,12 @@ def depots(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def news(depot: str, fresh: Freshness) -> tuple[Lateness, Before | None]:
+def news(depot: str, fresh: Freshness) -> News:
     """Whether a depot's orders have come, and what came since the forecast before.
 
     Args:
       depot: A depot_id that exists.
       fresh: With known demand; a forecast may be missing.
-
-    Returns:
-      The second is None where nothing was forecast before.
     """
     row = read(
         statements.NEWS,
@@ -57,12 +71,14 @@ def news(depot: str, fresh: Freshness) -> tuple[Lateness, Before | None]:
         due_on=known(row["due_on"]),
         is_late=bool(row["is_late"]),
     )
+    gated = bool(row["is_gated"])
     if known(row["before_on"]) is None:
-        return late, None
+        return News(late, None, gated)
     events = tuple(row["new_events"])
-    return late, Before(
+    before = Before(
         row["before_on"], row["before_model"], int(row["corrected"]), events
     )
+    return News(late, before, gated)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

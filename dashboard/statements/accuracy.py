@@ -1,6 +1,6 @@
 """What is asked of the scores."""
 
-from dashboard.statements.shared import SPECIAL_OF
+from dashboard.statements.shared import IS_GATED, SPECIAL_OF
 
 SCORE_KINDS = """
 select exists (select from scores where is_live) as has_live,
@@ -64,18 +64,21 @@ group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city
 order by grain, target_on, city, model_version, horizon, weekday, forecaster
 """  # noqa: S608 - of our own words
 
-DEPOT_ACCURACY = f"""{COUNTED}
-select depot_id, name, city,
-       avg(abs(p50 - actual) / actual) as mape,
-       avg(abs(seasonal_naive - actual) / actual) as naive_mape,
-       sum(p50 - actual) / nullif(sum(actual), 0) as bias,
-       avg(cast(is_inside as integer)) as coverage, count(*) as counted,
-       count(*) over () as n_depots
-from counted
-where is_common and actual > 0
-group by depot_id, name, city
+DEPOT_ACCURACY = f"""{COUNTED}, by_depot as (
+    select depot_id, name, city,
+           avg(abs(p50 - actual) / actual) as mape,
+           avg(abs(seasonal_naive - actual) / actual) as naive_mape,
+           sum(p50 - actual) / nullif(sum(actual), 0) as bias,
+           avg(cast(is_inside as integer)) as coverage, count(*) as counted,
+           count(*) over () as n_depots
+    from counted
+    where is_common and actual > 0
+    group by depot_id, name, city
+    order by mape desc, name, depot_id
+    limit :most
+)
+select *, {IS_GATED.format(depot="by_depot.depot_id")} as is_gated from by_depot
 order by mape desc, name, depot_id
-limit :most
 """  # noqa: S608 - of our own words
 
 # Of each depot's day the forecast that was made last; days far off by chance alone are

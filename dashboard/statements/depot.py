@@ -2,6 +2,7 @@
 
 from dashboard.statements.shared import (
     CLOSURES,
+    IS_GATED,
     IS_LATE,
     SEEN_AND_DUE,
     SPECIAL_DAYS,
@@ -19,6 +20,7 @@ BEFORE = """
 NEWS = f"""
 with closures as ({CLOSURES}), before as ({BEFORE})
 select seen.last_on, due.due_on, {IS_LATE} as is_late,
+       {IS_GATED.format(depot="d.depot_id")} as is_gated,
        b.origin_on as before_on, b.model_version as before_model,
        (select count(*) from demand_versions v
         where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.made_at)

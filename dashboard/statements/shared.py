@@ -69,3 +69,12 @@ SPECIAL_OF = """
                and h.subdivision in ('', coalesce(d.subdivision, ''))
              order by h.name) as holidays
 """
+
+# Whether the newest forecast of a depot is the plain one, because the model's own were
+# worse than the seasonal naive's; the run that made it says so.
+IS_GATED = """exists (
+    select from runs r
+    where r.run_id = (select f.run_id from forecasts f
+                      where f.depot_id = {depot} and f.run_id is not null
+                      order by f.origin_on desc, f.made_at desc limit 1)
+      and r.counts -> 'gated_depots' @> to_jsonb({depot}))"""

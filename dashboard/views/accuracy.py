@@ -55,7 +55,8 @@ if not depots.empty:
     st.header("Depots that were most off")
     st.caption(
         f"The first {len(depots)} of {wording.count(depots['n_depots'].iloc[0], 'depot')}. "
-        "Where MAPE is above the naive's, the forecast is worth nothing yet."
+        "Where MAPE is above the naive's, the model is worth nothing there yet; where the "
+        "naive gate is on, the depot gets the plain forecast until it is."
     )
     parts.small(accuracy_tables.depots(depots), "accuracy-by-depot")
 

@@ -26,8 +26,8 @@ if depot is None and asked:
 if depot is None:
     parts.nothing("Choose a depot above, or a name on the page “Days ahead”.")
 
-how_late, before = queries.news(depot, fresh)
-late = lateness.warning(how_late)
+news = queries.news(depot, fresh)
+late = lateness.warning(news.late)
 if late:
     st.warning(late, icon=":material/schedule:")
 
@@ -42,7 +42,12 @@ with week:
     else:
         parts.figures(findings.depot_figures(days))
         st.html(grids.days_ahead(ahead))
-        changed = revision.sentences(days, before, fresh)
+        if news.is_gated:
+            st.caption(
+                "The model has been worse here than repeating the week before, so this is "
+                "the plain forecast: the level and weekdays of the last weeks."
+            )
+        changed = revision.sentences(days, news.before, fresh)
         if changed:
             st.caption(say.plain(" ".join(changed)))
 with history:

@@ -271,15 +271,14 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
 
 
 def test_a_late_depot_says_since_when(fresh, seeded):
-    poplar, _ = queries.news("LON-03", fresh)
+    poplar = queries.news("LON-03", fresh).late
     assert poplar.is_late
     assert (poplar.last_on, poplar.due_on) == (seeded.through - A_DAY, seeded.through)
-    greenwich, _ = queries.news("LON-01", fresh)
-    assert not greenwich.is_late
+    assert not queries.news("LON-01", fresh).late.is_late
 
 
 def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
-    _, before = queries.news("LON-01", fresh)
+    before = queries.news("LON-01", fresh).before
     assert before is not None
     assert (before.origin_on, before.model) == (seeded.through - A_DAY, CHAMPION)
     assert (before.corrected, before.events) == (0, ())
@@ -310,10 +309,10 @@ def test_what_came_since_the_forecast_before_is_counted(seeded, write):
         )  # fmt: skip
     # The seeded events name the same file, which is new.
     write(sa.delete(schema.events).where(schema.events.c.kind != "game"))
-    _, before = queries.news("LON-01", queries.freshness())
+    before = queries.news("LON-01", queries.freshness()).before
     assert before is not None
     assert (before.corrected, before.events) == (1, ("game",))
-    _, elsewhere = queries.news("RTM-02", queries.freshness())
+    elsewhere = queries.news("RTM-02", queries.freshness()).before
     assert elsewhere is not None
     assert (elsewhere.corrected, elsewhere.events) == (0, ())
 
@@ -323,8 +322,25 @@ def test_nothing_was_forecast_before_the_first_forecast(
 ):
     seed(clean_engine, yesterday, live=False, hindcasts=False)
     fresh = queries.freshness()
-    assert queries.news("LON-01", fresh)[1] is None
+    assert queries.news("LON-01", fresh).before is None
     assert queries.depot_days("LON-01", fresh)["p50_before"].isna().all()
+
+
+def test_a_depot_that_gets_the_plain_forecast_says_so(seeded, write):
+    gate(write, seeded, "LON-01")
+    fresh = queries.freshness()
+    assert queries.news("LON-01", fresh).is_gated
+    assert not queries.news("LON-02", fresh).is_gated
+    scored = queries.depot_accuracy(True, fresh)
+    assert scored.loc[scored["is_gated"], "depot_id"].tolist() == ["LON-01"]
+
+
+def gate(write, seeded, depot):
+    """As the night does it: the run that forecast says which depots are gated."""
+    counts = {"gated": 1, "gated_depots": [depot]}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    newest = schema.forecasts.c.origin_on == seeded.through
+    write(sa.update(schema.forecasts).where(newest).values(run_id=1))
 
 
 def test_what_planners_set_stands_beside_the_forecast(fresh, seeded, write):

@@ -1,5 +1,6 @@
 """What if: the model that made the forecast, asked again on the CPU."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -21,18 +22,18 @@ from tests.dashboard.seed import (
     make_events,
     make_holidays,
 )
+from tests.dashboard.test_queries import gate
 
 pytestmark = pytest.mark.db
 
 
-def of_whole_fleet(folder, seeded, demand, events):
+def of_whole_fleet(model, seeded, demand, events):
     """Medians of every depot by the champion, built without the dashboard."""
-    [path] = folder.glob("*.npz")
     panel = build_panel(
         make_depots(), demand, events, make_holidays(seeded.through),
         seeded.through, HORIZON + CALENDAR_REACH,
     )  # fmt: skip
-    made = infer.forecast(artefact.load(path), panel)
+    made = infer.forecast(model, panel)
     return pd.DataFrame(made.p50_dh, index=panel.depot_ids)
 
 
@@ -52,13 +53,14 @@ def shown(seeded, depot):
     return newest.loc[newest["depot_id"] == depot, "p50"].to_numpy()
 
 
-def share_of_change(folder, seeded, supposition, demand=None):
+def share_of_change(folder, seeded, supposition, demand=None, model=None):
     """What the supposition multiplies the model's own forecast by, day by day."""
     demand = seeded.demand if demand is None else demand
+    model = artefact.load(next(folder.glob("*.npz"))) if model is None else model
     events = make_events(seeded.through)
     added = event(supposition.kind, supposition.day_on, supposition.depot)
-    now = of_whole_fleet(folder, seeded, demand, events)
-    then = of_whole_fleet(folder, seeded, demand, pd.concat([events, added]))
+    now = of_whole_fleet(model, seeded, demand, events)
+    then = of_whole_fleet(model, seeded, demand, pd.concat([events, added]))
     changed = then.loc[supposition.depot] / now.loc[supposition.depot]
     return changed.fillna(1.0).to_numpy()
 
@@ -114,18 +116,20 @@ def test_what_is_read_reaches_as_far_back_as_the_model_looks(dashboard, fresh):
     assert model.task.context + whatif.REACH >= asking.days_that_matter(model)
 
 
-def test_a_closed_day_has_no_orders(fresh, seeded):
-    day = seeded.through + timedelta(days=4)
-    outcome = whatif.suppose(Supposition("LON-01", "closed", day), fresh)
-    assert outcome["supposed"].tolist()[3] == 0
-    assert outcome["supposed_p90"].tolist()[3] == 0
-    assert (outcome["forecast"] > 0).all()
-
-
-def test_a_promotion_moves_its_day(fresh, seeded):
-    day = seeded.through + timedelta(days=2)
-    outcome = whatif.suppose(Supposition("RTM-01", "promotion", day), fresh)
-    assert outcome["supposed"].iloc[1] != outcome["forecast"].iloc[1]
+def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, write):
+    gate(write, seeded, "LON-01")
+    [path] = dashboard.glob("*.npz")
+    model = artefact.load(path)
+    plain = replace(model, delivery=replace(model.delivery, gated=("LON-01",)))
+    day = ordinary_day(seeded)
+    supposition = Supposition("LON-01", "promotion", day)
+    outcome = whatif.suppose(supposition, queries.freshness())
+    share = share_of_change(dashboard, seeded, supposition, model=plain)
+    np.testing.assert_allclose(
+        outcome["supposed"], shown(seeded, "LON-01") * share, rtol=1e-5
+    )
+    own = share_of_change(dashboard, seeded, supposition)
+    assert not np.allclose(own, share)
 
 
 def everything(engine):
