@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pipelines import ports
 from pipelines.cli.console import say, show_json
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.settings import Settings
@@ -36,6 +37,7 @@ def dashboard(
 
     guard = login_file(Settings.load().home)
     require_guard(address, insecure, guard)
+    ports.require_free(address, port)
     with workplace() as place:
         if as_json:
             show_json({"url": f"http://{address}:{port}"})

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import HarborError
-from pipelines import forecasting, migrate
+from pipelines import forecasting, migrate, ports
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
@@ -19,6 +19,8 @@ from pipelines.store import demand as demand_store
 from pipelines.store import models
 
 LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
+# Where the dashboard listens unless told otherwise.
+ADDRESS, PORT = "127.0.0.1", 8501
 LEAST_FREE_BYTES = 2 * 2**30
 CLOSED_DAYS_LOOKED_AT = 28
 
@@ -34,7 +36,7 @@ def doctor(as_json: AsJson = False) -> None:
     Example: `harbor doctor`
     """
     settings = Settings.load()
-    findings = [*_installed(), _disk(settings), *_database(settings)]
+    findings = [*_installed(), _disk(settings), _port(), *_database(settings)]
     if as_json:
         show_json([vars(finding) for finding in findings])
     else:
@@ -66,6 +68,14 @@ def _disk(settings: Settings) -> Finding:
     if free < LEAST_FREE_BYTES:
         return Finding("disk", False, f"{says}; make room, a full disk stops Postgres")
     return Finding("disk", True, says)
+
+
+def _port() -> Finding:
+    """The dashboard may be what uses it, so that is no failure."""
+    if ports.is_free(ADDRESS, PORT):
+        return Finding("port", True, f"{PORT} is free for the dashboard")
+    says = f"{PORT} is in use; if not by the dashboard, give it another with --port"
+    return Finding("port", True, says)
 
 
 def _database(settings: Settings) -> list[Finding]:

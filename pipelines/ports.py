@@ -1,0 +1,34 @@
+"""Whether a port may be listened on."""
+
+import socket
+
+from forecaster.errors import BadInputError
+
+
+def is_free(address: str, port: int) -> bool:
+    """Whether we could listen there now."""
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            # As servers do: a port that one has just left is free.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except OSError:
+        return False
+    return True
+
+
+def require_free(address: str, port: int) -> None:
+    """Refuses a port that another program has, or an address that is not ours.
+
+    Raises:
+      BadInputError: it cannot be listened on.
+    """
+    if not is_free(address, port):
+        raise BadInputError(
+            f"port is {port}, which cannot be listened on at {address}: another program "
+            "uses it, or the address is not this machine's. Stop that program, or choose "
+            "another with --port."
+        )
