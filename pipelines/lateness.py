@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.store import lateness as store
-from pipelines.store import runs
+from pipelines.store import nights, runs
 
 MOST_TOLD = 5
 WAITED_FOR = timedelta(hours=24)
@@ -86,18 +86,16 @@ def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date 
       now: With a time zone.
     """
     with engine.connect() as connection:
+        done = nights.newest_done(connection)
         last = runs.last_night(connection)
-        if (
-            last is None
-            or last["state"] != "done"
-            or not last["counts"].get("late_depots")
-        ):
+        if done is None or last is None or not done["counts"].get("late_depots"):
             return None
-        origin: date = last["origin_on"]
-        if now - last["started_at"] > WAITED_FOR:
+        origin: date = done["origin_on"]
+        if now - done["started_at"] > WAITED_FOR:
             return None
         if runs.night_without_news(connection, origin) is None:
             return origin
+    # A night that found nothing in the newer files need not look at them again.
     return origin if _has_newer_file(inbox, last["started_at"]) else None
 
 

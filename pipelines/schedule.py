@@ -34,6 +34,8 @@ STAND_BY_S = 5.0
 LOOK_AGAIN = timedelta(minutes=10)
 MOST_TRIES = 3
 """Of one origin by one scheduler; the next night tries no more than the policy says."""
+MOST_LATE_TRIES = 12
+"""The same where a feed is late: its files come one by one, and some are broken."""
 
 Now = Callable[[], datetime]
 
@@ -167,7 +169,7 @@ class Clock:
         origin = lateness.late_night_with_news(
             self._engine, self._settings.inbox, self._now()
         )
-        if origin is not None:
+        if origin is not None and self._tries.get(origin, 0) < MOST_LATE_TRIES:
             self._run_night(origin)
 
     def _run_night(self, origin: date) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -31,6 +32,18 @@ def nights_kept(connection: sa.Connection) -> NightsKept:
     statement = sa.select(settled, sa.func.min(runs.c.origin_on))
     found = connection.execute(statement.where(runs.c.step == "nightly")).one()
     return NightsKept(*found)
+
+
+def newest_done(connection: sa.Connection) -> dict[str, Any] | None:
+    """The newest night that was run to its end."""
+    statement = (
+        sa.select(runs)
+        .where(runs.c.step == "nightly", runs.c.state == "done")
+        .order_by(runs.c.run_id.desc())
+        .limit(1)
+    )
+    found = connection.execute(statement).mappings().first()
+    return None if found is None else dict(found)
 
 
 def leave_out(

@@ -1,5 +1,6 @@
 """When the night runs, what becomes of missed ones, and which of two schedulers leads."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -315,11 +316,20 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
     clock.look()
     assert fleet.ran == [origin]
     fleet.settings.inbox.mkdir()
-    (fleet.settings.inbox / "late.csv").write_text("depot_id,date,orders\n")
-    clock.look()
-    assert fleet.ran == [origin, origin]
-    clock.look()
-    assert fleet.ran == [origin, origin]
+    (fleet.settings.inbox / "broken.csv").write_text("depot_id,date,or")
+    fleet.state, fleet.now = "skipped", datetime.now(UTC)
+    # Nothing is in it, so it is not looked at again; the next file is.
+    for _ in range(2):
+        clock.look()
+        assert fleet.ran == [origin, origin]
+    late = fleet.settings.inbox / "late.csv"
+    late.write_text("depot_id,date,orders\n")
+    later = time.time() + 5
+    os.utime(late, (later, later))
+    fleet.state, fleet.now = "done", fleet.now + timedelta(seconds=9)
+    for _ in range(2):
+        clock.look()
+        assert fleet.ran == [origin] * 3
 
 
 @pytest.mark.db
