@@ -1,4 +1,4 @@
-"""Takes away what a training left that was killed and is not gone on with."""
+"""Takes away what killed trainings left, and log lines that nobody will read any more."""
 
 import shutil
 import time
@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 
+import sqlalchemy as sa
 import structlog
 
 from pipelines.settings import Settings
+from pipelines.store import run_lines
 
 log = structlog.get_logger()
 
@@ -16,14 +18,18 @@ STAGED_FOR = timedelta(days=1)
 """Longer than writing a file takes, on any machine that shares the folder."""
 RESUMED_FOR = timedelta(days=14)
 """A training that was cut off is gone on with by then, or its data is no longer the data."""
+LINES_FOR = timedelta(days=90)
+"""The ledger's rows stay for ever; what they logged is of use as long as it is fresh."""
 
 
-def sweep(settings: Settings) -> int:
-    """Removes artefacts that were never published, and checkpoints of abandoned trainings.
+def sweep(engine: sa.Engine, settings: Settings) -> int:
+    """Removes artefacts never published, checkpoints of abandoned trainings, old lines.
 
     Returns:
       How many files and folders are gone.
     """
+    with engine.begin() as connection:
+        run_lines.forget_lines(connection, LINES_FOR)
     staged = _older(settings.artefacts.glob(".*.tmp"), STAGED_FOR)
     abandoned = _older(settings.checkpoints.glob("*"), RESUMED_FOR)
     for path in staged:

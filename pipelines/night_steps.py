@@ -87,7 +87,7 @@ def train(night: Night, run: Run) -> None:
     if before is not None:
         run.counts |= {"model": before["counts"]["model"], "by_run": before["run_id"]}
         return
-    leftovers.sweep(night.settings)
+    leftovers.sweep(run.engine, night.settings)
     recipe = training.recipe_of(night.settings, seed=None, epochs=None)
     training.train(run.engine, night.settings, night.day, recipe, night.report, run)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,3 +49,9 @@ def lines_of(
     )
     found = connection.execute(statement).mappings()
     return [dict(row) for row in reversed(list(found))]
+
+
+def forget_lines(connection: sa.Connection, age: timedelta) -> None:
+    """Deletes lines that were written longer ago; their runs stay."""
+    old = run_lines.c.written_at < sa.func.clock_timestamp() - age
+    connection.execute(sa.delete(run_lines).where(old))
