@@ -15,7 +15,7 @@ import streamlit as st
 
 from dashboard import queries, wording
 from dashboard.freshness import Freshness
-from forecaster import artefact, infer
+from forecaster import artefact, asking, infer
 from forecaster.artefact import Artefact
 from forecaster.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
 from forecaster.errors import ArtefactError
@@ -24,8 +24,6 @@ from forecaster.infer import Forecast
 from forecaster.panel import build_panel
 from pipelines.settings import Settings
 
-REACH = 1000
-"""Days before a model's context that its lags and levels can reach, and more."""
 QUANTILES = ("p10", "p50", "p90")
 
 
@@ -113,7 +111,7 @@ def _asked_twice(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The model's answers for the depot, without the supposition and with it."""
     model = _as_delivered(load(fresh), supposition.depot, fresh)
-    first = fresh.origin - timedelta(days=model.task.context + REACH)
+    first = fresh.origin - timedelta(days=asking.days_that_matter(model))
     tables = queries.panel_tables(supposition.depot, first, fresh.origin)
     added = {
         "kind": supposition.kind,

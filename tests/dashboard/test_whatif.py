@@ -111,9 +111,34 @@ def test_a_depot_of_a_city_never_seen_is_forecast_from_the_whole_fleet(
     )
 
 
-def test_what_is_read_reaches_as_far_back_as_the_model_looks(dashboard, fresh):
-    model = whatif.load(fresh)
-    assert model.task.context + whatif.REACH >= asking.days_that_matter(model)
+def test_what_is_read_reaches_as_far_back_as_the_model_looks(
+    dashboard, seeded, fresh, monkeypatch
+):
+    asked = []
+    read = queries.panel_tables
+    monkeypatch.setattr(
+        queries, "panel_tables", lambda *said: asked.append(said) or read(*said)
+    )
+    whatif.suppose(Supposition("LON-01", "closed", ordinary_day(seeded)), fresh)
+    [(_, first, through)] = asked
+    days = (through - first).days + 1
+    assert days >= asking.days_that_matter(whatif.load(fresh))
+
+
+def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, write):
+    gate(write, seeded, "LON-01")
+    [path] = dashboard.glob("*.npz")
+    model = artefact.load(path)
+    plain = replace(model, delivery=replace(model.delivery, gated=("LON-01",)))
+    day = ordinary_day(seeded)
+    supposition = Supposition("LON-01", "promotion", day)
+    outcome = whatif.suppose(supposition, queries.freshness())
+    share = share_of_change(dashboard, seeded, supposition, model=plain)
+    np.testing.assert_allclose(
+        outcome["supposed"], shown(seeded, "LON-01") * share, rtol=1e-5
+    )
+    own = share_of_change(dashboard, seeded, supposition)
+    assert not np.allclose(own, share)
 
 
 def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, write):
