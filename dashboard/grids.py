@@ -19,18 +19,24 @@ Row = dict[Hashable, Any]
 
 DEEPEST = 46
 """Percent of the accent behind a depot's busiest day."""
+MOST_DEPOTS = 600
+"""Written out on one page; a browser takes its time over more."""
 
 
-def week(depots: pd.DataFrame) -> str:
+def week(depots: pd.DataFrame, most: int = MOST_DEPOTS) -> str:
     """Depots × days with whole orders; a stronger cell is a busier day of that depot.
 
     Args:
       depots: As `queries.fleet_week` returns it, in its order; not empty.
+      most: Depots to write out, the first ones of each city; totals are of all.
     """
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = "".join(_day_head(day) for day in days)
     rows = depots.to_dict("records")
-    bodies = [_city(str(city), list(own)) for city, own in groupby(rows, _CITY)]
+    most_each = max(most // depots["city"].nunique(), 1)
+    bodies = [
+        _city(str(city), list(own), most_each) for city, own in groupby(rows, _CITY)
+    ]
     if len(bodies) > 1:
         bodies.insert(0, f"<tbody>{_totals('All cities', rows)}</tbody>")
     return (
@@ -66,10 +72,21 @@ _CITY, _DEPOT, _DAY = (
 )
 
 
-def _city(city: str, rows: list[Row]) -> str:
+def _city(city: str, rows: list[Row], most: int) -> str:
     """A city's own line of totals, and the lines of its depots."""
-    depots = "".join(_depot(list(own)) for _, own in groupby(rows, _DEPOT))
-    return f"<tbody>{_totals(city, rows)}{depots}</tbody>"
+    depots = [list(own) for _, own in groupby(rows, _DEPOT)]
+    written = "".join(_depot(own) for own in depots[:most])
+    return f"<tbody>{_totals(city, rows)}{written}{_more(len(depots) - most)}</tbody>"
+
+
+def _more(n_depots: int) -> str:
+    """Says how many depots are not written out."""
+    if n_depots <= 0:
+        return ""
+    return (
+        f'<tr><th scope="row" colspan="10"><small>and {wording.count(n_depots, "depot")} '
+        "more: choose the city, or open the numbers</small></th></tr>"
+    )
 
 
 def _totals(name: str, rows: list[Row]) -> str:

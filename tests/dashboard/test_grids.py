@@ -46,6 +46,21 @@ def test_one_city_alone_has_no_line_for_all_of_them(two_cities):
     assert [row[0] for row in rows] == ["Depot", "London", "Wapping"]
 
 
+def test_a_great_fleet_is_cut_short_city_by_city_and_says_so():
+    rows = [
+        (f"{city}{n}", f"Depot {n}", city, DAYS[0], 10.0, "model", 10.0)
+        for city in ("London", "Rotterdam")
+        for n in range(5)
+    ]
+    text = Cells(grids.week(fleet(*rows), most=4)).text
+    assert [row[0] for row in text] == [
+        "Depot", "All cities", "London", "Depot 0", "Depot 1",
+        "and 3 depots more: choose the city, or open the numbers", "Rotterdam",
+        "Depot 0", "Depot 1", "and 3 depots more: choose the city, or open the numbers",
+    ]  # fmt: skip
+    assert text[1][1] == "100"
+
+
 def test_a_name_leads_to_its_depot_whatever_its_id(two_cities):
     odd = two_cities.assign(depot_id='A&B "1"/é')
     links = [attrs["href"] for tag, attrs in Cells(grids.week(odd)).tags if tag == "a"]
