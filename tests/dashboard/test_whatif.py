@@ -141,22 +141,6 @@ def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, 
     assert not np.allclose(own, share)
 
 
-def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, write):
-    gate(write, seeded, "LON-01")
-    [path] = dashboard.glob("*.npz")
-    model = artefact.load(path)
-    plain = replace(model, delivery=replace(model.delivery, gated=("LON-01",)))
-    day = ordinary_day(seeded)
-    supposition = Supposition("LON-01", "promotion", day)
-    outcome = whatif.suppose(supposition, queries.freshness())
-    share = share_of_change(dashboard, seeded, supposition, model=plain)
-    np.testing.assert_allclose(
-        outcome["supposed"], shown(seeded, "LON-01") * share, rtol=1e-5
-    )
-    own = share_of_change(dashboard, seeded, supposition)
-    assert not np.allclose(own, share)
-
-
 def everything(engine):
     """How many rows each table has, and what they are in one number."""
     with engine.connect() as connection:
