@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jaxtyping import Array
 
 from forecaster import sampling, train
 from forecaster.checkpoint import Checkpoints, Progress
@@ -49,7 +50,7 @@ class Look(NamedTuple):
 
     epoch: int
     loss: Sums
-    error: Sums
+    errors: list[Sums]
     average: Params
 
 
@@ -142,6 +143,7 @@ class _Trainer:
         example = next(self._batches(epoch=0)).slices
         one = jax.tree.map(lambda value: value[0], example)
         state = train.create_train_state(self.setup, one, self.config.seed, params)
+        state = train.on_all(self.devices, state)
         return Progress(0, 0, math.inf, state, state.average)
 
     def warm_up(self, progress: Progress) -> float:
@@ -179,8 +181,9 @@ class _Trainer:
                 f"The loss is {float(look.loss.total)} in epoch {look.epoch}: training "
                 "cannot go on. Lower the learning rate, or look for absurd counts."
             )
-        counted = float(look.error.n)
-        mape = float(look.error.total) / counted if counted else math.inf
+        counted = sum(float(error.n) for error in look.errors)
+        missed = sum(float(error.total) for error in look.errors)
+        mape = missed / counted if counted else math.inf
         # The first look is kept whatever it says: there may be nothing to validate on.
         is_first = progress.best_epoch == 0
         if self.validation is not None and not (is_first or mape < progress.best_mape):
@@ -199,9 +202,7 @@ class _Trainer:
             self.evaluate(average, train.share_out(batch, len(self.devices)))
             for batch in self._validation_batches()
         ]
-        total = sum((error.total for error in errors), start=np.float32(0))
-        count = sum((error.n for error in errors), start=np.float32(0))
-        return Look(progress.epoch, loss, Sums(total, count), average)
+        return Look(progress.epoch, loss, errors, average)
 
     def _rate(self, step: int) -> np.float32:
         """Learning rate of a step: up in a line, then down in half a cosine."""
@@ -223,12 +224,17 @@ class _Trainer:
         return train.batches(self.validation, self.task, rows)
 
     def _key(self, epoch: int) -> jax.Array:
-        return jax.random.fold_in(jax.random.key(self.config.seed), epoch)
+        return _epoch_key(self.config.seed, epoch)
 
 
 def _known(mape: float) -> float:
     """NaN where nothing was validated."""
     return mape if math.isfinite(mape) else math.nan
+
+
+@jax.jit
+def _epoch_key(seed: Array, epoch: Array) -> Array:
+    return jax.random.fold_in(jax.random.key(seed), epoch)
 
 
 @functools.lru_cache(maxsize=4)

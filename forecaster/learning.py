@@ -184,7 +184,8 @@ class _Learner:
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
         """The artefact of a fit, not calibrated; parity is that of the newest windows."""
         features = self._features(panel)
-        some_d = np.arange(min(PARITY_WINDOWS, panel.n_depots))
+        # Always as many, so that a depot more does not compile the comparison anew.
+        some_d = np.arange(PARITY_WINDOWS) % panel.n_depots
         newest_d = np.full(len(some_d), features.n_steps - 1)
         nothing_h = np.zeros(self.recipe.task.horizon)
         made = Artefact(

@@ -2,18 +2,19 @@
 
 Two GRU layers read the context day by day. From the state after each day a head emits
 all H days ahead at once, so that every day of the history is an origin to learn from
-(forking sequences, arXiv 2510.04487). What it emits is added to a plain forecast; its
-last layer starts at zero, so that training starts from that forecast.
+(forking sequences, arXiv 2510.04487). What it emits is added to a plain forecast.
 
 A few numbers learnt for each depot by name (an entity embedding, arXiv 1604.06737) say how
-it answers to the days ahead. They start at zero, which is also what a depot without a
-name of its own has.
+it answers to the days ahead. A depot without a name of its own has zeros there.
 """
 
+import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import linen as nn
 from jaxtyping import Array, Float
 
@@ -23,6 +24,9 @@ from forecaster.config import ModelConfig
 from forecaster.inputs import Slices
 
 LEAST_ROOM = 64
+LAST_LAYER = "correction"
+STATE_LAYERS = {"hr", "hz", "hn"}
+"""What a cell of Flax's GRU calls the kernels that read its state."""
 
 
 class DepotForecaster(nn.Module):
@@ -63,21 +67,14 @@ class DepotForecaster(nn.Module):
         ahead_chm = windows.days_ahead(jnp, day_sm + own_sm, context, self.horizon)
         sum_chm = nn.silu(ahead_chm + origin_chm + target_chm)
         mixed_chm = nn.silu(nn.Dense(width, name="mix")(silence(sum_chm)))
-        correction = nn.Dense(
-            1, kernel_init=nn.initializers.zeros_init(), name="correction"
-        )(mixed_chm)
+        correction = nn.Dense(1, name=LAST_LAYER)(mixed_chm)
         return targets.plain + correction[..., 0]
 
     def _own(self, slices: Slices, train: bool) -> Float[Array, "day hidden"]:
         """What is this depot's own on such days."""
         model, width = self.model, self.model.head_units
         number = slices.depot.astype(jnp.int32)
-        table = nn.Embed(
-            self.room,
-            model.embedding_units,
-            embedding_init=nn.initializers.zeros_init(),
-            name="depots",
-        )
+        table = nn.Embed(self.room, model.embedding_units, name="depots")
         named = number > 0
         if train:
             keep = 1.0 - model.embedding_dropout
@@ -123,14 +120,37 @@ def room_for(n_depots: int) -> int:
     return max(LEAST_ROOM, 1 << int(n_depots).bit_length())
 
 
-def init_params(
-    module: DepotForecaster, example: Slices, seed: int | jax.Array
-) -> dict[str, object]:
+def init_params(module: DepotForecaster, example: Slices, seed: int) -> dict[str, Any]:
     """Fresh weights; the same seed gives the same ones.
+
+    Biases, embeddings and the last layer start at zero, so that training starts from the
+    plain forecast and from no depot's own; what a state says of the next one starts
+    orthogonal; other kernels keep the variance of what they read. Drawn on the host:
+    Flax's initialisers, a hundred small programs, took longer to compile than a step.
 
     Args:
       module: The network.
       example: One depot's days, for their shapes.
       seed: Of the weights.
     """
-    return module.init(jax.random.key(seed), example)["params"]
+    rng = np.random.default_rng(seed)
+    shapes = jax.eval_shape(module.init, jax.random.key(0), example)["params"]
+    return jax.tree_util.tree_map_with_path(
+        lambda path, leaf: _drawn(rng, [step.key for step in path], leaf.shape), shapes
+    )
+
+
+def _drawn(
+    rng: np.random.Generator, path: list[str], shape: tuple[int, ...]
+) -> np.ndarray:
+    """The first values of one array, named such as `gru_1`, `hr`, `kernel`."""
+    *layers, name = path
+    if name in {"bias", "embedding"} or layers == [LAST_LAYER]:
+        return np.zeros(shape, np.float32)
+    value = rng.normal(size=shape)
+    if layers[-1] in STATE_LAYERS:
+        value, upper = np.linalg.qr(value)
+        value *= np.sign(np.diag(upper))
+    else:
+        value /= math.sqrt(shape[0])
+    return value.astype(np.float32)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from flax import struct
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
 from forecaster import inputs, losses
@@ -107,9 +108,17 @@ def create_train_state(
       params: Weights to go on from, instead of fresh ones.
     """
     if params is None:
-        seeds = seed + SEED_STRIDE * jnp.arange(setup.members)
-        params = jax.vmap(functools.partial(init_params, setup.module, example))(seeds)
-    params = jax.tree.map(jnp.asarray, params)
+        members = [
+            init_params(setup.module, example, seed + SEED_STRIDE * number)
+            for number in range(setup.members)
+        ]
+        params = jax.tree.map(lambda *values: np.stack(values), *members)
+    return _first_state(setup, params)
+
+
+# As a whole: one operation after the other, each would be compiled by itself.
+@functools.partial(jax.jit, static_argnums=0)
+def _first_state(setup: Setup, params: Params) -> TrainState:
     state = jax.vmap(setup.optimiser.init)(params)
     return TrainState(jnp.zeros((), jnp.int32), params, state, params)
 
@@ -179,6 +188,15 @@ def over_devices(
     return jax.pmap(
         step, axis_name=DEVICES, in_axes=in_axes, out_axes=None, devices=devices
     )
+
+
+def on_all(devices: Sequence[jax.Device], tree: Any) -> Any:
+    """Copies arrays to every device, as a mapped step gives them back.
+
+    A step that is first given them in another place is compiled twice.
+    """
+    mesh = Mesh(np.array(devices), (DEVICES,))
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
 
 
 def share_out(batch: Batch, n_devices: int) -> Batch:

@@ -25,10 +25,13 @@ def trained_looking(panel, horizon, context, units=5):
     )
     one = jax.tree.map(lambda value: np.asarray(value[0], np.float32), windows)
     module = DepotForecaster(horizon, model, panel.n_depots + 1)
-    fresh = jax.vmap(lambda seed: init_params(module, one, seed))(np.arange(2))
-    keys = iter(jax.random.split(jax.random.key(9), 100))
+    rng = np.random.default_rng(9)
+    members = [init_params(module, one, seed) for seed in range(2)]
     params = jax.tree.map(
-        lambda value: value + 0.2 * jax.random.normal(next(keys), value.shape), fresh
+        lambda *values: np.float32(
+            np.stack(values) + 0.2 * rng.normal(size=(2, *values[0].shape))
+        ),
+        *members,
     )
     artefact = replace(
         make_artefact(panel, horizon, context, units=units),
@@ -38,7 +41,7 @@ def trained_looking(panel, horizon, context, units=5):
 
 
 @pytest.mark.parametrize(
-    ("horizon", "context"), [(7, 28), (1, 14), (10, 60), (7, 128), (28, 45)]
+    ("horizon", "context"), [(1, 14), (10, 60), (7, 128), (28, 45)]
 )
 def test_numpy_equals_flax_for_several_lengths(horizon, context):
     panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
