@@ -182,7 +182,7 @@ def _rows(
 
 
 def total_rows(origin: date, version: str, made: Forecast) -> Iterator[tuple[Any, ...]]:
-    """In the order of `store.TOTAL_COLUMNS`."""
+    """In the order of the table `forecast_totals`."""
     for total in made.totals:
         bands = zip(total.p10_h, total.p50_h, total.p90_h, strict=True)
         for step, quantiles in enumerate(bands, start=1):

@@ -11,7 +11,6 @@ from pipelines.store.closures import CLOSED_BY_EVENT, is_closed
 
 SCORE_LOCK = 0x5343_4F52  # "SCOR"
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
-TOTAL_COLUMNS = tuple(column.name for column in forecast_totals.columns)
 
 
 def replace_forecasts(
@@ -28,12 +27,7 @@ def replace_forecasts(
       model_version: Of every row.
       rows: In the order of `FORECAST_COLUMNS`.
     """
-    connection.execute(
-        sa.delete(forecasts).where(
-            forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
-        )
-    )
-    copy_rows(connection, "forecasts", FORECAST_COLUMNS, rows)
+    _replace(connection, forecasts, (origin, model_version), rows)
 
 
 def replace_totals(
@@ -48,15 +42,9 @@ def replace_totals(
       connection: Inside a transaction.
       origin: Of every row.
       model_version: Of every row.
-      rows: In the order of `TOTAL_COLUMNS`.
+      rows: In the order of the table's columns.
     """
-    connection.execute(
-        sa.delete(forecast_totals).where(
-            forecast_totals.c.origin_on == origin,
-            forecast_totals.c.model_version == model_version,
-        )
-    )
-    copy_rows(connection, "forecast_totals", TOTAL_COLUMNS, rows)
+    _replace(connection, forecast_totals, (origin, model_version), rows)
 
 
 def has_live_forecasts(
@@ -150,6 +138,19 @@ def _span(
 def has_scores(connection: sa.Connection) -> bool:
     """Whether any forecast has been scored."""
     return bool(connection.scalar(sa.select(sa.exists(sa.select(scores)))))
+
+
+def _replace(
+    connection: sa.Connection,
+    table: sa.Table,
+    key: tuple[date, str],
+    rows: Iterable[tuple[Any, ...]],
+) -> None:
+    """Puts rows in the place of those with the same origin and model."""
+    same = sa.tuple_(table.c.origin_on, table.c.model_version) == sa.tuple_(*key)
+    connection.execute(sa.delete(table).where(same))
+    columns = [column.name for column in table.columns]
+    copy_rows(connection, table.name, columns, rows)
 
 
 def copy_rows(
