@@ -37,6 +37,8 @@ def frame() -> None:
     st.caption(said.facts)
     if said.warning:
         st.error(said.warning, icon=":material/schedule:")
+    for notice in said.notices:
+        st.warning(notice, icon=":material/info:")
 
 
 st.set_page_config(page_title="Harbor Fleet", page_icon=MARK, layout="wide")

@@ -7,13 +7,22 @@ from zoneinfo import ZoneInfo
 from dashboard import wording
 from dashboard.freshness import Freshness
 
+MOST_CITIES = 5
+
 
 @dataclass(frozen=True)
 class Banner:
-    """Where the numbers come from, and in `warning` what is late; None if nothing is."""
+    """What every page says first.
+
+    Attributes:
+      facts: Where the numbers come from.
+      warning: What is late or not as it should be; None if nothing is.
+      notices: What the reader should bear in mind.
+    """
 
     facts: str
     warning: str | None
+    notices: tuple[str, ...]
 
 
 def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banner:
@@ -33,7 +42,22 @@ def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banne
             f"trained through {_day(fresh.trained_through, today)}",
         ]
     warning = _late(fresh, today, due_on) or _not_champion(fresh)
-    return Banner(" · ".join(facts), warning)
+    return Banner(" · ".join(facts), warning, _notices(fresh, today))
+
+
+def _notices(fresh: Freshness, today: date) -> tuple[str, ...]:
+    """A feed that was late when the forecast was made, and alarms of its accuracy."""
+    if not fresh.late_cities:
+        return fresh.alarms
+    cities = [f"{wording.plain(city)} ({n})" for city, n in fresh.late_cities]
+    more = len(cities) - MOST_CITIES
+    rest = f" and {more} more cities" if more > 0 else ""
+    late = (
+        f"Made from what there was: the orders of {_day(fresh.origin, today)} had not come "
+        f"from all depots of {', '.join(cities[:MOST_CITIES])}{rest}. The bands are wider "
+        "for it."
+    )
+    return (late, *fresh.alarms)
 
 
 def _late(fresh: Freshness, today: date, due_on: date) -> str | None:

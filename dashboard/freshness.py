@@ -21,6 +21,9 @@ class Freshness:
       made_at: When the forecast was made, in UTC.
       worked_at: When a step of the pipeline last began or ended, in UTC.
       last_override: Of the planners; each has a greater number than those before.
+      late_cities: Cities whose depots had not all reported when the forecast was made,
+        each with how many were missing.
+      alarms: What the newest night said of the accuracy of live forecasts.
     """
 
     depots: int
@@ -35,6 +38,8 @@ class Freshness:
     made_at: datetime | None
     worked_at: datetime | None
     last_override: int | None = None
+    late_cities: tuple[tuple[str, int], ...] = ()
+    alarms: tuple[str, ...] = ()
 
     @property
     def origin(self) -> date:

@@ -12,7 +12,7 @@ from dashboard import wording
 STATES = {"done": "✓ done", "failed": "✕ failed", "skipped": "– skipped"}
 SHARES = {"mape", "naive_mape", "coverage"}
 # Said beside it already, or of no use to who reads the page.
-LEFT_OUT = {"origin", "by_run"}
+LEFT_OUT = {"origin", "by_run", "gated_depots"}
 SILENT_S = 120
 """Seconds without a sign of life after which a run has probably been killed."""
 

@@ -32,6 +32,8 @@ def freshness() -> Freshness:
         made_at=known(row["made_at"]),
         worked_at=known(row["worked_at"]),
         last_override=known(row["last_override"]),
+        late_cities=tuple((known(row["late_cities"]) or {}).items()),
+        alarms=tuple(row["alarms"] or ()),
     )
 
 

@@ -14,16 +14,20 @@ select (select count(*) from depots) as depots,
             = (shown.depot_id, shown.origin_on, shown.model_version)) as until_on,
        model.trained_through, model.filename, model.sha256,
        (select max(greatest(started_at, finished_at)) from runs) as worked_at,
-       (select max(override_id) from overrides) as last_override
+       (select max(override_id) from overrides) as last_override,
+       made_by.counts -> 'late_cities' as late_cities,
+       (select counts -> 'alarms' from runs where step = 'watch' and state = 'done'
+        order by run_id desc limit 1) as alarms
 from (select 1) as always
 left join models champion on champion.role = 'champion'
 left join lateral (
-    select depot_id, origin_on, model_version, made_at from forecasts
+    select depot_id, origin_on, model_version, made_at, run_id from forecasts
     where origin_on = (select max(origin_on) from forecasts)
     order by model_version is not distinct from champion.version desc, made_at desc
     limit 1
 ) shown on true
 left join models model on model.version = shown.model_version
+left join runs made_by on made_by.run_id = shown.run_id
 """
 
 DEPOTS = """

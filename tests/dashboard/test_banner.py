@@ -83,6 +83,26 @@ def test_a_forecast_that_is_not_the_champions_says_what_to_do(champion, told, co
     assert command in warning
 
 
+def test_a_forecast_of_a_late_feed_says_whose_orders_were_missing():
+    late = replace(
+        FRESH, late_cities=(("Ghent", 2), ("St_Ives", 1)), alarms=("Too high.",)
+    )
+    notice, alarm = banner(late, TODAY, DUE_ON, ZONE).notices
+    assert notice == (
+        "Made from what there was: the orders of Wed 19 Nov had not come from all depots "
+        "of Ghent (2), St\\_Ives (1). The bands are wider for it."
+    )
+    assert alarm == "Too high."
+    assert banner(FRESH, TODAY, DUE_ON, ZONE).notices == ()
+
+
+def test_of_many_late_cities_the_first_are_named():
+    late = replace(FRESH, late_cities=tuple((f"City {n}", 1) for n in range(8)))
+    [notice] = banner(late, TODAY, DUE_ON, ZONE).notices
+    assert "City 4 (1) and 3 more cities." in notice
+    assert "City 5" not in notice
+
+
 def test_without_a_forecast_only_the_orders_are_told():
     bare = replace(
         FRESH, champion=None, origin_on=None, model=None, trained_through=None,

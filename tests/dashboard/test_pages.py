@@ -111,6 +111,18 @@ def test_every_page_says_in_red_what_is_late(
     assert "days ago" in app.error[0].value
 
 
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_page_says_that_its_forecast_is_of_a_late_feed(
+    seeded, write, open_page, view
+):
+    counts = {"late_depots": 1, "late_cities": {"London": 1}}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    write(sa.update(schema.forecasts).values(run_id=1))
+    app = open_page(view, depot="LON-01")
+    assert_no_traceback(app)
+    assert "had not come from all depots of London" in app.warning[0].value
+
+
 def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
     app = open_page("fleet")
     assert_no_traceback(app)

@@ -343,6 +343,22 @@ def gate(write, seeded, depot):
     write(sa.update(schema.forecasts).where(newest).values(run_id=1))
 
 
+def test_a_late_feed_and_alarms_are_those_of_the_night_that_forecast(seeded, write):
+    counts = {"late_depots": 1, "late_cities": {"London": 1}}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    newest = schema.forecasts.c.origin_on == seeded.through
+    write(sa.update(schema.forecasts).where(newest).values(run_id=1))
+    for alarms in (["Old."], ["Worse than the naive."]):
+        write(
+            sa.insert(schema.runs).values(
+                step="watch", state="done", counts={"alarms": alarms}
+            )
+        )
+    fresh = queries.freshness()
+    assert fresh.late_cities == (("London", 1),)
+    assert fresh.alarms == ("Worse than the naive.",)
+
+
 def test_what_planners_set_stands_beside_the_forecast(fresh, seeded, write):
     row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "p50": 1.0}
     row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
