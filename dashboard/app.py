@@ -1,5 +1,6 @@
 """The frame of every page: navigation, how new the numbers are, and what is missing."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 import streamlit as st
@@ -9,6 +10,7 @@ from dashboard.banner import banner
 from forecaster.errors import HarborError
 from pipelines.settings import Settings
 
+PIPELINE = "Pipeline"
 ANCHOR = """<g fill="none" stroke="#1787ac" stroke-width="2.6" stroke-linecap="round">
 <circle cx="16" cy="6" r="2.7"/><path d="M16 9v18M10.5 13.5h11M4.5 18.5c.8 5.2 5 8.5 11.5 8.5
 s10.7-3.3 11.5-8.5"/></g>"""
@@ -18,19 +20,25 @@ height="32">{ANCHOR}<text x="38" y="22" font-family="sans-serif" font-weight="60
 font-size="17" fill="#1787ac">Harbor Fleet</text></svg>"""
 
 
-def frame() -> None:
-    """Says how new the numbers are, and stops where there are none."""
+def frame(without_numbers: Callable[[str], None]) -> None:
+    """Says how new the numbers are.
+
+    Args:
+      without_numbers: What happens to the sentence of why there are none.
+    """
     fresh = queries.freshness()
     if fresh.depots == 0:
-        parts.nothing(
+        without_numbers(
             "No depots yet. Load orders with `harbor ingest PATH`, then run "
             "`harbor nightly`."
         )
+        return
     if fresh.last_on is None:
-        parts.nothing(
+        without_numbers(
             "Depots are known, but none of their orders are counted yet. Load them with "
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
+        return
     settings = Settings.load()
     now = datetime.now(settings.zone)
     said = banner(fresh, now.date(), settings.due_on(now), settings.zone)
@@ -51,14 +59,15 @@ page = st.navigation(
         st.Page("views/plan.py", title="Plan", url_path="plan"),
         st.Page("views/accuracy.py", title="Accuracy", url_path="accuracy"),
         st.Page("views/models.py", title="Models", url_path="models"),
-        st.Page("views/pipeline.py", title="Pipeline", url_path="pipeline"),
+        st.Page("views/pipeline.py", title=PIPELINE, url_path="pipeline"),
     ],
     position="top",
 )
 st.title(page.title)
 try:
     who.admit()
-    frame()
+    # What ran and what was refused is looked up before there is any number, too.
+    frame(parts.missing if page.title == PIPELINE else parts.nothing)
     page.run()
 except HarborError as error:
     st.error(str(error), icon=":material/error:")

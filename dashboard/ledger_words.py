@@ -134,7 +134,7 @@ def _count(name: str, value: Any) -> str:
         case bool():
             told = said if value else f"not {said}"
         case int():
-            told = f"{value:,} {said}"
+            told = f"{said} {value:,}"
         case float():
             told = f"{said} {wording.percent(value) if name in SHARES else value}"
         case dict():

@@ -30,12 +30,13 @@ if labels:
     else:
         parts.small(steps, f"run-{chosen}")
 
-st.header("How new each depot's orders are")
-calendar = queries.calendar(fresh)
-days = clock.days_until(fresh.newest, queries.CALENDAR_DAYS)
-st.caption(f"{arrivals.sentence(calendar)} {arrivals.legend()}.")
-st.html(arrivals.grid(calendar, days))
-parts.save(arrivals.calendar(calendar, days), "calendar")
+if fresh.last_on is not None:
+    st.header("How new each depot's orders are")
+    calendar = queries.calendar(fresh)
+    days = clock.days_until(fresh.newest, queries.CALENDAR_DAYS)
+    st.caption(f"{arrivals.sentence(calendar)} {arrivals.legend()}.")
+    st.html(arrivals.grid(calendar, days))
+    parts.save(arrivals.calendar(calendar, days), "calendar")
 
 st.header("Files")
 files = queries.files(fresh)

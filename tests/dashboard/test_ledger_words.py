@@ -33,7 +33,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
     [night] = ledger_words.nights(ledger, ZONE).to_dict("records")
     assert night == {
         "Night of": "Thu 20 Nov", "State": "✓ done", "Began": "Fri 21 Nov, 04:30",
-        "Took": "2 min 5 s", "What it says": "2 late depots",
+        "Took": "2 min 5 s", "What it says": "late depots 2",
     }  # fmt: skip
     [step] = ledger_words.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Took"]) == ("Demand", "2.5 s")
@@ -62,7 +62,7 @@ def test_a_running_one_says_whether_it_lives(silent, expected):
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        pytest.param({"files": 3, "refused": 0}, "3 files, 0 refused", id="numbers"),
+        pytest.param({"files": 3, "refused": 0}, "files 3, refused 0", id="numbers"),
         pytest.param({"promoted": False}, "not promoted", id="no"),
         pytest.param({"live": True}, "live", id="yes"),
         pytest.param({"mape": 0.0812}, "mape 8.1 %", id="a share"),

@@ -132,6 +132,30 @@ def test_a_run_in_the_url_is_told_step_by_step(worked, open_page):
     assert said(app).count("The disk is full.") == 2
 
 
+def test_what_was_refused_is_seen_before_there_are_depots(
+    dashboard, clean_engine, yesterday, open_page
+):
+    """The first load failed, so there is nothing but its traces."""
+    with clean_engine.begin() as connection:
+        file_id = connection.execute(
+            sa.insert(schema.files)
+            .values(
+                path="orders.csv", sha256="a", reading="a", kind="orders", size_bytes=1,
+                accepted=0, unchanged=0, rejected=1, ignored_columns=[],
+            )
+            .returning(schema.files.c.file_id)
+        ).scalar_one()  # fmt: skip
+        connection.execute(
+            sa.insert(schema.quarantine).values(
+                file_id=file_id, line=2, reason="names no depot", raw={}
+            )
+        )
+    app = open_page("pipeline")
+    assert_no_traceback(app)
+    assert "No depots yet" in app.info[0].value
+    assert "names no depot" in said(app)
+
+
 def test_before_anything_ran_the_page_says_what_to_do(seeded, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
