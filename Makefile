@@ -12,7 +12,7 @@ CODE := forecaster pipelines dashboard migrations tests
 export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed
+.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed faults
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -51,6 +51,9 @@ $(STAMP): requirements.lock pyproject.toml
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --editable .
 	@touch "$(STAMP)"
+
+faults: venv ## Run the whole matrix of faults (minutes; mounts small disks where it may)
+	@"$(BIN)/python" -m pytest -v -m "faults or db" tests/pipelines/test_faults.py
 
 accuracy: $(PEERS)/.installed ## Measure the forecast beside its peers: make accuracy DATA="FOLDER ..."
 	@"$(PEERS)/bin/python" -m tests.benchmarks.accuracy $(DATA)
