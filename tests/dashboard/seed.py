@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from forecaster import artefact
 from forecaster.panel import build_panel
 from pipelines import schema
+from pipelines.store.forecasts import copy_rows
 from tests.make import make_artefact
 
 N_DAYS = 120
@@ -75,12 +76,10 @@ def seed(
             (schema.models, models),
             (schema.events, events.assign(file_id=1)),
             (schema.public_holidays, holidays),
-            (schema.demand_versions, as_versions(demand)),
-            (schema.forecasts, made),
-            (schema.scores, scored),
         ):
-            if len(rows):
-                connection.execute(sa.insert(table), records(rows))
+            connection.execute(sa.insert(table), records(rows))
+        for name, (columns, rows) in bulk(through, live, hindcasts).items():
+            copy_rows(connection, name, columns, rows)
     return Seeded(through, depots, demand, made, scored)
 
 
@@ -92,6 +91,23 @@ def numbers(
     demand = make_demand(through)
     made = make_forecasts(demand, through, live, hindcasts)
     return demand, made, make_scores(made, demand)
+
+
+@cache
+def bulk(
+    through: date, live: bool, hindcasts: bool
+) -> dict[str, tuple[list[str], list[tuple[object, ...]]]]:
+    """Columns and rows of the large tables, ready to be streamed."""
+    demand, made, scored = numbers(through, live, hindcasts)
+    tables = {
+        "demand_versions": as_versions(demand).astype({"orders": int}),
+        "forecasts": made,
+        "scores": scored,
+    }
+    return {
+        name: (list(table.columns), [tuple(row.values()) for row in records(table)])
+        for name, table in tables.items()
+    }
 
 
 def remade(forecasts: pd.DataFrame, model: str, hours: int) -> list[dict[str, object]]:
