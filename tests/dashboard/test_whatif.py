@@ -22,7 +22,7 @@ from tests.dashboard.seed import (
     make_events,
     make_holidays,
 )
-from tests.dashboard.test_queries import gate
+from tests.dashboard.test_queries_depot import gate
 
 pytestmark = pytest.mark.db
 
