@@ -41,7 +41,8 @@ def frame(without_numbers: Callable[[str], None]) -> None:
         return
     settings = Settings.load()
     now = datetime.now(settings.zone)
-    said = banner(fresh, now.date(), settings.due_on(now), settings.zone)
+    due_on = settings.due_on(now, fresh.zones)
+    said = banner(fresh, now.date(), due_on, settings.zone)
     st.caption(said.facts)
     if said.warning:
         st.error(said.warning, icon=":material/schedule:")

@@ -34,6 +34,7 @@ def freshness() -> Freshness:
         last_override=known(row["last_override"]),
         late_cities=tuple((known(row["late_cities"]) or {}).items()),
         alarms=tuple(row["alarms"] or ()),
+        zones=tuple(row["zones"] or ()),
     )
 
 

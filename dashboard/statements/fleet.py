@@ -5,6 +5,7 @@ from dashboard.statements.shared import CLOSURES, IS_LATE, SEEN_AND_DUE, shut
 # `shown` is the newest origin's forecast: the champion's, or the newest made there.
 FRESHNESS = """
 select (select count(*) from depots) as depots,
+       (select array_agg(distinct timezone) from depots) as zones,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as last_on,
        champion.version as champion,

@@ -30,11 +30,13 @@ def as_dates(column):
 def test_freshness_of_nothing_is_nothing(dashboard):
     fresh = queries.freshness()
     assert (fresh.depots, fresh.last_on, fresh.champion) == (0, None, None)
+    assert fresh.zones == ()
     assert (fresh.origin_on, fresh.model, fresh.made_at) == (None, None, None)
 
 
 def test_freshness_names_the_newest_orders_and_forecast(fresh, seeded):
     assert fresh.depots == 6
+    assert set(fresh.zones) == {"Europe/London", "Europe/Amsterdam"}
     assert fresh.last_on == fresh.origin_on == seeded.through
     assert fresh.champion == fresh.model == CHAMPION
     assert fresh.made_at == datetime.combine(
