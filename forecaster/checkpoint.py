@@ -8,6 +8,7 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 
+from forecaster import hosts
 from forecaster.train import Params, TrainState
 
 
@@ -29,21 +30,20 @@ class Checkpoints:
     """The states of one training: one data watermark, one configuration, one seed.
 
     Orbax writes each into a folder of its own and marks it when it is whole; one that a
-    crash left unmarked is cleaned away and never restored.
+    crash left unmarked is cleaned away and never restored. Of several processes that
+    train together, process 0 alone writes and reads them, and tells the others; so they
+    need no folder in common.
     """
 
     def __init__(self, directory: Path) -> None:
         """Opens the folder, which is made if it is not there."""
-        options = ocp.CheckpointManagerOptions(
-            max_to_keep=2, create=True, cleanup_tmp_directories=True
-        )
-        self._manager = ocp.CheckpointManager(directory.absolute(), options=options)
+        self._manager = _manager(directory) if hosts.is_first() else None
 
     def save(self, progress: Progress) -> None:
         """Starts to write; training goes on meanwhile."""
-        self._manager.save(
-            progress.epoch, args=ocp.args.StandardSave(_as_tree(progress))
-        )
+        if self._manager is not None:
+            tree = ocp.args.StandardSave(_as_tree(progress))
+            self._manager.save(progress.epoch, args=tree)
 
     def restore(self, start: Progress) -> Progress:
         """The newest whole checkpoint, or `start` where there is none.
@@ -51,22 +51,22 @@ class Checkpoints:
         Args:
           start: Progress of the same shape, as before the first epoch.
         """
-        epoch = self._manager.latest_step()
-        if epoch is None:
-            return start
-        like = jax.tree.map(ocp.utils.to_shape_dtype_struct, _as_tree(start))
-        tree = self._manager.restore(epoch, args=ocp.args.StandardRestore(like))
+        tree = hosts.told_by_first(self._newest(_as_tree(start)))
         return Progress(
-            epoch=epoch,
+            epoch=int(tree["epoch"]),
             best_epoch=int(tree["best_epoch"]),
             best_mape=float(tree["best_mape"]),
             state=TrainState(**tree["state"]),
             best=tree["best"],
         )
 
-    def wait(self) -> None:
-        """Waits until everything saved is on disk."""
-        self._manager.wait_until_finished()
+    def _newest(self, start: dict[str, Any]) -> dict[str, Any]:
+        epoch = None if self._manager is None else self._manager.latest_step()
+        if self._manager is None or epoch is None:
+            return start
+        like = jax.tree.map(ocp.utils.to_shape_dtype_struct, start)
+        found = self._manager.restore(epoch, args=ocp.args.StandardRestore(like))
+        return dict(found)
 
     def __enter__(self) -> "Checkpoints":
         """Opens; nothing to do."""
@@ -74,14 +74,29 @@ class Checkpoints:
 
     def __exit__(self, *_: object) -> None:
         """Waits for writing to end, and closes."""
-        self._manager.wait_until_finished()
-        self._manager.close()
+        if self._manager is not None:
+            self._manager.wait_until_finished()
+            self._manager.close()
+
+
+def _manager(directory: Path) -> ocp.CheckpointManager:
+    options = ocp.CheckpointManagerOptions(
+        max_to_keep=2,
+        create=False,
+        cleanup_tmp_directories=True,
+        multiprocessing_options=ocp.options.MultiprocessingOptions(
+            primary_host=0, active_processes={0}
+        ),
+    )
+    directory.mkdir(parents=True, exist_ok=True)
+    return ocp.CheckpointManager(directory.absolute(), options=options)
 
 
 def _as_tree(progress: Progress) -> dict[str, Any]:
-    """What is stored: arrays and numbers only."""
-    state = progress.state
+    """What is stored: arrays on the host and numbers only."""
+    state, best = jax.device_get((progress.state, progress.best))
     return {
+        "epoch": np.array(progress.epoch),
         "best_epoch": np.array(progress.best_epoch),
         "best_mape": np.array(progress.best_mape),
         "state": {
@@ -90,7 +105,7 @@ def _as_tree(progress: Progress) -> dict[str, Any]:
             "opt_state": state.opt_state,
             "average": state.average,
         },
-        "best": progress.best,
+        "best": best,
     }
 
 

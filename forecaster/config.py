@@ -101,6 +101,8 @@ class TrainConfig(Config):
       average_decay: Weights are averaged over the steps with this decay.
       validation_days: Last days of the training period kept for that.
       seed: Of weights, dropout and the order of windows.
+      bfloat16: Whether the products of a training step are taken in bfloat16. Weights
+        and their sums stay float32, and so does all that judges and serves.
     """
 
     epochs: int = 100
@@ -113,6 +115,7 @@ class TrainConfig(Config):
     average_decay: float = 0.99
     validation_days: int = 28
     seed: int = 0
+    bfloat16: bool = False
 
     def __post_init__(self) -> None:
         self._require("epochs", 1, 100_000)

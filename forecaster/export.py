@@ -15,7 +15,7 @@ from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError
 from forecaster.inputs import Slices
 from forecaster.model import DepotForecaster
-from forecaster.train import Params
+from forecaster.train import FLOAT32, Params
 
 PARITY_LIMIT = 1e-5
 EMBEDDINGS = "depots/embedding"
@@ -87,7 +87,8 @@ def _newest(module: DepotForecaster, params: Params, slices: Slices) -> Array:
     """What each member says from the last context day of each window, [K, B, H]."""
 
     def of_window(member: Params, one: Slices) -> Array:
-        return jax.numpy.asarray(module.apply({"params": member}, one))[-1]
+        with jax.default_matmul_precision(FLOAT32):
+            return jax.numpy.asarray(module.apply({"params": member}, one))[-1]
 
     of_windows = jax.vmap(of_window, in_axes=(None, 0))
     return jax.vmap(of_windows, in_axes=(0, None))(params, slices)

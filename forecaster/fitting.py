@@ -1,4 +1,8 @@
-"""Epoch after epoch, while the learning rate falls; the best epoch is kept."""
+"""Epoch after epoch, while the learning rate falls; the best epoch is kept.
+
+Several processes that have joined (`hosts.join`) run this same code: each cuts and
+computes its own rows of every batch, and all hold the same state.
+"""
 
 import functools
 import math
@@ -11,12 +15,13 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
-from forecaster import sampling, train
+from forecaster import hosts, sampling, train
 from forecaster.checkpoint import Checkpoints, Progress
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import TrainingError
 from forecaster.features import Features
 from forecaster.model import DepotForecaster, room_for
+from forecaster.sampling import Rows
 from forecaster.train import Batch, Params, Setup, Sums
 
 STEPS_BETWEEN_LOOKS = 10
@@ -89,6 +94,7 @@ def fit(
     progress = trainer.start(start)
     if checkpoints is not None:
         progress = checkpoints.restore(progress)
+    progress = trainer.placed(progress)
     first_step_seconds = trainer.warm_up(progress)
     while not trainer.is_done(progress):
         progress = trainer.run_epoch(progress)
@@ -124,15 +130,18 @@ class _Trainer:
         room = room_for(len(features.group_d))
         module = DepotForecaster(task.horizon, model, room)
         self.setup = Setup.of(module, task, config)
-        devices = jax.local_devices()
-        self.devices = devices[: math.gcd(config.batch_size, len(devices))]
+        devices = hosts.training_devices(config.batch_size)
+        self.own_devices = [
+            device for device in devices if device.process_index == jax.process_index()
+        ]
+        hosts.require_agreement(_told(features, validation, task, model, config))
         self.steps = sampling.steps_per_epoch(features, task, config.batch_size)
         if self.steps == 0:
             raise TrainingError(
                 "No depot has an observed day to learn from. Load earlier orders."
             )
         self.step, self.evaluate = _mapped_steps(
-            self.setup, config.validation_days + 1, tuple(self.devices)
+            self.setup, config.validation_days + 1, devices
         )
         by_steps = max(1, config.most_steps // self.steps)
         self.most_epochs = min(config.epochs, by_steps)
@@ -143,13 +152,17 @@ class _Trainer:
         example = next(self._batches(epoch=0)).slices
         one = jax.tree.map(lambda value: value[0], example)
         state = train.create_train_state(self.setup, one, self.config.seed, params)
-        state = train.on_all(self.devices, state)
         return Progress(0, 0, math.inf, state, state.average)
+
+    def placed(self, progress: Progress) -> Progress:
+        """The same, with its arrays where the steps leave theirs."""
+        state, best = train.on_all(self.own_devices, (progress.state, progress.best))
+        return progress._replace(state=state, best=best)
 
     def warm_up(self, progress: Progress) -> float:
         """Seconds until one step has run, compilation included; its result is dropped."""
         started = time.perf_counter()
-        batch = train.share_out(next(self._batches(epoch=0)), len(self.devices))
+        batch = self._shared(next(self._batches(epoch=0)))
         rate = np.float32(0)
         jax.block_until_ready(self.step(progress.state, batch, self._key(0), rate))
         return time.perf_counter() - started
@@ -164,8 +177,7 @@ class _Trainer:
         loss = None
         done = progress.epoch * self.steps
         for number, batch in enumerate(self._batches(progress.epoch), start=done):
-            shared = train.share_out(batch, len(self.devices))
-            state, loss = self.step(state, shared, key, self._rate(number))
+            state, loss = self.step(state, self._shared(batch), key, self._rate(number))
         progress = self.settle(progress._replace(epoch=progress.epoch + 1, state=state))
         assert loss is not None, "an epoch has at least one step"
         self.pending = self._look(progress, loss)
@@ -199,7 +211,7 @@ class _Trainer:
             return None
         average = progress.state.average
         errors = [
-            self.evaluate(average, train.share_out(batch, len(self.devices)))
+            self.evaluate(average, self._shared(batch))
             for batch in self._validation_batches()
         ]
         return Look(progress.epoch, loss, errors, average)
@@ -215,16 +227,32 @@ class _Trainer:
         rows = sampling.epoch_rows(
             self.features, self.task, self.config.batch_size, self.config.seed, epoch
         )
-        return train.batches(self.features, self.task, rows)
+        return self._cut(self.features, rows)
 
     def _validation_batches(self) -> Iterator[Batch]:
         if self.validation is None:
             return iter(())
         rows = sampling.last_rows(self.validation, self.config.batch_size)
-        return train.batches(self.validation, self.task, rows)
+        return self._cut(self.validation, rows)
+
+    def _cut(self, features: Features, rows: Iterator[Rows]) -> Iterator[Batch]:
+        own = hosts.own_rows(self.config.batch_size)
+        return train.batches(features, self.task, rows, own)
+
+    def _shared(self, batch: Batch) -> Batch:
+        """Split over this process's devices."""
+        return train.share_out(batch, len(self.own_devices))
 
     def _key(self, epoch: int) -> jax.Array:
         return _epoch_key(self.config.seed, epoch)
+
+
+def _told(*told: object) -> bytes:
+    """What decides a fit's outcome: every configuration, and the demand it sees."""
+    seen = [part for part in told if isinstance(part, Features)]
+    plain = [part for part in told if not isinstance(part, Features)]
+    demand = b"".join(part.log_demand_dt.tobytes() for part in seen)
+    return repr(plain).encode() + demand
 
 
 def _known(mape: float) -> float:

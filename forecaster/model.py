@@ -8,6 +8,7 @@ A few numbers learnt for each depot by name (an entity embedding, arXiv 1604.067
 it answers to the days ahead. A depot without a name of its own has zeros there.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +37,13 @@ class DepotForecaster(nn.Module):
       horizon: H.
       model: Its size.
       room: Rows of the embeddings, the one of strangers included.
+      dtype: Of the matrix products; None is that of the weights, float32.
     """
 
     horizon: int
     model: ModelConfig
     room: int
+    dtype: Any = None
 
     @nn.compact
     def __call__(
@@ -53,20 +56,21 @@ class DepotForecaster(nn.Module):
           train: Whether dropout is on; it then needs the key `dropout`.
         """
         width, context = self.model.head_units, inputs.n_context(slices, self.horizon)
+        dense = functools.partial(nn.Dense, dtype=self.dtype)
         silence = self._dropout(train)
         past_cf = inputs.past(jnp, slices, self.horizon)
-        day_sm = nn.Dense(width, name="calendar")(slices.calendar)
+        day_sm = dense(width, name="calendar")(slices.calendar)
         state_cu = self._read(past_cf, day_sm[:context], silence)
         # A kernel for each day ahead: what yesterday says fades with the horizon.
-        origin_chm = nn.DenseGeneral((self.horizon, width), name="origin")(
-            jnp.concatenate([state_cu, past_cf], axis=-1)
-        )
+        origin_chm = nn.DenseGeneral(
+            (self.horizon, width), dtype=self.dtype, name="origin"
+        )(jnp.concatenate([state_cu, past_cf], axis=-1))
         targets = inputs.targets(jnp, slices, self.horizon)
-        target_chm = nn.Dense(width, use_bias=False, name="target")(targets.features)
+        target_chm = dense(width, use_bias=False, name="target")(targets.features)
         own_sm = self._own(slices, train)
         ahead_chm = windows.days_ahead(jnp, day_sm + own_sm, context, self.horizon)
         sum_chm = nn.silu(ahead_chm + origin_chm + target_chm)
-        mixed_chm = nn.silu(nn.Dense(width, name="mix")(silence(sum_chm)))
+        mixed_chm = nn.silu(dense(width, name="mix")(silence(sum_chm)))
         correction = nn.Dense(1, name=LAST_LAYER)(mixed_chm)
         return targets.plain + correction[..., 0]
 
@@ -80,11 +84,12 @@ class DepotForecaster(nn.Module):
             keep = 1.0 - model.embedding_dropout
             named &= jax.random.bernoulli(self.make_rng("dropout"), keep)
         embedding_e = jnp.where(named, table(number), 0.0)
-        gain_m = nn.Dense(width, use_bias=False, name="gain")(embedding_e)
+        dense = functools.partial(nn.Dense, dtype=self.dtype)
+        gain_m = dense(width, use_bias=False, name="gain")(embedding_e)
         # Not its own season: a year or two would teach each depot one that never was.
         days_sk = slices.calendar[:, SEASON_COLUMNS:]
-        answer_sm = nn.Dense(width, use_bias=False, name="answer")(days_sk)
-        own_m = nn.Dense(width, use_bias=False, name="own")(embedding_e)
+        answer_sm = dense(width, use_bias=False, name="answer")(days_sk)
+        own_m = dense(width, use_bias=False, name="own")(embedding_e)
         return jnp.asarray(gain_m * answer_sm + own_m)
 
     def _dropout(self, train: bool) -> Callable[[Array], Array]:
@@ -104,11 +109,11 @@ class DepotForecaster(nn.Module):
         silence: Callable[[Array], Array],
     ) -> Float[Array, "context unit"]:
         """Two GRU layers over the context days."""
-        units = self.model.units
+        cell = functools.partial(nn.GRUCell, self.model.units, dtype=self.dtype)
         today_cf = jnp.concatenate([past_cf, day_cm], axis=-1)
         # The cell is named, not nn.RNN: that name would not reach the parameters.
-        first_cu = jnp.asarray(nn.RNN(nn.GRUCell(units, name="gru_1"))(today_cf))
-        second = nn.RNN(nn.GRUCell(units, name="gru_2"))
+        first_cu = jnp.asarray(nn.RNN(cell(name="gru_1"))(today_cf))
+        second = nn.RNN(cell(name="gru_2"))
         return jnp.asarray(second(silence(first_cu)))
 
 

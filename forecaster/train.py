@@ -27,6 +27,8 @@ from forecaster.model import DepotForecaster, init_params
 from forecaster.sampling import Rows
 
 DEVICES = "devices"
+# By itself an accelerator multiplies float32 in fewer bits than it has.
+FLOAT32 = "float32"
 CLIP_NORM = 1.0
 # Between the seeds of two members, so that runs of neighbouring seeds share none.
 SEED_STRIDE = 1_000_003
@@ -53,6 +55,7 @@ class Setup:
     weight_decay: float
     huber_delta: float
     average_decay: float
+    bfloat16: bool
 
     @classmethod
     def of(
@@ -66,6 +69,7 @@ class Setup:
             weight_decay=config.weight_decay,
             huber_delta=config.huber_delta,
             average_decay=config.average_decay,
+            bfloat16=config.bfloat16,
         )
 
     @property
@@ -74,9 +78,19 @@ class Setup:
         adamw = optax.adamw(1.0, weight_decay=self.weight_decay)
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
-    def forecast(self, params: Params, slices: Slices, **settings: Any) -> Array:
-        """Log counts of one window, [C, H]."""
-        return jnp.asarray(self.module.apply({"params": params}, slices, **settings))
+    def forecast(self, params: Params, slices: Slices) -> Array:
+        """Log counts of one window, [C, H], as they will be served: in float32."""
+        with jax.default_matmul_precision(FLOAT32):
+            return jnp.asarray(self.module.apply({"params": params}, slices))
+
+    def train_forecast(self, params: Params, slices: Slices, key: Array) -> Array:
+        """The same with dropout by the key, and with products as `bfloat16` says."""
+        dtype = jnp.bfloat16 if self.bfloat16 else None
+        module = self.module.clone(dtype=dtype)
+        rngs = {"dropout": key}
+        with jax.default_matmul_precision(None if self.bfloat16 else FLOAT32):
+            said = module.apply({"params": params}, slices, train=True, rngs=rngs)
+        return jnp.asarray(said, jnp.float32)
 
 
 class Batch(NamedTuple):
@@ -182,8 +196,8 @@ def over_devices(
     """Maps a step over devices: the only place that knows of `pmap`.
 
     Replicated arguments have the axis None and come as they are; batches have the axis 0
-    and come as `share_out` gives them. Results are the same on all devices, so one copy
-    comes back.
+    and come as `share_out` gives them, each process's own rows. Results are the same on
+    all devices, so one copy comes back to every process.
     """
     return jax.pmap(
         step, axis_name=DEVICES, in_axes=in_axes, out_axes=None, devices=devices
@@ -194,6 +208,10 @@ def on_all(devices: Sequence[jax.Device], tree: Any) -> Any:
     """Copies arrays to every device, as a mapped step gives them back.
 
     A step that is first given them in another place is compiled twice.
+
+    Args:
+      devices: This process's, in the order in which the step is mapped over them.
+      tree: The arrays.
     """
     mesh = Mesh(np.array(devices), (DEVICES,))
     return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
@@ -218,15 +236,22 @@ def share_out(batch: Batch, n_devices: int) -> Batch:
 
 
 def batches(
-    features: Features, task: TaskConfig, rows: Iterator[Rows]
+    features: Features, task: TaskConfig, rows: Iterator[Rows], own: slice
 ) -> Iterator[Batch]:
-    """Cuts the windows of each step, on the host and a batch at a time."""
+    """Cuts the windows of each step, on the host and a batch at a time.
+
+    Args:
+      features: What they are cut from.
+      task: Sets their length.
+      rows: Of the whole batches.
+      own: Rows of each batch that this process computes.
+    """
     for row in rows:
-        slices = inputs.cut(features, task, row.depot_b, row.last_b)
+        slices = inputs.cut(features, task, row.depot_b[own], row.last_b[own])
         yield Batch(
             Slices(*(np.asarray(value, np.float32) for value in slices)),
-            row.weight_b,
-            np.arange(len(row.weight_b), dtype=np.int32),
+            row.weight_b[own],
+            np.arange(len(row.weight_b), dtype=np.int32)[own],
         )
 
 
@@ -253,7 +278,7 @@ def _window_loss(
     setup: Setup, params: Params, slices: Slices, key: Array
 ) -> tuple[Array, Array]:
     """Huber loss of one window, as (total, count) over its known days."""
-    forecast_ch = setup.forecast(params, slices, train=True, rngs={"dropout": key})
+    forecast_ch = setup.train_forecast(params, slices, key)
     actual_ch, known_ch = inputs.actuals(jnp, slices, setup.horizon)
     return losses.huber(actual_ch, forecast_ch, known_ch, setup.huber_delta)
 

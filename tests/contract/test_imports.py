@@ -16,6 +16,7 @@ JAX_FLOOR = {
     "fitting",
     "checkpoint",
     "devices",
+    "hosts",
     "export",
     "learning",
     "tpu",

@@ -1,0 +1,112 @@
+"""Several processes, on one host or on many, that train one model together.
+
+Each runs the same program on the same data and takes its share of every batch; the
+gradients are summed over all of them. All end with the same weights. Process 0 alone
+writes: checkpoints here, artefacts and the ledger in `pipelines`.
+"""
+
+import hashlib
+import math
+from typing import TypeVar
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
+from forecaster.errors import ConfigError, TrainingError
+
+Some = TypeVar("Some")
+
+
+def join(coordinator: str, processes: int, process: int) -> None:
+    """Waits for the other processes; must run before JAX starts. Once is enough.
+
+    Args:
+      coordinator: Address and port of process 0, such as `10.0.0.1:8476`.
+      processes: How many there are.
+      process: Which of them this is, from 0.
+
+    Raises:
+      ConfigError: there is no such process.
+    """
+    if not 0 <= process < processes:
+        raise ConfigError(
+            f"process is {process}, but the {processes} processes are counted from 0 to "
+            f"{processes - 1}. Give each its own number."
+        )
+    if jax.distributed.is_initialized():
+        return
+    # What CPUs talk by; accelerators have their own way.
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(coordinator, processes, process)
+
+
+def is_first() -> bool:
+    """Whether this process is the one that writes."""
+    return jax.process_index() == 0
+
+
+def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
+    """As many devices as divide the batch, equally many of each process, in order.
+
+    Raises:
+      ConfigError: the batch does not divide by the processes.
+    """
+    if batch_size % jax.process_count():
+        raise ConfigError(
+            f"batch_size is {batch_size}, but must divide by the {jax.process_count()} "
+            f"processes. Choose a multiple of {jax.process_count()}."
+        )
+    share = math.gcd(batch_size // jax.process_count(), jax.local_device_count())
+    return tuple(
+        device
+        for process in range(jax.process_count())
+        for device in jax.local_devices(process)[:share]
+    )
+
+
+def own_rows(batch_size: int) -> slice:
+    """The rows of every batch that this process cuts and computes."""
+    share = batch_size // jax.process_count()
+    return slice(share * jax.process_index(), share * (jax.process_index() + 1))
+
+
+def told_by_first(tree: Some) -> Some:
+    """The arrays that process 0 has, on every process, bit for bit.
+
+    Args:
+      tree: NumPy arrays, of the same shapes and types on all.
+    """
+    if jax.process_count() == 1:
+        return tree
+    leaves, form = jax.tree.flatten(tree)
+    # As bytes: JAX would make 32 bits of 64.
+    told = multihost_utils.broadcast_one_to_all(
+        [np.frombuffer(np.asarray(leaf).tobytes(), np.uint8) for leaf in leaves]
+    )
+    arrays = [
+        np.frombuffer(np.asarray(said).tobytes(), leaf.dtype).reshape(leaf.shape)
+        for said, leaf in zip(told, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(form, arrays)
+
+
+def require_agreement(told: bytes) -> None:
+    """Refuses to train where processes were given different things.
+
+    Args:
+      told: Everything that decides the outcome.
+
+    Raises:
+      TrainingError: another process was told something else.
+    """
+    if jax.process_count() == 1:
+        return
+    own = np.frombuffer(hashlib.sha256(told).digest(), np.uint8)
+    every = multihost_utils.process_allgather(own)
+    if (every != own).any():
+        raise TrainingError(
+            f"The {jax.process_count()} processes read different data or settings, so "
+            "they cannot train one model. Give all the same database, last day and "
+            "options, and start them when nothing is being loaded."
+        )
