@@ -104,6 +104,20 @@ class Settings(BaseSettings):
         ge=35,
         description="Days that orders are kept; demand is always. All of them without.",
     )
+    coordinator: str | None = Field(
+        default=None,
+        pattern=r"^.+:\d+$",
+        description="Where the processes that train together meet: host and port of "
+        "process 0. Each runs `harbor train`, on the same database.",
+    )
+    processes: int = Field(
+        default=1, ge=1, description="Processes that train together."
+    )
+    process: int = Field(
+        default=0,
+        ge=0,
+        description="Which of them this is; 0 alone writes checkpoints, models and runs.",
+    )
     alarm_worse_days: int = Field(
         default=7,
         ge=1,

@@ -70,8 +70,7 @@ def train(
     demand.require_counted(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
     panel = panel_to_learn(engine, panels, through)
-    folder = _checkpoint_folder(panel, settings, recipe)
-    learnt = _learn(panel, folder, recipe, report)
+    learnt = _learn(panel, settings, recipe, report)
     champion = _champion_judge(engine, settings)
     scores = judge_scores(panel, learnt.judged, champion, panels.at)
     # What any training of this data comes to: whoever is champion is not in it.
@@ -82,6 +81,7 @@ def train(
         for made, role in ((judged, "judge"), (served, "challenger")):
             _record(connection, settings, made, role, scores, run)
     # Only a training that was cut off needs them.
+    folder = _checkpoint_folder(panel, settings, recipe)
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(learnt.seconds, 1)
     run.counts |= {
@@ -102,6 +102,30 @@ def panel_to_learn(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> P
     if through < demand.default_origin(engine):
         return panels.at(through)
     return read_panel(engine, through)
+
+
+def help_train(
+    engine: sa.Engine,
+    settings: Settings,
+    through: date,
+    recipe: "Recipe",
+    report: Reports,
+) -> None:
+    """Trains together with process 0, which alone writes and records what comes of it.
+
+    Args:
+      engine: The same database that process 0 reads; nothing is written to it.
+      settings: Which process this is.
+      through: Last day the model may learn from.
+      recipe: What is learnt, and how: the same as process 0's.
+      report: Given the name of a fit, what to tell of its progress.
+
+    Raises:
+      TrainingError: process 0 reads other data, or was told something else.
+    """
+    demand.require_counted(engine, through)
+    panel = read_panel(engine, through)
+    _learn(panel, settings, recipe, report)
 
 
 def run_backtest(
@@ -233,12 +257,19 @@ def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Pa
     return settings.checkpoints / fingerprint(watermark(panel), recipe)
 
 
-def _learn(panel: Panel, folder: Path, recipe: "Recipe", report: Reports) -> "Learnt":
+def _learn(
+    panel: Panel, settings: Settings, recipe: "Recipe", report: Reports
+) -> "Learnt":
     # JAX takes seconds to import and is not there on the dashboard's host.
     from forecaster.checkpoint import Checkpoints
     from forecaster.learning import learn
 
     _use_all_cores(recipe)
+    if settings.coordinator is not None:
+        from forecaster import hosts
+
+        hosts.join(settings.coordinator, settings.processes, settings.process)
+    folder = _checkpoint_folder(panel, settings, recipe)
 
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
@@ -276,12 +307,20 @@ def _record(
     )
 
 
-def recipe_of(settings: Settings, seed: int | None, epochs: int | None) -> "Recipe":
+def recipe_of(
+    settings: Settings,
+    seed: int | None,
+    epochs: int | None,
+    bfloat16: bool = False,
+) -> "Recipe":
     """The default recipe, with what the settings and the command line say."""
     from forecaster.learning import Recipe
 
     default = Recipe()
-    chosen = {"seed": settings.seed if seed is None else seed}
+    chosen: dict[str, Any] = {
+        "seed": settings.seed if seed is None else seed,
+        "bfloat16": bfloat16,
+    }
     if epochs is not None:
         chosen["epochs"] = epochs
     return Recipe(

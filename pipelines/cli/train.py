@@ -3,20 +3,25 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Annotated
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import structlog
 import typer
 
 from pipelines import demand, judging, training
 from pipelines.cli.console import progress, say, show_json, show_table
-from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.cli.workplace import AsJson, Workplace, as_date, workplace
 from pipelines.ledger import recorded
 from pipelines.training import Reports, Trained
 
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
+if TYPE_CHECKING:
+    from forecaster.learning import Recipe
+
 FITS = {"judged": "Choosing (first fit)", "served": "Learning (second fit)"}
 
 Epochs = Annotated[
@@ -36,6 +41,13 @@ def train(
     ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
+    bfloat16: Annotated[
+        bool, typer.Option("--bfloat16", help="Take the products in bfloat16.")
+    ] = False,
+    profile: Annotated[
+        Path | None,
+        typer.Option(help="Folder for a trace of some steps.", metavar="FOLDER"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Trains a model, judges it, and makes it champion if it beats the naive forecast.
@@ -44,10 +56,17 @@ def train(
     """
     with workplace() as place:
         day = as_date(through, "--through") or demand.default_origin(place.engine)
-        recipe = training.recipe_of(place.settings, seed, epochs)
-        with recorded(place.engine, "train", day) as run, fit_progress() as report:
+        recipe = training.recipe_of(place.settings, seed, epochs, bfloat16)
+        if place.settings.process > 0:
+            _help(place, day, recipe, as_json)
+            return
+        with (
+            recorded(place.engine, "train", day) as run,
+            fit_progress() as report,
+            _profiled(report, profile) as watched,
+        ):
             made = training.train(
-                place.engine, place.settings, day, recipe, report, run
+                place.engine, place.settings, day, recipe, watched, run
             )
         verdict = judging.judge(place.engine, made.version)
     if as_json:
@@ -57,6 +76,31 @@ def train(
     else:
         _show(made)
         say(f"{'Champion' if verdict.promoted else 'Not promoted'}. {verdict.reason}")
+
+
+def _help(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
+    """Does the share of a process that is not the first."""
+    settings = place.settings
+    with fit_progress() as report:
+        training.help_train(place.engine, settings, day, recipe, report)
+    if as_json:
+        show_json({"process": settings.process, "trained_through": day})
+    else:
+        say(
+            f"Process {settings.process} has done its share; process 0 records the model."
+        )
+
+
+@contextmanager
+def _profiled(report: Reports, folder: Path | None) -> Iterator[Reports]:
+    """The reports, which also trace some steps into a folder where one is named."""
+    if folder is None:
+        yield report
+        return
+    from forecaster.profiling import Profile
+
+    with Profile(folder) as profile:
+        yield lambda fit: profile.watch(report(fit))
 
 
 def _show(made: Trained) -> None:

@@ -17,6 +17,7 @@ JAX_FLOOR = {
     "checkpoint",
     "devices",
     "hosts",
+    "profiling",
     "export",
     "learning",
     "tpu",
