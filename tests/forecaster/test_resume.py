@@ -12,18 +12,20 @@ from pathlib import Path
 from dataclasses import replace
 from forecaster.checkpoint import Checkpoints
 from forecaster.fitting import fit
-from tests.forecaster.test_fitting import MODEL, TASK, TRAIN, features_of, flat
+from forecaster.config import TaskConfig
+from tests.forecaster.test_fitting import MODEL, TRAIN, features_of, flat
 from tests.make import make_panel
 
 panel = make_panel(n_depots=4, n_days=150)
 earlier = panel.as_of(panel.day(panel.n_steps - 15))
-config = replace(TRAIN, epochs=40)
+# Small, so that it compiles quickly: seven processes do.
+task, config = TaskConfig(horizon=2, context=20), replace(TRAIN, epochs=30, members=1)
 
 def report(epoch, *_):
     print("epoch", epoch, flush=True)
 
 with Checkpoints(Path(sys.argv[1])) as checkpoints:
-    made = fit(features_of(earlier), TASK, MODEL, config, features_of(panel),
+    made = fit(features_of(earlier), task, MODEL, config, features_of(panel),
                checkpoints, report)
 weights = hashlib.sha256(flat(made.params).tobytes()).hexdigest()
 print("done", weights, made.epochs, made.validation_mape)
