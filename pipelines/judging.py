@@ -77,7 +77,7 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:
 
     Args:
       version: Of the challenger.
-      scores: As `training.judge_scores` gives them, in percent.
+      scores: As `backtesting.judge_scores` gives them, in percent.
       is_first: Whether there is no champion.
     """
     own, naive, champion = (

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 import structlog
 
-from forecaster import artefact, backtest, infer
+from forecaster import artefact
 from forecaster.artefact import Artefact
-from forecaster.backtest import Forecaster, Outcome, Plan, Quantiles, Scores
 from forecaster.errors import ArtefactError
 from forecaster.panel import Panel
 from pipelines import demand
+from pipelines.backtesting import BASELINES, judge_scores
 from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown, read_panel
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-BASELINES = ("seasonal_naive", "median4")
 Reports = Callable[[str], Callable[[int, int, float], None]]
-AsKnown = Callable[[date], Panel]
-"""The panel of an origin with what was known then: `PanelsAsKnown.at`."""
 
 
 @dataclass(frozen=True)
@@ -128,78 +125,6 @@ def help_train(
     _learn(panel, settings, recipe, report)
 
 
-def run_backtest(
-    panel: Panel,
-    known: AsKnown,
-    plan: Plan,
-    recipe: "Recipe",
-    against: tuple[str, ...],
-    report: Reports,
-) -> tuple[dict[str, Scores], float]:
-    """Trains once on what precedes the holdout, then forecasts from every origin in it.
-
-    Args:
-      panel: With the holdout's actuals.
-      known: What was known at each origin.
-      plan: From `backtest.plan`.
-      recipe: What is learnt, and how.
-      against: Baselines to stand beside it.
-      report: Given the name of a fit, what to tell of its progress.
-
-    Returns:
-      Scores by model, `gru` first, and the seconds that training took.
-
-    Raises:
-      ConfigError: a baseline is unknown.
-      NoDataError: the history is too short.
-    """
-    from forecaster.learning import learn
-
-    _use_all_cores(recipe)
-    others = {
-        name: backtest.baseline_forecaster(name, plan.horizon) for name in against
-    }
-    learnt = learn(known(plan.trained_through), recipe, report=report)
-    forecasters = {"gru": forecaster_of(learnt.served), **others}
-    return _scores(panel, plan, forecasters, known), learnt.seconds
-
-
-def judge_scores(
-    panel: Panel,
-    judged: Artefact,
-    champion: Artefact | None = None,
-    known: AsKnown | None = None,
-) -> dict[str, Any]:
-    """Scores of the judged fit over the days it has not seen, beside the baselines.
-
-    Args:
-      panel: With those days.
-      judged: The challenger's.
-      champion: The champion's judged fit, which stands beside it where it has not seen
-        those days either and forecasts as many days.
-      known: What was known at each origin; without it, the panel up to there.
-    """
-    window = (panel.origin - judged.trained_through).days
-    plan = backtest.plan(panel, window, judged.horizon)
-    forecasters = {"gru": forecaster_of(judged)}
-    if champion is not None and _is_comparable(champion, judged):
-        forecasters["champion"] = forecaster_of(champion)
-    forecasters |= {
-        name: backtest.baseline_forecaster(name, judged.horizon) for name in BASELINES
-    }
-    scores = _scores(panel, plan, forecasters, known or panel.as_of)
-    return {
-        "first_origin": plan.origins[0].isoformat(),
-        "last_origin": plan.origins[-1].isoformat(),
-        "models": {name: each.in_percent() for name, each in scores.items()},
-    }
-
-
-def _is_comparable(champion: Artefact, judged: Artefact) -> bool:
-    saw_no_more = champion.trained_through <= judged.trained_through
-    return saw_no_more and champion.horizon == judged.horizon
-
-
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
     """The fit by which the champion was judged, if it is there and whole."""
     with engine.connect() as connection:
@@ -213,40 +138,6 @@ def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
     except ArtefactError as error:
         log.warning("champion_not_compared", reason=str(error))
         return None
-
-
-def forecaster_of(served: Artefact) -> Forecaster:
-    """An artefact as the backtest asks it."""
-
-    def make(panel: Panel) -> Quantiles:
-        made = infer.forecast(served, panel)
-        return Quantiles(made.p10_dh, made.p50_dh, made.p90_dh)
-
-    return make
-
-
-def _scores(
-    panel: Panel, plan: Plan, forecasters: dict[str, Forecaster], known: AsKnown
-) -> dict[str, Scores]:
-    """Actuals are the panel's; a forecast from an origin sees what was known there."""
-    outcomes: dict[str, Outcome] = {
-        name: backtest.run(
-            panel, plan.origins, _knowing_no_more(forecaster, known), plan.horizon
-        )
-        for name, forecaster in forecasters.items()
-    }
-    return backtest.score(
-        outcomes, backtest.training_scale(panel, plan.trained_through)
-    )
-
-
-def _knowing_no_more(forecaster: Forecaster, known: AsKnown) -> Forecaster:
-    """Asked for a panel's origin, it sees what was known in the night after it."""
-
-    def make(panel: Panel) -> Quantiles:
-        return forecaster(known(panel.origin))
-
-    return make
 
 
 def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:

@@ -8,7 +8,7 @@ import typer
 from forecaster import backtest as backtests
 from forecaster.baselines import BASELINES
 from forecaster.errors import BadInputError
-from pipelines import demand, training
+from pipelines import backtesting, demand, training
 from pipelines.cli.console import say, show_json
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
 from pipelines.cli.workplace import AsJson, as_date, workplace
@@ -27,7 +27,7 @@ def backtest(
     stride: Annotated[int, typer.Option(help="Days between origins.", min=1)] = 1,
     against: Annotated[
         str, typer.Option(help="Baselines to stand beside it, comma-separated.")
-    ] = ",".join(training.BASELINES),
+    ] = ",".join(backtesting.BASELINES),
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -60,7 +60,7 @@ def backtest(
         settings = place.settings.model_copy(update={"horizon": horizon})
         recipe = training.recipe_of(settings, seed, epochs)
         with recorded(place.engine, "backtest", origin), fit_progress() as report:
-            scores, seconds = training.run_backtest(
+            scores, seconds = backtesting.run_backtest(
                 panel, known, plan, recipe, names, report
             )
     result = backtests.as_json(plan, scores, panel.n_depots, seconds)

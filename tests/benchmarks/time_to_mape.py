@@ -16,7 +16,7 @@ from forecaster.backtest import Outcome, Plan
 from forecaster.devices import use_all_cores
 from forecaster.learning import Recipe, learn
 from forecaster.panel import Panel
-from pipelines.training import forecaster_of
+from pipelines.backtesting import forecaster_of
 from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp

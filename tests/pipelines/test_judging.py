@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from pipelines.backtesting import judge_scores
 from pipelines.judging import decide
-from pipelines.training import judge_scores
 from tests.make import make_artefact, make_panel
 
 

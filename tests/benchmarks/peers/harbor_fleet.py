@@ -5,8 +5,9 @@ import time
 from forecaster import backtest
 from forecaster.backtest import Plan
 from forecaster.panel import Panel
+from pipelines.backtesting import forecaster_of
 from pipelines.settings import Settings
-from pipelines.training import forecaster_of, recipe_of
+from pipelines.training import recipe_of
 from tests.benchmarks.peers import Forecasts, PeerRun
 
 
