@@ -33,6 +33,12 @@ def test_the_home_is_beside_the_checkout_wherever_one_stands(tmp_path):
         ),
         ("HARBOR_HORIZON", "64", r"HARBOR_HORIZON is '64'.*less than or equal to 63"),
         ("HARBOR_NIGHTLY_AT", "25:00", r"HARBOR_NIGHTLY_AT is '25:00'"),
+        ("HARBOR_COORDINATOR", "host-a", r"HARBOR_COORDINATOR is 'host-a'"),
+        (
+            "HARBOR_PROCESSES",
+            "0",
+            r"HARBOR_PROCESSES is '0'.*greater than or equal to 1",
+        ),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_rule(monkeypatch, name, value, message):
