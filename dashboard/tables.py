@@ -100,6 +100,20 @@ def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def leaning(parts: pd.DataFrame) -> pd.DataFrame:
+    """`leaning.parts`, for people."""
+    return pd.DataFrame(
+        {
+            "Day": parts["target_on"],
+            "Usual day": _whole(parts["level"]),
+            "Weekday": _whole(parts["weekday"]),
+            "Holiday": _whole(parts["holiday"]),
+            "Events": _whole(parts["events"]),
+            "Forecast": _whole(parts["forecast"]),
+        }
+    )
+
+
 def by_training(trained: pd.DataFrame) -> pd.DataFrame:
     """`backtests.by_training`, for people."""
     return pd.DataFrame(

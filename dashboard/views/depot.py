@@ -7,6 +7,7 @@ from dashboard import (
     findings,
     grids,
     lateness,
+    leaning,
     parts,
     queries,
     revision,
@@ -91,6 +92,14 @@ else:
 
 if fresh.origin_on is None or ahead.empty:
     st.stop()
+
+st.header("What it leans on")
+st.caption(
+    "The forecast taken apart by the model that made it: a usual day of the last four weeks, "
+    "and what the weekday, holidays and events add to it or take away."
+)
+if st.toggle("Take the forecast apart", key="leaning"):
+    parts.small(tables.leaning(leaning.parts(depot, fresh)), f"leaning-{depot}")
 
 st.header("What if")
 st.caption(

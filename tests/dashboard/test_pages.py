@@ -255,6 +255,14 @@ def test_what_if_answers_at_once(seeded, open_page):
     assert "These days would have" in said(app)
 
 
+def test_a_forecast_is_taken_apart_when_asked(seeded, open_page):
+    app = open_page("depot", depot="LON-01")
+    assert "Usual day" not in said(app)
+    app.toggle(key="leaning").set_value(True).run()
+    assert_no_traceback(app)
+    assert "Usual day" in " ".join(each.proto.body for each in app.get("html"))
+
+
 @pytest.mark.parametrize("broken", ["missing", "corrupt"])
 def test_a_broken_artefact_leaves_the_page_and_says_what_to_do(
     dashboard, seeded, open_page, broken

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 import streamlit as st
 
-from dashboard import database, queries, whatif
+from dashboard import asked, database, queries, whatif
 from dashboard.whatif import Supposition
 from forecaster import artefact, asking, infer
 from forecaster.errors import ArtefactError
@@ -114,15 +114,15 @@ def test_a_depot_of_a_city_never_seen_is_forecast_from_the_whole_fleet(
 def test_what_is_read_reaches_as_far_back_as_the_model_looks(
     dashboard, seeded, fresh, monkeypatch
 ):
-    asked = []
+    reads = []
     read = queries.panel_tables
     monkeypatch.setattr(
-        queries, "panel_tables", lambda *said: asked.append(said) or read(*said)
+        queries, "panel_tables", lambda *said: reads.append(said) or read(*said)
     )
     whatif.suppose(Supposition("LON-01", "closed", ordinary_day(seeded)), fresh)
-    [(_, first, through)] = asked
+    [(_, first, through)] = reads
     days = (through - first).days + 1
-    assert days >= asking.days_that_matter(whatif.load(fresh))
+    assert days >= asking.days_that_matter(asked.load(fresh))
 
 
 def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, write):
@@ -175,17 +175,17 @@ def test_a_missing_artefact_is_told_with_what_to_do(dashboard, fresh):
     for path in dashboard.glob("*.npz"):
         path.unlink()
     with pytest.raises(ArtefactError, match=r"is not there.*harbor models promote"):
-        whatif.load(fresh)
+        asked.load(fresh)
 
 
 def test_a_corrupt_artefact_is_not_used(dashboard, fresh):
     [path] = dashboard.glob("*.npz")
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ArtefactError, match="so it is not used"):
-        whatif.load(fresh)
+        asked.load(fresh)
 
 
 def test_another_whole_artefact_in_its_place_is_not_used(seeded, write):
     write(sa.update(schema.models).values(sha256="0" * 64))
     with pytest.raises(ArtefactError, match="sha256 differs"):
-        whatif.load(queries.freshness())
+        asked.load(queries.freshness())
