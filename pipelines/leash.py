@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import time
-from threading import Thread
+from threading import Thread, main_thread
 from typing import BinaryIO
 
 PATIENCE_S = 60
@@ -26,6 +26,7 @@ def hold(leash: BinaryIO | None = None) -> None:
 def _end_with(pipe: BinaryIO) -> None:
     # Nothing is ever written there, so this returns when the other end is closed.
     os.read(pipe.fileno(), 1)
-    os.kill(os.getpid(), signal.SIGTERM)
+    # To the thread that handles it: another one might be given it, and leave it asleep.
+    signal.pthread_kill(main_thread().ident or 0, signal.SIGTERM)
     time.sleep(PATIENCE_S)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -61,21 +61,38 @@ def recorded(
     """
     if parent is None:
         heartbeat.give_up_lost_runs(engine)
-    with engine.begin() as connection:
-        parent_id = parent.run_id if parent else None
-        process = heartbeat.this_process()
-        run_id = runs.begin_run(connection, step, origin, parent_id, process)
-    with _beating(engine, run_id, parent) as heart, bound_contextvars(run_id=run_id):
-        fence = _fence(run_id, parent, lock)
-        run = Run(run_id, heart, fence, fenced(engine, fence))
-        log.info("started", step=step, run_id=run_id, origin=str(origin))
+    with _beating(engine, parent) as heart:
+        run = _begin(engine, step, origin, parent, lock, heart)
+        # Nothing may come between the row and this: a signal that ends the process there
+        # would leave a run that is running for ever.
         try:
-            yield run
+            with bound_contextvars(run_id=run.run_id):
+                log.info("started", step=step, run_id=run.run_id, origin=str(origin))
+                yield run
         except BaseException as error:
             state = "skipped" if isinstance(error, NothingToDoError) else "failed"
             _end_after(error, engine, run, step, state)
             raise
+        finally:
+            heart.leave(run.run_id)
         _end(engine, run, step, "done")
+
+
+def _begin(
+    engine: sa.Engine,
+    step: str,
+    origin: date | None,
+    parent: Run | None,
+    lock: HeldLock | None,
+    heart: Heart,
+) -> Run:
+    with engine.begin() as connection:
+        parent_id = parent.run_id if parent else None
+        process = heartbeat.this_process()
+        run_id = runs.begin_run(connection, step, origin, parent_id, process)
+    heart.take(run_id)
+    fence = _fence(run_id, parent, lock)
+    return Run(run_id, heart, fence, fenced(engine, fence))
 
 
 def _fence(run_id: int, parent: Run | None, lock: HeldLock | None) -> Fence:
@@ -85,18 +102,17 @@ def _fence(run_id: int, parent: Run | None, lock: HeldLock | None) -> Fence:
 
 
 @contextmanager
-def _beating(engine: sa.Engine, run_id: int, parent: Run | None) -> Iterator[Heart]:
+def _beating(engine: sa.Engine, parent: Run | None) -> Iterator[Heart]:
     """A heart of its own for a whole, and the whole's heart for a step of it."""
-    heart = parent.heart if parent else Heart(engine, heartbeat.BEAT_S)
-    heart.take(run_id)
-    if parent is None:
-        heart.start()
+    if parent is not None:
+        yield parent.heart
+        return
+    heart = Heart(engine, heartbeat.BEAT_S)
+    heart.start()
     try:
         yield heart
     finally:
-        heart.leave(run_id)
-        if parent is None:
-            heart.stop()
+        heart.stop()
 
 
 def _end(

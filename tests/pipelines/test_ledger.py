@@ -1,5 +1,6 @@
 """The ledger: what runs is seen to be alive, and what died does not stay running."""
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines import heartbeat
+from pipelines import ledger as ledger_module
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.heartbeat import give_up_lost_runs, this_process
 from pipelines.ledger import recorded
@@ -164,6 +166,29 @@ def test_a_run_of_another_machine_is_waited_for(ledger):
     assert give_up_lost_runs(ledger, lambda _: False) == []
     let_time_pass(ledger, timedelta(minutes=2))
     assert give_up_lost_runs(ledger, lambda _: True) == [run_id]
+
+
+@pytest.mark.parametrize("parent", [False, True], ids=["a whole", "a step"])
+def test_a_run_that_is_ended_as_soon_as_it_has_begun_says_so(
+    ledger, monkeypatch, parent
+):
+    """A signal may come between the row and the work."""
+    raised = []
+
+    def end_at_once(run_id, **_):
+        if not parent or run_id != night_id:
+            raised.append(run_id)
+            raise SystemExit(143)
+
+    with contextlib.ExitStack() as stack:
+        night = stack.enter_context(recorded(ledger, "nightly")) if parent else None
+        night_id = night and night.run_id
+        monkeypatch.setattr(ledger_module, "bound_contextvars", end_at_once)
+        with pytest.raises(SystemExit), recorded(ledger, "train", parent=night):
+            pytest.fail("it was ended before")
+    (run_id,) = raised
+    assert row(ledger, run_id)["state"] == "failed"
+    assert "stopped from outside" in row(ledger, run_id)["error"]
 
 
 def begin(engine, process):

@@ -398,6 +398,7 @@ from pipelines.ledger import recorded
 leash.hold()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 with recorded(sa.create_engine(sys.argv[1]), "nightly", date(2026, 1, 1)):
+    print("at work", flush=True)
     time.sleep(600)
 '''
 url = sys.argv[1]
@@ -417,17 +418,20 @@ def test_when_the_leader_is_killed_its_night_ends_and_the_other_takes_over(
         command = [sys.executable, "-c", SCHEDULER, database_url, name]
         return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
+    def says(process, word):
+        return any(line == f"{word}\n" for line in process.stdout)
+
     def nights():
         found = sa.select(runs).where(runs.c.step == "nightly").order_by(runs.c.run_id)
         with clean_engine.connect() as connection:
             return [dict(row) for row in connection.execute(found).mappings()]
 
     with scheduler("first") as first:
-        _until(nights)
+        assert says(first, "at work")
         with scheduler("second") as second:
-            assert second.stdout.readline() == "started\n"
+            assert says(second, "started")
             first.kill()
-            _until(lambda: len(nights()) == 2)
+            assert says(second, "at work")
             # The orphan was ended by its leash, and told so.
             _until(lambda: nights()[0]["state"] == "failed")
             assert "stopped from outside" in nights()[0]["error"]
