@@ -147,11 +147,11 @@ def _process_is_there(pid: int) -> bool:
 
 
 def _obituary(run: dict[str, Any]) -> str:
-    who = f" (process {run['pid']} on {run['host']})" if run["pid"] else ""
+    who = f"process {run['pid']} on {run['host']}" if run["pid"] else "its process"
     return (
-        f"Its heartbeat stopped at {run['heartbeat_at']:%Y-%m-%d %H:%M:%S %Z}: the "
-        f"process{who} was killed, or lost the database. What it wrote is whole; start "
-        "it again, and it goes on from there."
+        f"Its heartbeat stopped at {run['heartbeat_at']:%Y-%m-%d %H:%M:%S %Z}: {who} "
+        "was killed, or lost the database. What it wrote is whole; start it again, and "
+        "it goes on from there."
     )
 
 
