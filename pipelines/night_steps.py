@@ -15,6 +15,7 @@ from pipelines import (
     lateness,
     leftovers,
     live_accuracy,
+    retention,
     scoring,
     training,
 )
@@ -72,6 +73,14 @@ def score(night: Night, run: Run) -> None:
     run.counts["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
 
 
+def prune(night: Night, run: Run) -> None:
+    """Drops the orders that a setting keeps no longer; without it every one is kept."""
+    if night.settings.keep_orders_days is None:
+        return
+    dropped = retention.drop_old_orders(run.engine, night.settings, night.now)
+    run.counts |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
+
+
 def watch(night: Night, run: Run) -> None:
     """Says so if the champion has been bad lately; that is no failure of the night."""
     found = live_accuracy.watch(run.engine, night.settings)
@@ -122,6 +131,7 @@ STEPS: dict[str, Callable[[Night, Run], None]] = {
     "ingest": ingest_inbox,
     "demand": count_demand,
     "score": score,
+    "prune": prune,
     "watch": watch,
     "train": train,
     "judge": judge,
@@ -129,5 +139,5 @@ STEPS: dict[str, Callable[[Night, Run], None]] = {
 }
 """In the order of the night; judging promotes."""
 
-FORGIVEN = {"watch", "train", "judge"}
+FORGIVEN = {"prune", "watch", "train", "judge"}
 """Steps whose failure does not cost the forecast: the champion there is makes it."""

@@ -74,7 +74,9 @@ def _advice(night: Night, step: str) -> str:
 def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:
     """What who looks at the night alone should see."""
     told = {
+        "ingest": ("refused",),
         "demand": ("corrected", "left_old"),
+        "prune": ("dropped",),
         "watch": ("alarms",),
         "forecast": ("late_depots", "gated"),
     }

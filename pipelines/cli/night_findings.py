@@ -69,6 +69,14 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
     says = f"run {last['run_id']} of {last['origin_on'] or 'no origin'}, {began}, "
     if last["state"] == "failed":
         return Finding("last night", False, f"{says}failed: {last['error']}")
+    refused = last["counts"].get("refused")
+    if refused:
+        says += (
+            f"{last['state']}, but {refused} files of the inbox were refused, and will be "
+            f"every night; 'harbor runs show {last['run_id']}' says why. Mend them or take "
+            "them away"
+        )
+        return Finding("last night", False, says)
     late = last["counts"].get("late_depots")
     if late:
         says += (

@@ -52,6 +52,8 @@ def nightly(
         return
     for alarm in done["steps"]["watch"].get("alarms", ()):
         say(alarm)
+    if refused := done["steps"]["ingest"].get("refused"):
+        say(f"Files of the inbox that were refused: {refused}.")
     say(
         f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."
     )

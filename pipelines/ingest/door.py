@@ -117,7 +117,7 @@ def _waiting(left: Unsettled) -> FileReport:
 
 
 def _refused(shown: str, kind: str | None, reason: str) -> FileReport:
-    log.info("file", path=shown, state="refused", reason=reason)
+    log.warning("file", path=shown, state="refused", reason=reason)
     return FileReport(shown, kind, "refused", error=reason)
 
 

@@ -97,6 +97,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
         "ingest",
         "demand",
         "score",
+        "prune",
         "watch",
         "train",
         "judge",
@@ -121,9 +122,9 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # The fleet and its city have bands of their own, surer than the depots' together.
     assert_totals_fit_the_depots(fleet)
 
-    # The ledger has the night and its seven steps, all done.
-    assert count(fleet, runs, runs.c.state == "done") == 8
-    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 7
+    # The ledger has the night and its eight steps, all done.
+    assert count(fleet, runs, runs.c.state == "done") == 9
+    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 8
 
     # A second night of the same origin does nothing and says so.
     with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):

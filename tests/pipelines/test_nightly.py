@@ -10,13 +10,14 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError, TrainingError
-from pipelines import demand, forecasting, judging, lateness, training
+from pipelines import demand, forecasting, judging, lateness, retention, training
+from pipelines.cli.night_findings import look_at_nights
 from pipelines.night_steps import Night
 from pipelines.nightly import NIGHT_LOCK, run_night
 from pipelines.schema import daily_counts, events, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
-from tests.pipelines.make import START, add_depot, add_fleet
+from tests.pipelines.make import START, add_depot, add_fleet, add_orders
 
 pytestmark = pytest.mark.db
 
@@ -286,3 +287,47 @@ def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     late.now += timedelta(days=1)
     done = run_night(late)
     assert "late_depots" not in done["steps"]["forecast"]
+
+
+@pytest.mark.usefixtures("light")
+def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet, night):
+    inbox = night().settings.inbox
+    inbox.mkdir()
+    (inbox / "broken.csv").write_text("depot_id,date,orders\nA0,never,7\n")
+    done = run_night(night())
+    assert done["steps"]["ingest"]["refused"] == 1
+    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
+    assert not found["last night"].good
+    assert "1 files of the inbox were refused" in found["last night"].says
+    assert f"harbor runs show {done['run_id']}" in found["last night"].says
+
+
+@pytest.mark.usefixtures("light")
+@pytest.mark.parametrize(("keep", "held"), [(None, 2), (20, 1)])
+def test_the_night_drops_the_orders_that_are_kept_no_longer(fleet, night, keep, held):
+    with fleet.begin() as connection:
+        old, new = (f"{LAST - timedelta(days=ago)}T12:00:00" for ago in (25, 5))
+        add_orders(connection, "A0", old, new)
+    asked = night()
+    asked.settings = asked.settings.model_copy(update={"keep_orders_days": keep})
+    done = run_night(asked)
+    with fleet.connect() as connection:
+        assert connection.scalar(sa.text("select count(*) from orders")) == held
+        counted = connection.scalar(sa.text("select count(*) from demand_versions"))
+    assert counted == 2 * DAYS
+    whole = done["steps"]["prune"].get("dropped")
+    assert whole == (None if keep is None else 1)
+
+
+def test_a_night_that_cannot_drop_orders_forecasts_all_the_same(
+    night, light, monkeypatch
+):
+    def broken(*_):
+        raise RuntimeError("nothing gives way")
+
+    monkeypatch.setattr(retention, "drop_old_orders", broken)
+    asked = night()
+    asked.settings = asked.settings.model_copy(update={"keep_orders_days": 20})
+    with pytest.raises(RuntimeError, match="nothing gives way"):
+        run_night(asked)
+    assert light == ["train", "forecast"]
