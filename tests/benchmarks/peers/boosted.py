@@ -1,14 +1,16 @@
 """A direct LightGBM: one model per horizon day, three seeds, L1 on log counts.
 
 It sees lags of the last week and of the same weekdays, rolling means, a year ago, level,
-calendar, holidays and events around the target, and the depot; and what Harbor Fleet made
-for its network: how the depot answered to such days before, what a plain forecast missed in
-the last days here and in the city, and how long such misses last.
+calendar, holidays and events around the target, and the depot; and, where that is better on
+the last training days, what Harbor Fleet made for its network: how the depot answered to
+such days before, what a plain forecast missed in the last days here and in the city, and
+how long such misses last.
 Leaves and shrinkage are tuned on the last 28 training days, which also choose the
 number of trees; then every model is fitted again on all training days.
 """
 
 import time
+from itertools import product
 from typing import Any, NamedTuple
 
 import lightgbm
@@ -56,6 +58,8 @@ class Series(NamedTuple):
     level_dt: np.ndarray
     rolling_dtk: np.ndarray
     city_d: np.ndarray
+    # Whether rows have the columns made for the network.
+    has_made: bool = False
 
 
 class Rows(NamedTuple):
@@ -72,7 +76,7 @@ def light_gbm(panel: Panel, plan: Plan) -> PeerRun:
     started = time.perf_counter()
     series = _series(panel, plan)
     end = panel.step(plan.trained_through) + 1
-    best = _tuned(series, plan.horizon, end)
+    series, best = _tuned(series, plan.horizon, end)
     models = [_fit(series, step, end, best) for step in range(1, plan.horizon + 1)]
     trained = time.perf_counter()
     forecasts = nothing(plan, panel.n_depots)
@@ -83,7 +87,8 @@ def light_gbm(panel: Panel, plan: Plan) -> PeerRun:
             lift = np.mean([each.predict(rows.table) for each in boosters], axis=0)
             forecasts.p50_odh[position, :, step - 1] = as_orders(lift + rows.level)
     done = time.perf_counter()
-    note = f"{best}, {len(SEEDS)} seeds, trees by early stopping"
+    made = "with" if series.has_made else "without"
+    note = f"{best}, {made} the network's columns, {len(SEEDS)} seeds, early stopping"
     return PeerRun(forecasts, trained - started, done - trained, note)
 
 
@@ -103,16 +108,16 @@ def _series(panel: Panel, plan: Plan) -> Series:
     return Series(features, log_dt, rolling[2], np.stack(rolling, axis=-1), city_d)
 
 
-def _tuned(series: Series, horizon: int, end: int) -> dict[str, Any]:
-    """The settings of least miss on the middle day of the horizon."""
+def _tuned(series: Series, horizon: int, end: int) -> tuple[Series, dict[str, Any]]:
+    """Columns and settings of least miss on the middle day of the horizon."""
     middle = (horizon + 1) // 2
 
-    def miss(settings: dict[str, Any]) -> float:
-        return _stopped_early(series, middle, end, settings, seed=0).best_score[
-            "valid"
-        ]["l1"]
+    def miss(choice: tuple[Series, dict[str, Any]]) -> float:
+        stopped = _stopped_early(choice[0], middle, end, choice[1], seed=0)
+        return float(stopped.best_score["valid"]["l1"])
 
-    return min(GRID, key=miss)
+    columns = [series._replace(has_made=has) for has in (False, True)]
+    return min(product(columns, GRID), key=miss)
 
 
 def _fit(
@@ -188,11 +193,8 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
         columns[f"mean_{days}"] = series.rolling_dtk[:, origins, k].T - level_od
     for k in range(features.yearly_dtf.shape[-1]):
         columns[f"yearly_{k}"] = features.yearly_dtf[:, target, k].T
-    for k in range(features.response_dtf.shape[-1]):
-        columns[f"response_{k}"] = features.response_dtf[:, target, k].T
-    for k in range(features.recent_dtf.shape[-1]):
-        columns[f"recent_{k}"] = features.recent_dtf[:, origins, k].T
-    columns["persistence"] = features.persistence_dt[:, origins].T
+    if series.has_made:
+        columns |= _made(features, origins, target)
     columns["level"] = level_od
     columns["spread"] = features.spread_dt[:, origins].T
     columns["age"] = features.age_dt[:, origins].T
@@ -200,6 +202,21 @@ def _rows(series: Series, origins: np.ndarray, step: int) -> Rows:
     for k in range(known_do.shape[-1]):
         columns[f"known_{k}"] = known_do[..., k].T
     return _table(series, columns, origins, target, level_od)
+
+
+def _made(
+    features: Features, origins: np.ndarray, target: np.ndarray
+) -> dict[str, np.ndarray]:
+    """The columns made for the network, [origin, depot]."""
+    columns = {
+        f"response_{k}": features.response_dtf[:, target, k].T
+        for k in range(features.response_dtf.shape[-1])
+    }
+    columns |= {
+        f"recent_{k}": features.recent_dtf[:, origins, k].T
+        for k in range(features.recent_dtf.shape[-1])
+    }
+    return columns | {"persistence": features.persistence_dt[:, origins].T}
 
 
 def _table(
