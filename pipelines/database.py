@@ -95,8 +95,10 @@ def _parsed(url: str) -> sa.URL:
         # libpq takes both spellings, SQLAlchemy one; psycopg 3 is the driver we bring.
         parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
     except ArgumentError:
+        parsed = None
+    if parsed is None or parsed.get_backend_name() != "postgresql":
         raise DatabaseError(
-            "HARBOR_DATABASE_URL is no address of a database. Write it as "
+            "HARBOR_DATABASE_URL is no address of a Postgres. Write it as "
             "postgresql://USER@HOST:5432/DATABASE."
         ) from None
     return parsed.set(drivername="postgresql+psycopg")

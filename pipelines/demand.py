@@ -4,11 +4,15 @@ from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
+import structlog
 
 from forecaster.errors import NoDataError
 from pipelines.days import newest_whole_day
+from pipelines.ledger import Run
 from pipelines.store import demand as store
 from pipelines.store.demand import DemandChange
+
+log = structlog.get_logger()
 
 LATEST_FEED_DAYS = 14
 
@@ -27,6 +31,23 @@ def rebuild(
     with engine.begin() as connection:
         today = first_day_not_over(connection, now)
         return store.recount(connection, today, now, look_back_days)
+
+
+def rebuild_in(
+    run: Run, now: datetime, look_back_days: int | None = None
+) -> DemandChange:
+    """Counts demand anew as a part of a run, which tells what was corrected.
+
+    Args:
+      run: Counts the depot-days that are new, and those that are otherwise now.
+      now: As of `rebuild`.
+      look_back_days: As of `rebuild`.
+    """
+    change = rebuild(run.engine, now, look_back_days)
+    run.counts |= {"new": change.new, "corrected": change.corrected}
+    for day in change.days:
+        log.info("demand_corrected", **vars(day))
+    return change
 
 
 def default_origin(engine: sa.Engine) -> date:

@@ -59,10 +59,7 @@ def ingest_inbox(night: Night, run: Run) -> None:
 def count_demand(night: Night, run: Run) -> None:
     """Counts orders per depot and local day, and tells which days were corrected."""
     look_back = night.settings.look_back_days
-    change = demand.rebuild(run.engine, night.now, look_back)
-    run.counts |= {"new": change.new, "corrected": change.corrected}
-    for day in change.days:
-        log.info("demand_corrected", **vars(day))
+    change = demand.rebuild_in(run, night.now, look_back)
     if change.left_old:
         run.counts["left_old"] = change.left_old
         log.warning("corrections_left", depot_days=change.left_old, look_back=look_back)

@@ -1,6 +1,7 @@
 """One frozen Settings, from HARBOR_* in the environment or from harbor.toml."""
 
 import os
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
@@ -69,7 +70,6 @@ class Settings(BaseSettings):
     )
     nightly_at: str = Field(
         default="04:30",
-        pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
         description="When the night runs, in `timezone`; an hour no clock change hits.",
     )
     missed_nights: MissedNights = Field(
@@ -145,8 +145,15 @@ class Settings(BaseSettings):
     @classmethod
     def _known_zone(cls, name: str) -> str:
         if name not in available_timezones():
-            raise ValueError("is not an IANA time zone such as 'Europe/Rotterdam'")
+            raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
         return name
+
+    @field_validator("nightly_at")
+    @classmethod
+    def _hour_and_minute(cls, at: str) -> str:
+        if re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", at) is None:
+            raise ValueError("must be hour and minute, 00:00 to 23:59, such as 04:30")
+        return at
 
     @classmethod
     def settings_customise_sources(

@@ -7,8 +7,9 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
-from forecaster.errors import BadInputError, HarborError, NothingToDoError
+from forecaster.errors import BadInputError, NothingToDoError
 from pipelines import demand, judging, scoring, training
+from pipelines.advice import sentence
 from pipelines.backfill import courtesy, moved
 from pipelines.backfill.hindcasting import Batch, Hindcaster
 from pipelines.backfill.plans import BackfillPlan, Slot, read_plan
@@ -170,8 +171,8 @@ class _Applying:
         except (_StopWantedError, LostRunError):
             raise
         except Exception as error:  # noqa: BLE001 - written down, and told at the end
-            told = str(error) if isinstance(error, HarborError) else repr(error)
-            self._fail([slot for slot in slots if slot.number not in ended], told)
+            left = [slot for slot in slots if slot.number not in ended]
+            self._fail(left, sentence(error))
 
     def _fail(self, slots: list[Slot], told: str) -> None:
         with self.engine.begin() as connection:
@@ -240,8 +241,7 @@ def _ingest(applying: _Applying, _: Slot, run: Run) -> int:
 
 
 def _demand(applying: _Applying, _: Slot, run: Run) -> int:
-    change = demand.rebuild(run.engine, applying.now)
-    run.counts |= {"new": change.new, "corrected": change.corrected}
+    change = demand.rebuild_in(run, applying.now)
     return change.new + change.corrected
 
 

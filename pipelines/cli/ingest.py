@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import sqlalchemy as sa
 import typer
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
@@ -50,13 +51,13 @@ def ingest_files(
     reading = reading_of(kind, column or [], date_format, encoding)
     with workplace() as place:
         if dry_run:
-            report = _load(place, paths, reading, dry_run=True)
+            report = _load(place.engine, place, paths, reading, dry_run=True)
         else:
             with recorded(place.engine, "ingest") as run:
-                report = _load(place, paths, reading, dry_run=False)
+                report = _load(run.engine, place, paths, reading, dry_run=False)
                 run.counts |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
-                demand.rebuild(place.engine, place.now)
+                demand.rebuild_in(run, place.now)
     if as_json:
         show_json(report.as_json())
     else:
@@ -91,16 +92,18 @@ def reading_of(
 
 
 def _load(
-    place: Workplace, paths: list[str], reading: Reading, dry_run: bool
+    engine: sa.Engine,
+    place: Workplace,
+    paths: list[str],
+    reading: Reading,
+    dry_run: bool,
 ) -> IngestReport:
     with progress("Reading", None) as bar:
 
         def tell(name: str, done: int, total: int) -> None:
             bar.update(bar.task_ids[0], description=name, completed=done, total=total)
 
-        return ingest(
-            place.engine, paths, reading, place.settings, tell, dry_run=dry_run
-        )
+        return ingest(engine, paths, reading, place.settings, tell, dry_run=dry_run)
 
 
 def _totals(report: IngestReport) -> dict[str, int]:
@@ -133,9 +136,11 @@ def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
     """Ends with 1 where a file was refused, and with 3 where there was nothing new."""
     refused = report.refused
     if refused:
-        reasons = " ".join(str(file.error) for file in refused[:MOST_TOLD])
-        more = len(refused) - MOST_TOLD
-        reasons += f" And {more} more." if more > 0 else ""
+        # A line each: five sentences on one cannot be told apart.
+        told = [str(file.error) for file in refused[:MOST_TOLD]]
+        if (more := len(refused) - MOST_TOLD) > 0:
+            told.append(f"And {more} more.")
+        reasons = "\n".join(told)
         raise RefusedFileError(f"{reasons} {_rest(report, dry_run)}")
     if not report.files:
         raise NothingToDoError(

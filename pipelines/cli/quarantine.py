@@ -100,20 +100,20 @@ def replay_rejected(
     with workplace() as place, recorded(place.engine, "replay") as run:
         done = replay(run.engine, reading, place.settings, place.now, file)
         run.counts |= {"accepted": done.accepted, "left": done.left}
-        demand.rebuild(run.engine, place.now)
+        demand.rebuild_in(run, place.now)
     if as_json:
         show_json(asdict(done))
     for reason in done.reasons:
         say(reason)
     if not done.accepted + done.unchanged:
         raise NothingToDoError(
-            f"No row was let out of quarantine; {done.left} are left. See 'harbor "
+            f"No row was let out of quarantine; left there: {done.left:,}. See 'harbor "
             "quarantine list' for what speaks against them."
         )
     if not as_json:
         say(
-            f"{done.accepted} rows went in, {done.unchanged} were known already or "
-            f"otherwise, {done.left} are left."
+            f"Rows that went in: {done.accepted:,}; known already or otherwise: "
+            f"{done.unchanged:,}; left in quarantine: {done.left:,}."
         )
 
 

@@ -48,8 +48,11 @@ def list_runs(
             )
     if as_json:
         show_json(found)
-    else:
+    elif found:
         _show(found, "Newest runs")
+    else:
+        that = " that is asked for" if asked else ""
+        say(f"There is no run{that}. 'harbor runs list' shows the newest of all.")
 
 
 @app.command("show")

@@ -133,6 +133,7 @@ def _at_path(path: Path) -> Iterator[Source | Unreadable]:
     root = path.resolve()
     for folder, below, names in os.walk(root, onerror=_raise):
         below[:] = sorted(name for name in below if not name.startswith("."))
+        yield from _linked(path, root, [Path(folder, name) for name in below])
         for name in sorted(names):
             if name.startswith(".") or not name.lower().endswith(SUFFIXES):
                 continue
@@ -146,6 +147,15 @@ def _at_path(path: Path) -> Iterator[Source | Unreadable]:
                     f"{shown} is a link that leaves its folder. Name the file it points "
                     "to, or copy it here.",
                 )
+
+
+def _linked(named: Path, root: Path, below: list[Path]) -> Iterator[Unreadable]:
+    """Folders that are not walked into: a link may lead round in a circle."""
+    for folder in below:
+        if folder.is_symlink():
+            shown = str(named / folder.relative_to(root))
+            reason = f"{shown} is a link to a folder. Name the folder, or copy it here."
+            yield Unreadable(shown, reason)
 
 
 def _local(path: Path, shown: str) -> Source | Unreadable:

@@ -109,3 +109,10 @@ def test_a_schema_of_another_release_is_told(engine, database_url, revision, tol
             connection.execute(set_to, {"revision": now})
     assert not found.good
     assert re.search(told, found.says)
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://a:secret@b/c"])
+def test_what_is_no_postgres_is_refused_without_its_password(url):
+    with pytest.raises(DatabaseError, match="no address of a Postgres") as refused:
+        connect(url, 60, never)
+    assert "secret" not in str(refused.value)

@@ -80,6 +80,24 @@ def test_a_refused_file_ends_with_one_and_says_that_others_went_in(
     assert str(alone.exception).endswith("Nothing was changed.")
 
 
+def test_refused_files_are_told_on_a_line_each_and_the_rest_counted(harbor, tmp_path):
+    done = harbor("ingest", *(tmp_path / f"{number}.csv" for number in range(7)))
+    told = str(done.exception).splitlines()
+    assert len(told) == 6
+    assert all("does not exist" in line for line in told[:5])
+    assert told[5] == "And 2 more. Nothing was changed."
+
+
+def test_a_load_that_corrects_days_says_how_many(harbor, clean_engine, tmp_path):
+    harbor("ingest", write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n"))
+    later = write(tmp_path / "b.csv", DAILY + "A,2024-01-01,2\nA,2024-01-02,3\n")
+    harbor("ingest", later)
+    with clean_engine.connect() as connection:
+        found = sa.text("select counts from runs where step = 'ingest' order by run_id")
+        counts = list(connection.scalars(found))
+    assert [(each["new"], each["corrected"]) for each in counts] == [(1, 0), (1, 1)]
+
+
 def test_a_dry_run_does_not_say_that_anything_went_in(harbor, tmp_path):
     good = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
     done = harbor("ingest", good, tmp_path / "gone.csv", "--dry-run")

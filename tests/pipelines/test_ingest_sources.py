@@ -65,6 +65,11 @@ def test_a_link_is_followed_inside_its_folder_only(tmp_path):
     found = find_sources([str(folder)])
     assert [isinstance(each, Unreadable) for each in found] == [False, False, True]
     assert "is a link that leaves its folder" in found[2].reason
+    # Folders behind links are not walked into, and that is said.
+    (folder / "d").symlink_to(tmp_path)
+    linked = find_sources([str(folder)])[3]
+    assert isinstance(linked, Unreadable)
+    assert f"{folder}/d is a link to a folder" in linked.reason
     # Who names a link means it.
     assert names(folder / "c.csv") == ["c.csv"]
 
