@@ -13,8 +13,8 @@ from pipelines.store.locks import HeldLock, try_lock
 
 NIGHT_LOCK = 0x4E49_4748  # "NIGH"
 TAKEN_OVER = (
-    "It lost the database session that held its lock, and another night has begun. What "
-    "it wrote before is whole; the other night goes on from there."
+    "It was killed, or lost the database session that held its lock, and another night "
+    "has begun. What it wrote before is whole; the other night goes on from there."
 )
 
 

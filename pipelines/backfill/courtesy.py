@@ -15,8 +15,9 @@ from pipelines.store.locks import HeldLock, try_lock
 
 LOOK_EVERY_S = 2.0
 TAKEN_OVER = (
-    "It lost the database session that held its lock, and another backfill has begun. "
-    "The slots it wrote before are whole; 'harbor backfill resume' goes on from there."
+    "It was killed, or lost the database session that held its lock, and another "
+    "backfill has begun. The slots it wrote before are whole; 'harbor backfill resume' "
+    "goes on from there."
 )
 
 

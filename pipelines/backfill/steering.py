@@ -19,9 +19,11 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
     """
     plan = _plan(engine, backfill_id)
     if not is_at_work(engine, plan):
+        # One that died still reads so.
+        state = "broken off" if plan.state == "running" else plan.state
         raise NothingToDoError(
-            f"Plan {backfill_id} is {plan.state} and not being applied, so there is "
-            "nothing to pause."
+            f"Plan {backfill_id} is {state} and not being applied, so there is nothing to "
+            "pause. See 'harbor backfill status'."
         )
     _want(engine, backfill_id, "pause")
     return (

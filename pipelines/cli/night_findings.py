@@ -23,7 +23,7 @@ def look_at_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
     """
     lost = give_up_lost_runs(engine)
     with engine.connect() as connection:
-        last = runs.last_night(connection)
+        last = runs.last_night(connection, that_worked=True)
     return [
         _lost_runs(lost),
         _last_night(last),

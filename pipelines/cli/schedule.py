@@ -75,7 +75,7 @@ def _overview(place: Workplace) -> dict[str, Any]:
     upcoming = missed.next_night(settings, now)
     due = missed.find_due(engine, settings, now)
     with engine.connect() as connection:
-        last = last_night(connection)
+        last = last_night(connection, that_worked=True)
     return {
         "next": upcoming.isoformat(),
         "next_utc": upcoming.astimezone(UTC).isoformat(),

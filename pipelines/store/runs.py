@@ -198,13 +198,22 @@ def training_without_news(
     return None if row is None else dict(row)
 
 
-def last_night(connection: sa.Connection) -> dict[str, Any] | None:
-    """The newest nightly run, however it ended."""
+def last_night(
+    connection: sa.Connection, that_worked: bool = False
+) -> dict[str, Any] | None:
+    """The newest nightly run, however it ended.
+
+    Args:
+      connection: For one short transaction.
+      that_worked: Passes over those that found nothing to do, or were left out.
+    """
     statement = (
         sa.select(runs)
         .where(runs.c.step == "nightly")
         .order_by(runs.c.run_id.desc())
         .limit(1)
     )
+    if that_worked:
+        statement = statement.where(runs.c.state != "skipped")
     found = connection.execute(statement).mappings().first()
     return None if found is None else dict(found)

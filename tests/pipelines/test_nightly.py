@@ -303,6 +303,16 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
 
 
 @pytest.mark.usefixtures("light")
+def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet, night):
+    run_night(night(LAST + timedelta(days=1)))
+    with pytest.raises(NothingToDoError):
+        run_night(night(LAST + timedelta(days=1)))
+    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
+    assert not found["last night"].good
+    assert "without the day's orders of 2 depots" in found["last night"].says
+
+
+@pytest.mark.usefixtures("light")
 @pytest.mark.parametrize(("keep", "held"), [(None, 2), (20, 1)])
 def test_the_night_drops_the_orders_that_are_kept_no_longer(fleet, night, keep, held):
     with fleet.begin() as connection:

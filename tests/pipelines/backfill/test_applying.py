@@ -12,6 +12,7 @@ from pipelines.backfill import (
     Asked,
     Telling,
     apply_plan,
+    applying,
     courtesy,
     make_plan,
     read_plan,
@@ -27,6 +28,7 @@ from pipelines.schema import (
     runs,
     scores,
 )
+from pipelines.store import backfill as backfill_store
 from pipelines.store.backfill import APPLY_LOCK
 from tests.pipelines.backfill.conftest import LAST, NOW, days_before
 
@@ -230,6 +232,10 @@ def test_a_plan_that_does_not_run_is_cancelled_at_once_and_cannot_be_paused(
 ):
     with pytest.raises(NothingToDoError, match="not being applied"):
         steering.pause(fleet, plan.backfill_id)
+    with fleet.begin() as connection:
+        backfill_store.set_state(connection, plan.backfill_id, "running")
+    with pytest.raises(NothingToDoError, match="broken off and not being applied"):
+        steering.pause(fleet, plan.backfill_id)
     assert "9 are dropped" in steering.cancel(fleet, plan.backfill_id)
     assert as_it_stands(fleet, plan).state == "cancelled"
 
@@ -239,6 +245,17 @@ def test_a_plan_whose_process_died_can_be_resumed(fleet, settings, plan):
         connection.execute(sa.text("update backfills set state = 'running'"))
     assert not steering.is_at_work(fleet, as_it_stands(fleet, plan))
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+
+
+def test_a_slot_that_fails_as_nobody_foresaw_says_so_in_a_sentence(
+    fleet, settings, plan, monkeypatch
+):
+    def broken(*_):
+        raise RuntimeError("nothing gives way")
+
+    monkeypatch.setitem(applying.WHOLE_STEPS, "score", broken)
+    (failed,) = apply_plan(fleet, settings, plan.backfill_id, NOW).failed
+    assert failed.error.startswith("RuntimeError: nothing gives way. This was not")
 
 
 def test_a_failed_slot_does_not_stop_the_others_and_is_tried_again(
