@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 import structlog
 
-from forecaster.errors import NoDataError
+from forecaster.errors import BadInputError, NoDataError
 from pipelines.days import newest_whole_day
 from pipelines.ledger import Run
 from pipelines.store import demand as store
@@ -64,6 +64,28 @@ def default_origin(engine: sa.Engine) -> date:
             "'harbor train'."
         )
     return newest
+
+
+def require_over(engine: sa.Engine, day: date, now: datetime, zone: str) -> None:
+    """Refuses a day that is over at no depot: a model of it would outrank all till then.
+
+    Args:
+      engine: Database the pipelines own.
+      day: Asked for by a person.
+      now: With a zone.
+      zone: The fleet's own, where there is no depot yet.
+
+    Raises:
+      BadInputError: it lies ahead.
+    """
+    with engine.connect() as connection:
+        names = store.zones(connection) or [zone]
+    newest = max(newest_whole_day(now, [ZoneInfo(name)]) for name in names)
+    if day > newest:
+        raise BadInputError(
+            f"The day asked for is {day}, but it is not over at any depot; the newest "
+            f"that is over is {newest}. Choose that one or an earlier one."
+        )
 
 
 def require_counted(engine: sa.Engine, origin: date) -> None:

@@ -48,8 +48,8 @@ def _run_steps(night: Night, lock: HeldLock) -> dict[str, Any]:
             try:
                 counts[name] = _run_step(night, name, whole)
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
-                whole.advice = _advice(night, name)
-                failure = failure or error
+                if failure is None:
+                    failure, whole.advice = error, _advice(night, name)
                 if name not in FORGIVEN or isinstance(error, LostRunError):
                     raise failure from None
             if name == "demand":

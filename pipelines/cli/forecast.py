@@ -7,7 +7,7 @@ import typer
 
 from pipelines import demand, forecasting
 from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.ledger import recorded
 from pipelines.store.forecasts import read_forecasts, read_totals
 
@@ -30,7 +30,7 @@ def forecast(
     """
     with workplace() as place:
         engine, settings = place.engine, place.settings
-        day = as_date(origin, "--origin") or demand.default_origin(engine)
+        day = past_day(place, origin, "--origin") or demand.default_origin(engine)
         with recorded(engine, "forecast", day) as run:
             version = forecasting.forecast_from(
                 engine, settings.artefacts, day, place.now, settings.zone, run

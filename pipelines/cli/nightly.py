@@ -9,7 +9,7 @@ from pipelines import leash
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 
@@ -43,8 +43,8 @@ def nightly(
     configure_logs(logging.INFO)
     if on_leash:
         leash.hold()
-    day = as_date(origin, "--origin")
     with workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
+        day = past_day(place, origin, "--origin")
         night = Night(place.engine, place.settings, place.now, day, report)
         done = run_night(night)
     if as_json:

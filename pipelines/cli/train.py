@@ -12,7 +12,7 @@ import typer
 
 from pipelines import demand, judging, training
 from pipelines.cli.console import progress, say, show_json, show_table
-from pipelines.cli.workplace import AsJson, Workplace, as_date, workplace
+from pipelines.cli.workplace import AsJson, Workplace, past_day, workplace
 from pipelines.ledger import recorded
 from pipelines.training import Reports, Trained
 
@@ -55,7 +55,9 @@ def train(
     Example: `harbor train --through 2026-03-31`
     """
     with workplace() as place:
-        day = as_date(through, "--through") or demand.default_origin(place.engine)
+        day = past_day(place, through, "--through") or demand.default_origin(
+            place.engine
+        )
         recipe = training.recipe_of(place.settings, seed, epochs, bfloat16)
         if place.settings.process > 0:
             _help(place, day, recipe, as_json)

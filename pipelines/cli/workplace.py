@@ -9,7 +9,7 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from pipelines import migrate
+from pipelines import demand, migrate
 from pipelines.database import open_engine
 from pipelines.settings import Settings
 
@@ -48,6 +48,19 @@ def workplace(patience_s: float = 0) -> Iterator[Workplace]:
             upgrade_embedded(engine)
         migrate.require_current(engine)
         yield Workplace(settings, engine)
+
+
+def past_day(place: Workplace, text: str | None, option: str) -> date | None:
+    """A day given on the command line that must not lie ahead.
+
+    Raises:
+      BadParameter: it is no ISO 8601 date.
+      BadInputError: it is not over at any depot.
+    """
+    day = as_date(text, option)
+    if day is not None:
+        demand.require_over(place.engine, day, place.now, place.settings.timezone)
+    return day
 
 
 def upgrade_embedded(engine: sa.Engine) -> None:

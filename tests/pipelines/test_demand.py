@@ -5,6 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
+from forecaster.errors import BadInputError
+from pipelines.demand import require_over
 from pipelines.schema import daily_counts, events, orders
 from pipelines.store.demand import on_closed_days, recount
 from tests.pipelines.make import add_depot, add_orders
@@ -238,3 +240,27 @@ def test_a_correction_too_far_back_is_left_and_told(connection):
     assert (change.new, change.corrected, change.left_old) == (1, 0, 1)
     change = recount(connection, date(2024, 3, 6), NOW)
     assert (change.new, change.corrected, change.left_old) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("zones", "over"),
+    [
+        # 05:00 UTC on the last day of the year.
+        pytest.param([], date(2024, 12, 31), id="the fleet's own: past midnight there"),
+        pytest.param(["America/Chicago"], date(2024, 12, 29), id="23:00 there"),
+        pytest.param(
+            ["America/Chicago", "Europe/Amsterdam"], date(2024, 12, 30), id="at one"
+        ),
+    ],
+)
+def test_a_day_that_is_over_at_no_depot_is_refused(clean_engine, zones, over):
+    now = datetime(2024, 12, 31, 5, tzinfo=UTC)
+    with clean_engine.begin() as connection:
+        for number, zone in enumerate(zones):
+            add_depot(connection, f"D{number}", timezone=zone)
+    if not zones:
+        now += timedelta(hours=6)
+    own = "Pacific/Auckland"
+    require_over(clean_engine, over, now, own)
+    with pytest.raises(BadInputError, match=rf"newest that is over is {over}\. Choose"):
+        require_over(clean_engine, over + timedelta(days=1), now, own)

@@ -143,6 +143,20 @@ def test_a_failed_step_says_what_it_was_and_how_to_go_on(
     assert light == ["forecast"]
 
 
+@pytest.mark.usefixtures("light")
+def test_of_two_failed_steps_the_night_tells_of_the_first(fleet, night, monkeypatch):
+    def broken(*_):
+        raise TrainingError("It cannot.")
+
+    monkeypatch.setattr(training, "train", broken)
+    monkeypatch.setattr(forecasting, "forecast_from", broken)
+    with pytest.raises(TrainingError):
+        run_night(night())
+    with fleet.connect() as connection:
+        told = sa.select(runs.c.error).where(runs.c.step == "nightly")
+        assert "That was the step 'train'" in connection.scalar(told)
+
+
 def test_a_step_that_is_needed_ends_the_night(fleet, night, light, monkeypatch):
     def broken(*_):
         raise TrainingError("It cannot.")
