@@ -38,7 +38,14 @@ class SchemaStatus:
 
 
 def upgrade(engine: sa.Engine, revision: str = "head") -> None:
-    """Runs every migration up to a revision; safe to repeat and to run twice at once."""
+    """Runs every migration up to a revision; safe to repeat and to run twice at once.
+
+    Raises:
+      DatabaseError: the database is ahead of this program.
+    """
+    found = status(engine)
+    if not (found.is_current or found.is_behind):
+        raise _ahead(found)
     _run(engine, lambda config: command.upgrade(config, revision))
 
 
@@ -85,7 +92,11 @@ def require_current(engine: sa.Engine) -> None:
             f"The database is at schema {found.found or 'none'}, and this program needs "
             f"{found.wanted}. Run 'harbor db upgrade'."
         )
-    raise DatabaseError(
+    raise _ahead(found)
+
+
+def _ahead(found: SchemaStatus) -> DatabaseError:
+    return DatabaseError(
         f"The database is at schema {found.found}, which this older program does not "
         f"know (it knows up to {found.wanted}). Install the newer release."
     )

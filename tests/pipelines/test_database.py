@@ -111,6 +111,20 @@ def test_a_schema_of_another_release_is_told(engine, database_url, revision, tol
     assert re.search(told, found.says)
 
 
+def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
+    set_to = sa.text("update alembic_version set version_num = :revision")
+    now = migrate.status(engine).found
+    with engine.begin() as connection:
+        connection.execute(set_to, {"revision": "9999"})
+    try:
+        with pytest.raises(DatabaseError, match=r"older program.*newer release"):
+            migrate.upgrade(engine)
+        assert migrate.status(engine).found == "9999"
+    finally:
+        with engine.begin() as connection:
+            connection.execute(set_to, {"revision": now})
+
+
 @pytest.mark.parametrize("url", ["nonsense", "mysql://a:secret@b/c"])
 def test_what_is_no_postgres_is_refused_without_its_password(url):
     with pytest.raises(DatabaseError, match="no address of a Postgres") as refused:
