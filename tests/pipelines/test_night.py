@@ -259,7 +259,7 @@ def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings
     errors = {row.step: row.error for row in failed}
     assert errors.keys() == {"nightly", "train", "forecast"}
     assert "Load orders with 'harbor ingest" in errors["train"]
-    advice = f" That was the step 'forecast'; 'harbor nightly --origin {LAST}'"
+    advice = f" That was the step 'train'; 'harbor nightly --origin {LAST}'"
     assert errors["nightly"].startswith(errors["train"] + advice)
 
 
