@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from tests.benchmarks.machine import stamp
 
 REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS = 120, 548, 200
 SERVED_DEPOTS = (120, 10_000)
+READ_DAYS = (40, 128)
 TRAINED_DEPOTS = (100, 1_000, 10_000)
 TIMED_STEPS = 100
 CONTEXT = 128
@@ -82,14 +85,21 @@ def training(n_depots: int) -> Told:
     return _fit(n_depots, REFERENCE_DAYS, epochs=-(-TIMED_STEPS * 64 // windows))
 
 
-def serving(n_depots: int) -> Told:
-    """One forecast of every depot by NumPy, from panel to orders, without JAX."""
+def serving(n_depots: int, reading_days: int) -> Told:
+    """One forecast of every depot by NumPy, from panel to orders, without JAX.
+
+    Args:
+      n_depots: D.
+      reading_days: Days the network reads: 128 in training; what it remembers, measured
+        at export, is fewer.
+    """
     from forecaster import infer
     from tests.make import make_artefact
 
     panel = invented_panel(n_depots, REFERENCE_DAYS)
     small = invented_panel(4, REFERENCE_DAYS)
     artefact = make_artefact(small, context=128, units=64)
+    artefact = replace(artefact, reading_days=reading_days)
     infer.forecast(artefact, small)
     seconds = min(_timed(lambda: infer.forecast(artefact, panel)) for _ in range(3))
     assert "jax" not in sys.modules, "serving must not import JAX"
@@ -205,7 +215,7 @@ PARTS: dict[str, Callable[..., Told]] = {
 }
 ARGUMENTS = {
     "training": tuple((count,) for count in TRAINED_DEPOTS),
-    "serving": tuple((count,) for count in SERVED_DEPOTS),
+    "serving": tuple(product(SERVED_DEPOTS, READ_DAYS)),
 }
 
 if __name__ == "__main__":
