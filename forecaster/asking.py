@@ -72,7 +72,7 @@ def ask_each(
 
     def knowledge(origin: date) -> tuple[int, bytes]:
         together = (origin - origins[0]).days // MOST_ORIGINS
-        return together, _strangers(artefact, panel.as_of(origin)).tobytes()
+        return together, _strangers(artefact, panel, origin).tobytes()
 
     for _, same in groupby(origins, knowledge):
         yield from _ask_together(artefact, panel, tuple(same))
@@ -85,7 +85,7 @@ def _ask_together(
     panel = panel.as_of(origins[-1])
     _require_calendar(panel, artefact.horizon)
     span = (origins[-1] - origins[0]).days + 1
-    stranger_d = _strangers(artefact, panel)
+    stranger_d = _strangers(artefact, panel, panel.origin)
     panel = lend_days(panel.last(days_that_matter(artefact) + span - 1), stranger_d)
     parts = [
         panel.part(first, first + PART) for first in range(0, panel.n_depots, PART)
@@ -150,10 +150,13 @@ def _forward(
     return network.forward(artefact, slices, span)
 
 
-def _strangers(artefact: Artefact, panel: Panel) -> Bool[np.ndarray, " depot"]:
-    """Depots not observed on any day that can reach a forecast."""
-    seen_dt = panel.last(days_that_matter(artefact)).observed_dt
-    return np.logical_not(seen_dt.any(axis=1))
+def _strangers(
+    artefact: Artefact, panel: Panel, origin: date
+) -> Bool[np.ndarray, " depot"]:
+    """Depots not observed on any day that can reach a forecast from the origin."""
+    end = panel.step(origin) + 1
+    first = max(0, end - days_that_matter(artefact))
+    return np.logical_not(np.isfinite(panel.demand_dt[:, first:end]).any(axis=1))
 
 
 def days_that_matter(artefact: Artefact) -> int:

@@ -20,8 +20,6 @@ from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.training import Reports
 
-MAY_BE_APPLIED = ("planned", "running", "paused", "failed")
-
 
 @dataclass(frozen=True)
 class Telling:
