@@ -2,18 +2,26 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self
+from urllib.parse import quote
 from zoneinfo import ZoneInfo, available_timezones
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -21,6 +29,7 @@ from pydantic_settings import (
 
 from forecaster.errors import ConfigError
 from pipelines.days import newest_whole_day
+from pipelines.secret_files import SecretFiles, secret_names
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # How long a night may take before what it should have brought is called late.
@@ -54,6 +63,11 @@ class Settings(BaseSettings):
     home: Path = Field(
         default_factory=default_home,
         description="Holds the embedded database, artefacts, checkpoints and inbox.",
+    )
+    # Before the URL, which takes it in.
+    database_password: SecretStr | None = Field(
+        default=None,
+        description="Of the user that database_url names, where it has none itself.",
     )
     database_url: SecretStr | None = Field(
         default=None,
@@ -141,6 +155,21 @@ class Settings(BaseSettings):
     def _absolute(cls, home: Path) -> Path:
         return home.expanduser().resolve()
 
+    @field_validator("database_url")
+    @classmethod
+    def _with_password(
+        cls, url: SecretStr | None, info: ValidationInfo
+    ) -> SecretStr | None:
+        password = info.data.get("database_password")
+        if url is None or password is None:
+            return url
+        secret = quote(password.get_secret_value(), safe="")
+        user = r"^(\w+://[^:/@]+)@"
+        whole = re.sub(
+            user, lambda found: f"{found[1]}:{secret}@", url.get_secret_value()
+        )
+        return SecretStr(whole)
+
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, name: str) -> str:
@@ -166,7 +195,10 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments before the environment, the environment before harbor.toml."""
         toml = TomlConfigSettingsSource(settings_cls)
-        return init_settings, env_settings, file_secret_settings, toml
+        assert isinstance(env_settings, EnvSettingsSource)
+        named = SecretFiles(settings_cls, env_settings.env_vars, prefix="harbor_")
+        of_toml = SecretFiles(settings_cls, toml.toml_data)
+        return init_settings, env_settings, named, file_secret_settings, toml, of_toml
 
     @classmethod
     def load(cls) -> Self:
@@ -178,7 +210,8 @@ class Settings(BaseSettings):
         try:
             return cls()
         except ValidationError as error:
-            wrong = "; ".join(_complaint(detail) for detail in error.errors())
+            secret = secret_names(cls)
+            wrong = "; ".join(_complaint(detail, secret) for detail in error.errors())
             raise ConfigError(
                 f"{wrong}. Mend it in the environment or in harbor.toml."
             ) from None
@@ -226,8 +259,9 @@ class Settings(BaseSettings):
         return self.home / "inbox"
 
 
-def _complaint(wrong: ErrorDetails) -> str:
-    """One wrong setting by its name in the environment; never a URL's value."""
-    name = "HARBOR_" + "_".join(str(part) for part in wrong["loc"]).upper()
-    value = "***" if "URL" in name else repr(wrong.get("input"))
-    return f"{name} is {value}: {wrong['msg'].removeprefix('Value error, ')}"
+def _complaint(wrong: ErrorDetails, secret: Collection[str]) -> str:
+    """One wrong setting by its name in the environment; never a secret's value."""
+    name = "_".join(str(part) for part in wrong["loc"])
+    value = "***" if name in secret else repr(wrong.get("input"))
+    said = wrong["msg"].removeprefix("Value error, ")
+    return f"HARBOR_{name.upper()} is {value}: {said}"

@@ -52,8 +52,13 @@ def serve(place: Workplace, address: str, port: int) -> None:
     from dashboard.serve import login_file, streamlit_arguments
 
     url = place.engine.url.render_as_string(hide_password=False)
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("HARBOR_DATABASE_")
+    }
     environment = {
-        **os.environ,
+        **inherited,
         "HARBOR_DATABASE_URL": url,
         "HARBOR_HOME": str(place.settings.home),
     }
