@@ -12,11 +12,13 @@ from jaxtyping import Int
 from forecaster import windows
 from forecaster.config import TaskConfig
 from forecaster.features import Features
+from forecaster.yearly import YEARLY_MISSES
 
 Array = Any
 RECENT_DAYS = 7
-PAST_COLUMNS, TARGET_COLUMNS = 26, 23
-"""Widths of what `past` and `targets` give; a model is made for them."""
+PAST_COLUMNS, TARGET_COLUMNS = 26, 26
+"""Widths of what `past` and `targets` give. New columns come last: an older network reads
+the first that it knows."""
 # Rough centre and width of log counts, so that the network reads numbers near 1.
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 
@@ -33,7 +35,7 @@ class Slices(NamedTuple):
     persistence: Array  # [B, P]
     age: Array  # [B, P]
     recent: Array  # [B, C + H, 5]
-    yearly: Array  # [B, C + H, 8]
+    yearly: Array  # [B, C + H, 11]
     response: Array  # [B, C + H, 2]
     calendar: Array  # [B, C + H, F]
 
@@ -120,9 +122,9 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
 class Targets(NamedTuple):
     """What each day ahead shares with days past."""
 
-    # [..., C, H, 23]: the last four same weekdays against the level, whether each was
-    # observed and regular, what happened a year ago, how the depot answered to such days
-    # before, where the plain forecast lies.
+    # [..., C, H, 26]: the last four same weekdays against the level, whether each was
+    # observed and regular, how the day a year ago lay, how the depot answered to such
+    # days before, where the plain forecast lies, what it missed a year ago.
     features: Array
     # [..., C, H] log counts: the forecast that the network corrects.
     plain: Array
@@ -142,8 +144,9 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
         for value in (slices.yearly, slices.response)
     )
     lift = (plain - level[..., None])[..., None]
+    lay, missed = yearly[..., :-YEARLY_MISSES], yearly[..., -YEARLY_MISSES:]
     features = xp.concatenate(
-        [anomaly, observed, regular, yearly, response, lift], axis=-1
+        [anomaly, observed, regular, lay, response, lift, missed], axis=-1
     )
     return Targets(features, plain)
 

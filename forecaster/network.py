@@ -50,7 +50,7 @@ def require_same_inputs(artefact: Artefact, features: Features) -> None:
         weights["origin/kernel"].shape[1] - units,
         weights["target/kernel"].shape[1],
     )
-    if widths != (inputs.PAST_COLUMNS, inputs.TARGET_COLUMNS):
+    if widths[0] != inputs.PAST_COLUMNS or widths[1] > inputs.TARGET_COLUMNS:
         raise ArtefactError(
             f"The model was trained with other inputs ({widths[0]} and {widths[1]} "
             f"columns; this program makes {inputs.PAST_COLUMNS} and "
@@ -77,7 +77,9 @@ def _correction(
     origin_bof = np.concatenate([state_bcu, past_bcf], axis=-1)[:, -span:]
     near_bsm = day_bsm[:, context - span :] + _own(weights, slices, context - span)
     ahead_bohm = windows.days_ahead(np, near_bsm, span, horizon)
-    target_bohm = targets.features @ weights["target/kernel"]
+    target_fm = weights["target/kernel"]
+    # An older network knows fewer columns: those it lacks were added behind its own.
+    target_bohm = targets.features[..., : len(target_fm)] @ target_fm
     sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + target_bohm)
     mixed_bohm = _silu(_dense(weights, "mix", sum_bohm))
     return _dense(weights, "correction", mixed_bohm)[..., 0]

@@ -140,7 +140,7 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
     last: dict[str, tuple[int, ...]] = {
         "depot": (),
         "recent": (near, 5),
-        "yearly": (near, 2 * (len(yearly.YEARLY_LAGS) + 1)),
+        "yearly": (near, yearly.YEARLY_COLUMNS),
         "response": (near, 2),
         "calendar": (near, CALENDAR_COLUMNS),
     }

@@ -1,12 +1,13 @@
 """What happened a year ago, on the same weekday or around the same holiday."""
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int
+from jaxtyping import Bool, Float32, Int, Shaped
 
 from forecaster.calendar import NAMED_HOLIDAY, Calendar
 
 YEARLY_LAGS = (357, 364, 371)
 """Same weekday a year ago, and a week to either side."""
+YEARLY_COLUMNS, YEARLY_MISSES = 11, 3
 LONGEST_LAG = 400
 """Days of history before the first day of a window that can matter to it."""
 HOLIDAY_REACH = 2
@@ -16,30 +17,44 @@ def a_year_ago(
     calendar: Calendar,
     anomaly_dt: Float32[np.ndarray, "depot time"],
     observed_dt: Bool[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time 8"]:
-    """How far that day lay from its level (0 where not known), then whether it is known.
+    miss_dt: Float32[np.ndarray, "depot time"],
+) -> Float32[np.ndarray, "depot time 11"]:
+    """How that day a year ago lay, and what was out of the ordinary about it.
 
     Args:
       calendar: Of these days.
       anomaly_dt: Log counts against the level.
       observed_dt: Where they are known.
+      miss_dt: What a plain forecast missed each day by; 0 where not known.
+
+    Returns:
+      Of the three lags and of the day matched by holiday how far it lay from its level,
+      then whether each is known; last what was missed on the matched day, and a week
+      after it and before.
     """
     n_steps = anomaly_dt.shape[1]
     step_t = np.arange(n_steps)
-    matched_gt = _holiday_matched(calendar)
-    values, knowns = [], []
-    for source_gt in (*(step_t[None] - lag for lag in YEARLY_LAGS), matched_gt):
-        source_dt = (
-            source_gt[calendar.group_d]
-            if len(source_gt) > 1
-            else np.broadcast_to(source_gt, anomaly_dt.shape)
-        )
-        index_dt = np.maximum(source_dt, 0)
-        known_dt = np.take_along_axis(observed_dt, index_dt, axis=1) & (source_dt >= 0)
-        value_dt = np.take_along_axis(anomaly_dt, index_dt, axis=1)
-        values.append(np.where(known_dt, value_dt, 0.0))
-        knowns.append(known_dt)
-    return np.stack([*values, *knowns], axis=-1).astype(np.float32)
+    matched_dt = _holiday_matched(calendar)[calendar.group_d]
+    lagged = [np.broadcast_to(step_t - lag, anomaly_dt.shape) for lag in YEARLY_LAGS]
+    anomalies = [_at(source_dt, anomaly_dt) for source_dt in (*lagged, matched_dt)]
+    knowns = [_at(source_dt, observed_dt) for source_dt in (*lagged, matched_dt)]
+    known_only = [
+        np.where(known_dt, value_dt, 0.0)
+        for value_dt, known_dt in zip(anomalies, knowns, strict=True)
+    ]
+    misses = [
+        _at(source_dt, miss_dt) for source_dt in (matched_dt, lagged[0], lagged[-1])
+    ]
+    return np.stack([*known_only, *knowns, *misses], axis=-1).astype(np.float32)
+
+
+def _at(
+    source_dt: Int[np.ndarray, "depot time"],
+    value_dt: Shaped[np.ndarray, "depot time"],
+) -> Shaped[np.ndarray, "depot time"]:
+    """The values of other days; 0 or False before the first."""
+    taken_dt = np.take_along_axis(value_dt, np.maximum(source_dt, 0), axis=1)
+    return np.where(source_dt >= 0, taken_dt, value_dt.dtype.type(0))
 
 
 def _holiday_matched(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:

@@ -118,6 +118,20 @@ def test_an_artefact_of_an_earlier_release_keeps_loading():
 
 def test_a_model_of_other_inputs_is_refused_with_what_to_do(made):
     name = "target/kernel"
-    narrower = replace(made, weights=made.weights | {name: made.weights[name][:, 1:]})
+    newer = np.pad(made.weights[name], ((0, 0), (0, 1), (0, 0)))
     with pytest.raises(ArtefactError, match=r"other inputs.*Train anew"):
-        infer.forecast(narrower, make_panel())
+        infer.forecast(
+            replace(made, weights=made.weights | {name: newer}), make_panel()
+        )
+
+
+def test_an_older_model_reads_the_columns_that_it_knows(made):
+    """Columns are added behind those there were: it forecasts as if they said nothing."""
+    name, panel = "target/kernel", make_panel()
+    deaf, older = made.weights[name].copy(), made.weights[name][:, :-3]
+    deaf[:, -3:] = 0
+    said = [
+        infer.forecast(replace(made, weights=made.weights | {name: kernel}), panel)
+        for kernel in (deaf, older)
+    ]
+    np.testing.assert_allclose(said[0].p50_dh, said[1].p50_dh, rtol=1e-5)

@@ -61,6 +61,24 @@ def test_kinds_are_learnt_only_if_they_were_seen_twice():
     assert choose_kinds(panel.calendar, panel.step(date(2025, 12, 24))) == ()
 
 
+def test_what_was_out_of_the_ordinary_a_year_ago_is_told_on_its_day_and_a_week_around():
+    panel = long_panel()
+    special = panel.step(date(2024, 9, 18))
+    demand = panel.demand_dt.copy()
+    demand[:, special] *= 3
+    usual = build_features(panel, (), 7).yearly_dtf[0, :, -3:]
+    told = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[0, :, -3:]
+    more = told - usual
+    matched, week_after, week_before = more.T
+    for column, day in (
+        (matched, special + 364),
+        (week_after, special + 357),
+        (week_before, special + 371),
+    ):
+        assert column[day] == pytest.approx(np.log(3), abs=0.02)
+        assert np.abs(np.delete(column, day)).max() < 0.5 * np.log(3)
+
+
 def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
     panel = long_panel(holidays=CHRISTMAS)
     special = panel.step(CHRISTMAS[0][0])
