@@ -73,6 +73,14 @@ class Settings(BaseSettings):
         default=None,
         description="A Postgres of your own; the embedded one where it is not given.",
     )
+    writer_password: SecretStr | None = Field(
+        default=None,
+        description="Lets the role harbor_writer connect, from 'harbor db roles' on.",
+    )
+    reader_password: SecretStr | None = Field(
+        default=None,
+        description="Lets the role harbor_dashboard connect, in the same way.",
+    )
     timezone: str = Field(
         default="UTC",
         description="The fleet's own zone: the nightly clock, and depots first seen "

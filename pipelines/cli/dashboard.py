@@ -10,6 +10,7 @@ import typer
 from pipelines import ports
 from pipelines.cli.console import say, show_json
 from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.roles import READER
 from pipelines.settings import Settings
 
 
@@ -51,7 +52,10 @@ def serve(place: Workplace, address: str, port: int) -> None:
     """
     from dashboard.serve import login_file, streamlit_arguments
 
-    url = place.engine.url.render_as_string(hide_password=False)
+    url = place.engine.url
+    if place.settings.database_url is None:
+        # What the pages cannot become they cannot be made to do.
+        url = url.set(username=READER)
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -59,7 +63,7 @@ def serve(place: Workplace, address: str, port: int) -> None:
     }
     environment = {
         **inherited,
-        "HARBOR_DATABASE_URL": url,
+        "HARBOR_DATABASE_URL": url.render_as_string(hide_password=False),
         "HARBOR_HOME": str(place.settings.home),
     }
     say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")

@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import typer
 
-from pipelines import migrate
-from pipelines.cli.console import machine, say, show_json
+from pipelines import migrate, roles
+from pipelines.cli.console import machine, say, show_json, show_table
 from pipelines.cli.workplace import AsJson, upgrade_embedded, workplace
 from pipelines.database import database_url, open_engine
 from pipelines.ledger import recorded
@@ -17,14 +17,48 @@ app = typer.Typer(name="db", help="The database and its tables.", no_args_is_hel
 
 @app.command("upgrade")
 def upgrade(as_json: AsJson = False) -> None:
-    """Brings the tables to what this program needs.
+    """Brings the tables to what this program needs, and the roles with them.
 
     Example: `harbor db upgrade`
     """
-    with open_engine(Settings.load()) as engine:
+    settings = Settings.load()
+    with open_engine(settings) as engine:
         migrate.upgrade(engine)
+        standings = roles.settle(engine, settings)
         found = migrate.status(engine)
     _tell(found, as_json)
+    _tell_of_missing(standings)
+
+
+@app.command("roles")
+def show_roles(as_json: AsJson = False) -> None:
+    """Makes writer and reader where they are not, and says what each may do.
+
+    A role that HARBOR_WRITER_PASSWORD or HARBOR_READER_PASSWORD is given for can connect.
+
+    Example: `harbor db roles`
+    """
+    settings = Settings.load()
+    with open_engine(settings) as engine:
+        migrate.require_current(engine)
+        found = roles.settle(engine, settings)
+    if as_json:
+        show_json([vars(each) for each in found])
+    else:
+        rows = [tuple(vars(each).values()) for each in found]
+        columns = ("role", "there", "connects", "tables read", "tables written")
+        show_table("Beside the owner of the tables", columns, rows)
+    _tell_of_missing(found)
+
+
+def _tell_of_missing(found: list[roles.Standing]) -> None:
+    missing = [each.role for each in found if not each.is_there]
+    if missing:
+        make = "; ".join(f"create role {role}" for role in missing)
+        say(
+            f"{' and '.join(missing)} cannot be made by this user. Until a superuser has "
+            f"said `{make}`, and you 'harbor db roles', everything runs as the owner."
+        )
 
 
 @app.command("status")

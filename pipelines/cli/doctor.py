@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import HarborError
-from pipelines import forecasting, migrate, ports
+from pipelines import forecasting, migrate, ports, roles
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
@@ -84,6 +84,7 @@ def _database(settings: Settings) -> list[Finding]:
             if settings.database_url is None:
                 upgrade_embedded(engine)
             migrate.require_current(engine)
+            roles.step_down(engine)
             answers = Finding("database", True, "answers")
             return [
                 answers,

@@ -9,7 +9,7 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from pipelines import demand, migrate
+from pipelines import demand, migrate, roles
 from pipelines.database import open_engine
 from pipelines.settings import Settings
 
@@ -47,6 +47,7 @@ def workplace(patience_s: float = 0) -> Iterator[Workplace]:
         if settings.database_url is None:
             upgrade_embedded(engine)
         migrate.require_current(engine)
+        roles.step_down(engine)
         yield Workplace(settings, engine)
 
 
@@ -64,10 +65,17 @@ def past_day(place: Workplace, text: str | None, option: str) -> date | None:
 
 
 def upgrade_embedded(engine: sa.Engine) -> None:
-    """Runs the migrations of a database that is behind, never of one that is ahead."""
+    """Runs the migrations of a database that is behind, never of one that is ahead.
+
+    Its roles are made, too; they are the whole cluster's, so a new one has none.
+    """
     status = migrate.status(engine)
     if status.is_behind:
         migrate.upgrade(engine)
+        status = migrate.status(engine)
+    if status.is_current and not roles.are_whole(roles.standings(engine)):
+        roles.ensure(engine)
+        roles.let_in_without_password(engine)
 
 
 def as_date(text: str | None, option: str) -> date | None:
