@@ -11,7 +11,6 @@ from dashboard import queries
 from dashboard.freshness import Freshness
 from forecaster import artefact, asking, infer
 from forecaster.artefact import Artefact
-from forecaster.errors import ArtefactError
 from forecaster.features import CALENDAR_REACH
 from forecaster.infer import Forecast
 from forecaster.panel import build_panel
@@ -36,13 +35,7 @@ def load(fresh: Freshness) -> Artefact:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _load(path: Path, sha256: str) -> Artefact:
-    loaded = artefact.load(path)
-    if artefact.file_sha256(path) != sha256:
-        raise ArtefactError(
-            f"{path.name} is not the file that was recorded, so it is not used: its "
-            "sha256 differs. Restore it from the backup of the artefacts."
-        )
-    return loaded
+    return artefact.load(path, sha256)
 
 
 def as_delivered(depot: str, fresh: Freshness) -> Artefact:

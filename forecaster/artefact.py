@@ -99,32 +99,38 @@ def save(artefact: Artefact, directory: Path) -> Path:
     Returns:
       The file, named by the version.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    # Weights tell of the fleet's demand: they are for the user who runs the program.
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = directory / f"{artefact.version}.npz"
     staging = directory / f".{artefact.version}.{os.getpid()}.tmp"
-    staging.write_bytes(_as_bytes(artefact))
-    with staging.open("rb") as written:
-        os.fsync(written.fileno())
+    staging.unlink(missing_ok=True)
+    created = os.open(staging, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(created, "wb") as file:
+        file.write(_as_bytes(artefact))
+        file.flush()
+        os.fsync(file.fileno())
     staging.replace(path)
     return path
 
 
-def load(path: Path) -> Artefact:
+def load(path: Path, sha256: str | None = None) -> Artefact:
     """Reads an artefact that this program can use.
 
+    Args:
+      path: Of the file; it is read once, so that what is checked is what is used.
+      sha256: Of the whole file as it was recorded; without it, any whole one will do.
+
     Raises:
-      ArtefactError: it is missing, truncated, foreign, changed, or newer.
+      ArtefactError: it is missing, another file than was recorded, truncated, foreign,
+        changed, or newer.
     """
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except FileNotFoundError:
+    content = _content(path)
+    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise ArtefactError(
-            f"{path.name} is not there. Restore it from the backup of the artefacts, or "
-            "promote another model with 'harbor models promote VERSION'."
-        ) from None
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise _unusable(path, "is no whole artefact") from error
+            f"{path.name} is not the file that was recorded, so it is not used: its "
+            "sha256 differs. Restore it from the backup of the artefacts."
+        )
+    arrays = _parts(path, content)
     manifest = _read_manifest(path, arrays)
     try:
         artefact, promised = _from_parts(manifest, arrays), manifest["sha256"]
@@ -138,6 +144,26 @@ def load(path: Path) -> Artefact:
 def file_sha256(path: Path) -> str:
     """Of the whole file, as the database keeps it."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ArtefactError(
+            f"{path.name} is not there. Restore it from the backup of the artefacts, or "
+            "promote another model with 'harbor models promote VERSION'."
+        ) from None
+    except OSError as error:
+        raise _unusable(path, f"cannot be read ({error.strerror})") from error
+
+
+def _parts(path: Path, content: bytes) -> dict[str, np.ndarray]:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise _unusable(path, "is no whole artefact") from error
 
 
 def _unusable(path: Path, why: str) -> ArtefactError:

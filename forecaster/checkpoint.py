@@ -88,7 +88,7 @@ def _manager(directory: Path) -> ocp.CheckpointManager:
             primary_host=0, active_processes={0}
         ),
     )
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     return ocp.CheckpointManager(directory.absolute(), options=options)
 
 

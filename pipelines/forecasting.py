@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from forecaster import artefact, infer
 from forecaster.artefact import Artefact
-from forecaster.errors import ArtefactError, NoModelError
+from forecaster.errors import NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
 from pipelines import demand, late_bands, naive_gate
@@ -98,13 +98,7 @@ def load_recorded(artefacts: Path, model: dict[str, Any]) -> Artefact:
       ArtefactError: it is missing, unusable, or another file.
     """
     path = artefacts / str(model["filename"])
-    loaded = artefact.load(path)
-    if artefact.file_sha256(path) != model["sha256"]:
-        raise ArtefactError(
-            f"{path.name} is not the file that was recorded for {model['version']}: its "
-            "sha256 differs. Restore it from the backup of the artefacts."
-        )
-    return loaded
+    return artefact.load(path, str(model["sha256"]))
 
 
 def write(

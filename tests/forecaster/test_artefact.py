@@ -1,6 +1,7 @@
 """An artefact comes back as it went, or is refused with a sentence."""
 
 import json
+import os
 import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -44,6 +45,39 @@ def test_the_same_artefact_gives_the_same_bytes(made, tmp_path):
 
 def test_nothing_but_the_artefact_is_left_behind(path):
     assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_only_its_user_reads_it(made, tmp_path):
+    path = artefacts.save(made, tmp_path / "artefacts")
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_one_that_a_crash_left_half_written_is_written_anew(made, path):
+    left = path.parent / f".{made.version}.{os.getpid()}.tmp"
+    left.write_bytes(b"half")
+    assert artefacts.save(made, path.parent) == path
+    assert not left.exists()
+
+
+def test_one_that_was_recorded_is_refused_as_another_file(path):
+    recorded = artefacts.file_sha256(path)
+    artefacts.load(path, recorded)
+    with pytest.raises(ArtefactError, match=r"not the file that was recorded.*differs"):
+        artefacts.load(path, recorded[::-1])
+
+
+def test_what_was_checked_is_what_is_used(made, path, monkeypatch):
+    """A file that somebody changes right after it was read does not get in."""
+    recorded, read = artefacts.file_sha256(path), Path.read_bytes
+
+    def read_and_change(one):
+        content = read(one)
+        one.write_bytes(b"another")
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", read_and_change)
+    assert artefacts.load(path, recorded).version == made.version
 
 
 def test_a_missing_one_says_how_to_go_on(tmp_path):
