@@ -131,6 +131,8 @@ def _count(name: str, value: Any) -> str:
     if name in LEFT_OUT or value is None:
         return ""
     match value:
+        case int() if name.endswith("_bytes"):
+            told = f"{said.removesuffix(' bytes')} {value / 2**20:,.0f} MiB"
         case bool():
             told = said if value else f"not {said}"
         case int():

@@ -38,6 +38,8 @@ class Fit:
       epochs: Epochs they were trained for.
       validation_mape: As a fraction; NaN where nothing was held out.
       first_step_seconds: Until the first step had run, compilation included.
+      step_seconds: Of one of the steps after it, with its share of the validations; NaN
+        where a checkpoint left none to take.
       seconds: In all.
       steps: Optimiser steps taken.
     """
@@ -46,6 +48,7 @@ class Fit:
     epochs: int
     validation_mape: float
     first_step_seconds: float
+    step_seconds: float
     seconds: float
     steps: int
 
@@ -96,6 +99,7 @@ def fit(
         progress = checkpoints.restore(progress)
     progress = trainer.placed(progress)
     first_step_seconds = trainer.warm_up(progress)
+    warm, steps_before = time.perf_counter(), int(progress.state.step)
     while not trainer.is_done(progress):
         progress = trainer.run_epoch(progress)
         if progress.epoch % EPOCHS_BETWEEN_SETTLINGS == 0:
@@ -104,13 +108,16 @@ def fit(
                 checkpoints.save(progress)
         report(progress.epoch, trainer.most_epochs, progress.best_mape)
     progress = trainer.settle(progress)
+    steps = int(progress.state.step)
+    taken = steps - steps_before
     return Fit(
         params=jax.device_get(progress.best),
         epochs=progress.best_epoch,
         validation_mape=_known(progress.best_mape),
         first_step_seconds=first_step_seconds,
+        step_seconds=(time.perf_counter() - warm) / taken if taken else math.nan,
         seconds=time.perf_counter() - started,
-        steps=int(progress.state.step),
+        steps=steps,
     )
 
 

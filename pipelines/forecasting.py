@@ -15,6 +15,7 @@ from forecaster.infer import Forecast
 from forecaster.panel import Panel
 from pipelines import demand, late_bands, naive_gate
 from pipelines.ledger import Run
+from pipelines.measures import inference_measured
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.store import demand as demand_store
 from pipelines.store import forecasts as store
@@ -59,7 +60,7 @@ def forecast_from(
     if live:
         loaded = naive_gate.with_live_gate(engine, loaded)
     panel = _panel(engine, origin, zone, live)
-    made = infer.forecast(loaded, panel)
+    made = inference_measured(run, lambda: infer.forecast(loaded, panel))
     if live:
         made = late_bands.widened(made, loaded, panel)
     write(engine, panel, made, str(model["version"]), now, zone, run)

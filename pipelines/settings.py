@@ -126,6 +126,11 @@ class Settings(BaseSettings):
         ge=35,
         description="Days that orders are kept; demand is always. All of them without.",
     )
+    compile_cache_mib: int = Field(
+        default=512,
+        ge=0,
+        description="Disk for what JAX has compiled, kept for the next night; 0: none.",
+    )
     coordinator: str | None = Field(
         default=None,
         pattern=r"^.+:\d+$",
@@ -260,6 +265,11 @@ class Settings(BaseSettings):
     def checkpoints(self) -> Path:
         """Folder of training states."""
         return self.home / "checkpoints"
+
+    @property
+    def compiled(self) -> Path:
+        """Folder of what JAX has compiled."""
+        return self.home / "compiled"
 
     @property
     def inbox(self) -> Path:

@@ -15,10 +15,11 @@ from forecaster import artefact
 from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError
 from forecaster.panel import Panel
-from pipelines import demand
+from pipelines import compiled, demand
 from pipelines.backtesting import BASELINES, judge_scores
 from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
+from pipelines.measures import step_counts, training_measured
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.settings import Settings, xla_flags
 from pipelines.store import models
@@ -67,7 +68,7 @@ def train(
     demand.require_counted(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
     panel = panel_to_learn(engine, panels, through)
-    learnt = _learn(panel, settings, recipe, report)
+    learnt = _learn(panel, settings, recipe, report, run.counts)
     champion = _champion_judge(engine, settings)
     scores = judge_scores(panel, learnt.judged, champion, panels.at)
     # What any training of this data comes to: whoever is champion is not in it.
@@ -122,7 +123,7 @@ def help_train(
     """
     demand.require_counted(engine, through)
     panel = read_panel(engine, through)
-    _learn(panel, settings, recipe, report)
+    _learn(panel, settings, recipe, report, counts={})
 
 
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
@@ -149,8 +150,13 @@ def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Pa
 
 
 def _learn(
-    panel: Panel, settings: Settings, recipe: "Recipe", report: Reports
+    panel: Panel,
+    settings: Settings,
+    recipe: "Recipe",
+    report: Reports,
+    counts: dict[str, Any],
 ) -> "Learnt":
+    """Learns, and counts what that cost."""
     # JAX takes seconds to import and is not there on the dashboard's host.
     from forecaster.checkpoint import Checkpoints
     from forecaster.learning import learn
@@ -165,7 +171,10 @@ def _learn(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    return learn(panel, recipe, open_checkpoints, report)
+    with compiled.kept(settings), training_measured(counts):
+        learnt = learn(panel, recipe, open_checkpoints, report)
+    counts |= step_counts(learnt)
+    return learnt
 
 
 def _use_all_cores(recipe: "Recipe") -> None:

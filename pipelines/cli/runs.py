@@ -132,7 +132,15 @@ def _took(row: dict[str, Any]) -> str:
 
 
 def _counts(counts: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in counts.items())
+    """What is not known is left out: not every machine tells everything."""
+    known = {name: value for name, value in counts.items() if value is not None}
+    return ", ".join(_count(name, value) for name, value in known.items())
+
+
+def _count(name: str, value: object) -> str:
+    if name.endswith("_bytes") and isinstance(value, int):
+        return f"{name.removesuffix('_bytes')} {value / 2**20:,.0f} MiB"
+    return f"{name} {value}"
 
 
 def _line(line: dict[str, Any]) -> str:

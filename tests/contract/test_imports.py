@@ -15,6 +15,7 @@ JAX_FLOOR = {
     "train",
     "fitting",
     "checkpoint",
+    "compiling",
     "devices",
     "hosts",
     "profiling",

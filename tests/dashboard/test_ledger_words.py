@@ -71,6 +71,7 @@ def test_a_running_one_says_whether_it_lives(silent, expected):
         pytest.param({"reason": "It is worse."}, "It is worse.", id="a sentence"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
         pytest.param({"scored": None}, "", id="nothing"),
+        pytest.param({"memory_bytes": 3 * 2**20}, "memory 3 MiB", id="bytes"),
     ],
 )  # fmt: skip
 def test_counts_become_words(counts, expected):

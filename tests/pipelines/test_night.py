@@ -126,6 +126,18 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     assert count(fleet, runs, runs.c.state == "done") == 9
     assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 8
 
+    # It says what training and forecasting cost; the CPU does not tell of its memory.
+    cost = done["steps"]["train"]
+    assert cost["compilations"] + cost["cache_hits"] > 0
+    assert cost["compilations"] == cost["cache_misses"]
+    assert 0 < cost["step_seconds"] < cost["first_step_seconds"]
+    assert cost["host_memory_peak_bytes"] > 50 * 2**20
+    assert cost["device_memory_peak_bytes"] is None
+    inference = done["steps"]["forecast"]
+    assert inference["inference_warm_seconds"] > 0
+    assert inference["inference_cold_seconds"] > 0
+    assert 50_000 < inference["inference_memory_bytes"] < 50 * 2**20
+
     # A second night of the same origin does nothing and says so.
     with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
         run_night(night_of(fleet, settings))

@@ -182,6 +182,19 @@ def place(clean_engine, monkeypatch):
 
 @pytest.mark.db
 @pytest.mark.usefixtures("place")
+def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
+    with recorded(clean_engine, "train", DAY) as run:
+        run.counts |= {"device_memory_peak_bytes": None, "compilations": 7}
+        run.counts |= {"host_memory_peak_bytes": 1536 * 2**20}
+    capsys.readouterr()
+    command.show_run(run.run_id, lines=0)
+    shown = capsys.readouterr().out
+    assert "compilations 7, host_memory_peak 1,536 MiB" in shown
+    assert "device_memory" not in shown
+
+
+@pytest.mark.db
+@pytest.mark.usefixtures("place")
 def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsys):
     with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
         logs.info("looked", files=0)
