@@ -29,6 +29,7 @@ from forecaster.panel import Panel
 from forecaster.train import Params
 
 LEAST_DAYS = 42
+FORTNIGHT = 14
 # Origins that judge the last day of a long horizon.
 LEAST_ORIGINS = 7
 # Shares of the first fit's epochs and learning rate that the second one takes.
@@ -124,16 +125,19 @@ def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
             f"The history has {panel.n_steps} days up to {panel.origin}, but training "
             f"needs {LEAST_DAYS}. Load earlier orders."
         )
+    # By the day, a young fleet's sizes would change, and every night would compile anew.
+    n_steps = panel.n_steps - panel.n_steps % FORTNIGHT
     horizon, days = recipe.task.horizon, recipe.train.validation_days
     days = max(days, horizon + LEAST_ORIGINS)
-    days = min(days, panel.n_steps // 4)
+    days = min(days, n_steps // 4)
     if days <= horizon:
+        needed = -(-4 * (horizon + 1) // FORTNIGHT) * FORTNIGHT
         raise NoDataError(
             f"The history has {panel.n_steps} days up to {panel.origin}, but a horizon "
-            f"of {horizon} days needs {4 * (horizon + 1)}. Load earlier orders, or "
+            f"of {horizon} days needs {needed}. Load earlier orders, or "
             "shorten the horizon."
         )
-    context = max(days + 14, min(recipe.task.context, panel.n_steps - days))
+    context = max(days + 14, min(recipe.task.context, n_steps - days))
     return replace(
         recipe,
         task=replace(recipe.task, context=context),

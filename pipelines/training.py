@@ -13,7 +13,7 @@ import structlog
 
 from forecaster import artefact
 from forecaster.artefact import Artefact
-from forecaster.errors import ArtefactError
+from forecaster.errors import ArtefactError, ConfigError
 from forecaster.panel import Panel
 from pipelines import compiled, demand
 from pipelines.backtesting import BASELINES, judge_scores
@@ -126,6 +126,37 @@ def help_train(
     _learn(panel, settings, recipe, report, counts={})
 
 
+def warm_up(
+    engine: sa.Engine,
+    settings: Settings,
+    through: date,
+    recipe: "Recipe",
+    report: Reports,
+) -> dict[str, Any]:
+    """Compiles all that a training would, for the nights to come; nothing is learnt.
+
+    Trains one epoch by the same code and drops it, so that it cannot miss a program.
+
+    Returns:
+      What it cost, as in the ledger.
+
+    Raises:
+      ConfigError: what is compiled would not be kept.
+      NoDataError: the history is too short.
+    """
+    if not settings.compile_cache_mib:
+        raise ConfigError(
+            "HARBOR_COMPILE_CACHE_MIB is 0: what is compiled now would not be kept. Give "
+            "it some MiB, such as 512."
+        )
+    demand.require_counted(engine, through)
+    once = replace(recipe, train=replace(recipe.train, epochs=1))
+    counts: dict[str, Any] = {}
+    panel = read_panel(engine, through)
+    _learn(panel, settings, once, report, counts, resumes=False)
+    return counts
+
+
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
     """The fit by which the champion was judged, if it is there and whole."""
     with engine.connect() as connection:
@@ -155,8 +186,9 @@ def _learn(
     recipe: "Recipe",
     report: Reports,
     counts: dict[str, Any],
+    resumes: bool = True,
 ) -> "Learnt":
-    """Learns, and counts what that cost."""
+    """Learns, and counts what that cost; goes on where one was cut off, if it may."""
     # JAX takes seconds to import and is not there on the dashboard's host.
     from forecaster.checkpoint import Checkpoints
     from forecaster.learning import learn
@@ -172,7 +204,7 @@ def _learn(
         return Checkpoints(folder / fit)
 
     with compiled.kept(settings), training_measured(counts):
-        learnt = learn(panel, recipe, open_checkpoints, report)
+        learnt = learn(panel, recipe, open_checkpoints if resumes else None, report)
     counts |= step_counts(learnt)
     return learnt
 

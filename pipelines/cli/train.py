@@ -48,6 +48,12 @@ def train(
         Path | None,
         typer.Option(help="Folder for a trace of some steps.", metavar="FOLDER"),
     ] = None,
+    warm_up: Annotated[
+        bool,
+        typer.Option(
+            "--warm-up", help="Only compile, so that no night need; no model."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Trains a model, judges it, and makes it champion if it beats the naive forecast.
@@ -59,6 +65,9 @@ def train(
             place.engine
         )
         recipe = training.recipe_of(place.settings, seed, epochs, bfloat16)
+        if warm_up:
+            _warm_up(place, day, recipe, as_json)
+            return
         if place.settings.process > 0:
             _help(place, day, recipe, as_json)
             return
@@ -91,6 +100,20 @@ def _help(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
         say(
             f"Process {settings.process} has done its share; process 0 records the model."
         )
+
+
+def _warm_up(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
+    """Compiles for the nights to come, every process its own share."""
+    with fit_progress() as report:
+        counts = training.warm_up(place.engine, place.settings, day, recipe, report)
+    if as_json:
+        show_json({"trained_through": day, **counts})
+        return
+    say(
+        f"Compiled {counts['compilations']} programs, found {counts['cache_hits']}, in "
+        f"{counts['compile_seconds']:.1f} s. The next training on this kind of machine "
+        "finds all of them."
+    )
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """Two fits: one that is judged, one that is served, neither peeking."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -67,8 +69,24 @@ def test_intervals_are_calibrated_on_unseen_days(learnt):
 
 def test_a_short_history_shortens_context_and_validation():
     fitted = fitting_history(make_panel(n_days=50), Recipe())
-    assert fitted.train.validation_days == 12
-    assert fitted.task.context == 38
+    assert fitted.train.validation_days == 10
+    assert fitted.task.context == 32
+
+
+def test_the_sizes_of_a_young_fleet_change_every_fortnight_only():
+    recipes = [
+        fitting_history(make_panel(n_days=days), Recipe()) for days in range(42, 170)
+    ]
+    changed = [a != b for a, b in pairwise(recipes)]
+    assert sum(changed) == 9
+    assert recipes[-1].task.context == Recipe().task.context
+
+
+@pytest.mark.parametrize(("n_days", "enough"), [(153, False), (154, True)])
+def test_what_a_long_horizon_needs_is_enough(n_days, enough):
+    recipe = replace(Recipe(), task=TaskConfig(horizon=35))
+    with nullcontext() if enough else pytest.raises(NoDataError, match="needs 154"):
+        fitting_history(make_panel(n_days=n_days), recipe)
 
 
 def test_a_long_horizon_is_validated_on_more_days_than_it_has():
@@ -76,7 +94,7 @@ def test_a_long_horizon_is_validated_on_more_days_than_it_has():
     fitted = fitting_history(make_panel(n_days=400), recipe)
     assert fitted.train.validation_days == 42
     with pytest.raises(
-        NoDataError, match=r"has 100 days.*horizon of 35 days needs 144"
+        NoDataError, match=r"has 100 days.*horizon of 35 days needs 154"
     ):
         fitting_history(make_panel(n_days=100), recipe)
 
