@@ -10,6 +10,7 @@ HarborError
 ├── NoModelError (LookupError)        no artefact fits what was asked
 ├── ArtefactError (ValueError)        an artefact is corrupt, foreign or newer
 ├── TrainingError (ArithmeticError)   training cannot go on
+├── DeviceError (RuntimeError)        JAX does not start on this machine
 └── DatabaseError (RuntimeError)      the database cannot be started, reached or used
 
 Form of a message: what is wrong with its value - the rule - what to do. `pipelines.cli`
@@ -60,6 +61,10 @@ class ArtefactError(HarborError, ValueError):
 
 class TrainingError(HarborError, ArithmeticError):
     """Training cannot go on."""
+
+
+class DeviceError(HarborError, RuntimeError):
+    """JAX does not start on this machine."""
 
 
 class DatabaseError(HarborError, RuntimeError):

@@ -53,6 +53,11 @@ def xla_flags() -> str:
     return os.environ.get("XLA_FLAGS", "")
 
 
+def environment_of_a_look() -> dict[str, str]:
+    """For a process that only looks what devices there are: it must not fill them."""
+    return {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+
 class Settings(BaseSettings):
     """What differs between one installation and the next."""
 

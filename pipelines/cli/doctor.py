@@ -10,6 +10,7 @@ import typer
 from forecaster.errors import HarborError
 from pipelines import forecasting, migrate, ports, roles
 from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.device_findings import look_at_costs, look_at_devices
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.cli.workplace import AsJson, upgrade_embedded
@@ -36,7 +37,8 @@ def doctor(as_json: AsJson = False) -> None:
     Example: `harbor doctor`
     """
     settings = Settings.load()
-    findings = [*_installed(), _disk(settings), _port(), *_database(settings)]
+    here = [*_installed(), *look_at_devices(), _disk(settings), _port()]
+    findings = [*here, *_database(settings)]
     if as_json:
         show_json([vars(finding) for finding in findings])
     else:
@@ -89,6 +91,7 @@ def _database(settings: Settings) -> list[Finding]:
             return [
                 answers,
                 *look_at_nights(engine, settings),
+                *look_at_costs(engine),
                 *_data(engine, settings),
             ]
     except HarborError as error:
