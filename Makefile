@@ -12,7 +12,7 @@ CODE := forecaster pipelines dashboard migrations tests
 export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed faults
+.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed bench-check faults
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -63,6 +63,9 @@ time-to-mape: $(PEERS)/.installed ## How long training takes to be as good as ne
 
 speed: venv ## Measure training and serving
 	@"$(BIN)/python" -m tests.benchmarks.speed
+
+bench-check: venv ## Fail where a benchmark is clearly worse than kept: DATA="FOLDER ..." for accuracy too
+	@"$(BIN)/python" -m tests.benchmarks.check $(if $(DATA),--data $(DATA))
 
 $(PEERS)/.installed: tests/benchmarks/peers.lock
 	@echo "Building $(PEERS) from tests/benchmarks/peers.lock (once, several minutes)"

@@ -21,6 +21,7 @@ from forecaster import backtest, metrics
 from forecaster.backtest import Outcome, Plan
 from forecaster.learning import watermark
 from forecaster.panel import Panel
+from tests.benchmarks import ratios
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp
 from tests.benchmarks.peers import Forecasts, Peer, PeerRun, naive, outcome_of
@@ -48,6 +49,7 @@ TARGETS = {
 def main() -> None:
     """Measures every folder, prints its table, and keeps the numbers."""
     asked = _arguments()
+    found: dict[str, float] = {}
     for folder in asked.folders:
         panel = panel_of(folder)
         plan = backtest.plan(panel, HOLDOUT_DAYS, HORIZON)
@@ -59,6 +61,17 @@ def main() -> None:
         (asked.keep / f"{folder.name}.json").write_text(json.dumps(result, indent=1))
         print(f"\n{folder.name}: {heading(panel, plan)}\n")
         print(table_of(result))
+        found |= _ratios(folder.name, result)
+    ratios.write(asked.json, "accuracy", found)
+
+
+def _ratios(folder: str, result: dict[str, dict[str, Any]]) -> dict[str, float]:
+    return {
+        f"{folder}.{name}.{ratio}": each[ratio]
+        for name, each in result.items()
+        for ratio in ("mape_ratio", "wape_ratio")
+        if name != OWN
+    }
 
 
 def measured(
@@ -136,6 +149,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--again", default=OWN, help="models measured anew though kept (default: gru)"
     )
+    ratios.add_option(parser)
     asked = parser.parse_args()
     asked.models = [OWN, *(set(asked.models.split(",")) - {OWN})]
     asked.again = asked.again.split(",")

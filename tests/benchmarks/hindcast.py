@@ -27,6 +27,7 @@ from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.schema import depots
 from pipelines.store import models
 from pipelines.store.forecasts import copy_rows
+from tests.benchmarks import ratios
 from tests.benchmarks.invented import CITIES, START, invented_panel
 from tests.benchmarks.machine import stamp
 from tests.make import make_artefact
@@ -45,14 +46,19 @@ def main() -> None:
     parser.add_argument("--depots", type=int, default=1_000)
     parser.add_argument("--origins", type=int, default=90)
     parser.add_argument("--singles", type=int, default=3, help="origins made singly")
+    ratios.add_option(parser)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
         os.environ["HARBOR_HOME"] = home
         with workplace() as place:
-            _measure(place, asked.depots, asked.origins, asked.singles)
+            found = _measure(place, asked.depots, asked.origins, asked.singles)
+    ratios.write(asked.json, "hindcast", found)
 
 
-def _measure(place: Workplace, n_depots: int, n_origins: int, n_singles: int) -> None:
+def _measure(
+    place: Workplace, n_depots: int, n_origins: int, n_singles: int
+) -> dict[str, float]:
+    """Prints seconds an origin, and returns how many times faster the backfill is."""
     last = _fill(place, n_depots) - timedelta(days=8)
     first = last - timedelta(days=n_origins - 1)
     _add_model(place, first)
@@ -70,11 +76,14 @@ def _measure(place: Workplace, n_depots: int, n_origins: int, n_singles: int) ->
     print(
         f"backfill:        {whole / n_origins:6.2f} s an origin, {whole:.1f} s in all"
     )
+    found = {}
     for name, seconds in (("single forecast", single), ("one by one", one_by_one)):
         ratio = seconds * n_origins / whole
+        found[f"faster_than_{name.replace(' ', '_')}"] = ratio
         print(
             f"{name + ':':<17}{seconds:6.2f} s an origin ({n_singles} made): {ratio:.1f} ×"
         )
+    return found
 
 
 def _single(place: Workplace, origin: date) -> None:

@@ -29,6 +29,7 @@ from pipelines import demand
 from pipelines.cli.workplace import workplace
 from pipelines.ingest import Reading, ingest
 from pipelines.retention import drop_old_orders
+from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001 - wall-clock time, as files have it
@@ -45,6 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    ratios.add_option(parser)
     asked = parser.parse_args()
     if asked.child:
         print(json.dumps(_child(*asked.child.split("@"), asked.rows)))
@@ -62,6 +64,17 @@ def main() -> None:
             f"rows/s, {share:.2f} of COPY, {each['peak_mib']:,} MiB here and "
             f"{each['parser_mib']:,} MiB in the parser"
         )
+    ratios.write(asked.json, "ingest", _ratios(told))
+
+
+def _ratios(told: dict[str, dict[str, Any]]) -> dict[str, float]:
+    found = {}
+    for step in STEPS[1:]:
+        found[f"{step}.of_copy"] = told["copy"]["seconds"] / told[step]["seconds"]
+    for step in ("parquet", "csv"):
+        found[f"{step}.peak_mib"] = told[step]["peak_mib"]
+        found[f"{step}.parser_mib"] = told[step]["parser_mib"]
+    return found
 
 
 def _write_files(folder: Path, n_rows: int) -> None:

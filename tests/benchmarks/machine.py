@@ -1,17 +1,24 @@
-"""What a measurement was made on, in one line."""
+"""What a measurement was made on, in one line, and what this machine is worth now."""
 
 import os
 import platform
 import subprocess
+import time
 from datetime import UTC, datetime
+
+import numpy as np
+
+PRODUCT_SIZE = 2048
 
 
 def stamp() -> str:
     """Date, processor, cores and commit."""
-    return (
-        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()} with {cores()} cores, "
-        f"commit {_commit()}"
-    )
+    return f"{datetime.now(UTC):%Y-%m-%d}, {machine()}, commit {commit()}"
+
+
+def machine() -> str:
+    """Processor and cores."""
+    return f"{platform.machine()} with {cores()} cores"
 
 
 def cores() -> int:
@@ -19,7 +26,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Of the working copy, as Git shortens it."""
     command = ["git", "rev-parse", "--short", "HEAD"]
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     return made.stdout.strip()
+
+
+def product_seconds(size: int = PRODUCT_SIZE) -> float:
+    """Seconds of one large float32 matrix product by NumPy on all cores, now.
+
+    The unit in which seconds are kept, so that they mean the same on another machine.
+    """
+    left = np.random.default_rng(0).random((size, size), np.float32)
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        left @ left
+        times.append(time.perf_counter() - started)
+    return min(times)

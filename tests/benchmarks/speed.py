@@ -16,10 +16,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import numpy as np
-
+from tests.benchmarks import ratios
 from tests.benchmarks.invented import invented_panel
-from tests.benchmarks.machine import stamp
+from tests.benchmarks.machine import PRODUCT_SIZE, product_seconds, stamp
 
 REFERENCE_DEPOTS, REFERENCE_DAYS, REFERENCE_EPOCHS = 120, 548, 200
 SERVED_DEPOTS = (120, 10_000)
@@ -27,6 +26,9 @@ READ_DAYS = (40, 128)
 TRAINED_DEPOTS = (100, 1_000, 10_000)
 TIMED_STEPS = 100
 CONTEXT = 128
+COMPARABLE = (
+    "share_of_matmul_peak", "first_night", "second_night", "calendars", "peak_mib",
+)  # fmt: skip
 Told = dict[str, Any]
 
 
@@ -35,6 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    ratios.add_option(parser)
     asked = parser.parse_args()
     if asked.child:
         name, *numbers = asked.child.split(":")
@@ -43,6 +46,7 @@ def main() -> None:
         print(json.dumps(told | {"peak_mib": round(peak)}))
         return
     print(stamp())
+    found: dict[str, float] = {}
     for name in asked.parts or PARTS:
         costs = []
         for numbers in ARGUMENTS.get(name, ((),)):
@@ -51,8 +55,21 @@ def main() -> None:
                 f"{name} {' '.join(map(str, numbers))}: {json.dumps(told)}", flush=True
             )
             costs.append(told.get("ms_per_window"))
+            found |= _ratios(".".join((name, "x".join(map(str, numbers)))), told)
         if len(costs) > 1 and all(costs):
+            found[f"{name}.dearest_to_cheapest"] = _ratio(costs)
             print(f"{name}, dearest window against cheapest: {_ratio(costs)}")
+    ratios.write(asked.json, "speed", found)
+
+
+def _ratios(name: str, told: Told) -> dict[str, float]:
+    """What of it another machine could be held against."""
+    name = name.rstrip(".")
+    found = {f"{name}.{key}": told[key] for key in COMPARABLE if key in told}
+    if name.startswith("serving"):
+        products = told["seconds"] / product_seconds()
+        found[f"{name}.matrix_products"] = round(products, 3)
+    return found
 
 
 def reference() -> Told:
@@ -183,11 +200,9 @@ def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     return 2.0 * 3.0 * batch * task.context * day
 
 
-def _matmul_peak(size: int = 2048) -> float:
+def _matmul_peak() -> float:
     """Operations a second of a large float32 product by NumPy on all cores."""
-    left = np.random.default_rng(0).random((size, size), np.float32)
-    seconds = min(_timed(lambda: left @ left) for _ in range(5))
-    return 2.0 * size**3 / seconds
+    return 2.0 * PRODUCT_SIZE**3 / product_seconds()
 
 
 def _timed(work: Callable[[], Any]) -> float:

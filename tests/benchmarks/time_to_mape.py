@@ -17,6 +17,7 @@ from forecaster.devices import use_all_cores
 from forecaster.learning import Recipe, learn
 from forecaster.panel import Panel
 from pipelines.backtesting import forecaster_of
+from tests.benchmarks import ratios
 from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp
@@ -30,7 +31,9 @@ def main() -> None:
     """Measures one folder and prints a line for each number of epochs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
+    ratios.add_option(parser)
+    asked = parser.parse_args()
+    folder = asked.folder
     panel = panel_of(folder)
     plan = backtest.plan(panel, HOLDOUT_DAYS, HORIZON)
     print(f"{folder.name}. {stamp()}", flush=True)
@@ -43,9 +46,14 @@ def main() -> None:
         mape, seconds = _ours(panel, plan, epochs)
         print(f"{epochs} epochs: {mape} % in {seconds:.0f} s", flush=True)
         if mape <= wanted:
-            print(f"as good {peer.train_seconds / seconds:.1f} × faster")
+            ratio = peer.train_seconds / seconds
+            print(f"as good {ratio:.1f} × faster")
+            ratios.write(
+                asked.json, "time_to_mape", {f"{folder.name}.times_faster": ratio}
+            )
             return
     print("never as good")
+    ratios.write(asked.json, "time_to_mape", {f"{folder.name}.times_faster": 0.0})
 
 
 def _ours(panel: Panel, plan: Plan, epochs: int) -> tuple[float, float]:
