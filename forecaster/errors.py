@@ -11,6 +11,7 @@ HarborError
 ├── ArtefactError (ValueError)        an artefact is corrupt, foreign or newer
 ├── TrainingError (ArithmeticError)   training cannot go on
 ├── DeviceError (RuntimeError)        JAX does not start on this machine
+├── NoticeError (RuntimeError)        a notice could not be sent
 └── DatabaseError (RuntimeError)      the database cannot be started, reached or used
 
 Form of a message: what is wrong with its value - the rule - what to do. `pipelines.cli`
@@ -65,6 +66,10 @@ class TrainingError(HarborError, ArithmeticError):
 
 class DeviceError(HarborError, RuntimeError):
     """JAX does not start on this machine."""
+
+
+class NoticeError(HarborError, RuntimeError):
+    """A notice could not be sent."""
 
 
 class DatabaseError(HarborError, RuntimeError):

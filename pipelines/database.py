@@ -72,25 +72,30 @@ def connect(
     Raises:
       DatabaseError: nothing answers there, or it refuses us; never with the URL.
     """
-    engine = sa.create_engine(_parsed(url), pool_pre_ping=True)
+    engine = sa.create_engine(parsed_url(url), pool_pre_ping=True)
     left_s = patience_s
     while True:
         try:
             with engine.connect():
                 return engine
         except OperationalError as error:
-            reason = _reason(error)
-            refusal = _refusal(reason)
+            said = reason(error)
+            refusal = _refusal(said)
         if refusal is not None:
-            raise DatabaseError(f"The database refuses us: {reason}. {refusal}.")
+            raise DatabaseError(f"The database refuses us: {said}. {refusal}.")
         if left_s <= 0:
-            raise DatabaseError(f"The database does not answer: {reason}. {NO_ANSWER}.")
-        log.warning("database_away", reason=reason, waiting_s=round(left_s))
+            raise DatabaseError(f"The database does not answer: {said}. {NO_ANSWER}.")
+        log.warning("database_away", reason=said, waiting_s=round(left_s))
         wait(min(PAUSE_S, left_s))
         left_s -= PAUSE_S
 
 
-def _parsed(url: str) -> sa.URL:
+def parsed_url(url: str) -> sa.URL:
+    """An address as SQLAlchemy has it, with the driver that we bring.
+
+    Raises:
+      DatabaseError: it is no address of a Postgres; never with the address.
+    """
     try:
         # libpq takes both spellings, SQLAlchemy one; psycopg 3 is the driver we bring.
         parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
@@ -104,7 +109,7 @@ def _parsed(url: str) -> sa.URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
-def _reason(error: OperationalError) -> str:
+def reason(error: OperationalError) -> str:
     """What libpq says, without what it guesses and where it asked."""
     said = [line for line in str(error.orig).splitlines() if not line.startswith("\t")]
     last = said[-1] if said else str(error.orig)

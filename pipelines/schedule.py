@@ -23,6 +23,7 @@ from pipelines.ledger import recorded
 from pipelines.missed import Due
 from pipelines.nightly import NIGHT_LOCK
 from pipelines.settings import Settings
+from pipelines.store import beats
 from pipelines.store import nights as store
 from pipelines.store.locks import HeldLock, is_free, try_lock
 
@@ -105,7 +106,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
     log.info("leading", next=str(missed.next_night(settings, utc_now())))
     try:
         while _is_held(engine, lock) and not stop.wait(STAND_BY_S):
-            pass
+            _show_life(engine)
     finally:
         child.stop()
         scheduler.shutdown()
@@ -209,6 +210,12 @@ def _is_held(engine: sa.Engine, lock: HeldLock) -> bool:
     if not held:
         log.warning("lead_lost", because="the session that held the lock ended")
     return held
+
+
+def _show_life(engine: sa.Engine) -> None:
+    """For who watches from elsewhere: a lead may be held by a process that hangs."""
+    with engine.begin() as connection:
+        beats.beat(connection, "scheduler", this_process())
 
 
 def _silence(engine: sa.Engine, pid: int) -> timedelta | None:

@@ -30,6 +30,7 @@ from pydantic_settings import (
 from forecaster.errors import ConfigError
 from pipelines.days import newest_whole_day
 from pipelines.secret_files import SecretFiles, secret_names
+from pipelines.watch_settings import WatchSettings
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # How long a night may take before what it should have brought is called late.
@@ -58,7 +59,12 @@ def environment_of_a_look() -> dict[str, str]:
     return {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
 
-class Settings(BaseSettings):
+def logs_as_json() -> bool:
+    """Whether log lines are JSON; asked before any setting is read, and never wrong."""
+    return os.environ.get("HARBOR_LOG_JSON", "").lower() in {"1", "true", "yes"}
+
+
+class Settings(WatchSettings):
     """What differs between one installation and the next."""
 
     model_config = SettingsConfigDict(
@@ -285,6 +291,8 @@ class Settings(BaseSettings):
 def _complaint(wrong: ErrorDetails, secret: Collection[str]) -> str:
     """One wrong setting by its name in the environment; never a secret's value."""
     name = "_".join(str(part) for part in wrong["loc"])
-    value = "***" if name in secret else repr(wrong.get("input"))
     said = wrong["msg"].removeprefix("Value error, ")
+    if not name:  # about several at once, whose values are not told
+        return said
+    value = "***" if name in secret else repr(wrong.get("input"))
     return f"HARBOR_{name.upper()} is {value}: {said}"

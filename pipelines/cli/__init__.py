@@ -24,11 +24,14 @@ from pipelines.cli import (
     ingest,
     models,
     nightly,
+    notices,
     quarantine,
     runs,
     schedule,
+    slo,
     tpu,
     train,
+    watch,
 )
 from pipelines.cli.console import say
 from pipelines.cli.logs import configure_logs
@@ -49,12 +52,14 @@ COMMANDS = (
     forecast,
     nightly,
     dashboard,
+    watch,
+    slo,
     doctor,
     tpu,
 )
 for command in COMMANDS:
     command.register(app)
-for group in (schedule, backfill, runs, models, quarantine, db):
+for group in (schedule, backfill, runs, models, quarantine, notices, db):
     app.add_typer(group.app)
 
 

@@ -1,4 +1,4 @@
-"""Log lines: one event each, key=value, to stderr; those of a run into the ledger, too."""
+"""Log lines: one event each, key=value or JSON, to stderr; those of a run into the ledger, too."""
 
 import logging
 import sys
@@ -8,6 +8,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from pipelines.run_log import LOG
+from pipelines.settings import logs_as_json
 
 
 def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> None:
@@ -24,13 +25,18 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
             LOG.keep,
             _shown_from(level),
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.KeyValueRenderer(
-                key_order=["timestamp", "level", "event"]
-            ),
+            _renderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(file=out or sys.stderr),
     )
+
+
+def _renderer() -> Processor:
+    if logs_as_json():
+        return structlog.processors.JSONRenderer(default=str)
+    order = ["timestamp", "level", "event"]
+    return structlog.processors.KeyValueRenderer(key_order=order)
 
 
 def _shown_from(level: int) -> Processor:

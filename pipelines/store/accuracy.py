@@ -5,6 +5,7 @@ Hindcasts never enter.
 
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -126,6 +127,23 @@ order by depot_id
 """
 
 
+# Both baselines over the same depot-days; what is shown is named so, whoever made it.
+WHOLE_FLEET = f"""
+{SHOWN}
+select m.model, count(*) as scored,
+       avg(abs(m.said - actual) / actual) filter (where actual > 0) as mape,
+       sum(abs(m.said - actual)) / nullif(sum(actual), 0) as wape,
+       sum(m.said - actual) / nullif(sum(actual), 0) as bias,
+       avg((actual between p10 and p90)::int)::float8 as coverage
+from shown
+cross join lateral (
+    values ('shown', p50), ('seasonal_naive', seasonal_naive), ('median4', median4)
+) as m (model, said)
+where seasonal_naive is not null and median4 is not null
+group by m.model
+"""
+
+
 def newest_days(connection: sa.Connection, days: int) -> list[DayScores]:
     """The newest days with live scores, oldest first."""
     found = connection.execute(sa.text(NEWEST_DAYS), {"days": days})
@@ -152,3 +170,14 @@ def worse_depots(
     """
     asked = {"days": days, "least": least, "margin": margin}
     return list(connection.scalars(sa.text(WORSE_DEPOTS), asked))
+
+
+def whole_fleet(connection: sa.Connection, days: int) -> list[dict[str, Any]]:
+    """How far off what was shown and both baselines were, as fractions.
+
+    Returns:
+      model ('shown', 'seasonal_naive', 'median4'), scored, mape, wape, bias, coverage
+      (of the band shown, on every row); None where undefined.
+    """
+    found = connection.execute(sa.text(WHOLE_FLEET), {"days": days}).mappings()
+    return [dict(row) for row in found]

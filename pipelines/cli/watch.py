@@ -1,0 +1,114 @@
+"""`harbor watch`: how the program does, for Prometheus and for people."""
+
+import logging
+from datetime import UTC, datetime, timedelta
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import structlog
+import typer
+
+from forecaster.errors import BadInputError, DatabaseError
+from pipelines import ports
+from pipelines.cli.console import say, show_json
+from pipelines.cli.logs import configure_logs
+from pipelines.cli.workplace import AsJson
+from pipelines.database import database_url, parsed_url
+from pipelines.reading import reader
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    from pipelines.watching.screen import Screen
+
+log = structlog.get_logger()
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+PORT = 9464
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("watch")(watch)
+
+
+def watch(
+    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1)] = PORT,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Answer other machines, too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Serves /metrics, /healthz and /readyz, and sends notices, until Ctrl-C.
+
+    Everything is read from the database, so it is the same after a restart. Other
+    machines are answered with --insecure only. With --json it first says where.
+
+    Example: `harbor watch --port 9464`
+    """
+    configure_logs(logging.INFO)
+    settings = Settings.load()
+    _require_guard(address, insecure)
+    ports.require_free(address, port)
+    if as_json:
+        show_json({"url": f"http://{address}:{port}"})
+    say(f"Watching: http://{address}:{port}/metrics  (Ctrl-C stops)")
+    _serve(settings, address, port)
+
+
+def _require_guard(address: str, insecure: bool) -> None:
+    if address in LOOPBACK or insecure:
+        return
+    raise BadInputError(
+        f"--address is {address}, which other machines reach, and nobody is asked who "
+        "they are. Leave it at 127.0.0.1, or add --insecure where only Prometheus gets "
+        "there."
+    )
+
+
+def _serve(settings: Settings, address: str, port: int) -> None:
+    from pipelines.watching.look import Look
+    from pipelines.watching.screen import Screen
+    from pipelines.watching.server import serving
+    from pipelines.watching.watcher import LOOK_EVERY_S
+
+    screen = Screen(settings.home, datetime.now(UTC))
+    stopped = Event()
+    with serving(screen, address, port):
+        while not stopped.is_set():
+            # Opened anew each time: the embedded database is started again if it went away.
+            try:
+                with database_url(settings) as url:
+                    _watch(settings, url, screen, stopped)
+            except DatabaseError as error:
+                log.warning("database_away", reason=str(error))
+                screen.look = Look(datetime.now(UTC), str(error))
+                stopped.wait(LOOK_EVERY_S)
+
+
+def _watch(settings: Settings, url: str, screen: "Screen", stopped: Event) -> None:
+    import sqlalchemy as sa
+
+    from dashboard.statements import fleet
+    from pipelines.notices.channels import channels_of
+    from pipelines.notices.sending import tell
+    from pipelines.watching.probing import Page
+    from pipelines.watching.watcher import Watcher
+
+    channels = channels_of(settings)
+    silence = timedelta(hours=settings.silence_hours)
+    page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
+    looks, writes = reader(url), sa.create_engine(parsed_url(url), pool_pre_ping=True)
+    try:
+        watcher = Watcher(
+            settings,
+            looks,
+            writes,
+            screen,
+            page,
+            lambda engine, now: tell(engine, channels, now, silence),
+        )
+        watcher.run(stopped)
+    finally:
+        looks.dispose()
+        writes.dispose()

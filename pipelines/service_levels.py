@@ -1,0 +1,176 @@
+"""The service levels, computed from the ledger: what was promised, and what was kept.
+
+`deploy/SERVICE_LEVELS.md` says them to people.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from pipelines.days import newest_whole_day
+from pipelines.settings import Settings
+from pipelines.store import demand as demand_store
+from pipelines.store import service_levels as store
+from pipelines.store.service_levels import Answers
+
+NIGHTS_READY = 0.99
+"""Share of nights whose forecast is there in time."""
+ANSWERED = 0.995
+"""Share of probes that the dashboard answers."""
+QUICK_S = 1.5
+QUICK = 0.95
+"""Share of its answers that come within `QUICK_S`: the p95."""
+READY_AFTER = timedelta(minutes=30)
+"""After the night's hour, where no other is set."""
+
+
+@dataclass(frozen=True)
+class NightDue:
+    """One night there should have been.
+
+    Args:
+      origin_on: The last day its forecast may see.
+      hour_at: When it should have begun.
+      ready_by: When its forecast should have been there.
+      ready_at: When it was; None where it never was.
+    """
+
+    origin_on: date
+    hour_at: datetime
+    ready_by: datetime
+    ready_at: datetime | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it was there in time."""
+        return self.ready_at is not None and self.ready_at <= self.ready_by
+
+
+@dataclass(frozen=True)
+class Level:
+    """One promise over some days.
+
+    Args:
+      name: Such as forecast_ready.
+      days: Over how many.
+      wanted: The share promised.
+      of: How many nights, or probes, there were.
+      kept: In how many of them it was kept.
+    """
+
+    name: str
+    days: int
+    wanted: float
+    of: int
+    kept: int
+
+    @property
+    def share(self) -> float | None:
+        """The share kept; None where there was nothing to keep."""
+        return None if self.of == 0 else self.kept / self.of
+
+    @property
+    def budget_left(self) -> float | None:
+        """The part of the failures allowed that is left; below 0 it is overspent."""
+        if self.of == 0:
+            return None
+        return 1 - (self.of - self.kept) / (self.of * (1 - self.wanted))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Every promise over some days.
+
+    Args:
+      days: Over how many.
+      nights: Those that should have been ready by now, oldest first.
+      answers: Of the dashboard.
+    """
+
+    days: int
+    nights: tuple[NightDue, ...]
+    answers: Answers
+
+    @property
+    def all(self) -> tuple[Level, ...]:
+        """The promises, one by one."""
+        kept = sum(night.is_kept for night in self.nights)
+        seen = self.answers
+        return (
+            Level("forecast_ready", self.days, NIGHTS_READY, len(self.nights), kept),
+            Level("dashboard_up", self.days, ANSWERED, seen.probes, seen.answered),
+            Level("dashboard_quick", self.days, QUICK, seen.answered, seen.quick),
+        )
+
+
+def look(
+    connection: sa.Connection, settings: Settings, now: datetime, days: int
+) -> Levels:
+    """Computes every level over the newest days.
+
+    Args:
+      connection: For one short transaction.
+      settings: When the night runs, and when its forecast must be there.
+      now: With a time zone.
+      days: Nights and days looked back.
+    """
+    since = now - timedelta(days=days)
+    nights = _nights(connection, settings, since, now)
+    return Levels(days, nights, store.answers(connection, since, QUICK_S))
+
+
+def due_nights(
+    settings: Settings, zones: Sequence[str], since: datetime, now: datetime
+) -> list[NightDue]:
+    """The nights that should have been ready between two moments, oldest first.
+
+    Args:
+      settings: When the night runs, and when its forecast must be there.
+      zones: The depots'; the fleet's own without any.
+      since: The night's hour is no earlier.
+      now: Its forecast should have been there by now.
+    """
+    first = since.astimezone(settings.zone).date()
+    last = now.astimezone(settings.zone).date()
+    every = (first + timedelta(days=n) for n in range((last - first).days + 1))
+    nights = (_night_of(settings, zones, day) for day in every)
+    return [each for each in nights if since <= each.hour_at and each.ready_by <= now]
+
+
+def _night_of(settings: Settings, zones: Sequence[str], day: date) -> NightDue:
+    """The night that begins on a day of the fleet's own zone."""
+    hour_at = _at(settings.zone, day, settings.nightly_at)
+    if settings.ready_by is None:
+        ready_by = hour_at + READY_AFTER
+    else:
+        ready_by = _at(settings.zone, day, settings.ready_by)
+        if ready_by <= hour_at:
+            next_day = day + timedelta(days=1)
+            ready_by = _at(settings.zone, next_day, settings.ready_by)
+    places = [ZoneInfo(name) for name in zones] or [settings.zone]
+    return NightDue(newest_whole_day(hour_at, places), hour_at, ready_by)
+
+
+def _at(zone: ZoneInfo, day: date, clock: str) -> datetime:
+    return datetime.combine(day, time.fromisoformat(clock), zone)
+
+
+def _nights(
+    connection: sa.Connection, settings: Settings, since: datetime, now: datetime
+) -> tuple[NightDue, ...]:
+    """None is due before the first that ever began."""
+    first = store.first_night_at(connection)
+    if first is None:
+        return ()
+    zones = demand_store.zones(connection)
+    due = due_nights(settings, zones, max(since, first), now)
+    if not due:
+        return ()
+    ready = store.ready_at(connection, due[0].origin_on)
+    return tuple(
+        NightDue(each.origin_on, each.hour_at, each.ready_by, ready.get(each.origin_on))
+        for each in due
+    )

@@ -1,0 +1,107 @@
+"""What the watch reads: few statements, none of which waits for a lock."""
+
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+# The newest run of each step in each state; a night without work hides none before it.
+NEWEST_RUNS = """
+select distinct on (step, state)
+       run_id, step, state, origin_on, started_at, heartbeat_at, finished_at, counts,
+       error
+from runs
+order by step, state, run_id desc
+"""
+
+# A member of a role that may not connect may not ask for the size either.
+TALLIES = """
+select (select version from models where role = 'champion') as champion,
+       (select promoted_at from models where role = 'champion') as promoted_at,
+       (select trained_through from models where role = 'champion') as trained_through,
+       (select max(origin_on) from forecasts) as origin_on,
+       (select max(service_on) from demand_versions
+        where superseded_at is null and orders is not null) as newest_on,
+       (select array_agg(distinct timezone) from depots) as zones,
+       (select count(*) from depots) as depots,
+       (select max(loaded_at) from files) as file_at,
+       (select beat_at from beats where process = 'scheduler') as scheduler_beat_at,
+       (select count(*) from notices where next_try_at is not null) as notices_waiting,
+       (select count(*) from notices
+        where next_try_at is null and sent_at is null) as notices_lost,
+       (select max(greatest(started_at, finished_at)) from runs) as worked_at,
+       case when has_database_privilege(current_database(), 'connect')
+            then pg_database_size(current_database()) end as database_bytes,
+       (select count(*) from pg_stat_activity
+        where datname = current_database()) as sessions
+"""
+
+BACKFILLS = """
+select b.state, count(distinct b.backfill_id) as plans,
+       count(*) filter (where s.state = 'waiting') as waiting,
+       count(*) filter (where s.state = 'failed') as failed
+from backfills b left join backfill_slots s using (backfill_id)
+where b.state in ('running', 'paused', 'failed')
+group by b.state
+"""
+
+# Programs that a month of nights compiled, and found compiled before.
+COMPILING = """
+select sum((counts ->> 'cache_hits')::bigint)::bigint as hits,
+       sum((counts ->> 'cache_misses')::bigint)::bigint as misses
+from runs
+where step = 'train' and state = 'done' and started_at >= :since
+"""
+
+ROWS = """
+select (select count(*) from quarantine where replayed_at is null) as quarantined,
+       count(*) as files, coalesce(sum(accepted), 0)::bigint as accepted,
+       coalesce(sum(rejected), 0)::bigint as rejected
+from files
+"""
+
+# The newest count of each depot that has one in the four weeks up to a day.
+OLDEST_DEPOT = """
+select min(last_on) from (
+    select max(service_on) as last_on from demand_versions
+    where superseded_at is null and orders is not null
+      and service_on > cast(:day as date) - 28
+    group by depot_id
+) seen
+"""
+
+
+def newest_runs(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Of each step the newest run in each state."""
+    found = connection.execute(sa.text(NEWEST_RUNS)).mappings()
+    return [dict(row) for row in found]
+
+
+def tallies(connection: sa.Connection) -> dict[str, Any]:
+    """One row of what there is and how new it is."""
+    return dict(connection.execute(sa.text(TALLIES)).mappings().one())
+
+
+def open_backfills(connection: sa.Connection) -> dict[str, dict[str, int]]:
+    """Backfills that are not at an end, by their state: plans, waiting, failed slots."""
+    found = connection.execute(sa.text(BACKFILLS)).mappings()
+    return {row["state"]: {**row} for row in found}
+
+
+def compiling(connection: sa.Connection, since: datetime) -> tuple[int, int] | None:
+    """Hits and misses of the compile cache since a moment; None where not counted."""
+    hits, misses = connection.execute(sa.text(COMPILING), {"since": since}).one()
+    return None if hits is None or misses is None else (hits, misses)
+
+
+def rows_and_files(connection: sa.Connection) -> dict[str, int]:
+    """How much came in, and how much of it was put aside."""
+    return dict(connection.execute(sa.text(ROWS)).mappings().one())
+
+
+def oldest_depot(connection: sa.Connection, day: date) -> date | None:
+    """The newest day counted of the depot that is furthest behind.
+
+    One that has been silent for four weeks is not waited for any more.
+    """
+    return connection.scalar(sa.text(OLDEST_DEPOT), {"day": day})
