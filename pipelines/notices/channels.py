@@ -39,16 +39,8 @@ def _post(settings: WatchSettings, notice: Notice) -> None:
             "HARBOR_NOTICE_WEBHOOK is no web address. Write it as https://HOST/PATH."
         )
     told = {"text": notice.sentence, "kind": notice.kind, "key": notice.key}
-    request = urllib.request.Request(  # noqa: S310 - checked above
-        url,
-        data=json.dumps(told).encode(),
-        headers={"Content-Type": "application/json", "User-Agent": "harbor-fleet"},
-        method="POST",
-    )
-    opener = urllib.request.build_opener(_NoRedirect)
     try:
-        with opener.open(request, timeout=PATIENCE_S):
-            pass
+        _send_json(url, told)
     except urllib.error.HTTPError as error:
         error.close()
         raise _unsent("webhook", f"it answered {error.code}") from None
@@ -58,6 +50,18 @@ def _post(settings: WatchSettings, notice: Notice) -> None:
         raise _unsent("webhook", str(error)) from None
     except (http.client.HTTPException, ValueError) as error:  # would tell the address
         raise _unsent("webhook", type(error).__name__) from None
+
+
+def _send_json(url: str, told: dict[str, str]) -> None:
+    request = urllib.request.Request(  # noqa: S310 - http and https, checked before
+        url,
+        data=json.dumps(told).encode(),
+        headers={"Content-Type": "application/json", "User-Agent": "harbor-fleet"},
+        method="POST",
+    )
+    opener = urllib.request.build_opener(_NoRedirect)
+    with opener.open(request, timeout=PATIENCE_S):
+        pass
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
