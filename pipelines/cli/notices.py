@@ -18,7 +18,7 @@ app = typer.Typer(
 )
 NONE_SET = (
     "HARBOR_NOTICE_WEBHOOK and HARBOR_NOTICE_SMTP_HOST are not set, so nobody is told "
-    "anything. Set one of them, or its _FILE."
+    "anything. Set one of them."
 )
 TEST = Notice(
     "test", "test", "This is a test: notices of Harbor Fleet arrive. Nothing is wrong."
