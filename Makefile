@@ -7,6 +7,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := .venv-peers
 UV ?= uv
+# What an image installs is what the tests ran with.
+LOCK_IMAGE = $(UV) pip compile --universal --fork-strategy fewest --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --constraint requirements.lock --no-annotate \
+	--custom-compile-command "make lock" --quiet
 CODE := forecaster pipelines dashboard migrations tests
 
 export JAX_PLATFORMS ?= cpu
@@ -80,13 +84,12 @@ lock: ## Resolve the locks anew (needs uv)
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra train --extra dashboard --extra dev \
 		--custom-compile-command "make lock" --quiet -o requirements.lock
-	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
-		--python-version 3.11 --generate-hashes --no-emit-index-url \
-		--extra dashboard --constraint requirements.lock --no-annotate \
-		--custom-compile-command "make lock" --quiet -o deploy/dashboard.lock
-	@echo "jax[tpu]" | $(UV) pip compile - --universal --python-version 3.11 \
-		--generate-hashes --no-emit-index-url --constraint requirements.lock \
-		--no-annotate --custom-compile-command "make lock" --quiet -o deploy/tpu.lock
+	@$(LOCK_IMAGE) pyproject.toml -o deploy/pipelines.lock
+	@$(LOCK_IMAGE) pyproject.toml --extra dashboard -o deploy/dashboard.lock
+	@$(LOCK_IMAGE) pyproject.toml --extra train -o deploy/train.lock
+	@echo "jax[cuda13]" | $(LOCK_IMAGE) - -o deploy/gpu.lock
+	@echo "jax[tpu]" | $(LOCK_IMAGE) - -o deploy/tpu.lock
+	@echo "kubernetes-validate" | $(LOCK_IMAGE) - -o tests/deploy/tools.lock
 	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra train --extra bench --constraint requirements.lock --no-annotate \
