@@ -1,0 +1,44 @@
+"""Every `harbor …` that deploy/ has somebody, or something, run."""
+
+import json
+import re
+import shlex
+
+import yaml
+
+from tests.deploy.tools import DEPLOY
+
+FLAT = {"pg_isready", "python", "wget"}
+"""What health checks run that is not ours."""
+
+
+def told_commands():
+    """The words after `harbor`, each command once, in order."""
+    every = [*_of_the_runbook(), *_of_compose(), *_of_the_dockerfile()]
+    return sorted({tuple(words[words[0] == "harbor" :]) for words in every})
+
+
+def _of_the_runbook():
+    """In backticks, or at the head of a line, by itself or inside something else."""
+    text = (DEPLOY / "RUNBOOK.md").read_text()
+    inside = (
+        r"(?:docker compose exec (?:-T )?\w+ |kubectl exec [\w/ -]+ -- |as-harbor )"
+    )
+    typed = re.findall(rf"(?:`|^{inside}?)harbor ([^`\n]+?)(?: *#.*|`|$)", text, re.M)
+    return [shlex.split(line) for line in typed]
+
+
+def _of_compose():
+    services = yaml.safe_load((DEPLOY / "compose.yml").read_text())["services"]
+    for service in services.values():
+        command = service.get("command", "")
+        if isinstance(command, str) and command:
+            yield shlex.split(command)
+        test = service.get("healthcheck", {}).get("test", ["", "wget"])[1:]
+        if test[0] not in FLAT:
+            yield test
+
+
+def _of_the_dockerfile():
+    text = (DEPLOY / "Dockerfile").read_text()
+    return map(json.loads, re.findall(r"^CMD (.+)$", text, re.M))
