@@ -14,7 +14,12 @@ FLAT = {"pg_isready", "python", "wget"}
 
 def told_commands():
     """The words after `harbor`, each command once, in order."""
-    every = [*_of_the_runbook(), *_of_compose(), *_of_the_dockerfile()]
+    every = [
+        *_of_the_runbook(),
+        *_of_compose(),
+        *_of_the_dockerfile(),
+        *_of_systemd(),
+    ]
     return sorted({tuple(words[words[0] == "harbor" :]) for words in every})
 
 
@@ -42,3 +47,10 @@ def _of_compose():
 def _of_the_dockerfile():
     text = (DEPLOY / "Dockerfile").read_text()
     return map(json.loads, re.findall(r"^CMD (.+)$", text, re.M))
+
+
+def _of_systemd():
+    for unit in sorted((DEPLOY / "systemd").glob("*.service")):
+        started = re.findall(r"^ExecStart=\S*/(harbor .+)$", unit.read_text(), re.M)
+        assert started, f"{unit.name} starts nothing of ours"
+        yield from map(shlex.split, started)

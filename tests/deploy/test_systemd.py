@@ -1,0 +1,99 @@
+"""The units are ones that systemd takes, run what there is, and may do little."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.tools import DEPLOY, run, tool
+
+UNITS = DEPLOY / "systemd"
+HARDENED = UNITS / "harbor-.service.d" / "hardened.conf"
+SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
+EVERY = sorted(path.name for path in UNITS.glob("harbor-*.*") if path.is_file())
+PROGRAM = "/opt/harbor/bin/harbor"
+MOST_EXPOSED = 20
+"""Tenths, of 100; a service without any hardening has 96."""
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A root folder as RUNBOOK.md has it; the program itself is empty."""
+    tool("systemd-analyze", "systemd")
+    own = Path("lib/systemd/system")
+    shutil.copytree("/" / own, tmp_path / own, symlinks=True)
+    shutil.copytree(UNITS, tmp_path / "etc/systemd/system")
+    program = tmp_path / PROGRAM.lstrip("/")
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    return tmp_path
+
+
+def lines(name):
+    text = (UNITS / name).read_text()
+    return [line for line in text.splitlines() if "=" in line and line[0] != "#"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_systemd_has_no_complaint(root, name):
+    done = run("systemd-analyze", f"--root={root}", "verify", name)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_word_that_systemd_does_not_know_would_be_told(root):
+    """So that the test above cannot pass for want of looking."""
+    unit = root / "etc/systemd/system/harbor-watch.service"
+    unit.write_text(unit.read_text().replace("Restart=", "Restrat="))
+    done = run("systemd-analyze", f"--root={root}", "verify", unit.name)
+    assert "Unknown key 'Restrat'" in done.stderr
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_little_exposed(root, name):
+    asked = ["security", "--offline=true", "--no-pager"]
+    whole = run(
+        "systemd-analyze", f"--root={root}", *asked, f"--threshold={MOST_EXPOSED}", name
+    )
+    assert whole.returncode == 0, whole.stdout[-200:]
+
+
+def test_without_what_hardens_them_services_would_be_exposed(root):
+    shutil.rmtree(root / "etc/systemd/system/harbor-.service.d")
+    asked = ["security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSED}"]
+    bare = run("systemd-analyze", f"--root={root}", *asked, "harbor-watch.service")
+    assert bare.returncode != 0
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_has_an_account_a_limit_and_our_program(name):
+    words = dict(line.split("=", 1) for line in lines(name))
+    assert words["User"] in {"harbor", "harbor_dashboard"}
+    assert re.fullmatch(r"\d+[MG]", words["MemoryMax"])
+    assert words["ExecStart"].startswith(f"{PROGRAM} ")
+
+
+def test_what_hardens_them_outranks_no_account():
+    """A drop-in comes after the unit, so a User in it would be everybody's."""
+    assert not [
+        line for line in lines("harbor-.service.d/hardened.conf") if "User=" in line
+    ]
+
+
+def test_only_what_trains_may_make_code_while_it_runs():
+    free = {
+        name for name in SERVICES if "MemoryDenyWriteExecute=yes" not in lines(name)
+    }
+    assert free == {"harbor-scheduler.service", "harbor-nightly.service"}
+
+
+def test_the_pages_are_served_to_this_machine_alone():
+    said = lines("harbor-dashboard.service")
+    assert "IPAddressDeny=any" in said
+    assert any("--address 127.0.0.1" in line for line in said)
+    assert not any("--insecure" in line for name in SERVICES for line in lines(name))
+
+
+def test_two_clocks_do_not_run_side_by_side():
+    assert "Conflicts=harbor-scheduler.service" in lines("harbor-nightly.timer")
+    assert "Conflicts=harbor-nightly.timer" in lines("harbor-scheduler.service")
