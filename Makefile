@@ -16,7 +16,8 @@ CODE := forecaster pipelines dashboard migrations tests
 export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed bench-check faults
+.PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
+	bench-check faults deploy-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -58,6 +59,9 @@ $(STAMP): requirements.lock pyproject.toml
 
 faults: venv ## Run the whole matrix of faults (minutes; mounts small disks where it may)
 	@"$(BIN)/python" -m pytest -v -m "faults or db" tests/pipelines/test_faults.py
+
+deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
+	@"$(BIN)/python" -m pytest -v -m image tests/deploy
 
 accuracy: $(PEERS)/.installed ## Measure the forecast beside its peers: make accuracy DATA="FOLDER ..."
 	@"$(PEERS)/bin/python" -m tests.benchmarks.accuracy $(DATA)

@@ -33,19 +33,26 @@ from pipelines.schema import metadata
 TEST_DATABASE = "test_harbor"
 
 
+ON_REQUEST = {
+    "faults": "the whole matrix of faults, several minutes; only with -m faults",
+    "image": "builds the images and starts them, minutes; only with -m image",
+}
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Names the marker of what runs only when it is asked for."""
-    says = "faults: the whole matrix of faults, several minutes; only with -m faults"
-    config.addinivalue_line("markers", says)
+    """Names the markers of what runs only when it is asked for."""
+    for marker, says in ON_REQUEST.items():
+        config.addinivalue_line("markers", f"{marker}: {says}")
 
 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leaves the whole matrix of faults out, unless it is asked for."""
-    if "faults" in config.option.markexpr:
-        return
-    left_out = [item for item in items if item.get_closest_marker("faults")]
+    """Leaves out what runs only when it is asked for, unless it is."""
+    unasked = [name for name in ON_REQUEST if name not in config.option.markexpr]
+    left_out = [
+        item for item in items if any(item.get_closest_marker(name) for name in unasked)
+    ]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
 

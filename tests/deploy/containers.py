@@ -1,0 +1,141 @@
+"""Starts a service of the Compose file in an image's root, by runc: what Compose would do.
+
+The container has its own processes and mounts, and the network of this machine.
+"""
+
+import json
+import shlex
+import subprocess
+import uuid
+
+import yaml
+
+from tests.deploy.tools import DEPLOY
+
+SERVICES = yaml.safe_load((DEPLOY / "compose.yml").read_text())["services"]
+UNITS = {"m": 2**20, "g": 2**30}
+OWN = {"mount", "pid", "ipc", "uts"}
+MEMORY = {"scheduler": "6g"}
+"""Where the file asks for a variable."""
+
+
+class Container:
+    """One service, started; its root cannot be written, as the file says."""
+
+    def __init__(self, image, service, folder, port, command=None):
+        """Starts it.
+
+        Args:
+          image: Root folder and settings of an image, from `Store.build`.
+          service: Its name in the Compose file.
+          folder: Holds `home`, `secrets`, and what it says.
+          port: Of the database on this machine.
+          command: Words to run instead of the service's own.
+        """
+        self._name = f"harbor-{service}-{uuid.uuid4().hex[:8]}"
+        bundle = folder / self._name
+        bundle.mkdir()
+        subprocess.run(["runc", "spec"], cwd=bundle, check=True)
+        told = json.loads((bundle / "config.json").read_text())
+        _describe(told, image, SERVICES[service], folder, port, command)
+        told["linux"]["resources"]["memory"] = {"limit": _memory(service)}
+        told["linux"]["cgroupsPath"] = f"/{self._name}"
+        (bundle / "config.json").write_text(json.dumps(told))
+        self._log = bundle / "output.txt"
+        with self._log.open("w") as log:
+            self._process = subprocess.Popen(
+                ["runc", "run", "--bundle", str(bundle), self._name],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def said(self):
+        """All that it has printed."""
+        return self._log.read_text()
+
+    @property
+    def runs(self):
+        """Whether it has not ended."""
+        return self._process.poll() is None
+
+    def wait(self, seconds=120):
+        """Waits for its end; its exit status."""
+        return self._process.wait(seconds)
+
+    def stop(self):
+        """Ends it as Compose does: asked first."""
+        if self.runs:
+            subprocess.run(["runc", "kill", self._name, "TERM"], check=False)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            subprocess.run(["runc", "delete", "--force", self._name], check=True)
+            self._process.wait(30)
+
+
+def _describe(told, image, service, folder, port, command):
+    """Puts into runc's own words what image and Compose file say."""
+    root, config = image
+    given = {
+        name: _here(str(value), port)
+        for name, value in service["environment"].items()
+        if not str(value).startswith("${")
+    }
+    uid, gid = map(int, config["User"].split(":"))
+    kinds = ("bounding", "effective", "permitted")
+    told["process"] |= {
+        "terminal": False,
+        "user": {"uid": uid, "gid": gid},
+        "args": command or shlex.split(service["command"]),
+        "env": [*config["Env"], *(f"{name}={value}" for name, value in given.items())],
+        "cwd": config["WorkingDir"],
+        "capabilities": {kind: [] for kind in kinds} if service["cap_drop"] else {},
+        "noNewPrivileges": "no-new-privileges:true" in service["security_opt"],
+    }
+    told["root"] = {"path": str(root), "readonly": service["read_only"]}
+    namespaces = told["linux"]["namespaces"]
+    told["linux"]["namespaces"] = [each for each in namespaces if each["type"] in OWN]
+    closed = {"/sys", "/sys/fs/cgroup"}
+    own = [each for each in told["mounts"] if each["destination"] not in closed]
+    told["mounts"] = [*own, *_mounts(service, folder)]
+
+
+def _mounts(service, folder):
+    for place in service["tmpfs"]:
+        options = ["nosuid", "nodev", "noexec", "mode=1777"]
+        yield {
+            "destination": place,
+            "type": "tmpfs",
+            "source": "tmpfs",
+            "options": options,
+        }
+    for volume in service.get("volumes", []):
+        name, place, *how = volume.split(":")
+        if name == "home":
+            yield _bind(folder / "home", place, how or ["rw"])
+    for secret in service.get("secrets", []):
+        yield _bind(folder / "secrets" / secret, f"/run/secrets/{secret}", ["ro"])
+
+
+def _bind(source, place, how):
+    options = ["rbind", *how]
+    return {
+        "destination": place,
+        "type": "bind",
+        "source": str(source),
+        "options": options,
+    }
+
+
+def _memory(service):
+    limit = MEMORY.get(service, SERVICES[service]["mem_limit"])
+    return int(limit[:-1]) * UNITS[limit[-1]]
+
+
+def _here(value, port):
+    """The hosts of the Compose file are this machine."""
+    return value.replace("@database:5432", f"@127.0.0.1:{port}").replace(
+        "//dashboard:", "//127.0.0.1:"
+    )

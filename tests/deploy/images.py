@@ -1,0 +1,123 @@
+"""Builds the images for real, without a Docker engine: buildah on a base of debootstrap.
+
+What is fetched is kept in HARBOR_DEPLOY_CACHE (default /var/tmp/harbor-deploy-check): the
+base and the wheels. What is built lies in a store that is removed at the end.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.deploy.tools import DEPLOY, ROOT
+
+SUITE = "bookworm"
+BASE_PYTHON = (3, 11)
+IN_BASE = "python3,python3-venv"
+WHEELS_INSIDE = "/var/cache/harbor-wheels"
+PIP = f"[global]\nno-index = true\nfind-links = {WHEELS_INSIDE}\n"
+CACHE = Path(os.environ.get("HARBOR_DEPLOY_CACHE", "/var/tmp/harbor-deploy-check"))
+
+
+def debian():
+    """A minimal Debian with Python, as a folder; made once."""
+    made = CACHE / f"{SUITE}-{hashlib.sha256(IN_BASE.encode()).hexdigest()[:12]}"
+    if not made.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        staged = made.with_suffix(".part")
+        shutil.rmtree(staged, ignore_errors=True)
+        include = f"--include={IN_BASE}"
+        _quietly("debootstrap", "--variant=minbase", include, SUITE, staged)
+        shutil.rmtree(staged / "var/cache/apt/archives")
+        staged.rename(made)
+    return made
+
+
+def wheels(*locks):
+    """A folder with every file that the locks name; fetched once, with their hashes."""
+    folder = CACHE / "wheels"
+    folder.mkdir(parents=True, exist_ok=True)
+    for lock in locks:
+        text = (ROOT / lock).read_bytes()
+        stamp = folder / f".{hashlib.sha256(text).hexdigest()}"
+        if not stamp.exists():
+            fetch = ["download", "--quiet", "--no-deps", "--require-hashes"]
+            pip = [sys.executable, "-m", "pip", *fetch]
+            _quietly(*pip, "--dest", folder, "--requirement", ROOT / lock)
+            stamp.touch()
+    return folder
+
+
+def build_lock(folder):
+    """What builds the program's own wheel, cut out of the lock as the Dockerfile does."""
+    script = re.search(
+        r"RUN (awk .*?) > build.lock", (DEPLOY / "Dockerfile").read_text()
+    )
+    done = subprocess.run(
+        script[1], shell=True, cwd=ROOT, capture_output=True, check=True
+    )
+    path = folder / "build.lock"
+    path.write_bytes(done.stdout)
+    return path
+
+
+class Store:
+    """Where images are built; one folder, with all of buildah's state."""
+
+    def __init__(self, folder):
+        """Takes the base in."""
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "pip.conf").write_text(PIP)
+        container = self._buildah("from", "scratch")
+        self._buildah("add", "--quiet", container, debian(), "/")
+        self._buildah("commit", "--quiet", "--rm", container, "harbor-base")
+
+    def build(self, target):
+        """Builds one target of the Dockerfile.
+
+        Returns:
+          The folder that is its root, and what the image says of how it is started.
+        """
+        lock = f"deploy/{target}.lock"
+        fetched = wheels(lock, build_lock(self._folder))
+        self._buildah(
+            "build",
+            "--isolation=chroot",
+            f"--file={DEPLOY / 'Dockerfile'}",
+            f"--target={target}",
+            f"--tag=harbor-{target}",
+            "--build-arg=PYTHON_IMAGE=localhost/harbor-base",
+            # Only this machine knows how it reaches a package index, so the build does not
+            # have to: what the locks name lies in a folder, and pip looks nowhere else.
+            f"--volume={fetched}:{WHEELS_INSIDE}:ro",
+            f"--volume={self._folder / 'pip.conf'}:/etc/pip.conf:ro",
+            ROOT,
+        )
+        image = f"localhost/harbor-{target}"
+        told = json.loads(self._buildah("inspect", "--type=image", image))
+        container = self._buildah("from", image)
+        return Path(self._buildah("mount", container)), told["OCIv1"]["config"]
+
+    def remove(self):
+        """Takes everything away again."""
+        self._buildah("umount", "--all")
+        shutil.rmtree(self._folder)
+
+    def _buildah(self, *words):
+        state = ["--root", self._folder / "images", "--runroot", self._folder / "run"]
+        return _quietly("buildah", *state, "--storage-driver=vfs", *words).strip()
+
+
+def _quietly(*command):
+    """What a program prints; what it complained of, where it fails."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (
+        f"{words[0]} failed: {(done.stdout + done.stderr)[-3000:]}"
+    )
+    return done.stdout

@@ -1,0 +1,194 @@
+"""The images, built and started as the Compose file starts them: `make deploy-check`."""
+
+import json
+import secrets
+import shutil
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.containers import SERVICES, Container
+from tests.deploy.images import Store
+from tests.deploy.server import free_port, postgres
+from tests.deploy.tools import tool
+
+pytestmark = pytest.mark.image
+
+PATIENCE_S = 90
+JAX = ("jax", "jaxlib", "flax", "optax", "orbax")
+
+
+@pytest.fixture(scope="module")
+def place():
+    """Folders that a container's user can enter, outside the tests' own closed ones."""
+    folder = Path(tempfile.mkdtemp(prefix="harbor-images-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def store(place):
+    for program, package in (
+        ("buildah", "buildah"),
+        ("runc", "runc"),
+        ("debootstrap", "debootstrap"),
+    ):
+        tool(program, package)
+    made = Store(place / "store")
+    yield made
+    made.remove()
+
+
+@pytest.fixture(scope="module")
+def pipelines(store):
+    return store.build("pipelines")
+
+
+@pytest.fixture(scope="module")
+def dashboard(store):
+    return store.build("dashboard")
+
+
+@pytest.fixture(scope="module")
+def passwords(place):
+    """Every secret of the Compose file, as RUNBOOK.md has them made."""
+    folder = place / "secrets"
+    folder.mkdir(mode=0o700)
+    made = {name: secrets.token_hex(24) for name in ("owner", "writer", "reader")}
+    for name, password in made.items():
+        (folder / f"{name}_password").write_text(password)
+        (folder / f"{name}_password").chmod(0o444)
+    return made
+
+
+@pytest.fixture(scope="module")
+def home(place):
+    folder = place / "home"
+    folder.mkdir()
+    shutil.chown(folder, 10001, 10001)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def database(pipelines, place, home, passwords):
+    """A server whose tables the service `migrate` has made."""
+    with postgres(passwords["owner"]) as port:
+        migrate = Container(pipelines, "migrate", place, port)
+        assert migrate.wait() == 0, migrate.said
+        yield port
+
+
+@pytest.fixture
+def start(place, database):
+    """Starts services, and stops them at the end."""
+    started = []
+
+    def start(image, service, command):
+        started.append(Container(image, service, place, database, command))
+        return started[-1]
+
+    yield start
+    for container in started:
+        container.stop()
+
+
+def answer(container, url):
+    """What a server answers, once it does."""
+    until = time.monotonic() + PATIENCE_S
+    while container.runs and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as response:
+                return response.status, response.read().decode()
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.2)
+    pytest.fail(f"{url} does not answer: {container.said}")
+
+
+def on_port(service, port):
+    """A service's command, listening where nobody else does."""
+    words = SERVICES[service]["command"].split()
+    words[words.index("--port") + 1] = str(port)
+    return words
+
+
+def test_the_dashboard_answers(start, dashboard):
+    port = free_port()
+    container = start(dashboard, "dashboard", on_port("dashboard", port))
+    told = answer(container, f"http://127.0.0.1:{port}/_stcore/health")
+    assert told == (200, "ok")
+
+
+def test_the_watch_answers(start, pipelines):
+    port = free_port()
+    container = start(pipelines, "watch", on_port("watch", port))
+    status, _ = answer(container, f"http://127.0.0.1:{port}/healthz")
+    assert status == 200
+    _, metrics = answer(container, f"http://127.0.0.1:{port}/metrics")
+    assert "harbor_" in metrics
+
+
+def asked(start, image, service, code):
+    container = start(image, service, ["python", "-c", code])
+    status = container.wait()
+    return status, container.said.strip()
+
+
+@pytest.mark.parametrize("service", ["dashboard", "watch"])
+def test_an_image_that_does_not_train_has_no_jax(start, request, service):
+    image = request.getfixturevalue("pipelines" if service == "watch" else "dashboard")
+    code = f"""
+import importlib.util, json
+print(json.dumps([name for name in {JAX} if importlib.util.find_spec(name)]))
+import forecaster.infer
+"""
+    status, said = asked(start, image, service, code)
+    assert (status, json.loads(said.splitlines()[-1])) == (0, [])
+
+
+def test_a_container_is_nobody_and_writes_nowhere_but_tmp(start, dashboard):
+    code = """
+import os
+for place in ("/", "/opt/harbor", "/etc", "/var/lib/harbor", "/tmp"):
+    try:
+        open(f"{place}/probe", "w").close()
+        print(place, "written")
+    except OSError as error:
+        print(place, error.strerror)
+print(os.getuid(), os.getgid())
+print([l for l in open("/proc/self/status") if l.startswith(("CapBnd", "NoNew"))])
+"""
+    status, said = asked(start, dashboard, "dashboard", code)
+    assert status == 0, said
+    assert said.splitlines() == [
+        *(
+            f"{place} Read-only file system"
+            for place in ("/", "/opt/harbor", "/etc", "/var/lib/harbor")
+        ),
+        "/tmp written",
+        "10001 10001",
+        "['CapBnd:\\t0000000000000000\\n', 'NoNewPrivs:\\t1\\n']",
+    ]
+
+
+def test_the_reader_writes_no_table_and_the_writer_makes_none(
+    start, dashboard, pipelines
+):
+    code = """
+import sqlalchemy as sa
+from pipelines.settings import Settings
+engine = sa.create_engine(Settings.load().database_url.get_secret_value())
+for statement in ("delete from runs", "create table probe (x int)"):
+    try:
+        with engine.begin() as link:
+            link.execute(sa.text(statement))
+        print("done")
+    except sa.exc.ProgrammingError as error:
+        print(error.orig.sqlstate)
+"""
+    assert asked(start, dashboard, "dashboard", code) == (0, "42501\n42501")
+    assert asked(start, pipelines, "watch", code) == (0, "done\n42501")
