@@ -13,10 +13,10 @@ import sqlalchemy as sa
 # Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Hundreds of loads, each of which would start a parser; those that want one say so.
-KEPT = {"HARBOR_SAMPLE_DATA", "HARBOR_REQUIRE_BROWSER", "HARBOR_REQUIRE_TOOLS"}
 PARSED_HERE = {"HARBOR_PARSER_MEMORY_MIB": "0", "HARBOR_SETTLE_SECONDS": "0"}
+OF_THE_TESTS = {"HARBOR_SAMPLE_DATA", "HARBOR_REQUIRE_BROWSER", "HARBOR_REQUIRE_TOOLS"}
 for name in [name for name in os.environ if name.startswith("HARBOR_")]:
-    if name not in KEPT:
+    if name not in OF_THE_TESTS:
         del os.environ[name]
 os.environ.update(PARSED_HERE)
 

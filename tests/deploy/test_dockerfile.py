@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 
 import pytest
 
@@ -97,6 +98,17 @@ def test_an_image_has_what_the_tests_ran_with(target):
     tested = pins(ROOT / "requirements.lock")
     (lock,) = LOCKS[target]
     assert pins(DEPLOY / lock).items() <= tested.items()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_image_has_all_that_the_program_names(target):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"].get(target, [])
+    named = re.findall(
+        r"^([\w-]+)", "\n".join([*project["dependencies"], *extra]), re.M
+    )
+    (lock,) = LOCKS[target]
+    assert not set(named) - set(pins(DEPLOY / lock)), "say 'make lock'"
 
 
 def test_what_builds_the_wheel_is_cut_out_of_the_lock_with_its_hashes():
