@@ -76,7 +76,8 @@ class Heart:
                 run_lines.write_lines(connection, lines)
         except SQLAlchemyError as error:
             LOG.give_back(lines)
-            log.warning("lines_wait", lines=len(lines), reason=_first_line(error))
+            told = {"lines": len(lines), "reason": _first_line(error)}
+            log.warning("lines_wait", **self._of_run(), **told)
 
     def take(self, run_id: int) -> None:
         """Beats for one more run."""
@@ -94,7 +95,13 @@ class Heart:
                 self._beat()
             except SQLAlchemyError as error:
                 # The database may be away for a minute; the run waits, or fails by itself.
-                log.warning("heartbeat_missed", reason=_first_line(error))
+                reason = _first_line(error)
+                log.warning("heartbeat_missed", **self._of_run(), reason=reason)
+
+    def _of_run(self) -> dict[str, int]:
+        """The whole's number: this thread does not inherit what its lines are bound to."""
+        with self._guard:
+            return {"run_id": min(self._run_ids)} if self._run_ids else {}
 
     def _beat(self) -> None:
         self.write_lines()

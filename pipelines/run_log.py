@@ -67,12 +67,12 @@ LOG = RunLog()
 
 def _line(method: str, event: EventDict) -> Line:
     apart = {"run_id", "event", "level", "timestamp"}
-    fields = {key: _plain(value) for key, value in event.items() if key not in apart}
+    fields = {key: plain(value) for key, value in event.items() if key not in apart}
     now = datetime.now(UTC)
     return Line(event["run_id"], now, method, str(event["event"]), fields)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """As JSON has it."""
     if value is None or isinstance(value, (bool, int)):
         return value

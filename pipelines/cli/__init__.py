@@ -34,7 +34,7 @@ from pipelines.cli import (
     watch,
 )
 from pipelines.cli.console import say
-from pipelines.cli.logs import configure_logs
+from pipelines.cli.logs import configure_logs, take_library_logs
 
 app = typer.Typer(
     name="harbor",
@@ -66,6 +66,7 @@ for group in (schedule, backfill, runs, models, quarantine, notices, db):
 def main() -> None:
     """Runs one command; a failure that was foreseen is told in one sentence."""
     configure_logs()
+    take_library_logs()
     signal.signal(signal.SIGTERM, _leave)
     try:
         app()

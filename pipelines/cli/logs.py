@@ -1,5 +1,6 @@
 """Log lines: one event each, key=value or JSON, to stderr; those of a run into the ledger, too."""
 
+import json
 import logging
 import sys
 from typing import TextIO
@@ -7,7 +8,7 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from pipelines.run_log import LOG
+from pipelines.run_log import LOG, plain
 from pipelines.settings import logs_as_json
 
 
@@ -32,11 +33,32 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
     )
 
 
+class OfLibraries(logging.Handler):
+    """Writes what libraries log as our lines are, with the run that they work for."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line; a traceback becomes the error's own words."""
+        told: dict[str, object] = {"library": record.name, "says": record.getMessage()}
+        if record.exc_info and record.exc_info[1] is not None:
+            told["error"] = repr(record.exc_info[1])
+        structlog.get_logger().log(record.levelno, "library", **told)
+
+
+def take_library_logs() -> None:
+    """Has the warnings of libraries written so; once in a process."""
+    logging.basicConfig(level=logging.WARNING, handlers=[OfLibraries()])
+
+
 def _renderer() -> Processor:
     if logs_as_json():
-        return structlog.processors.JSONRenderer(default=str)
+        return _as_json
     order = ["timestamp", "level", "event"]
     return structlog.processors.KeyValueRenderer(key_order=order)
+
+
+def _as_json(_: WrappedLogger, __: str, event: EventDict) -> str:
+    # By our own rule: an address that is a tuple would be written with its password.
+    return json.dumps({key: plain(value) for key, value in event.items()})
 
 
 def _shown_from(level: int) -> Processor:
