@@ -34,7 +34,10 @@ def week_figures(week: pd.DataFrame) -> Figures:
       week: Depots and days as `queries.fleet_week` returns them, not empty.
     """
     by_day = week.groupby("target_on")["p50"].sum()
-    against = wording.signed_percent(change(week.to_dict("records")))
+    known = week.dropna(subset=["week_before"])
+    against = wording.signed_percent(
+        change(known[["p50", "week_before"]].to_dict("records"))
+    )
     return {
         f"Orders in {wording.next_days(len(by_day))}": (
             wording.orders(by_day.sum()),

@@ -17,23 +17,28 @@ from dashboard import findings, wording
 
 Row = dict[Hashable, Any]
 
-DEEPEST = 46
-"""Percent of the accent behind a depot's busiest day."""
-MOST_DEPOTS = 600
-"""Written out on one page; a browser takes its time over more."""
+SHADES = 10
+"""Steps of the accent up to a depot's busiest day; `style` has a class for each."""
+MOST_DEPOTS = 120
+"""Written out of several cities; a browser takes its time over more."""
+MOST_OF_A_CITY = 600
 
 
-def week(depots: pd.DataFrame, most: int = MOST_DEPOTS) -> str:
+def week(depots: pd.DataFrame, most: int | None = None) -> str:
     """Depots × days with whole orders; a stronger cell is a busier day of that depot.
 
     Args:
-      depots: As `queries.fleet_week` returns it, in its order; not empty.
-      most: Depots to write out, the first ones of each city; totals are of all.
+      depots: As `attention.ranked` returns it, in its order; not empty.
+      most: Depots to write out, the first ones of each city; totals are of all. More of
+        one city alone than of many, unless said.
     """
+    n_cities = depots["city"].nunique()
+    if most is None:
+        most = MOST_OF_A_CITY if n_cities == 1 else MOST_DEPOTS
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = "".join(_day_head(day) for day in days)
     rows = depots.to_dict("records")
-    most_each = max(most // depots["city"].nunique(), 1)
+    most_each = max(most // n_cities, 1)
     bodies = [
         _city(str(city), list(own), most_each) for city, own in groupby(rows, _CITY)
     ]
@@ -119,12 +124,13 @@ def _depot(rows: list[Row]) -> str:
 
 
 def _below_name(depot: Row) -> str:
+    """What is late, or what else put the depot where it stands."""
     if depot["is_late"] and pd.isna(depot["last_on"]):
         return '<b class="late">no orders yet</b>'
     if depot["is_late"]:
         newest = wording.day(depot["last_on"])
         return f'<b class="late">late: orders to {newest}</b>'
-    return "" if math.isnan(depot["vans"]) else wording.count(int(depot["vans"]), "van")
+    return escape(depot["reason"])
 
 
 def _cell(row: Row, busiest: float) -> str:
@@ -132,8 +138,8 @@ def _cell(row: Row, busiest: float) -> str:
         return '<td class="day closed">closed</td>'
     about = "≈" if row["basis"] == "similar" else ""
     return (
-        f'<td class="day" style="{_shade(row["p50"], busiest)}" '
-        f'title="80 % band {_band(row)}">{about}{wording.orders(row["p50"])}</td>'
+        f'<td class="day {_shade(row["p50"], busiest)}" title="80 % band {_band(row)}">'
+        f"{about}{wording.orders(row['p50'])}</td>"
     )
 
 
@@ -145,7 +151,7 @@ def _day_row(row: Row, remarks: list[str], busiest: float) -> str:
     else:
         shade = _shade(row["p50"], busiest)
         orders = wording.orders(row["p50"])
-        cells = f'<td class="day" style="{shade}">{orders}</td><td>{_band(row)}</td>'
+        cells = f'<td class="day {shade}">{orders}</td><td>{_band(row)}</td>'
     if row["basis"] == "similar":
         remarks = ["From depots like it", *remarks]
     if not math.isnan(row["planned"]):
@@ -159,12 +165,9 @@ def _band(row: Row) -> str:
 
 
 def _shade(value: float, busiest: float) -> str:
-    """The accent, the stronger the nearer a day comes to the depot's busiest."""
+    """The class of the accent, the stronger the nearer to the depot's busiest day."""
     share = (value / busiest) ** 3 if busiest > 0 else 0.0
-    return (
-        f"background-color: color-mix(in srgb, var(--hf-accent) {DEEPEST * share:.0f}%, "
-        "transparent)"
-    )
+    return f"s{SHADES * share:.0f}"
 
 
 def _day_head(day: pd.Timestamp) -> str:

@@ -1,5 +1,6 @@
 """What pages are put together from: sections with a table and a file behind them."""
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import pandas as pd
@@ -11,25 +12,51 @@ from dashboard.encodings import Drawn
 DAY_FORMAT = "ddd D MMM YYYY"
 
 
-def chart(drawn: Drawn, sentence: str, table: pd.DataFrame, name: str) -> None:
+def chart(
+    draw: Callable[[pd.DataFrame], Drawn],
+    rows: pd.DataFrame,
+    sentence: str,
+    table: pd.DataFrame,
+    name: str,
+) -> None:
     """A chart, the sentence that says what it shows, and its numbers.
 
     Args:
-      drawn: From `charts`.
+      draw: From `charts`.
+      rows: What it draws.
       sentence: What a reader should see in it.
       table: The numbers behind it, from `tables`.
-      name: Of the file they are saved in.
+      name: Of the file they are saved in; no two charts have the same.
     """
     st.caption(sentence)
-    st.altair_chart(drawn, width="stretch", alt=sentence)
-    behind(table, name)
+    _drawn(draw, rows, sentence, name)
+    behind(lambda: table, name)
 
 
-def behind(table: pd.DataFrame, name: str) -> None:
-    """The numbers, folded away, and the same as a file."""
-    with st.expander("The numbers"):
-        show(table)
-        save(table, name)
+@st.cache_data(max_entries=128, show_spinner=False)
+def _drawn(
+    _draw: Callable[[pd.DataFrame], Drawn],
+    rows: pd.DataFrame,
+    alt: str,
+    name: str,  # noqa: ARG001 - of the key
+) -> None:
+    """Puts a chart on the page, kept by its rows and name: Altair takes its time."""
+    st.altair_chart(_draw(rows), width="stretch", alt=alt)
+
+
+def behind(made: Callable[[], pd.DataFrame], name: str) -> None:
+    """The numbers, folded away and not made before they are asked for, and as a file.
+
+    Args:
+      made: Gives the table.
+      name: Of the file it is saved in.
+    """
+    numbers = st.expander("The numbers", key=f"numbers {name}", on_change="rerun")
+    if numbers.open:
+        with numbers:
+            table = made()
+            show(table)
+            save(table, name)
 
 
 def save(table: pd.DataFrame, name: str) -> None:

@@ -4,8 +4,12 @@ Everything is drawn from the text's own colour and one accent that reads on ligh
 dark, because HTML is not told which of the two is on.
 """
 
-SHEET = """
-<style>
+from dashboard.grids import SHADES
+
+DEEPEST = 46
+"""Percent of the accent behind a depot's busiest day."""
+
+_RULES = """
 .hf, .hf-figures { --hf-accent: #1787ac; --hf-late: #d8473c;
   --hf-quiet: color-mix(in srgb, currentColor 68%, transparent);
   --hf-line: color-mix(in srgb, currentColor 13%, transparent);
@@ -75,5 +79,11 @@ SHEET = """
   html { zoom: .85; }
   [data-testid="stMainBlockContainer"] { padding: 0 !important; }
 }
-</style>
 """
+
+_SHADES = "\n".join(
+    f".hf .s{step} {{ background-color: color-mix(in srgb, "
+    f"var(--hf-accent) {DEEPEST * step / SHADES:.1f}%, transparent); }}"
+    for step in range(1, SHADES + 1)
+)
+SHEET = f"<style>{_RULES}{_SHADES}</style>"

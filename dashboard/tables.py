@@ -9,7 +9,7 @@ from dashboard import wording
 
 
 def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
-    """`queries.fleet_week`, for people."""
+    """`attention.ranked`, for people."""
     return pd.DataFrame(
         {
             "City": depots["city"],
@@ -22,6 +22,7 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
             "1 in 10 above": _whole(depots["p90"]),
             "Rests on": depots["basis"].map(wording.BASES),
             "A week before": _whole(depots["week_before"]),
+            "Said before": _whole(depots["p50_before"]),
         }
     )
 

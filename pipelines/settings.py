@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from datetime import date, datetime, time, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import quote
@@ -47,6 +47,12 @@ def default_home() -> Path:
     if (CHECKOUT / "pyproject.toml").is_file():
         return CHECKOUT / "var"
     return Path(platformdirs.user_data_dir("harbor-fleet", appauthor=False))
+
+
+@cache
+def _zones() -> set[str]:
+    """Names of the zones this machine knows; they take a walk through its folders."""
+    return available_timezones()
 
 
 def xla_flags() -> str:
@@ -197,7 +203,7 @@ class Settings(WatchSettings):
     @field_validator("timezone")
     @classmethod
     def _known_zone(cls, name: str) -> str:
-        if name not in available_timezones():
+        if name not in _zones():
             raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
         return name
 

@@ -12,6 +12,7 @@ from dashboard.statements import fleet as statements
 
 FLEET_DAYS = 21
 FORECAST = ("p10", "p50", "p90")
+COMPARED = ("week_before", "change", "p50_before", "revised")
 FORTNIGHT = timedelta(days=14)
 
 
@@ -67,7 +68,7 @@ def daily_totals(city: str, fresh: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def fleet_week(fresh: Freshness) -> pd.DataFrame:
-    """The days ahead of every depot, by city and what needs attention first.
+    """The days ahead of every depot, by city and name.
 
     Args:
       fresh: With a forecast.
@@ -77,13 +78,14 @@ def fleet_week(fresh: Freshness) -> pd.DataFrame:
       known demand), is_late (that is older than it should be), target_on, p10, p50,
       p90, basis ('model', 'similar', 'closed'), week_before (orders seven days before
       that day, NaN where not known or where it was closed on either), change (of the
-      depot's days against those same days, a fraction). Within a city late depots come
-      first, then the largest change.
+      depot's days against those same days, a fraction), p50_before (what the forecast
+      before said of that day, NaN where it did not), before_on (the origin of that one,
+      NaT where there is none), revised (of the depot's days against those, a fraction).
     """
     return read(
         statements.FLEET_WEEK,
-        numbers=["vans", *FORECAST, "week_before", "change"],
-        days=["last_on", "target_on"],
+        numbers=["vans", *FORECAST, *COMPARED],
+        days=["last_on", "target_on", "before_on"],
         last_on=fresh.last_on,
         since=fresh.oldest_news - FORTNIGHT,
         origin=fresh.origin,

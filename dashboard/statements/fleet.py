@@ -76,28 +76,39 @@ left join forecast_totals t
 order by day_on
 """  # noqa: S608 - of our own words
 
-# Days that are shut in one of the two weeks are not compared.
+# Days that are shut in one of the two weeks are not compared. The forecast before is the
+# one of the last origin before, made last there.
 FLEET_WEEK = f"""
-with closures as ({CLOSURES}), place as (
+with closures as ({CLOSURES}), before as (
+    select max(origin_on) as origin_on from forecasts where origin_on < :origin
+), place as (
     select d.*, seen.last_on, {IS_LATE} as is_late
     from depots d {SEEN_AND_DUE}
     where d.closed_on is null or d.closed_on > :origin
+), said as (
+    select distinct on (depot_id, target_on) depot_id, target_on, origin_on, p50
+    from forecasts join before using (origin_on)
+    where target_on > :origin
+    order by depot_id, target_on, made_at desc
 ), week as (
     select p.depot_id, p.name, p.city, p.vans, p.last_on, p.is_late,
            f.target_on, f.p10, f.p50, f.p90, f.basis,
            case when f.basis <> 'closed' and not {shut("p", "(f.target_on - 7)")}
-                then b.orders end as week_before
+                then b.orders end as week_before,
+           said.p50 as p50_before, (select origin_on from before) as before_on
     from place p
     join forecasts f on f.depot_id = p.depot_id and f.origin_on = :origin
      and f.model_version = :model and f.target_on <= :until
     left join demand_versions b
       on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
      and b.superseded_at is null
+    left join said on said.depot_id = f.depot_id and said.target_on = f.target_on
 ), measured as (
     select *, sum(p50) filter (where week_before is not null) over depot
-              / nullif(sum(week_before) over depot, 0) - 1 as change
+              / nullif(sum(week_before) over depot, 0) - 1 as change,
+           sum(p50) filter (where p50_before is not null) over depot
+              / nullif(sum(p50_before) over depot, 0) - 1 as revised
     from week window depot as (partition by depot_id)
 )
-select * from measured
-order by city, is_late desc, abs(change) desc nulls last, name, depot_id, target_on
+select * from measured order by city, name, depot_id, target_on
 """  # noqa: S608 - of our own words

@@ -31,7 +31,8 @@ parts.figures(findings.accuracy_figures(scores))
 
 st.header("By day")
 parts.chart(
-    charts.accuracy_by_day(accuracy_tables.of_grain(scores, "day")),
+    charts.accuracy_by_day,
+    accuracy_tables.of_grain(scores, "day"),
     findings.accuracy_sentence(scores),
     accuracy_tables.by(scores, "day", "Day"),
     "accuracy-by-day",

@@ -54,7 +54,8 @@ with week:
 with history:
     if days["actual"].notna().any() or not ahead.empty:
         parts.chart(
-            charts.fan(days),
+            charts.fan,
+            days,
             "Orders per day of the last 8 weeks and of the days ahead. Eight in ten days "
             "should fall within the shaded band. A triangle marks a holiday or an event.",
             tables.depot_days(days),
@@ -77,7 +78,8 @@ if past.empty:
 else:
     parts.kind_of_scores(bool(past["is_live"].all()))
     parts.chart(
-        charts.past_forecasts(past),
+        charts.past_forecasts,
+        past,
         findings.past_sentence(past),
         tables.past_forecasts(past),
         f"past-forecasts-{depot}",
@@ -120,7 +122,8 @@ with st.container(horizontal=True):
 if kind is not None:
     outcome = whatif.suppose(whatif.Supposition(depot, kind, day), fresh)
     parts.chart(
-        charts.what_if(outcome),
+        charts.what_if,
+        outcome,
         findings.what_if_sentence(outcome),
         tables.what_if(outcome),
         f"what-if-{depot}",

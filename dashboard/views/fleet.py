@@ -2,10 +2,9 @@
 
 import streamlit as st
 
-from dashboard import charts, findings, grids, parts, queries, tables
+from dashboard import attention, charts, parts, queries, tables, week_parts
 from dashboard import wording as say
-
-EVERYWHERE = "All cities"
+from dashboard.week_parts import EVERYWHERE
 
 fresh = queries.freshness()
 if fresh.origin_on is None:
@@ -14,13 +13,12 @@ if fresh.origin_on is None:
         "`harbor forecast`; `harbor nightly` does both."
     )
 
-week = queries.fleet_week(fresh)
-if week.empty:
+cities = week_parts.cities(fresh)
+if not cities:
     parts.nothing(
         "The newest forecast has none of the depots that are open. Run `harbor forecast`."
     )
 
-cities = list(week["city"].unique())
 city = st.pills(
     "City",
     [EVERYWHERE, *cities],
@@ -30,23 +28,32 @@ city = st.pills(
     key="city",
     bind="query-params",
 )
-here = week if city == EVERYWHERE else week[week["city"] == city]
-
-parts.figures(findings.week_figures(here))
+parts.figures(week_parts.figures(city, fresh))
 
 st.header("By depot")
+order = st.pills(
+    "First come",
+    list(attention.MEANS),
+    default=attention.URGENT,
+    required=True,
+    key="first",
+    bind="query-params",
+)
+st.html(week_parts.grid(city, order, fresh))
 st.caption(
     "Orders forecast per day. The stronger a cell, the busier that day is for its depot. "
-    "In each city, depots whose orders are late come first, then those whose week changes "
-    "most. ≈ is forecast from depots like it. A name leads to its depot."
+    f"First in each city come {attention.MEANS[order]}; below a name stands why it is where "
+    "it is. ≈ is forecast from depots like it. A name leads to its depot."
 )
-st.html(grids.week(here))
-parts.behind(tables.fleet_week(here), "days-ahead")
+parts.behind(
+    lambda: tables.fleet_week(week_parts.rows(city, order, fresh)), "days-ahead"
+)
 
 st.header("By day")
 totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)
 parts.chart(
-    charts.daily_totals(totals),
+    charts.daily_totals,
+    totals,
     "Orders per day of all these depots: three weeks as they were, and "
     f"{say.next_days(fresh.horizon)} as forecast. A paler bar lacks the orders of depots "
     "that have not reported that day. Totals are sums of the depots' medians; the thin "

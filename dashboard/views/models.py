@@ -45,7 +45,8 @@ trained = backtests.by_training(models)
 if trained["version"].nunique() > 1:
     st.header("From model to model")
     parts.chart(
-        model_charts.from_model_to_model(trained),
+        model_charts.from_model_to_model,
+        trained,
         "MAPE of each model on the days it was judged on, by the day it was trained "
         "through, beside the seasonal naive on the same days. Days differ from model to "
         "model, so compare the two lines, not one with itself.",

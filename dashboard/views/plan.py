@@ -49,7 +49,7 @@ st.caption(
     "underlined: how many more it would need. Small: orders planned, with “set” or “locked” where a "
     "planner did so."
 )
-parts.behind(plan_tables.table(plan), f"plan-{city}")
+parts.behind(lambda: plan_tables.table(plan), f"plan-{city}")
 
 st.header("What was changed by hand")
 history = queries.override_history(city, fresh)

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard import grids
+from dashboard import grids, style
 from tests.dashboard.cells import Cells
 
 DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
-NOBODY = {"vans": np.nan, "last_on": DAYS[0], "is_late": False, "change": 0.1}
+NOBODY = {"last_on": DAYS[0], "is_late": False, "change": 0.1, "reason": ""}
 
 
 def fleet(*rows):
@@ -69,8 +69,17 @@ def test_a_name_leads_to_its_depot_whatever_its_id(two_cities):
 
 def test_the_busiest_day_is_the_strongest_cell(two_cities):
     html = grids.week(two_cities[two_cities["city"] == "London"])
-    shares = [int(n) for n in re.findall(r"--hf-accent\) (\d+)%", html)]
-    assert shares == [grids.DEEPEST, round(grids.DEEPEST / 8)]
+    shades = [int(n) for n in re.findall(r'class="day s(\d+)"', html)]
+    assert shades == [grids.SHADES, round(grids.SHADES / 8)]
+
+
+def test_every_shade_has_its_rule_and_the_strongest_is_the_deepest():
+    rules = dict(re.findall(r"\.hf \.s(\d+) .*?--hf-accent\) ([\d.]+)%", style.SHEET))
+    assert list(map(int, rules)) == list(range(1, grids.SHADES + 1))
+    assert [float(share) for share in rules.values()] == sorted(
+        map(float, rules.values())
+    )
+    assert float(rules[str(grids.SHADES)]) == style.DEEPEST
 
 
 def test_what_is_late_is_said_in_words(two_cities):
@@ -79,9 +88,18 @@ def test_what_is_late_is_said_in_words(two_cities):
     assert "no orders yet" in grids.week(late.assign(last_on=pd.NaT))
 
 
-def test_vans_are_told_where_they_are_known(two_cities):
-    assert "5 vans" in grids.week(two_cities.assign(vans=5.0))
-    assert "van" not in grids.week(two_cities)
+def test_the_reason_of_its_place_stands_below_a_name_unless_it_is_late(two_cities):
+    told = two_cities.assign(reason="+9 % <since>")
+    assert "+9 % &lt;since&gt;" in grids.week(told)
+    assert "+9 %" not in grids.week(told.assign(is_late=True))
+
+
+def test_one_city_alone_may_be_longer_than_many():
+    rows = [
+        (f"{n}", f"Depot {n}", "London", DAYS[0], 10.0, "model", 10.0)
+        for n in range(grids.MOST_DEPOTS + 1)
+    ]
+    assert "more: choose" not in grids.week(fleet(*rows))
 
 
 def test_text_from_the_database_never_becomes_html(two_cities):

@@ -1,5 +1,7 @@
 """Each page as a user meets it: with data, without, and with something broken."""
 
+import re
+
 import pytest
 import sqlalchemy as sa
 import streamlit as st
@@ -7,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import database
 from pipelines import schema
+from tests.dashboard.cells import Cells
 from tests.dashboard.conftest import APP
 from tests.dashboard.seed import seed
 
@@ -153,6 +156,40 @@ def test_a_city_that_is_none_shows_all_of_them(seeded, open_page):
     shown = said(open_page("fleet", city="Atlantis"))
     assert "Greenwich" in shown
     assert "Waalhaven" in shown
+
+
+def first_of(app, city):
+    """Name of the depot that comes first in a city's part of the grid."""
+    [grid] = [e.proto.body for e in app.get("html") if "<thead>" in e.proto.body]
+    names = [row[0] for row in Cells(grid).text]
+    return names[names.index(city) + 1]
+
+
+def test_depots_come_in_the_order_that_is_asked_for(seeded, open_page):
+    app = open_page("fleet")
+    assert first_of(app, "London").startswith("Poplar")
+    assert "late: orders to" in first_of(app, "London")
+    app.pills(key="first").select("Name").run()
+    assert_no_traceback(app)
+    assert first_of(app, "London").startswith("Greenwich")
+    assert "depots by name" in said(app)
+
+
+def test_an_order_in_the_url_is_kept_with_its_reasons(seeded, open_page):
+    app = open_page("fleet", first="Widest band")
+    assert app.pills(key="first").value == "Widest band"
+    assert re.search(
+        r"Greenwich\D*[\d,]+ – [\d,]+ on \w{3} \d+", first_of(app, "London")
+    )
+
+
+def test_the_numbers_are_not_made_before_they_are_asked_for(seeded, open_page):
+    app = open_page("fleet")
+    assert not app.dataframe
+    app.session_state["numbers days-ahead"] = True
+    app.run()
+    assert_no_traceback(app)
+    assert len(app.dataframe[0].value) == 42
 
 
 def test_without_a_forecast_the_fleet_says_how_to_make_one(seeded, write, open_page):

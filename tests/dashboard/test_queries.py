@@ -168,18 +168,41 @@ def test_change_is_the_week_against_the_same_known_days(fresh, seeded):
         np.testing.assert_allclose(rows["change"], expected)
 
 
-def test_cities_come_by_name_and_what_needs_attention_first_in_each(fresh):
+def test_the_week_comes_by_city_name_and_day_and_knows_who_is_late(fresh):
     week = queries.fleet_week(fresh)
-    depots = week.drop_duplicates("depot_id")
-    assert depots["city"].tolist() == ["London"] * 3 + ["Rotterdam"] * 3
-    assert depots.loc[depots["is_late"], "depot_id"].tolist() == ["LON-03"]
-    assert depots["depot_id"].iloc[0] == "LON-03"
-    others = depots[~depots["is_late"]]
-    for _, rows in others.groupby("city"):
-        sizes = rows["change"].abs().tolist()
-        assert sizes == sorted(sizes, reverse=True)
-    for _, rows in week.groupby("depot_id"):
-        assert rows["target_on"].is_monotonic_increasing
+    keys = ["city", "name", "target_on"]
+    assert week[keys].equals(week[keys].sort_values(keys))
+    assert set(week.loc[week["is_late"], "depot_id"]) == {"LON-03"}
+
+
+def test_the_week_stands_beside_what_the_forecast_before_said(fresh, seeded):
+    """Of each day that both are of; the one made last where two began there."""
+    made = seeded.forecasts
+    older = made[made["origin_on"] < seeded.through]
+    before_on = older["origin_on"].max()
+    before = older[older["origin_on"] == before_on].sort_values("made_at")
+    said = before.set_index(["depot_id", "target_on"])["p50"].to_dict()
+    week = queries.fleet_week(fresh)
+    expected = [
+        said.get((row["depot_id"], row["target_on"].date()), np.nan)
+        for row in week.to_dict("records")
+    ]
+    np.testing.assert_allclose(week["p50_before"], expected)
+    assert set(as_dates(week["before_on"])) == {before_on}
+    for _, own in week.groupby("depot_id"):
+        both = own.dropna(subset=["p50_before"])
+        assert len(both) == 7 - (seeded.through - before_on).days
+        revised = both["p50"].sum() / both["p50_before"].sum() - 1
+        np.testing.assert_allclose(own["revised"], revised)
+
+
+def test_a_first_forecast_was_not_revised(seeded, write):
+    made = schema.forecasts
+    for table in (schema.scores, made):
+        write(sa.delete(table).where(table.c.origin_on < seeded.through))
+    week = queries.fleet_week(queries.freshness())
+    assert week[["p50_before", "revised"]].isna().all(axis=None)
+    assert week["before_on"].isna().all()
 
 
 def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engine):

@@ -27,13 +27,14 @@ def test_the_fleets_days_have_whole_orders_and_say_what_they_rest_on():
             "p90": [111.0, 0.0],
             "basis": ["similar", "closed"],
             "week_before": [99.0, np.nan],
+            "p50_before": [95.5, np.nan],
         }
     )
     first, second = rows(tables.fleet_week(week))
     assert first == {
         "City": "London", "Depot": "Wapping", "Depot id": "LON-02", "Vans": 4,
         "Day": DAYS[0], "Forecast": 101, "1 in 10 below": 90, "1 in 10 above": 111,
-        "Rests on": "depots like it", "A week before": 99,
+        "Rests on": "depots like it", "A week before": 99, "Said before": 96,
     }  # fmt: skip
     assert (second["Vans"], second["A week before"]) == (None, None)
     assert (second["Forecast"], second["Rests on"]) == (0, "closed")
