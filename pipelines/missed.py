@@ -5,12 +5,11 @@ long none did.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import assert_never
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
-from apscheduler.triggers.cron import CronTrigger
 
 from pipelines.days import newest_whole_day
 from pipelines.settings import MissedNights, Settings
@@ -20,6 +19,7 @@ from pipelines.store.nights import NightsKept
 
 ON_TIME = timedelta(hours=6)
 """A night that begins so late after its hour is late, not missed."""
+A_YEAR = 366
 MOST_MISSED = 31
 """Nights that are caught up with at most; of older ones nobody would see the forecast."""
 
@@ -44,23 +44,42 @@ class Due:
         return {*self.run, *self.leave_out} - {self.on_time}
 
 
-def nightly_trigger(settings: Settings) -> CronTrigger:
-    """When the night runs, in the fleet's own zone."""
-    hour, minute = settings.nightly_at.split(":")
-    return CronTrigger(hour=int(hour), minute=int(minute), timezone=settings.zone)
+def night_on(settings: Settings, day: date) -> datetime:
+    """When the night of a local day runs, in the fleet's own zone.
+
+    An hour that the clocks leave out is taken as much later as they go forward; of one
+    that comes twice, the first. So every day has one night.
+    """
+    asked = datetime.combine(day, time(), settings.zone) + settings.night_after_midnight
+    return asked.astimezone(UTC).astimezone(settings.zone)
 
 
 def next_night(settings: Settings, now: datetime) -> datetime:
-    """The next moment the night runs, in the fleet's own zone."""
-    return nightly_trigger(settings).get_next_fire_time(None, now)
+    """The next moment, from now on, at which the night runs; in the fleet's own zone."""
+    today = now.astimezone(settings.zone).date()
+    nights = (night_on(settings, today + timedelta(days=n)) for n in range(-1, 3))
+    # In UTC: times of one zone are compared by the wall clock, which a change sets back.
+    return next(night for night in nights if night.astimezone(UTC) >= now)
 
 
 def last_hour(settings: Settings, now: datetime) -> datetime:
     """The newest moment up to now at which a night should have begun."""
-    moment = next_night(settings, now - timedelta(days=2))
-    while (following := _after(settings, moment)) <= now:
-        moment = following
-    return moment
+    today = now.astimezone(settings.zone).date()
+    nights = (night_on(settings, today - timedelta(days=n)) for n in range(-1, 3))
+    return next(night for night in nights if night.astimezone(UTC) <= now)
+
+
+def odd_nights(settings: Settings, now: datetime) -> list[datetime]:
+    """Nights of the year ahead whose hour the clocks leave out, or bring twice."""
+    first = next_night(settings, now).date()
+    nights = [night_on(settings, first + timedelta(days=n)) for n in range(A_YEAR)]
+    return [night for night in nights if _is_odd(settings, night)]
+
+
+def _is_odd(settings: Settings, night: datetime) -> bool:
+    wall = timedelta(hours=night.hour, minutes=night.minute)
+    comes_twice = night.utcoffset() != night.replace(fold=1).utcoffset()
+    return wall != settings.night_after_midnight or comes_twice
 
 
 def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
@@ -125,8 +144,3 @@ def decide(missing: list[date], on_time: date | None, policy: MissedNights) -> D
             assert_never(policy)
     left_out = [origin for origin in missing if origin not in run]
     return Due(tuple(run), tuple(left_out), on_time)
-
-
-def _after(settings: Settings, moment: datetime) -> datetime:
-    # In UTC: adding to a local time would lose the hour that a clock change repeats.
-    return next_night(settings, moment.astimezone(UTC) + timedelta(seconds=1))

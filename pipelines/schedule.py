@@ -13,6 +13,7 @@ import sqlalchemy as sa
 import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.base import BaseTrigger
 from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import HarborError
@@ -32,6 +33,7 @@ log = structlog.get_logger()
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
 DEADLINE = timedelta(hours=3)
 STAND_BY_S = 5.0
+A_SECOND = timedelta(seconds=1)
 LOOK_AGAIN = timedelta(minutes=10)
 MOST_TRIES = 3
 """Of one origin by one scheduler; the next night tries no more than the policy says."""
@@ -93,7 +95,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
 
     scheduler.add_job(
         clock.strike,
-        missed.nightly_trigger(settings),
+        EveryNight(settings),
         id="nightly",
         max_instances=1,
         coalesce=True,
@@ -110,6 +112,24 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
     finally:
         child.stop()
         scheduler.shutdown()
+
+
+class EveryNight(BaseTrigger):  # type: ignore[misc]
+    """Strikes once on every local day, whatever the clocks do at that hour.
+
+    The library's own trigger strikes twice where an hour comes twice, and leaves a day
+    out after the clocks went forward.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Strikes at the hour of the settings."""
+        self._settings = settings
+
+    def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
+        """The moment after the previous one; from now on where there was none."""
+        begin = now if previous is None else min(now, previous + A_SECOND)
+        # In UTC: the library compares times of one zone by the wall clock.
+        return missed.next_night(self._settings, begin).astimezone(UTC)
 
 
 class Clock:

@@ -109,7 +109,8 @@ class Settings(WatchSettings):
     )
     nightly_at: str = Field(
         default="04:30",
-        description="When the night runs, in `timezone`; an hour no clock change hits.",
+        description="When the night runs, in `timezone`; once a day, also where the clocks "
+        "leave that hour out or bring it twice.",
     )
     missed_nights: MissedNights = Field(
         default="latest",

@@ -15,6 +15,7 @@ from pipelines import missed, schedule
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.settings import Settings
 from pipelines.store.runs import last_night
 
 log = structlog.get_logger()
@@ -60,7 +61,7 @@ def show(as_json: AsJson = False) -> None:
     if as_json:
         show_json(told)
     else:
-        _show(told, place.settings.missed_nights)
+        _show(told, place.settings)
 
 
 def _greet(place: Workplace, as_json: bool) -> None:
@@ -81,6 +82,10 @@ def _overview(place: Workplace) -> dict[str, Any]:
         "next_utc": upcoming.astimezone(UTC).isoformat(),
         "next_origin": missed.origin_at(engine, settings, upcoming),
         "timezone": settings.timezone,
+        "clock_changes": [
+            {"on": night.date(), "runs_at": night.isoformat()}
+            for night in missed.odd_nights(settings, now)
+        ],
         "missed_nights": settings.missed_nights,
         "due_now": due.run,
         "to_leave_out": due.leave_out,
@@ -89,7 +94,7 @@ def _overview(place: Workplace) -> dict[str, Any]:
     }
 
 
-def _show(told: dict[str, Any], policy: str) -> None:
+def _show(told: dict[str, Any], settings: Settings) -> None:
     last, zone = told["last"], told["timezone"]
     upcoming = datetime.fromisoformat(told["next"]).astimezone(ZoneInfo(zone))
     rows = [("next", told["next_origin"], *_both(upcoming, upcoming), "waits", None)]
@@ -100,7 +105,20 @@ def _show(told: dict[str, Any], policy: str) -> None:
         rows.insert(0, (*row, last["run_id"]))
     columns = ("night", "origin", f"local ({zone})", "UTC", "state", "run")
     show_table("The nightly run", columns, rows)
-    _tell_due(told, policy)
+    for change in told["clock_changes"]:
+        say(_clock_change(datetime.fromisoformat(change["runs_at"]), settings))
+    _tell_due(told, settings.missed_nights)
+
+
+def _clock_change(night: datetime, settings: Settings) -> str:
+    """What a night does whose hour the clocks leave out, or bring twice."""
+    local = night.astimezone(settings.zone)
+    happens = f"{local:%H:%M}" == settings.nightly_at
+    what = "comes twice" if happens else "is left out by the clocks"
+    return (
+        f"On {local:%a %d %b %Y} {settings.nightly_at} {what}: that night runs once, at "
+        f"{local:%H:%M %Z}."
+    )
 
 
 def _tell_due(told: dict[str, Any], policy: str) -> None:

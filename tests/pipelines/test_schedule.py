@@ -1,5 +1,6 @@
 """When the night runs, what becomes of missed ones, and which of two schedulers leads."""
 
+import json
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from pipelines.fencing import LostRunError
 from pipelines.ledger import recorded
 from pipelines.missed import Due
 from pipelines.nightly import NIGHT_LOCK
-from pipelines.schedule import Clock
+from pipelines.schedule import Clock, EveryNight
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.store.locks import try_lock
@@ -41,20 +42,58 @@ def at(text):
 
 
 @pytest.mark.parametrize(
-    "zone", ["Europe/Amsterdam", "America/Chicago", "Australia/Lord_Howe"]
+    "zone",
+    ["Europe/Amsterdam", "America/Chicago", "Australia/Lord_Howe", "America/Havana"],
 )
-def test_every_local_day_of_a_year_has_one_night(zone):
-    settings = Settings(timezone=zone)
+@pytest.mark.parametrize("hour", ["04:30", "02:30", "00:30", "02:00", "23:45"])
+def test_every_local_day_of_a_year_has_one_night(zone, hour):
+    """As the clock asks: given the night before, with the time just after it."""
+    trigger = EveryNight(Settings(timezone=zone, nightly_at=hour))
     now = datetime(2026, 1, 1, tzinfo=UTC)
     nights = []
     while len(nights) < 366:
-        now = missed.next_night(settings, now)
-        nights.append(now)
-        now += timedelta(seconds=1)
+        previous = nights[-1] if nights else None
+        nights.append(trigger.get_next_fire_time(previous, now))
+        now = nights[-1].astimezone(UTC) + timedelta(milliseconds=3)
+    nights = [night.astimezone(ZoneInfo(zone)) for night in nights]
     days = [night.date() for night in nights]
-    assert len(set(days)) == 366
     assert all((b - a).days == 1 for a, b in pairwise(days))
-    assert {(night.hour, night.minute) for night in nights} == {(4, 30)}
+    odd = [f"{night:%H:%M}" for night in nights if f"{night:%H:%M}" != hour]
+    assert len(odd) <= 1
+    assert all(moved > hour for moved in odd)
+
+
+def test_a_night_that_the_clock_slept_through_is_still_asked_for():
+    trigger = EveryNight(AMSTERDAM)
+    slept_through = trigger.get_next_fire_time(
+        at("2026-06-10 02:30"), at("2026-06-14 09:00")
+    )
+    assert slept_through == at("2026-06-11 02:30")
+
+
+@pytest.mark.parametrize(
+    ("hour", "nights"),
+    [
+        ("04:30", []),
+        ("02:30", ["2026-03-29 01:30", "2026-10-25 00:30"]),
+        ("02:00", ["2026-03-29 01:00", "2026-10-25 00:00"]),
+        ("03:00", []),
+    ],
+)
+def test_nights_that_the_clocks_move_are_known_in_advance(hour, nights):
+    """In UTC, worked by hand: from 02:00 to 03:00 in March, and back in October."""
+    settings = Settings(timezone="Europe/Amsterdam", nightly_at=hour)
+    odd = missed.odd_nights(settings, at("2026-01-01 00:00"))
+    # Two times of which one comes twice are never equal, whatever their zones.
+    odd = [night.astimezone(UTC) for night in odd]
+    assert odd == [at(night) for night in nights]
+    second, after = timedelta(seconds=1), timedelta(hours=1)
+    for night in odd:
+        for moment in (night, night + after):
+            assert missed.last_hour(settings, moment).astimezone(UTC) == night
+        assert missed.last_hour(settings, night - second).astimezone(UTC) < night
+        following = missed.next_night(settings, night + second).astimezone(UTC)
+        assert timedelta(hours=22) < following - night < timedelta(hours=26)
 
 
 @pytest.mark.parametrize(
@@ -463,6 +502,40 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     assert "2026-06-10" in said.out
     assert "done" in said.out
     assert "No scheduler runs" in said.err
+    assert "clocks" not in said.err
+
+
+@pytest.mark.db
+def test_show_says_what_the_clocks_do_to_the_night(clean_engine, monkeypatch, capsys):
+    from contextlib import contextmanager
+
+    from pipelines.cli import schedule as command
+    from pipelines.cli.workplace import Workplace
+
+    settings = Settings(timezone="Europe/Amsterdam", nightly_at="02:30")
+
+    @contextmanager
+    def place():
+        yield Workplace(settings, clean_engine)
+
+    monkeypatch.setattr(Workplace, "now", at("2026-06-10 06:00"))
+    monkeypatch.setattr(command, "workplace", place)
+    command.show()
+    said = " ".join(capsys.readouterr().err.split())
+    assert (
+        "On Sun 25 Oct 2026 02:30 comes twice: that night runs once, at 02:30 CEST."
+        in said
+    )
+    assert (
+        "On Sun 28 Mar 2027 02:30 is left out by the clocks: that night runs once, at "
+        "03:30 CEST." in said
+    )
+    command.show(as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert [change["on"] for change in told["clock_changes"]] == [
+        "2026-10-25",
+        "2027-03-28",
+    ]
 
 
 @pytest.mark.db
