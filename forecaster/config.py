@@ -6,7 +6,18 @@ from typing import Any, TypeVar
 from forecaster.errors import ConfigError
 
 LONGEST_HORIZON = 63
+LEAST_DAYS = 42
+"""Of history that training needs; and four horizons and a day each, if that is more."""
 Some = TypeVar("Some", bound="Config")
+
+
+def days_to_learn(horizon: int) -> int:
+    """Days of history without which nothing is trained.
+
+    Args:
+      horizon: Days forecast.
+    """
+    return max(LEAST_DAYS, 4 * (horizon + 1))
 
 
 @dataclass(frozen=True)

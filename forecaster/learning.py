@@ -19,7 +19,7 @@ from forecaster import export, inputs, intervals, totals
 from forecaster.artefact import Artefact
 from forecaster.calibration import calibrated
 from forecaster.checkpoint import Checkpoints
-from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.config import LEAST_DAYS, ModelConfig, TaskConfig, TrainConfig
 from forecaster.delivery import Delivery
 from forecaster.errors import NoDataError
 from forecaster.features import Features, build_features, choose_kinds
@@ -28,7 +28,6 @@ from forecaster.memory import days_remembered
 from forecaster.panel import Panel
 from forecaster.train import Params
 
-LEAST_DAYS = 42
 FORTNIGHT = 14
 # Origins that judge the last day of a long horizon.
 LEAST_ORIGINS = 7

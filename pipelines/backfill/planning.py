@@ -7,9 +7,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from forecaster.config import days_to_learn
 from pipelines import demand
 from pipelines.backfill.asking import Asked
-from pipelines.backfill.plans import NO_MODEL, BackfillPlan, Slot, read_plan
+from pipelines.backfill.plans import NO_MODEL, TRAIN_ONE, BackfillPlan, Slot, read_plan
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import models, moves
@@ -98,11 +99,13 @@ class _Layout:
         """One training serves every origin that has no model."""
         if "train" not in self.asked.what:
             return
-        origins = [day for day in self.asked.origins if self._model(day) is None]
-        origins = [day for day in origins if self._is_observed(day)]
+        lonely = [day for day in self.asked.origins if self._model(day) is None]
+        origins = [day for day in lonely if self._may_be_learnt(day)]
         took = store.seconds_a_run(self.connection, "train")
         if not origins:
             told = "every origin has a model that saw nothing after it"
+            if lonely:
+                told = f"no origin without a model has {self._least_days} days known"
             yield "train", None, False, told, {"state": "left out"}
             return
         told = f"{len(origins)} origins have no model that saw nothing after them"
@@ -133,9 +136,16 @@ class _Layout:
         if origin > self.newest:
             return f"the data ends on {self.newest}, before it", False, None
         model = self._model(origin)
+        if model is None and not self._may_be_learnt(origin):
+            few = f"{self._known_days(origin)} days are known up to {origin}"
+            return (
+                f"{NO_MODEL}, and only {few}: training needs {self._least_days}",
+                False,
+                None,
+            )
         if model is None and "train" not in self.asked.what:
-            offer = f"Train one with 'harbor train --through {origin}', or plan with"
-            return f"{NO_MODEL}. {offer} --what train,forecast,score", False, None
+            offer = f"with 'harbor train --through {origin}', or plan with"
+            return f"{TRAIN_ONE} {offer} --what train,forecast,score", False, None
         if model is None:
             why = "forecast by the model that this plan trains"
             return *self._wanted(origin, None, why), None
@@ -158,6 +168,20 @@ class _Layout:
 
     def _is_observed(self, origin: date) -> bool:
         return self.first_observed is not None and self.first_observed <= origin
+
+    def _may_be_learnt(self, origin: date) -> bool:
+        """Whether there is history enough to train a model through an origin."""
+        return self._known_days(origin) >= self._least_days
+
+    def _known_days(self, origin: date) -> int:
+        """Days from the first that is known up to an origin."""
+        if self.first_observed is None:
+            return 0
+        return max((origin - self.first_observed).days + 1, 0)
+
+    @property
+    def _least_days(self) -> int:
+        return days_to_learn(self.horizon)
 
     def _model(self, origin: date) -> dict[str, Any] | None:
         """The newest model that saw nothing after an origin."""

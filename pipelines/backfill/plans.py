@@ -100,11 +100,11 @@ class BackfillPlan:
 
     @property
     def without_model(self) -> list[date]:
-        """Origins that no model may serve, earliest first."""
+        """Origins that no model may serve and one could be trained for, earliest first."""
         return sorted(
             slot.origin_on
             for slot in self.slots
-            if slot.origin_on and not slot.is_in and slot.reason.startswith(NO_MODEL)
+            if slot.origin_on and not slot.is_in and slot.reason.startswith(TRAIN_ONE)
         )
 
     def seconds_left(self) -> float | None:
@@ -115,6 +115,7 @@ class BackfillPlan:
 
 
 NO_MODEL = "no model saw nothing after it"
+TRAIN_ONE = f"{NO_MODEL}. Train one"
 
 
 def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:

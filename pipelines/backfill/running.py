@@ -5,12 +5,13 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
-from forecaster.errors import NoModelError
+from forecaster.errors import HarborError, NoModelError
 from pipelines.backfill.applying import Telling, apply_plan
 from pipelines.backfill.asking import Asked
 from pipelines.backfill.planning import make_plan
 from pipelines.backfill.plans import BackfillPlan, Slot
 from pipelines.settings import Settings
+from pipelines.store import backfill as store
 
 
 def run_backfill(
@@ -40,18 +41,28 @@ def run_backfill(
       NoModelError: no origin could be forecast.
     """
     plan = make_plan(engine, settings, Asked(first, last, only="all"))
-    slots = plan.of("forecast")
-    if not any(slot.is_in for slot in slots):
-        raise NoModelError(f"No origin was forecast. {slots[0].reason}")
 
     def tell(slot: Slot) -> None:
         if slot.step == "forecast":
             report(slot)
 
-    plan = apply_plan(engine, settings, plan.backfill_id, now, Telling(slot=tell))
+    try:
+        _require_an_origin(plan)
+        plan = apply_plan(engine, settings, plan.backfill_id, now, Telling(slot=tell))
+    except HarborError:
+        # One that was refused is nothing that anybody planned.
+        with engine.begin() as connection:
+            store.drop_unbegun(connection, plan.backfill_id)
+        raise
     slots = plan.of("forecast")
     if all(slot.model is None for slot in slots):
         raise NoModelError(
             f"No origin was forecast. {slots[0].error or slots[0].reason}"
         )
     return plan
+
+
+def _require_an_origin(plan: BackfillPlan) -> None:
+    slots = plan.of("forecast")
+    if not any(slot.is_in for slot in slots):
+        raise NoModelError(f"No origin was forecast. {slots[0].reason}")

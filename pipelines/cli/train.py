@@ -1,5 +1,6 @@
 """`harbor train`: learn from what is known, and say how good it is."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -179,7 +180,9 @@ def _noted(fit: str) -> Callable[[int, int, float], None]:
         nonlocal before
         part = LINES_PER_FIT * epoch // epochs
         if part > before:
-            log.info("fit", fit=fit, epoch=epoch, most=epochs, best_mape=best)
+            # A fit without validation days, as the one that is served, has no best.
+            known = {"best_mape": best} if math.isfinite(best) else {}
+            log.info("fit", fit=fit, epoch=epoch, most=epochs, **known)
         before = part
 
     return note

@@ -49,6 +49,15 @@ def add_plan(
     return backfill_id
 
 
+def drop_unbegun(connection: sa.Connection, backfill_id: int) -> None:
+    """Takes a plan away of which nothing was begun; any other stays."""
+    unbegun = sa.select(backfills.c.backfill_id).where(
+        backfills.c.backfill_id == backfill_id, backfills.c.state == "planned"
+    )
+    connection.execute(sa.delete(slots).where(slots.c.backfill_id.in_(unbegun)))
+    connection.execute(sa.delete(backfills).where(backfills.c.backfill_id.in_(unbegun)))
+
+
 def plan(connection: sa.Connection, backfill_id: int) -> dict[str, Any] | None:
     """A plan without its slots."""
     statement = sa.select(backfills).where(backfills.c.backfill_id == backfill_id)

@@ -4,10 +4,10 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import sqlalchemy as sa
 
-from pipelines import schema
+from pipelines import night_steps, schema
 from tests.dashboard.seed import CHAMPION
 
-STEPS = ("ingest", "demand", "score", "watch", "train", "judge", "forecast")
+STEPS = tuple(night_steps.STEPS)
 BEFORE, REFUSED = "20251210-before", "20251220-refused"
 
 
@@ -42,7 +42,9 @@ def _night(connection: sa.Connection, origin: date, failed: bool) -> None:
     begins = datetime.combine(origin + timedelta(days=1), time(4, 30), UTC)
     counts = {"origin": origin.isoformat(), "late_depots": 1}
     parent = _run(connection, "nightly", origin, begins, 125.0, counts, failed)
-    for number, step in enumerate(STEPS[:5] if failed else STEPS):
+    for number, step in enumerate(
+        STEPS[: STEPS.index("train") + 1] if failed else STEPS
+    ):
         broke = failed and step == "train"
         said = {"demand": {"new": 6, "corrected": 0}, "score": {"scored": 42}}
         at = begins + timedelta(seconds=15 * number)

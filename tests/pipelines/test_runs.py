@@ -234,3 +234,12 @@ def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expect
         epochs,
         epochs,
     ]
+
+
+def test_a_fit_without_a_best_says_nothing_of_it():
+    with capture_logs() as logs:
+        note = _noted("served")
+        note(1, 2, float("inf"))
+        note(2, 2, 8.25)
+    assert ["best_mape" in line for line in logs] == [False, True]
+    assert logs[-1]["best_mape"] == 8.25

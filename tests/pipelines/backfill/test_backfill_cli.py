@@ -4,12 +4,14 @@ import json
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from forecaster.errors import HarborError
 from pipelines.backfill import apply_plan
 from pipelines.cli import app
+from pipelines.store.backfill import APPLY_LOCK
 from tests.pipelines.backfill.conftest import days_before
 
 pytestmark = pytest.mark.db
@@ -143,3 +145,21 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
     assert (left_out["model"], made["model"]) == (None, version)
     assert f"harbor train --through {days_before(8)}" in left_out["reason"]
     assert "1 origins forecast, 1 left out." in harbor(*span).stderr
+
+
+def test_a_backfill_in_one_go_that_is_refused_leaves_no_plan_behind(harbor, fleet):
+    span = ("run", "--from", days_before(8), "--to", days_before(7))
+    assert "No origin was forecast" in str(harbor(*span).exception)
+    assert json.loads(harbor("status", "--json").stdout) == []
+
+
+def test_while_another_is_applied_a_backfill_in_one_go_leaves_no_plan_behind(
+    harbor, fleet, add_model
+):
+    add_model(days_before(20))
+    with fleet.connect() as other:
+        other.execute(sa.select(sa.func.pg_advisory_lock(APPLY_LOCK)))
+        refused = harbor("run", "--from", days_before(8), "--to", days_before(7))
+        other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+    assert "Another backfill" in str(refused.exception)
+    assert json.loads(harbor("status", "--json").stdout) == []

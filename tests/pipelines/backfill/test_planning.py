@@ -5,10 +5,13 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from forecaster.config import TaskConfig, days_to_learn
 from forecaster.errors import BadInputError, NoDataError
+from forecaster.learning import Recipe, fitting_history
 from pipelines.backfill import Asked, apply_plan, make_plan
 from pipelines.ledger import recorded
 from pipelines.schema import depots, forecasts
+from tests.make import make_panel
 from tests.pipelines.backfill.conftest import LAST, NOW, days_before
 from tests.pipelines.make import START
 
@@ -72,6 +75,40 @@ def test_training_is_left_out_where_every_origin_has_a_model(
     add_model(days_before(30))
     plan = planned(fleet, settings, what=("train", "forecast"))
     assert told(plan, "train") == [(None, "leave", None)]
+
+
+def test_an_origin_with_too_little_history_is_out_and_no_training_is_offered(
+    fleet, settings
+):
+    """The forty-second day is the first through which a model may be trained."""
+    span = {"first": START + timedelta(days=39), "last": START + timedelta(days=42)}
+    plan = planned(fleet, settings, **span)
+    assert [slot.action for slot in plan.of("forecast")] == ["leave"] * 4
+    few = plan.of("forecast")[0]
+    assert f"only 40 days are known up to {span['first']}" in few.reason
+    assert "training needs 42" in few.reason
+    assert "harbor train" not in few.reason
+    assert plan.without_model == [START + timedelta(days=n) for n in (41, 42)]
+
+    trained = planned(fleet, settings, what=("train", "forecast"), **span)
+    assert told(trained, "train") == [(START + timedelta(days=41), "train", None)]
+    actions = [slot.action for slot in trained.of("forecast")]
+    assert actions == ["leave", "leave", "forecast", "forecast"]
+
+    early = {"first": START, "last": START + timedelta(days=5)}
+    [none] = planned(fleet, settings, what=("train", "forecast"), **early).of("train")
+    assert (none.action, none.state) == ("leave", "left out")
+    assert "no origin without a model has 42 days known" in none.reason
+
+
+def test_the_least_history_is_what_a_training_accepts():
+    for horizon in (1, 7, 14, 63):
+        least = days_to_learn(horizon)
+        recipe = Recipe(task=TaskConfig(horizon=horizon))
+        fitting_history(make_panel(n_depots=2, n_days=least), recipe)
+        short = make_panel(n_depots=2, n_days=least - 1)
+        with pytest.raises(NoDataError, match="The history has"):
+            fitting_history(short, recipe)
 
 
 def test_only_what_is_missing_is_made_unless_all_of_it_is_asked_for(
