@@ -19,6 +19,7 @@ def told_commands():
         *_of_compose(),
         *_of_the_dockerfile(),
         *_of_systemd(),
+        *_of_kubernetes(),
     ]
     return sorted({tuple(words[words[0] == "harbor" :]) for words in every})
 
@@ -54,3 +55,13 @@ def _of_systemd():
         started = re.findall(r"^ExecStart=\S*/(harbor .+)$", unit.read_text(), re.M)
         assert started, f"{unit.name} starts nothing of ours"
         yield from map(shlex.split, started)
+
+
+def _of_kubernetes():
+    """From the files themselves, so that no kubectl is needed."""
+    for path in sorted((DEPLOY / "kubernetes").rglob("*.yaml")):
+        text = path.read_text()
+        for listed in re.findall(r"command: (\[harbor.*\])$", text, re.M):
+            yield yaml.safe_load(listed)
+        for line in re.findall(r"^ +- (harbor [^|\n]+)", text, re.M):
+            yield shlex.split(line)

@@ -1,0 +1,241 @@
+"""The manifests are ones that Kubernetes takes, and the pods may do little."""
+
+import re
+
+import pytest
+
+from pipelines.secret_files import secret_names
+from pipelines.settings import Settings
+from tests.deploy import cluster
+from tests.deploy.cluster import OVERLAYS
+from tests.deploy.tools import lacking
+
+OLDEST, NEWEST = "1.27", "1.34"
+"""Releases of Kubernetes whose schemas all must fit; 1.27 knows a CronJob's time zone."""
+ROLES = {
+    "migrate": ("harbor", {"owner_password", "writer_password", "reader_password"}),
+    "nightly": ("harbor_writer", {"writer_password"}),
+    "train": ("harbor_writer", {"writer_password"}),
+    "watch": ("harbor_writer", {"writer_password"}),
+    "dashboard": ("harbor_dashboard", {"reader_password"}),
+}
+
+every_overlay = pytest.mark.parametrize("overlay", OVERLAYS)
+
+
+def test_the_overlays_are_the_ones_that_the_runbook_tells_of():
+    assert OVERLAYS == ["bucket", "cpu", "gpu", "multi-host", "tpu-v4-8"]
+
+
+@every_overlay
+@pytest.mark.parametrize("release", [OLDEST, NEWEST])
+def test_kubernetes_would_take_it(overlay, release):
+    try:
+        import kubernetes_validate
+    except ImportError:
+        lacking("needs kubernetes-validate: pip install -r tests/deploy/tools.lock")
+    for manifest in cluster.built(overlay):
+        known = [manifest]
+        if manifest["kind"] == "JobSet":  # not Kubernetes' own; its jobs are
+            known = cluster.jobs_of(manifest)
+        for each in known:
+            kubernetes_validate.validate(each, release, strict=True)
+
+
+@every_overlay
+def test_a_pod_is_what_restricted_security_asks_for(overlay):
+    namespace = cluster.of_kind(overlay, "Namespace")["harbor-fleet"]["metadata"]
+    for mode in ("enforce", "audit", "warn"):
+        label = f"pod-security.kubernetes.io/{mode}"
+        assert namespace["labels"][label] == "restricted"
+    for name, pod in cluster.workloads(overlay).items():
+        security = pod["securityContext"]
+        assert security["runAsNonRoot"] is True, name
+        assert security["runAsUser"] == (999 if name == "database" else 10001)
+        assert security["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["automountServiceAccountToken"] is False
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+        volumes = pod.get("volumes", [])
+        assert not [each for each in volumes if "hostPath" in each], name
+
+
+@every_overlay
+def test_a_container_can_do_little_and_has_limits(overlay):
+    for name, container in cluster.containers(overlay):
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }, name
+        assert {"cpu", "memory"} <= set(container["resources"]["limits"]), name
+        assert {"cpu", "memory"} <= set(container["resources"]["requests"]), name
+
+
+@every_overlay
+def test_an_image_is_named_by_a_release(overlay):
+    for name, container in cluster.containers(overlay):
+        tag = container["image"].rpartition(":")[2]
+        assert re.match(r"\d", tag), f"{name}: {container['image']}"
+
+
+@every_overlay
+def test_what_serves_is_asked_how_it_does(overlay):
+    served = [
+        *cluster.of_kind(overlay, "Deployment"),
+        *cluster.of_kind(overlay, "StatefulSet"),
+    ]
+    assert {"dashboard", "watch"} <= set(served)
+    for name, container in cluster.containers(overlay):
+        probes = {"startupProbe", "readinessProbe", "livenessProbe"}
+        assert name not in served or probes <= set(container), name
+
+
+@every_overlay
+def test_each_connects_as_the_role_it_needs(overlay):
+    for name, container in cluster.containers(overlay):
+        if name == "database":
+            continue
+        role, secrets = ROLES[name]
+        given = {each["name"]: each.get("value", "") for each in container["env"]}
+        url = given["HARBOR_DATABASE_URL"]
+        assert url == f"postgresql://{role}@$(DATABASE_HOST):5432/harbor"
+        names = [each["name"] for each in container["env"]]
+        assert names.index("DATABASE_HOST") < names.index("HARBOR_DATABASE_URL")
+        pod = cluster.workloads(overlay)[name]
+        (mounted,) = [each["secret"] for each in pod["volumes"] if "secret" in each]
+        assert {item["key"] for item in mounted["items"]} == secrets
+        files = {value for key, value in given.items() if key.endswith("_FILE")}
+        assert files == {f"/run/secrets/harbor/{each}" for each in secrets}
+
+
+@every_overlay
+def test_every_setting_given_is_one_that_is_read(overlay):
+    given = {
+        each["name"]
+        for _, container in cluster.containers(overlay)
+        for each in container["env"]
+    }
+    maps = cluster.of_kind(overlay, "ConfigMap")
+    (fleet,) = [each for name, each in maps.items() if name.startswith("fleet")]
+    given |= set(fleet["data"])
+    asked = {name for name in given if name.startswith("HARBOR_")}
+    assert len(asked) >= 5
+    files = {f"{name}_file" for name in secret_names(Settings)}
+    known = set(Settings.model_fields) | files
+    assert {name.removeprefix("HARBOR_").lower() for name in asked} <= known
+
+
+@every_overlay
+def test_nothing_is_reached_that_no_policy_names(overlay):
+    policies = cluster.of_kind(overlay, "NetworkPolicy")
+    everybody = policies["deny-all"]["spec"]
+    assert everybody == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    entered = {
+        name: policy["spec"]["ingress"]
+        for name, policy in policies.items()
+        if "ingress" in policy["spec"]
+    }
+    assert {"dashboard", "watch"} <= set(entered)
+    for name, ways in entered.items():
+        assert all(way.get("from") for way in ways), f"{name} lets everybody in"
+
+
+@every_overlay
+def test_a_volume_that_is_mounted_is_there(overlay):
+    claims = cluster.of_kind(overlay, "PersistentVolumeClaim")
+    for name, pod in cluster.workloads(overlay).items():
+        volumes = {each["name"]: each for each in pod["volumes"]}
+        claimed = {
+            each["persistentVolumeClaim"]["claimName"]
+            for each in volumes.values()
+            if "persistentVolumeClaim" in each
+        }
+        assert claimed <= set(claims), name
+        mounts = {each["name"] for each in pod["containers"][0]["volumeMounts"]}
+        assert mounts - set(volumes) <= {"data"}, name
+
+
+@every_overlay
+def test_a_network_policy_selects_pods_that_are_there(overlay):
+    pods = [labels for labels in map(_labels, cluster.built(overlay)) if labels]
+    for name, policy in cluster.of_kind(overlay, "NetworkPolicy").items():
+        wanted = policy["spec"]["podSelector"].get("matchLabels", {})
+        assert any(wanted.items() <= labels.items() for labels in pods), name
+
+
+def _labels(manifest):
+    """The labels of a workload's pods; None for what has none."""
+    if manifest["kind"] == "JobSet":
+        manifest = cluster.jobs_of(manifest)[0]
+    spec = manifest.get("spec", {})
+    template = spec.get("jobTemplate", {}).get("spec", spec).get("template", {})
+    return template.get("metadata", {}).get("labels")
+
+
+@pytest.mark.parametrize(
+    ("overlay", "devices", "platforms", "image"),
+    [
+        ("cpu", {}, "cpu", "harbor-train"),
+        ("gpu", {"nvidia.com/gpu": 1}, "cuda,cpu", "harbor-train-gpu"),
+        ("tpu-v4-8", {"google.com/tpu": 4}, "tpu,cpu", "harbor-train-tpu"),
+        ("bucket", {"google.com/tpu": 4}, "tpu,cpu", "harbor-train-tpu"),
+    ],
+)
+def test_the_night_has_its_devices(overlay, devices, platforms, image):
+    (night,) = cluster.workloads(overlay)["nightly"]["containers"]
+    limits = night["resources"]["limits"]
+    assert {name: n for name, n in limits.items() if "/" in name} == devices
+    given = {each["name"]: each.get("value") for each in night["env"]}
+    assert given["JAX_PLATFORMS"] == platforms
+    assert night["image"].split(":")[0] == image
+
+
+def test_a_v4_8_is_four_chips_of_one_host():
+    node = cluster.workloads("tpu-v4-8")["nightly"]["nodeSelector"]
+    assert node == {
+        "cloud.google.com/gke-tpu-accelerator": "tpu-v4-podslice",
+        "cloud.google.com/gke-tpu-topology": "2x2x1",
+        "node.kubernetes.io/instance-type": "ct4p-hightpu-4t",
+    }
+
+
+@every_overlay
+def test_the_night_runs_at_the_fleets_hour_and_never_twice_at_once(overlay):
+    night = cluster.of_kind(overlay, "CronJob")["nightly"]["spec"]
+    maps = cluster.of_kind(overlay, "ConfigMap")
+    (fleet,) = [each["data"] for name, each in maps.items() if name.startswith("fleet")]
+    hour, minute = fleet["HARBOR_NIGHTLY_AT"].split(":")
+    first = night["schedule"].replace("4-10", "4").split()
+    assert [int(word) for word in first[:2]] == [int(minute), int(hour)]
+    assert night["timeZone"].removeprefix("Etc/") == fleet["HARBOR_TIMEZONE"]
+    assert night["concurrencyPolicy"] == "Forbid"
+
+
+def test_hosts_that_train_together_find_each_other():
+    (train,) = cluster.of_kind("multi-host", "JobSet").values()
+    (job,) = train["spec"]["replicatedJobs"]
+    spec = job["template"]["spec"]
+    (container,) = spec["template"]["spec"]["containers"]
+    given = {each["name"]: each for each in container["env"]}
+    processes = int(given["HARBOR_PROCESSES"]["value"])
+    assert processes == spec["parallelism"] == spec["completions"]
+    assert spec["completionMode"] == "Indexed"
+    # A pod of a JobSet is set-job-index-completion, beneath the set's own name.
+    host = f"{train['metadata']['name']}-{job['name']}-0-0.{train['metadata']['name']}"
+    port = container["ports"][0]["containerPort"]
+    assert given["HARBOR_COORDINATOR"]["value"] == f"{host}:{port}"
+    index = given["HARBOR_PROCESS"]["valueFrom"]["fieldRef"]["fieldPath"]
+    assert index == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+
+
+def test_a_bucket_is_the_volume_that_everybody_mounts():
+    claim = cluster.of_kind("bucket", "PersistentVolumeClaim")["home"]
+    (volume,) = cluster.of_kind("bucket", "PersistentVolume").values()
+    assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
+    assert claim["spec"]["storageClassName"] == volume["spec"]["storageClassName"] == ""
+    assert volume["spec"]["claimRef"] == {"namespace": "harbor-fleet", "name": "home"}
+    for manifest in cluster.built("bucket"):
+        pod = cluster.pod(manifest) or {}
+        mounts = [each for each in pod.get("volumes", []) if each["name"] == "home"]
+        asks = "gke-gcsfuse/volumes" in str(manifest)
+        assert asks == bool(mounts), manifest["metadata"]["name"]
