@@ -73,6 +73,7 @@ class Store:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "pip.conf").write_text(PIP)
+        self._driver = _driver(folder)
         container = self._buildah("from", "scratch")
         self._buildah("add", "--quiet", container, debian(), "/")
         self._buildah("commit", "--quiet", "--rm", container, "harbor-base")
@@ -88,6 +89,8 @@ class Store:
         self._buildah(
             "build",
             "--isolation=chroot",
+            # What one target made is there for the next.
+            "--layers",
             f"--file={DEPLOY / 'Dockerfile'}",
             f"--target={target}",
             f"--tag=harbor-{target}",
@@ -110,7 +113,22 @@ class Store:
 
     def _buildah(self, *words):
         state = ["--root", self._folder / "images", "--runroot", self._folder / "run"]
-        return _quietly("buildah", *state, "--storage-driver=vfs", *words).strip()
+        state += ["--storage-driver", self._driver]
+        return _quietly("buildah", *state, *words).strip()
+
+
+def _driver(folder):
+    """How layers are kept: over one another, or each whole where that cannot be."""
+    names = ("lower", "upper", "work", "merged")
+    lower, upper, work, merged = (folder / "probe" / name for name in names)
+    for each in (lower, upper, work, merged):
+        each.mkdir(parents=True)
+    over = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    mount = ["mount", "-t", "overlay", "-o", over, "overlay", str(merged)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        return "vfs"
+    subprocess.run(["umount", str(merged)], check=True)
+    return "overlay"
 
 
 def _quietly(*command):
