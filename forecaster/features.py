@@ -40,7 +40,8 @@ class Features:
       age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
         lies within what serving reads, so that it ages as training did.
       yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
-        matched by holiday), whether each is known, and what a plain forecast missed.
+        matched by holiday), whether each is known, and what a plain forecast missed then
+        and two years ago.
       response_dtf: What a plain forecast missed here, up to a horizon ago, on days of
         the kinds that this day has, drawn towards 0; and log(1 + how many such days).
       calendar_gtf: As `names` says.
@@ -59,7 +60,7 @@ class Features:
     recent_dtf: Float32[np.ndarray, "depot time 5"]
     persistence_dt: Float32[np.ndarray, "depot time"]
     age_dt: Float32[np.ndarray, "depot time"]
-    yearly_dtf: Float32[np.ndarray, "depot time 11"]
+    yearly_dtf: Float32[np.ndarray, "depot time 13"]
     response_dtf: Float32[np.ndarray, "depot time 2"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
     group_d: Int[np.ndarray, " depot"]
@@ -109,7 +110,6 @@ def build_features(
         surprise.add(misses, panel.cities)
     days = [panel.day(step) for step in range(misses.log_dt.shape[1])]
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
-    anomaly_dt = misses.log_dt - misses.level_dt
     return Features(
         log_demand_dt=misses.log_dt,
         observed_dt=misses.observed_dt.astype(np.float32),
@@ -119,9 +119,7 @@ def build_features(
         recent_dtf=recent(misses, surprise.of(panel.cities)),
         persistence_dt=persistence(misses),
         age_dt=_age(misses.observed_dt),
-        yearly_dtf=a_year_ago(
-            panel.calendar, anomaly_dt, misses.observed_dt, misses.own_dt
-        ),
+        yearly_dtf=a_year_ago(panel.calendar, misses),
         response_dtf=response(misses, panel.calendar, kinds, horizon),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,

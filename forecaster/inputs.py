@@ -16,7 +16,7 @@ from forecaster.yearly import YEARLY_MISSES
 
 Array = Any
 RECENT_DAYS = 7
-PAST_COLUMNS, TARGET_COLUMNS = 26, 26
+PAST_COLUMNS, TARGET_COLUMNS = 26, 28
 """Widths of what `past` and `targets` give. New columns come last: an older network reads
 the first that it knows."""
 # Rough centre and width of log counts, so that the network reads numbers near 1.
@@ -35,7 +35,7 @@ class Slices(NamedTuple):
     persistence: Array  # [B, P]
     age: Array  # [B, P]
     recent: Array  # [B, C + H, 5]
-    yearly: Array  # [B, C + H, 11]
+    yearly: Array  # [B, C + H, 13]
     response: Array  # [B, C + H, 2]
     calendar: Array  # [B, C + H, F]
 
@@ -122,9 +122,9 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
 class Targets(NamedTuple):
     """What each day ahead shares with days past."""
 
-    # [..., C, H, 26]: the last four same weekdays against the level, whether each was
+    # [..., C, H, 28]: the last four same weekdays against the level, whether each was
     # observed and regular, how the day a year ago lay, how the depot answered to such
-    # days before, where the plain forecast lies, what it missed a year ago.
+    # days before, where the plain forecast lies, what it missed in years before.
     features: Array
     # [..., C, H] log counts: the forecast that the network corrects.
     plain: Array

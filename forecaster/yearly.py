@@ -4,48 +4,74 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Shaped
 
 from forecaster.calendar import NAMED_HOLIDAY, Calendar
+from forecaster.misses import Misses
 
 YEARLY_LAGS = (357, 364, 371)
 """Same weekday a year ago, and a week to either side."""
-YEARLY_COLUMNS, YEARLY_MISSES = 11, 3
-LONGEST_LAG = 400
+YEARLY_COLUMNS, YEARLY_MISSES = 13, 5
+"""All, and the last of them: those that tell of misses."""
+LONGEST_YEAR = 390
+LONGEST_LAG = 2 * LONGEST_YEAR + 20
 """Days of history before the first day of a window that can matter to it."""
 HOLIDAY_REACH = 2
+USUAL_SPREADS = 2.0
+"""Misses up to so many spreads are not called an occasion."""
 
 
 def a_year_ago(
-    calendar: Calendar,
-    anomaly_dt: Float32[np.ndarray, "depot time"],
-    observed_dt: Bool[np.ndarray, "depot time"],
-    miss_dt: Float32[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time 11"]:
+    calendar: Calendar, misses: Misses
+) -> Float32[np.ndarray, "depot time 13"]:
     """How that day a year ago lay, and what was out of the ordinary about it.
 
     Args:
       calendar: Of these days.
-      anomaly_dt: Log counts against the level.
-      observed_dt: Where they are known.
-      miss_dt: What a plain forecast missed each day by; 0 where not known.
+      misses: Of the depots.
 
     Returns:
       Of the three lags and of the day matched by holiday how far it lay from its level,
-      then whether each is known; last what was missed on the matched day, and a week
-      after it and before.
+      then whether each is known; then what a plain forecast missed on the matched day, and
+      a week after it and before; by how much more than usual it missed the matched day;
+      and what it missed both a year ago and two, the smaller where they agree, else 0.
     """
-    n_steps = anomaly_dt.shape[1]
-    step_t = np.arange(n_steps)
+    anomaly_dt = misses.log_dt - misses.level_dt
+    step_t = np.arange(anomaly_dt.shape[1])
     matched_dt = _holiday_matched(calendar)[calendar.group_d]
     lagged = [np.broadcast_to(step_t - lag, anomaly_dt.shape) for lag in YEARLY_LAGS]
-    anomalies = [_at(source_dt, anomaly_dt) for source_dt in (*lagged, matched_dt)]
-    knowns = [_at(source_dt, observed_dt) for source_dt in (*lagged, matched_dt)]
-    known_only = [
-        np.where(known_dt, value_dt, 0.0)
-        for value_dt, known_dt in zip(anomalies, knowns, strict=True)
+    sources = (*lagged, matched_dt)
+    knowns = [_at(source_dt, misses.observed_dt) for source_dt in sources]
+    lay = [
+        np.where(known_dt, _at(source_dt, anomaly_dt), 0.0)
+        for source_dt, known_dt in zip(sources, knowns, strict=True)
     ]
-    misses = [
-        _at(source_dt, miss_dt) for source_dt in (matched_dt, lagged[0], lagged[-1])
+    week_after_dt, week_before_dt = (
+        _at(source_dt, misses.own_dt) for source_dt in (lagged[0], lagged[-1])
+    )
+    missed_dt = _at(matched_dt, misses.own_dt)
+    told = [
+        missed_dt,
+        week_after_dt,
+        week_before_dt,
+        _beyond(missed_dt, USUAL_SPREADS * _at(matched_dt, misses.spread_dt)),
+        _agreed(missed_dt, _at(matched_dt, missed_dt)),
     ]
-    return np.stack([*known_only, *knowns, *misses], axis=-1).astype(np.float32)
+    return np.stack([*lay, *knowns, *told], axis=-1).astype(np.float32)
+
+
+def _beyond(
+    value_dt: Float32[np.ndarray, "depot time"],
+    usual_dt: Float32[np.ndarray, "depot time"],
+) -> Float32[np.ndarray, "depot time"]:
+    """What is left of each value when the usual is taken off; 0 where it is no more."""
+    return np.sign(value_dt) * np.maximum(np.abs(value_dt) - usual_dt, 0)
+
+
+def _agreed(
+    one_dt: Float32[np.ndarray, "depot time"],
+    other_dt: Float32[np.ndarray, "depot time"],
+) -> Float32[np.ndarray, "depot time"]:
+    """The one nearer to 0 where both have the same sign, else 0."""
+    least_dt = np.sign(one_dt) * np.minimum(np.abs(one_dt), np.abs(other_dt))
+    return np.where(one_dt * other_dt > 0, least_dt, np.float32(0.0))
 
 
 def _at(
@@ -81,6 +107,6 @@ def _match(
     """Points the days at one offset from a holiday at its last year's, in place."""
     steps = np.flatnonzero(active_t)
     for step in steps:
-        before = steps[(steps >= step - LONGEST_LAG + 10) & (steps <= step - 330)]
+        before = steps[(steps >= step - LONGEST_YEAR) & (steps <= step - 330)]
         if len(before) and 0 <= step + offset < len(matched_t):
             matched_t[step + offset] = before[-1] + offset

@@ -66,8 +66,10 @@ def test_what_was_out_of_the_ordinary_a_year_ago_is_told_on_its_day_and_a_week_a
     special = panel.step(date(2024, 9, 18))
     demand = panel.demand_dt.copy()
     demand[:, special] *= 3
-    usual = build_features(panel, (), 7).yearly_dtf[0, :, -3:]
-    told = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[0, :, -3:]
+    usual = build_features(panel, (), 7).yearly_dtf[0, :, 8:11]
+    told = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[
+        0, :, 8:11
+    ]
     more = told - usual
     matched, week_after, week_before = more.T
     for column, day in (
@@ -77,6 +79,24 @@ def test_what_was_out_of_the_ordinary_a_year_ago_is_told_on_its_day_and_a_week_a
     ):
         assert column[day] == pytest.approx(np.log(3), abs=0.02)
         assert np.abs(np.delete(column, day)).max() < 0.5 * np.log(3)
+
+
+def test_an_occasion_is_more_than_usual_and_one_of_two_years_is_told_as_such():
+    panel = long_panel(n_days=1000)
+    first, second = panel.step(date(2024, 9, 18)), panel.step(date(2025, 9, 17))
+
+    def told(*factors):
+        demand = panel.demand_dt.copy()
+        demand[:, [first, second]] *= factors
+        features = build_features(replace(panel, demand_dt=demand), (), 7)
+        return features.yearly_dtf[0, second + 364, -2:]
+
+    beyond, both = told(2, 3)
+    assert both == pytest.approx(np.log(2), abs=0.2)
+    assert np.log(2) < beyond < np.log(3)
+    assert told(1, 1)[0] == 0  # a day as any other
+    assert told(0.5, 3)[1] == 0  # they do not agree
+    assert told(1 / 3, 1 / 2)[1] == pytest.approx(-np.log(2), abs=0.2)
 
 
 def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
@@ -115,10 +135,10 @@ def test_a_depots_age_starts_with_its_first_day():
 
 
 def test_what_serving_cuts_away_changes_no_feature():
-    """Serving reads 612 days; training reads all of them."""
-    panel = long_panel(n_days=1000, holidays=CHRISTMAS)
+    """Serving reads 1,012 days; training reads all of them."""
+    panel = long_panel(n_days=1400, holidays=CHRISTMAS)
     whole = build_features(panel, ("holiday",), 7)
-    cut = build_features(panel.last(612), ("holiday",), 7)
+    cut = build_features(panel.last(1012), ("holiday",), 7)
     # The context and the days its lags reach.
     near = slice(-(128 + 35 + 7), None)
     for name in ("log_demand_dt", "regular_dt", "age_dt", "level_dt", "spread_dt"):
