@@ -18,6 +18,7 @@ from pipelines.reading import reader
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
+    from pipelines.notices.telling import Teller
     from pipelines.watching.screen import Screen
 
 log = structlog.get_logger()
@@ -67,48 +68,43 @@ def _require_guard(address: str, insecure: bool) -> None:
 
 
 def _serve(settings: Settings, address: str, port: int) -> None:
+    from pipelines.notices.channels import channels_of
+    from pipelines.notices.telling import Teller
     from pipelines.watching.look import Look
     from pipelines.watching.screen import Screen
     from pipelines.watching.server import serving
     from pipelines.watching.watcher import LOOK_EVERY_S
 
     screen = Screen(settings.home, datetime.now(UTC))
+    silence = timedelta(hours=settings.silence_hours)
+    teller = Teller(channels_of(settings), silence)
     stopped = Event()
     with serving(screen, address, port):
         while not stopped.is_set():
             # Opened anew each time: the embedded database is started again if it went away.
             try:
                 with database_url(settings) as url:
-                    _watch(settings, url, screen, stopped)
+                    _watch(settings, url, screen, teller, stopped)
             except DatabaseError as error:
                 log.warning("database_away", reason=str(error))
                 screen.look = Look(datetime.now(UTC), str(error))
+                teller.of_database(str(error), screen.look.at)
                 stopped.wait(LOOK_EVERY_S)
 
 
-def _watch(settings: Settings, url: str, screen: "Screen", stopped: Event) -> None:
+def _watch(
+    settings: Settings, url: str, screen: "Screen", teller: "Teller", stopped: Event
+) -> None:
     import sqlalchemy as sa
 
     from dashboard.statements import fleet
-    from pipelines.notices.channels import channels_of
-    from pipelines.notices.sending import tell
     from pipelines.watching.probing import Page
     from pipelines.watching.watcher import Watcher
 
-    channels = channels_of(settings)
-    silence = timedelta(hours=settings.silence_hours)
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     looks, writes = reader(url), sa.create_engine(parsed_url(url), pool_pre_ping=True)
     try:
-        watcher = Watcher(
-            settings,
-            looks,
-            writes,
-            screen,
-            page,
-            lambda engine, now: tell(engine, channels, now, silence),
-        )
-        watcher.run(stopped)
+        Watcher(settings, looks, writes, screen, page, teller).run(stopped)
     finally:
         looks.dispose()
         writes.dispose()

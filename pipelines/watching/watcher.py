@@ -10,6 +10,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipelines.advice import sentence
+from pipelines.notices.telling import Teller
 from pipelines.settings import Settings
 from pipelines.store import service_levels as store
 from pipelines.watching import look
@@ -22,9 +23,6 @@ LOOK_EVERY_S = 15.0
 PROBE_EVERY = timedelta(minutes=1)
 KEEP_PROBES = timedelta(days=100)
 
-Tell = Callable[[sa.Engine, datetime], None]
-"""Decides what people are to be told, and tells them."""
-
 
 @dataclass
 class Watcher:
@@ -36,7 +34,7 @@ class Watcher:
       writer: One that may write down answers and notices.
       screen: Shows what is seen.
       page: What the dashboard's first page asks.
-      tell: Sends notices.
+      teller: Sends notices.
     """
 
     settings: Settings
@@ -44,16 +42,16 @@ class Watcher:
     writer: sa.Engine
     screen: Screen
     page: Page
-    tell: Tell
+    teller: Teller
 
     def run(self, stopped: Event) -> None:
         """Watches until it is stopped, or the embedded database must be started anew."""
         while not stopped.is_set():
             self.watch_once(datetime.now(UTC))
+            stopped.wait(LOOK_EVERY_S)
             is_away = self.screen.look.schema_is_current is None
             if is_away and self.settings.database_url is None:
                 return
-            stopped.wait(LOOK_EVERY_S)
 
     def watch_once(self, now: datetime) -> None:
         """One look, and what follows from it; a database that is away ends nothing."""
@@ -62,9 +60,11 @@ class Watcher:
         if seen.trouble is not None and seen.trouble != before.trouble:
             log.warning("look_failed", says=seen.trouble)
         self.screen.look = seen
+        is_away = seen.schema_is_current is None
+        self.teller.of_database(seen.trouble if is_away else None, now)
         if seen.schema_is_current:
             self._noted(lambda: self._probe(now))
-            self._noted(lambda: self.tell(self.writer, now))
+            self._noted(lambda: self.teller.of_nights(self.writer, now))
 
     def _probe(self, now: datetime) -> None:
         last, url = self.screen.probe, self.settings.watch_dashboard

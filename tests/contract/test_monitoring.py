@@ -15,6 +15,7 @@ import yaml
 
 from dashboard.statements import fleet
 from pipelines import service_levels
+from pipelines.notices.telling import Teller
 from pipelines.reading import reader
 from pipelines.settings import Settings
 from pipelines.watching.probing import Page
@@ -161,10 +162,9 @@ def scraped(clean_engine, database_url, tmp_path):
     looks = reader(database_url)
     settings = Settings(home=tmp_path, watch_dashboard="")
     screen = Screen(tmp_path, datetime.now(UTC) - timedelta(hours=1))
+    nobody = Teller({}, timedelta(hours=26))
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    Watcher(settings, looks, clean_engine, screen, page, lambda *_: None).watch_once(
-        NOW
-    )
+    Watcher(settings, looks, clean_engine, screen, page, nobody).watch_once(NOW)
     screen.probe = Probe(NOW, 0.5)
     looks.dispose()
     with serving(screen, "127.0.0.1", 0) as port:

@@ -246,25 +246,36 @@ def test_promtool_takes_what_is_served(clean_engine, looks, settings, screen):
     assert (done.returncode, done.stdout + done.stderr) == (0, b"")
 
 
+class Told:
+    """Stands where notices are sent, and keeps what it is told."""
+
+    def __init__(self):
+        self.nights, self.database = [], []
+
+    def of_nights(self, _engine, now):
+        self.nights.append(now)
+
+    def of_database(self, trouble, _now):
+        self.database.append(trouble)
+
+
 @pytest.mark.db
 def test_a_watcher_looks_probes_and_has_notices_sent(
     clean_engine, looks, settings, screen
 ):
     seed_watched(clean_engine)
-    told = []
+    told = Told()
     with serving(screen, "127.0.0.1", 0) as port:
         # Its own server stands in for the dashboard: any path of it answers, or fails.
         asked = settings.model_copy(
             update={"watch_dashboard": f"http://127.0.0.1:{port}/metrics?"}
         )
-        watcher = Watcher(
-            asked, looks, clean_engine, screen, PAGE, lambda *said: told.append(said)
-        )
+        watcher = Watcher(asked, looks, clean_engine, screen, PAGE, told)
         watcher.watch_once(NOW)
         assert screen.probe.seconds > 0
         watcher.watch_once(NOW + timedelta(seconds=15))
         assert screen.probe.at == NOW
-        assert [now for _, now in told] == [NOW, NOW + timedelta(seconds=15)]
+        assert told.nights == [NOW, NOW + timedelta(seconds=15)]
         away = asked.model_copy(update={"watch_dashboard": "http://127.0.0.1:1"})
         watcher.settings = away
         watcher.watch_once(NOW + timedelta(seconds=60))
@@ -274,6 +285,13 @@ def test_a_watcher_looks_probes_and_has_notices_sent(
     with clean_engine.connect() as connection:
         kept = list(connection.scalars(newest.order_by(probes.c.probed_at)))
     assert kept == [True, False]
+    assert told.database == [None, None, None]
+    nowhere = reader(NOBODY)
+    watcher.reader = nowhere
+    watcher.watch_once(NOW + timedelta(seconds=75))
+    nowhere.dispose()
+    assert told.database[-1].startswith("The database does not answer")
+    assert len(told.nights) == 3
 
 
 @pytest.mark.db
