@@ -29,13 +29,15 @@ from pydantic_settings import (
 
 from forecaster.errors import ConfigError
 from pipelines.days import newest_whole_day
-from pipelines.secret_files import SecretFiles, secret_names
+from pipelines.secret_files import SUFFIX, SecretFiles, secret_names
+from pipelines.setting_names import PREFIX, mistyped, nearest
 from pipelines.watch_settings import WatchSettings
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 # How long a night may take before what it should have brought is called late.
 NIGHT_TAKES = timedelta(hours=1)
 
+LOG_JSON = "HARBOR_LOG_JSON"
 MissedNights = Literal["skip", "latest", "all"]
 
 
@@ -67,14 +69,14 @@ def environment_of_a_look() -> dict[str, str]:
 
 def logs_as_json() -> bool:
     """Whether log lines are JSON; asked before any setting is read, and never wrong."""
-    return os.environ.get("HARBOR_LOG_JSON", "").lower() in {"1", "true", "yes"}
+    return os.environ.get(LOG_JSON, "").lower() in {"1", "true", "yes"}
 
 
 class Settings(WatchSettings):
     """What differs between one installation and the next."""
 
     model_config = SettingsConfigDict(
-        env_prefix="HARBOR_", toml_file="harbor.toml", frozen=True, extra="ignore"
+        env_prefix=PREFIX, toml_file="harbor.toml", frozen=True, extra="ignore"
     )
 
     home: Path = Field(
@@ -236,8 +238,9 @@ class Settings(WatchSettings):
         """Reads the environment and harbor.toml.
 
         Raises:
-          ConfigError: a value breaks its rule; every such value is listed.
+          ConfigError: a value breaks its rule, or a name is mistyped; all are listed.
         """
+        cls._require_known_names()
         try:
             return cls()
         except ValidationError as error:
@@ -246,6 +249,24 @@ class Settings(WatchSettings):
             raise ConfigError(
                 f"{wrong}. Mend it in the environment or in harbor.toml."
             ) from None
+
+    @classmethod
+    def _require_known_names(cls) -> None:
+        """Nothing that somebody wanted to set may be passed over in silence."""
+        fields = {*cls.model_fields, *(name + SUFFIX for name in secret_names(cls))}
+        known = [f"{PREFIX}{name.upper()}" for name in fields]
+        meant = mistyped(os.environ, [*known, LOG_JSON])
+        wrong = [
+            f"{name} is set in the environment, but is no setting; {near} is"
+            for name, near in meant.items()
+        ]
+        for name in TomlConfigSettingsSource(cls).toml_data:
+            if name not in fields:
+                near = nearest(name, fields)
+                like = f"; {near!r} is" if near else ""
+                wrong.append(f"harbor.toml has {name!r}, but that is no setting{like}")
+        if wrong:
+            raise ConfigError(f"{'. '.join(wrong)}. Rename or remove it.")
 
     @cached_property
     def zone(self) -> ZoneInfo:

@@ -1,5 +1,6 @@
 """Settings come from the environment, are checked, and keep their secrets."""
 
+import re
 import subprocess
 import sys
 from datetime import date, datetime
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from forecaster.errors import ConfigError
+from pipelines.setting_names import mistyped
 from pipelines.settings import CHECKOUT, Settings
 
 
@@ -45,6 +47,93 @@ def test_the_home_is_beside_the_checkout_wherever_one_stands(tmp_path):
 def test_a_wrong_setting_is_named_with_its_rule(monkeypatch, name, value, message):
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match=message):
+        Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("HARBOR_NIGHTLYAT", "HARBOR_NIGHTLY_AT"),
+        ("HARBOR_NIGHTLY", "HARBOR_NIGHTLY_AT"),
+        ("HARBOR_TIME_ZONE", "HARBOR_TIMEZONE"),
+        ("HARBOR_KEEP_ORDER_DAYS", "HARBOR_KEEP_ORDERS_DAYS"),
+        ("harbor_hoem", "HARBOR_HOME"),
+        ("HARBOR_DATABASE_URI", "HARBOR_DATABASE_URL"),
+    ],
+)
+def test_a_mistyped_name_is_refused_and_the_right_one_named(monkeypatch, typed, meant):
+    monkeypatch.setenv(typed, "s3cret")
+    with pytest.raises(ConfigError, match=f"{typed} is set .*; {meant} is") as wrong:
+        Settings.load()
+    assert "s3cret" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "harbor_seed",  # read in any case
+        "HARBOR_REQUIRE_BROWSER",
+        "HARBOR_SAMPLE_DATA",
+        "HARBOR_DATABASE_PASSWORD",  # of the Compose file
+        "HARBOR_DATABASE_PORT",  # of Kubernetes, for a service named harbor-database
+        "HARBOR_DATABASE_SERVICE_HOST",
+        "HARBOR_DATABASE_PORT_5432_TCP_ADDR",
+        "HARBOR_PORT",
+        "HARBORMASTER_HOME",
+    ],
+)
+def test_other_names_are_nobodys_mistake(monkeypatch, name):
+    monkeypatch.setenv(name, "5")
+    Settings.load()
+
+
+def test_no_setting_is_taken_for_another():
+    known = [f"HARBOR_{name.upper()}" for name in Settings.model_fields]
+    assert mistyped(known, known) == {}
+    for name in known:
+        assert mistyped([f"{name}X"], known) == {f"{name}X": name}
+
+
+def test_the_file_of_a_secret_is_known_and_its_mistyping_is_not(monkeypatch, tmp_path):
+    secret = tmp_path / "url"
+    secret.write_text("postgresql://me@db/x")
+    monkeypatch.setenv("HARBOR_DATABASE_URL_FILE", str(secret))
+    assert Settings.load().database_url is not None
+    monkeypatch.delenv("HARBOR_DATABASE_URL_FILE")
+    monkeypatch.setenv("HARBOR_DATABASE_URL_FIEL", str(secret))
+    with pytest.raises(ConfigError, match="HARBOR_DATABASE_URL_FILE is"):
+        Settings.load()
+
+
+def test_what_deploys_the_program_names_no_setting_wrong(monkeypatch):
+    named = {
+        name
+        for path in (CHECKOUT / "deploy").rglob("*")
+        if path.is_file()
+        for name in re.findall(r"HARBOR_[A-Z_]+[A-Z]", path.read_text(errors="ignore"))
+    }
+    assert "HARBOR_TIMEZONE" in named
+    for name in named & {f"HARBOR_{own.upper()}" for own in Settings.model_fields}:
+        named.discard(name)
+    for name in named:
+        monkeypatch.setenv(name, "")
+    Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "nightlyat = '03:30'",
+            r"'nightlyat', but that is no setting; 'nightly_at' is",
+        ),
+        ("colour = 'red'", r"harbor.toml has 'colour', but that is no setting\."),
+    ],
+)
+def test_an_unknown_name_in_harbor_toml_is_refused(monkeypatch, tmp_path, line, told):
+    (tmp_path / "harbor.toml").write_text(f"{line}\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=told):
         Settings.load()
 
 
