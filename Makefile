@@ -17,7 +17,7 @@ export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
-	bench-check faults deploy-check
+	bench-check faults install deploy-check
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -59,6 +59,16 @@ $(STAMP): requirements.lock pyproject.toml
 
 faults: venv ## Run the whole matrix of faults (minutes; mounts small disks where it may)
 	@"$(BIN)/python" -m pytest -v -m "faults or db" tests/pipelines/test_faults.py
+
+install: ## Install for a server, without what only tests need: make install PREFIX=/opt/harbor
+	@test -n "$(PREFIX)" || { echo "Say where: make install PREFIX=/opt/harbor" >&2; exit 2; }
+	@"$(PYTHON)" -m venv "$(PREFIX)"
+	@awk '/^[^ ]/ {keep = /^setuptools==/} keep' requirements.lock > "$(PREFIX)/build.lock"
+	@for lock in "$(PREFIX)/build.lock" deploy/train.lock deploy/dashboard.lock; do \
+		"$(PREFIX)/bin/python" -m pip install --quiet --disable-pip-version-check \
+			--require-hashes --no-deps -r "$$lock" || exit 1; done
+	@"$(PREFIX)/bin/python" -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --force-reinstall .
 
 deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
 	@"$(BIN)/python" -m pytest -v -m image tests/deploy
