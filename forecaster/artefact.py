@@ -124,13 +124,7 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
       ArtefactError: it is missing, another file than was recorded, truncated, foreign,
         changed, or newer.
     """
-    content = _content(path)
-    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
-        raise ArtefactError(
-            f"{path.name} is not the file that was recorded, so it is not used: its "
-            "sha256 differs. Restore it from the backup of the artefacts."
-        )
-    arrays = _parts(path, content)
+    arrays = _parts(path, recorded_content(path, sha256))
     manifest = _read_manifest(path, arrays)
     try:
         artefact, promised = _from_parts(manifest, arrays), manifest["sha256"]
@@ -141,14 +135,14 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
     return artefact
 
 
-def file_sha256(path: Path) -> str:
-    """Of the whole file, as the database keeps it."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def recorded_content(path: Path, sha256: str | None) -> bytes:
+    """The bytes of an artefact, if they are those that were recorded.
 
-
-def _content(path: Path) -> bytes:
+    Raises:
+      ArtefactError: it is missing, cannot be read, or is another file.
+    """
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         raise ArtefactError(
             f"{path.name} is not there. Restore it from the backup of the artefacts, or "
@@ -156,6 +150,17 @@ def _content(path: Path) -> bytes:
         ) from None
     except OSError as error:
         raise _unusable(path, f"cannot be read ({error.strerror})") from error
+    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        raise ArtefactError(
+            f"{path.name} is not the file that was recorded, so it is not used: its "
+            "sha256 differs. Restore it from the backup of the artefacts."
+        )
+    return content
+
+
+def file_sha256(path: Path) -> str:
+    """Of the whole file, as the database keeps it."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _parts(path: Path, content: bytes) -> dict[str, np.ndarray]:

@@ -43,9 +43,7 @@ def upgrade(engine: sa.Engine, revision: str = "head") -> None:
     Raises:
       DatabaseError: the database is ahead of this program.
     """
-    found = status(engine)
-    if not (found.is_current or found.is_behind):
-        raise _ahead(found)
+    refuse_if_ahead(status(engine))
     _run(engine, lambda config: command.upgrade(config, revision))
 
 
@@ -92,11 +90,18 @@ def require_current(engine: sa.Engine) -> None:
             f"The database is at schema {found.found or 'none'}, and this program needs "
             f"{found.wanted}. Run 'harbor db upgrade'."
         )
-    raise _ahead(found)
+    refuse_if_ahead(found)
 
 
-def _ahead(found: SchemaStatus) -> DatabaseError:
-    return DatabaseError(
+def refuse_if_ahead(found: SchemaStatus) -> None:
+    """Refuses a database of a newer release.
+
+    Raises:
+      DatabaseError: the schema is ahead.
+    """
+    if found.is_current or found.is_behind:
+        return
+    raise DatabaseError(
         f"The database is at schema {found.found}, which this older program does not "
         f"know (it knows up to {found.wanted}). Install the newer release."
     )

@@ -16,6 +16,7 @@ from pipelines.advice import is_outage, sentence
 from pipelines.cli import (
     backfill,
     backtest,
+    backup,
     dashboard,
     db,
     demo,
@@ -59,7 +60,7 @@ COMMANDS = (
 )
 for command in COMMANDS:
     command.register(app)
-for group in (schedule, backfill, runs, models, quarantine, notices, db):
+for group in (schedule, backfill, runs, models, quarantine, notices, db, backup):
     app.add_typer(group.app)
 
 

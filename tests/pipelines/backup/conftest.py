@@ -1,0 +1,143 @@
+"""A small fleet in a database of its own, with a champion whose artefact is there."""
+
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster import artefact
+from pipelines import backup, demand, forecasting, migrate, roles
+from pipelines.panels import read_panel
+from pipelines.settings import Settings
+from pipelines.store import models
+from tests.make import make_artefact
+from tests.pipelines.make import START, add_fleet
+
+DAYS = 60
+LAST = START + timedelta(days=DAYS - 1)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A database, and the settings with its artefacts."""
+
+    engine: sa.Engine
+    settings: Settings
+
+    @property
+    def address(self):
+        """As psycopg takes it."""
+        return self.settings.database_url.get_secret_value()
+
+    def rows(self):
+        """Every row of every table, as text, but what the ledger says of backups."""
+        with self.engine.connect() as connection:
+            names = sa.inspect(connection).get_table_names()
+            found = {
+                name: sorted(
+                    connection.scalars(sa.text(f"select t::text from {name} t"))
+                )
+                for name in names
+                if name not in {"runs", "run_lines"}
+            }
+        self.engine.dispose()
+        return found
+
+    def forecast(self):
+        """What the champion says, depot by depot and day by day."""
+        settings = self.settings
+        forecasting.forecast_from(
+            self.engine, settings.artefacts, LAST, NOW, ZoneInfo("UTC")
+        )
+        asked = "select depot_id, target_on, p10, p50, p90 from forecasts order by 1, 2"
+        with self.engine.connect() as connection:
+            found = connection.execute(sa.text(asked)).all()
+        self.engine.dispose()
+        return found
+
+    def change(self, *statements):
+        """Does something to the database."""
+        with self.engine.begin() as connection:
+            for each in statements:
+                connection.execute(sa.text(each))
+        self.engine.dispose()
+
+    def backup(self, folder: Path, now: datetime = NOW, keep: int | None = None):
+        try:
+            return backup.create(self.engine, self.settings, folder, now, keep)
+        finally:
+            self.engine.dispose()
+
+    def restore(self, folder: Path, replace: bool = False):
+        try:
+            return backup.restore(self.engine, self.settings, folder, replace=replace)
+        finally:
+            self.engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def databases(database_url, engine):
+    """Makes empty databases; they go with the tests' server, and cost seconds each."""
+    made = []
+
+    def make():
+        name = f"test_backup_{len(made)}"
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+            link.execute(sa.text(f"create database {name}"))
+        made.append(sa.create_engine(database_url.replace("test_harbor", name)))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.dispose()
+
+
+@pytest.fixture(scope="module")
+def original(databases, tmp_path_factory):
+    """Every test leaves it as it was, but for the ledger."""
+    engine = databases()
+    settings = Settings(
+        home=tmp_path_factory.mktemp("home"),
+        database_url=engine.url.render_as_string(hide_password=False),
+    )
+    migrate.upgrade(engine)
+    roles.ensure(engine)
+    with engine.begin() as connection:
+        add_fleet(connection, n_depots=3, n_days=DAYS)
+    demand.rebuild(engine, NOW)
+    made = make_artefact(read_panel(engine, LAST))
+    path = artefact.save(made, settings.artefacts)
+    with engine.begin() as connection:
+        models.add_model(
+            connection, version=made.version, trained_through=LAST,
+            data_watermark="w", filename=path.name, sha256=artefact.file_sha256(path),
+            seed=0, role="champion", scores={}, run_id=None,
+        )  # fmt: skip
+    fleet = Fleet(engine, settings)
+    fleet.forecast()
+    return fleet
+
+
+@pytest.fixture(scope="module")
+def saved(original, tmp_path_factory):
+    """A backup of it."""
+    return original.backup(tmp_path_factory.mktemp("backups"))
+
+
+@pytest.fixture
+def mine(saved, tmp_path):
+    """A copy of the backup that a test may spoil."""
+    return Path(shutil.copytree(saved.folder, tmp_path / saved.folder.name))
+
+
+@pytest.fixture
+def elsewhere(databases, tmp_path):
+    """An empty database and an empty home."""
+    engine = databases()
+    url = engine.url.render_as_string(hide_password=False)
+    return Fleet(engine, Settings(home=tmp_path / "elsewhere", database_url=url))

@@ -1,0 +1,273 @@
+"""A backup brings everything back, or says why not and changes nothing."""
+
+import json
+import os
+import shutil
+import time
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import BadInputError, DatabaseError, NoDataError
+from pipelines import migrate, roles
+from pipelines.backup import clients, creating
+from pipelines.backup import manifest as manifests
+from pipelines.backup.restoring import MAKE_ROOM
+from pipelines.cli import backup as commands
+from pipelines.settings import Settings
+from tests.pipelines.backup.conftest import NOW
+
+pytestmark = pytest.mark.db
+
+
+DESTROY = ("drop schema public cascade", "create schema public")
+STEPS = "select step, state from runs order by run_id desc limit 1"
+
+
+def test_what_was_destroyed_is_back_and_forecasts_the_same(original, tmp_path):
+    before, forecast = original.rows(), original.forecast()
+    original.backup(tmp_path / "backups")
+    original.change(*DESTROY)
+    shutil.rmtree(original.settings.home)
+    original.restore(tmp_path / "backups")
+    # Made anew by asking for it.
+    apart = {"forecasts", "forecast_totals"}
+    assert original.forecast() == forecast
+    after = original.rows()
+    assert after.keys() == before.keys()
+    for table in after.keys() - apart:
+        assert after[table] == before[table], table
+    migrate.check(original.engine)
+    original.engine.dispose()
+
+
+def test_it_comes_back_on_another_machine(original, saved, elsewhere):
+    done = elsewhere.restore(saved.folder)
+    assert done.artefacts == 1
+    assert elsewhere.rows() == original.rows()
+    assert elsewhere.forecast() == original.forecast()
+    assert roles.are_whole(roles.standings(elsewhere.engine))
+    artefacts = elsewhere.settings.artefacts
+    places = [saved.folder, *saved.folder.rglob("*"), artefacts, *artefacts.iterdir()]
+    for path in places:
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_the_ledger_says_that_it_was_saved_and_restored(original, tmp_path):
+    made = original.backup(tmp_path)
+    with original.engine.connect() as connection:
+        assert connection.execute(sa.text(STEPS)).all() == [("backup", "done")]
+    original.engine.dispose()
+    original.restore(made.folder, replace=True)
+    with original.engine.connect() as connection:
+        assert connection.execute(sa.text(STEPS)).all() == [("restore", "done")]
+        running = sa.text("select count(*) from runs where state = 'running'")
+        assert connection.scalar(running) == 0
+    original.engine.dispose()
+
+
+def test_what_comes_in_meanwhile_is_not_in_it(
+    original, elsewhere, tmp_path, monkeypatch
+):
+    """Rows, dump and artefacts are of one moment."""
+    before, dump = original.rows(), clients.dump
+
+    def late_dump(url, *arguments):
+        with psycopg.connect(original.address) as link:
+            link.execute("update models set filename = 'x' || filename")
+        dump(url, *arguments)
+
+    monkeypatch.setattr(clients, "dump", late_dump)
+    made = original.backup(tmp_path)
+    original.change("update models set filename = substr(filename, 2)")
+    assert made.manifest.missing == {}
+    elsewhere.restore(made.folder)
+    assert elsewhere.rows() == before == original.rows()
+
+
+@pytest.mark.parametrize("stopped", [KeyboardInterrupt, SystemExit, DatabaseError])
+def test_one_that_is_stopped_leaves_nothing(original, tmp_path, monkeypatch, stopped):
+    def dump(_url, _schema, _snapshot, target):
+        target.write_bytes(b"half")
+        raise stopped
+
+    monkeypatch.setattr(clients, "dump", dump)
+    with pytest.raises(stopped):
+        original.backup(tmp_path / "backups")
+    assert list((tmp_path / "backups").iterdir()) == []
+
+
+def test_what_a_killed_one_left_is_no_backup_and_goes_a_day_later(original, tmp_path):
+    left = tmp_path / ".harbor-20240101T000000Z.1.making"
+    left.mkdir()
+    (left / manifests.DATABASE).write_bytes(b"half")
+    with pytest.raises(BadInputError, match="is no backup"):
+        original.restore(tmp_path, replace=True)
+    original.backup(tmp_path)
+    assert left.exists()
+    yesterday = time.time() - creating.STAGED_FOR_S - 1
+    os.utime(left, (yesterday, yesterday))
+    original.backup(tmp_path, NOW + timedelta(seconds=1))
+    assert not left.exists()
+
+
+def test_only_the_newest_are_kept(original, tmp_path):
+    (tmp_path / "harbor-of-mine").mkdir()
+    made = [
+        original.backup(tmp_path, NOW + timedelta(days=n), keep=2) for n in range(4)
+    ]
+    names = sorted(path.name for path in tmp_path.glob("harbor-*Z"))
+    assert names == [each.folder.name for each in made[2:]]
+    assert made[3].removed == [made[1].folder.name]
+    assert (tmp_path / "harbor-of-mine").exists()
+    assert creating.newest_in(tmp_path) == made[3].folder
+
+
+def shorten(folder):
+    dump = folder / manifests.DATABASE
+    dump.write_bytes(dump.read_bytes()[:-100])
+
+
+def flip(folder):
+    dump = folder / manifests.DATABASE
+    content = bytearray(dump.read_bytes())
+    content[1000] ^= 1
+    dump.write_bytes(content)
+
+
+def lose(folder):
+    next((folder / manifests.ARTEFACTS).iterdir()).unlink()
+
+
+def change_manifest(folder):
+    found = json.loads((folder / manifests.MANIFEST).read_text())
+    found["tables"]["depots"] = 7
+    (folder / manifests.MANIFEST).write_text(json.dumps(found))
+
+
+def promise(folder, **changed):
+    """A manifest that fits itself, and says something else."""
+    found = json.loads((folder / manifests.MANIFEST).read_text())
+    plain = {name: found[name] for name in found if name != "sha256"} | changed
+    text = json.dumps({**plain, "sha256": manifests._digest(plain)})
+    (folder / manifests.MANIFEST).write_text(text)
+
+
+def reach_outside(folder):
+    promise(folder, parts=[{"path": "../x", "size_bytes": 0, "sha256": ""}])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (shorten, r"database.dump has [\d,]+ of [\d,]+ bytes"),
+        (flip, "database.dump does not match its sha256"),
+        (lose, r"artefacts/.*npz is not there"),
+        (change_manifest, "manifest.json does not match its sha256"),
+        (reach_outside, r"\.\./x lies outside"),
+        (lambda folder: promise(folder, format=2), "has format 2.*Use the release"),
+        (lambda folder: promise(folder, revision="9999"), "schema 9999.*older program"),
+        (lambda folder: (folder / "manifest.json").write_text("{"), "cannot be read"),
+        (lambda folder: (folder / "manifest.json").write_text("[]"), "lacks a part"),
+        (lambda folder: (folder / "manifest.json").unlink(), "is no backup"),
+    ],
+)
+def test_one_that_is_not_as_it_was_made_is_refused_before_anything_is_touched(
+    original, mine, spoil, told
+):
+    before = original.rows()
+    spoil(mine)
+    with pytest.raises(BadInputError, match=told):
+        original.restore(mine, replace=True)
+    assert original.rows() == before
+
+
+def test_what_is_there_is_not_replaced_unasked(original, mine):
+    with pytest.raises(BadInputError, match=r"not empty: it has 2\d tables.*--replace"):
+        original.restore(mine)
+
+
+def test_nobody_else_may_use_the_database(original, mine):
+    with (
+        psycopg.connect(original.address),
+        pytest.raises(DatabaseError, match=r"1 other sessions.*Stop scheduler"),
+    ):
+        original.restore(mine, replace=True)
+
+
+def test_a_database_that_lacks_rows_afterwards_is_as_it_was(original, saved, mine):
+    promise(mine, tables={**saved.manifest.tables, "depots": 7})
+    original.change("update depots set name = name || ' of now'")
+    before = original.rows()
+    with pytest.raises(DatabaseError, match=r"depots has not the rows.*as it was"):
+        original.restore(mine, replace=True)
+    assert original.rows() == before
+    original.change("update depots set name = replace(name, ' of now', '')")
+
+
+def test_a_dump_that_ends_early_changes_nothing(original, mine):
+    shorten(mine)
+    before, dump = original.rows(), mine / manifests.DATABASE
+    with pytest.raises(DatabaseError, match="pg_restore failed"):
+        clients.load(original.engine.url, "public", dump, MAKE_ROOM, "select 1;")
+    assert original.rows() == before
+
+
+def test_somebody_elses_view_stops_it(original, mine):
+    original.change(
+        "create schema reports", "create view reports.v as select * from depots"
+    )
+    with pytest.raises(DatabaseError, match="cannot drop"):
+        original.restore(mine, replace=True)
+    original.change("drop schema reports cascade")
+
+
+def test_an_artefact_that_is_gone_is_told_and_the_rest_is_saved(original, tmp_path):
+    [path] = original.settings.artefacts.iterdir()
+    home = Settings(home=tmp_path / "home")
+    home.artefacts.mkdir(parents=True)
+    (home.artefacts / path.name).write_bytes(b"another")
+    made = replace(original, settings=home).backup(tmp_path)
+    assert list(made.manifest.missing) == [path.name]
+    assert "not the file that was recorded" in made.manifest.missing[path.name]
+    assert [part.path for part in made.manifest.parts] == [manifests.DATABASE]
+
+
+def test_a_database_without_tables_has_nothing_to_save(elsewhere, tmp_path):
+    with pytest.raises(NoDataError, match="no tables"):
+        elsewhere.backup(tmp_path / "backups")
+    assert not (tmp_path / "backups").exists()
+
+
+def test_a_password_is_on_no_command_line():
+    url = sa.make_url("postgresql://me:s3c%3Aret@db:5432/x?sslmode=require")
+    with clients._connection(url) as address:
+        given = psycopg.conninfo.conninfo_to_dict(address)
+        assert "s3c" not in address
+        assert given["sslmode"] == "require"
+        file = Path(given["passfile"])
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert file.read_text() == "*:*:*:*:s3c\\:ret\n"
+    assert not file.exists()
+
+
+def last_object(capsys):
+    """Without the log lines, which a command sends elsewhere once it has begun."""
+    text = capsys.readouterr().out
+    return text[text.index("{\n") :]
+
+
+def test_both_commands_answer_machines(original, tmp_path, monkeypatch, capsys):
+    url = original.settings.database_url.get_secret_value()
+    monkeypatch.setenv("HARBOR_DATABASE_URL", url)
+    monkeypatch.setenv("HARBOR_HOME", str(original.settings.home))
+    commands.create(tmp_path / "backups", as_json=True)
+    told = json.loads(last_object(capsys))
+    assert told["missing"] == {}
+    commands.restore(tmp_path / "backups", replace=True, as_json=True)
+    back = json.loads(last_object(capsys))
+    assert (back["backup"], back["artefacts"]) == (told["backup"], 1)
