@@ -17,6 +17,7 @@ from pipelines.service_levels import Levels
 from pipelines.settings import Settings
 from pipelines.store import accuracy, lateness
 from pipelines.store import watching as store
+from pipelines.store.accuracy import PartScores
 from pipelines.store.locks import is_free
 
 log = structlog.get_logger()
@@ -26,6 +27,7 @@ WINDOWS = (30, 90)
 MONTH = timedelta(days=30)
 SLOW_ANEW = timedelta(minutes=10)
 SLOW_SECONDS = 60
+PARTS = ("city", "horizon")
 
 Runs = dict[str, dict[str, dict[str, Any]]]
 """Of each step the newest run in each state."""
@@ -40,6 +42,7 @@ class SlowLook:
       read_at: When.
       rows: Counts of rows and files.
       accuracy: Of what was shown and both baselines.
+      parts: Of what was shown, by city and by day ahead, as sums.
       late: Depots that lack the day that is due.
       oldest_on: The newest day of the depot that is furthest behind.
     """
@@ -48,6 +51,7 @@ class SlowLook:
     read_at: datetime
     rows: dict[str, int]
     accuracy: list[dict[str, Any]]
+    parts: dict[str, list[PartScores]]
     late: int
     oldest_on: date | None
 
@@ -161,6 +165,9 @@ def _read_slow(
         at,
         rows=store.rows_and_files(connection),
         accuracy=accuracy.whole_fleet(connection, LOOK_BACK_DAYS),
+        parts={
+            part: accuracy.by_part(connection, part, LOOK_BACK_DAYS) for part in PARTS
+        },
         late=sum(city.expected - city.reported for city in reports),
         oldest_on=store.oldest_depot(connection, due_on),
     )

@@ -69,3 +69,11 @@ def _accuracy(look: Look) -> Iterator[Number]:
             yield one(
                 "live_scored", "Forecasts of a depot's day scored.", row["scored"]
             )
+    for part, scores in (look.slow.parts if look.slow else {}).items():
+        for each in scores:
+            said = {part: str(each.part)}
+            mape = each.error / each.compared if each.compared else None
+            yield one(f"live_{part}_mape_ratio", f"MAPE by {part}.", mape, **said)
+            says = f"Share of actuals inside the 80 % band, by {part}."
+            inside = each.inside / each.scored
+            yield one(f"live_{part}_coverage_ratio", says, inside, **said)

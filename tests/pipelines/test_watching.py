@@ -139,6 +139,15 @@ def test_accuracy_agrees_with_a_plain_loop(clean_engine, looks, settings, screen
         for score, value in expected.items():
             key = (f"harbor_live_{score}_ratio", ("model", model))
             assert numbers[key] == pytest.approx(value), key
+    for horizon in range(1, 8):
+        some = [
+            abs(row["p50"] - row["actual"]) / row["actual"] for row in rows
+            if (row["target_on"] - row["origin_on"]).days == horizon
+        ]  # fmt: skip
+        key = ("harbor_live_horizon_mape_ratio", ("horizon", str(horizon)))
+        assert numbers[key] == pytest.approx(sum(some) / len(some))
+    cities = {key[1][1] for key in numbers if key[0] == "harbor_live_city_mape_ratio"}
+    assert cities == {"London", "Rotterdam"}
     inside = sum(row["p10"] <= row["actual"] <= row["p90"] for row in rows)
     assert plain(numbers, "live_coverage_ratio") == pytest.approx(inside / len(rows))
 
