@@ -26,7 +26,7 @@ from pipelines.watching.screen import DEPLOYING, STUCK, Probe, Screen
 from pipelines.watching.server import answer, registry, serving
 from pipelines.watching.watcher import Watcher
 from tests.pipelines.watched import FORECAST, NOW, THROUGH, TRAINED, seed_watched
-from tests.tools import needed
+from tests.deploy.tools import tool
 
 NOBODY = "postgresql://nobody@127.0.0.1:1/none"
 PAGE = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
@@ -244,7 +244,7 @@ def test_a_watch_that_does_not_look_is_to_be_started_anew(screen):
 
 @pytest.mark.db
 def test_promtool_takes_what_is_served(clean_engine, looks, settings, screen):
-    promtool = needed("promtool", "prometheus")
+    promtool = tool("promtool", "prometheus")
     seed_watched(clean_engine)
     screen.look = look.take(looks, settings, NOW, None)
     screen.probe = Probe(NOW, 0.5)

@@ -8,7 +8,6 @@ import time
 import urllib.parse
 import urllib.request
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 import yaml
@@ -22,10 +21,9 @@ from pipelines.watching.probing import Page
 from pipelines.watching.screen import Probe, Screen
 from pipelines.watching.server import serving
 from pipelines.watching.watcher import Watcher
+from tests.deploy.tools import DEPLOY, tool
 from tests.pipelines.watched import NOW, seed_watched
-from tests.tools import needed
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = DEPLOY / "prometheus"
 GRAFANA = DEPLOY / "grafana"
 BOARDS = {path.stem: path for path in sorted((GRAFANA / "dashboards").glob("*.json"))}
@@ -65,9 +63,13 @@ def anchors(page):
 
 
 def promtool(*arguments):
-    tool = needed("promtool", "prometheus")
+    program = tool("promtool", "prometheus")
     return subprocess.run(
-        [tool, *arguments], cwd=PROMETHEUS, capture_output=True, text=True, check=False
+        [program, *arguments],
+        cwd=PROMETHEUS,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -182,7 +184,7 @@ def free_port():
 @pytest.fixture
 def prometheus(scraped, tmp_path):
     """A real Prometheus with our rules that scrapes the watch; asks it something."""
-    program = needed("prometheus", "prometheus")
+    program = tool("prometheus", "prometheus")
     config = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     config["rule_files"] = [str(PROMETHEUS / "alerts.yml")]
