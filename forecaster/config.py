@@ -7,17 +7,18 @@ from forecaster.errors import ConfigError
 
 LONGEST_HORIZON = 63
 LEAST_DAYS = 42
-"""Of history that training needs; and four horizons and a day each, if that is more."""
+FORTNIGHT = 14
+"""Days in whose steps the sizes of a young fleet grow."""
 Some = TypeVar("Some", bound="Config")
 
 
 def days_to_learn(horizon: int) -> int:
-    """Days of history without which nothing is trained.
+    """Days of history without which nothing is trained: four horizons, or more.
 
     Args:
       horizon: Days forecast.
     """
-    return max(LEAST_DAYS, 4 * (horizon + 1))
+    return max(LEAST_DAYS, -(-4 * (horizon + 1) // FORTNIGHT) * FORTNIGHT)
 
 
 @dataclass(frozen=True)

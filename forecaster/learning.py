@@ -19,7 +19,14 @@ from forecaster import export, inputs, intervals, totals
 from forecaster.artefact import Artefact
 from forecaster.calibration import calibrated
 from forecaster.checkpoint import Checkpoints
-from forecaster.config import LEAST_DAYS, ModelConfig, TaskConfig, TrainConfig
+from forecaster.config import (
+    FORTNIGHT,
+    LEAST_DAYS,
+    ModelConfig,
+    TaskConfig,
+    TrainConfig,
+    days_to_learn,
+)
 from forecaster.delivery import Delivery
 from forecaster.errors import NoDataError
 from forecaster.features import Features, build_features, choose_kinds
@@ -28,7 +35,6 @@ from forecaster.memory import days_remembered
 from forecaster.panel import Panel
 from forecaster.train import Params
 
-FORTNIGHT = 14
 # Origins that judge the last day of a long horizon.
 LEAST_ORIGINS = 7
 # Shares of the first fit's epochs and learning rate that the second one takes.
@@ -130,10 +136,9 @@ def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
     days = max(days, horizon + LEAST_ORIGINS)
     days = min(days, n_steps // 4)
     if days <= horizon:
-        needed = -(-4 * (horizon + 1) // FORTNIGHT) * FORTNIGHT
         raise NoDataError(
             f"The history has {panel.n_steps} days up to {panel.origin}, but a horizon "
-            f"of {horizon} days needs {needed}. Load earlier orders, or "
+            f"of {horizon} days needs {days_to_learn(horizon)}. Load earlier orders, or "
             "shorten the horizon."
         )
     context = max(days + 14, min(recipe.task.context, n_steps - days))
