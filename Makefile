@@ -67,8 +67,10 @@ install: ## Install for a server, without what only tests need: make install PRE
 	@for lock in "$(PREFIX)/build.lock" deploy/train.lock deploy/dashboard.lock; do \
 		"$(PREFIX)/bin/python" -m pip install --quiet --disable-pip-version-check \
 			--require-hashes --no-deps -r "$$lock" || exit 1; done
+	@rm -rf build
 	@"$(PREFIX)/bin/python" -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
+	@rm -rf build
 
 deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
 	@"$(BIN)/python" -m pytest -v -m image tests/deploy
