@@ -144,8 +144,11 @@ class _Layout:
                 None,
             )
         if model is None and "train" not in self.asked.what:
-            offer = f"with 'harbor train --through {origin}', or plan with"
-            return f"{TRAIN_ONE} {offer} --what train,forecast,score", False, None
+            offer = (
+                f"{TRAIN_ONE} with 'harbor train --through {origin}', or plan with "
+                "--what train,forecast,score"
+            )
+            return offer, False, None
         if model is None:
             why = "forecast by the model that this plan trains"
             return *self._wanted(origin, None, why), None

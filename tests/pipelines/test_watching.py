@@ -25,8 +25,8 @@ from pipelines.watching.probing import Page
 from pipelines.watching.screen import DEPLOYING, STUCK, Probe, Screen
 from pipelines.watching.server import answer, registry, serving
 from pipelines.watching.watcher import Watcher
-from tests.pipelines.watched import FORECAST, NOW, THROUGH, TRAINED, seed_watched
 from tests.deploy.tools import tool
+from tests.pipelines.watched import FORECAST, NOW, THROUGH, TRAINED, seed_watched
 
 NOBODY = "postgresql://nobody@127.0.0.1:1/none"
 PAGE = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
