@@ -1,25 +1,16 @@
 """An engine that only reads, and never for long: for what looks on while others work."""
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from pipelines.database import parsed_url
+from pipelines.roles import READER, step_down
 
-ROLE = "harbor_dashboard"
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 10
 READ_ONLY = (
     "-c default_transaction_read_only=on -c timezone=UTC -c lock_timeout=1s "
     f"-c statement_timeout={STATEMENT_SECONDS}s"
 )
-# Since Postgres 16 a member may be barred from taking the role on.
-MAY_BE_ROLE = f"""
-select coalesce(
-    case when current_setting('server_version_num')::int >= 160000
-         then pg_has_role(to_regrole('{ROLE}'), 'set')
-         else pg_has_role(to_regrole('{ROLE}'), 'member') end, false)
-"""
 
 
 def reader(url: str) -> sa.Engine:
@@ -38,12 +29,5 @@ def reader(url: str) -> sa.Engine:
         pool_pre_ping=True,
         connect_args={"options": READ_ONLY, "connect_timeout": CONNECT_SECONDS},
     )
-    sa.event.listen(engine, "connect", _give_up_rights)
+    step_down(engine, READER)
     return engine
-
-
-def _give_up_rights(link: Any, _: Any) -> None:
-    link.autocommit = True
-    if link.execute(MAY_BE_ROLE).fetchone()[0]:
-        link.execute(f"set role {ROLE}")
-    link.autocommit = False

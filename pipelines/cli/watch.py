@@ -98,11 +98,13 @@ def _watch(
     import sqlalchemy as sa
 
     from dashboard.statements import fleet
+    from pipelines.roles import step_down
     from pipelines.watching.probing import Page
     from pipelines.watching.watcher import Watcher
 
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     looks, writes = reader(url), sa.create_engine(parsed_url(url), pool_pre_ping=True)
+    step_down(writes)
     try:
         Watcher(settings, looks, writes, screen, page, teller).run(stopped)
     finally:
