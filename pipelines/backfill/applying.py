@@ -8,13 +8,12 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NothingToDoError
-from pipelines import demand, judging, scoring, training
 from pipelines.advice import sentence
 from pipelines.backfill import courtesy, moved
 from pipelines.backfill.hindcasting import Batch, Hindcaster
 from pipelines.backfill.plans import BackfillPlan, Slot, read_plan
+from pipelines.backfill.whole_steps import WHOLE_STEPS, Whole
 from pipelines.fencing import LostRunError
-from pipelines.ingest import Reading, ingest
 from pipelines.ledger import Run, recorded
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
@@ -134,7 +133,7 @@ class _Applying:
             if slot.step in steps:
                 self._make_way()
                 with self._judged([slot]), self._step(slot.step, slot.origin_on) as run:
-                    rows = WHOLE_STEPS[slot.step](self, slot, run)
+                    rows = WHOLE_STEPS[slot.step](self._whole, slot, run)
                     self._end(slot, run, rows)
 
     def _end(self, slot: Slot, run: Run, rows: int) -> None:
@@ -219,7 +218,11 @@ class _Applying:
         with self.engine.connect() as connection:
             return self.plan.asked.depot_ids(connection)
 
-    def fits(self, fit: str) -> Callable[[int, int, float], None]:
+    @property
+    def _whole(self) -> Whole:
+        return Whole(self.settings, self.now, self._fits)
+
+    def _fits(self, fit: str) -> Callable[[int, int, float], None]:
         """A training's progress, at which it makes way and may be stopped."""
         tell = self.telling.fits(fit)
 
@@ -228,41 +231,3 @@ class _Applying:
             self._make_way()
 
         return told
-
-
-def _ingest(applying: _Applying, _: Slot, run: Run) -> int:
-    inbox = applying.settings.inbox
-    inbox.mkdir(parents=True, exist_ok=True)
-    report = ingest(run.engine, [str(inbox)], Reading(), applying.settings)
-    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
-    return sum(file.counts.accepted for file in report.files)
-
-
-def _demand(applying: _Applying, _: Slot, run: Run) -> int:
-    change = demand.rebuild_in(run, applying.now)
-    return change.new + change.corrected
-
-
-def _train(applying: _Applying, slot: Slot, run: Run) -> int:
-    """Trains through the slot's origin; such a model is judged, and serves hindcasts."""
-    assert slot.origin_on is not None, "a training ends on a day"
-    engine, settings = run.engine, applying.settings
-    recipe = training.recipe_of(settings, seed=None, epochs=None)
-    made = training.train(engine, settings, slot.origin_on, recipe, applying.fits, run)
-    run.counts["promoted"] = judging.judge(engine, made.version).promoted
-    return 0
-
-
-def _score(applying: _Applying, _: Slot, run: Run) -> int:
-    zone = applying.settings.zone
-    scored = scoring.score_known_days(run.engine, zone)
-    run.counts["scored"] = scored
-    return scored
-
-
-WHOLE_STEPS: dict[str, Callable[[_Applying, Slot, Run], int]] = {
-    "ingest": _ingest,
-    "demand": _demand,
-    "train": _train,
-    "score": _score,
-}

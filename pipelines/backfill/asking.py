@@ -8,7 +8,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError
-from pipelines.store import backfill as store
+from pipelines.store import backfill_ground as ground
 
 STEPS = ("ingest", "demand", "train", "forecast", "score")
 """In the order in which they are done."""
@@ -79,12 +79,12 @@ class Asked:
         if not (self.depots or self.cities):
             return None
         for depot in self.depots:
-            if not store.chosen_depots(connection, [depot], []):
+            if not ground.chosen_depots(connection, [depot], []):
                 raise NoDataError(f"There is no depot {depot!r}. Check --depot.")
         for city in self.cities:
-            if not store.chosen_depots(connection, [], [city]):
+            if not ground.chosen_depots(connection, [], [city]):
                 raise NoDataError(f"There is no depot in {city!r}. Check --city.")
-        return store.chosen_depots(connection, self.depots, self.cities)
+        return ground.chosen_depots(connection, self.depots, self.cities)
 
     def to_json(self) -> dict[str, Any]:
         """For the plan's row."""

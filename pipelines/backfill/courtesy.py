@@ -9,9 +9,8 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.fencing import take_over
 from pipelines.nightly import NIGHT_LOCK
-from pipelines.store import backfill as store
 from pipelines.store.backfill import APPLY_LOCK
-from pipelines.store.locks import HeldLock, try_lock
+from pipelines.store.locks import HeldLock, is_free, try_lock
 
 LOOK_EVERY_S = 2.0
 TAKEN_OVER = (
@@ -68,4 +67,4 @@ def alone(engine: sa.Engine) -> Iterator[HeldLock]:
 
 def _is_held(engine: sa.Engine, key: int) -> bool:
     with engine.connect() as connection:
-        return store.is_locked(connection, key)
+        return not is_free(connection, key)

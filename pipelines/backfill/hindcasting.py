@@ -21,6 +21,7 @@ from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
+from pipelines.store import backfill_ground as ground
 from pipelines.store import demand as demand_store
 from pipelines.store import forecasts as forecast_store
 from pipelines.store import models
@@ -72,9 +73,9 @@ class Hindcaster:
             learnt = Learnt(
                 [
                     Correction(*row)
-                    for row in store.corrections(connection, origins[-1])
+                    for row in ground.corrections(connection, origins[-1])
                 ],
-                store.announced(connection),
+                ground.announced(connection),
                 self.settings.zone,
             )
         versions = {origin: _version(by_origin[origin], known) for origin in origins}
@@ -124,7 +125,7 @@ class Hindcaster:
             if self.depot_ids is not None:
                 chosen = pa.array(self.depot_ids, pa.string())
                 table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
-            store.replace_some_forecasts(
+            forecast_store.replace_some_forecasts(
                 connection, origin, version, self.depot_ids, _as_csv(table)
             )
             if self.depot_ids is None:

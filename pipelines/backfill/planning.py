@@ -13,6 +13,7 @@ from pipelines.backfill.asking import Asked
 from pipelines.backfill.plans import NO_MODEL, TRAIN_ONE, BackfillPlan, Slot, read_plan
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
+from pipelines.store import backfill_ground as ground
 from pipelines.store import models, moves
 
 
@@ -64,15 +65,15 @@ class _Layout:
             asked=asked,
             horizon=settings.horizon,
             models=models.all_models(connection),
-            held=store.held_forecasts(connection, asked.first, asked.last, chosen),
-            failed=store.failed_before(connection, asked.first, asked.last),
+            held=ground.held_forecasts(connection, asked.first, asked.last, chosen),
+            failed=ground.failed_before(connection, asked.first, asked.last),
             depot_ids=chosen,
             n_depots=(
-                store.count_depots(connection) if chosen is None else len(chosen)
+                ground.count_depots(connection) if chosen is None else len(chosen)
             ),
-            first_observed=store.first_observed(connection),
+            first_observed=ground.first_observed(connection),
             newest=newest,
-            seconds_a_row=store.seconds_a_row(connection),
+            seconds_a_row=ground.seconds_a_row(connection),
         )
 
     def slots(self) -> list[Slot]:
@@ -92,7 +93,7 @@ class _Layout:
     def _whole(self, step: str, reason: str) -> Iterator[tuple[Any, ...]]:
         """A step that is done once for all origins."""
         if step in self.asked.what:
-            took = store.seconds_a_run(self.connection, step)
+            took = ground.seconds_a_run(self.connection, step)
             yield step, None, True, reason, {"estimate_s": took}
 
     def _training(self) -> Iterator[tuple[Any, ...]]:
@@ -101,7 +102,7 @@ class _Layout:
             return
         lonely = [day for day in self.asked.origins if self._model(day) is None]
         origins = [day for day in lonely if self._may_be_learnt(day)]
-        took = store.seconds_a_run(self.connection, "train")
+        took = ground.seconds_a_run(self.connection, "train")
         if not origins:
             told = "every origin has a model that saw nothing after it"
             if lonely:

@@ -1,22 +1,18 @@
 """`harbor backfill`: forecasts for past origins, as they would have been."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from forecaster.errors import BadInputError, HarborError
+from forecaster.errors import BadInputError
 from pipelines.backfill import (
     Asked,
-    Slot,
-    Telling,
-    apply_plan,
     make_plan,
     run_backfill,
     steering,
 )
 from pipelines.backfill.asking import ONLY, STEPS, USUAL
+from pipelines.cli.backfill_applying import apply_and_tell
 from pipelines.cli.backfill_plans import (
     plan_as_json,
     read,
@@ -29,8 +25,6 @@ from pipelines.cli.backfill_plans import (
 )
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.workplace import AsJson, as_date, workplace
-
-LABEL = "Backfilling"
 
 app = typer.Typer(name="backfill", help="Hindcasts of past days.", no_args_is_help=True)
 
@@ -84,7 +78,7 @@ def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill apply 3`
     """
-    _apply(backfill_id, as_json)
+    apply_and_tell(backfill_id, as_json)
 
 
 @app.command("resume")
@@ -93,7 +87,7 @@ def resume(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill resume 3`
     """
-    _apply(backfill_id, as_json)
+    apply_and_tell(backfill_id, as_json)
 
 
 @app.command("retry")
@@ -114,7 +108,7 @@ def retry(
         )
     with workplace() as place:
         steering.queue_failed(place.engine, backfill_id)
-    _apply(backfill_id, as_json)
+    apply_and_tell(backfill_id, as_json)
 
 
 @app.command("pause")
@@ -224,51 +218,6 @@ def _asked(
         )  # fmt: skip
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
-
-
-def _apply(backfill_id: int, as_json: bool) -> None:
-    with workplace() as place:
-        waiting = len(read(place, backfill_id).waiting)
-        try:
-            with _telling(waiting) as telling:
-                done = apply_plan(
-                    place.engine, place.settings, backfill_id, place.now, telling
-                )
-        except (KeyboardInterrupt, SystemExit):
-            say(
-                f"Plan {backfill_id} is paused; 'harbor backfill resume {backfill_id}' "
-                "goes on."
-            )
-            raise
-        if as_json:
-            show_json(plan_as_json(done))
-        else:
-            say(standing(place, done))
-            show_failures(done)
-    if done.failed:
-        raise HarborError(
-            f"{len(done.failed)} of {len(done.slots)} slots failed: "
-            f"{done.failed[0].error} 'harbor backfill retry {backfill_id} --failed' tries "
-            "them again."
-        )
-
-
-@contextmanager
-def _telling(waiting: int) -> Iterator[Telling]:
-    """A bar of slots, which also says how far a training has come."""
-    with progress(LABEL, waiting) as bar:
-        task = bar.task_ids[0]
-
-        def advance(_: Slot) -> None:
-            bar.update(task, advance=1, description=LABEL)
-
-        def fits(fit: str) -> Callable[[int, int, float], None]:
-            def told(epoch: int, epochs: int, _: float) -> None:
-                bar.update(task, description=f"Training ({fit} {epoch}/{epochs})")
-
-            return told
-
-        yield Telling(slot=advance, say=say, fits=fits)
 
 
 def _tell(sentence: str, as_json: bool) -> None:

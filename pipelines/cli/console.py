@@ -14,6 +14,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -77,17 +78,20 @@ def _cell(value: object) -> str:
 
 
 @contextmanager
-def progress(label: str, total: float | None) -> Iterator[Progress]:
+def progress(
+    label: str, total: float | None, done: ProgressColumn | None = None
+) -> Iterator[Progress]:
     """A bar for long work, on a terminal only; the task's id is 0.
 
     Args:
       label: What is being done.
       total: Units of work in all; None where it is not known.
+      done: Says how much of it is done; a count without.
     """
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        done or MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=people,

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import sqlalchemy as sa
 import typer
+from rich.progress import DownloadColumn
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
 from pipelines import demand
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.workplace import AsJson, Workplace, workplace
-from pipelines.ingest import Counts, IngestReport, Reading, ingest
+from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
 from pipelines.ingest.sources import SUFFIXES
 from pipelines.ledger import recorded
 
@@ -98,10 +99,15 @@ def _load(
     reading: Reading,
     dry_run: bool,
 ) -> IngestReport:
-    with progress("Reading", None) as bar:
+    with progress("Reading", None, DownloadColumn(binary_units=True)) as bar:
 
-        def tell(name: str, done: int, total: int) -> None:
-            bar.update(bar.task_ids[0], description=name, completed=done, total=total)
+        def tell(far: Far) -> None:
+            bar.update(
+                bar.task_ids[0],
+                description=f"{far.name}, {far.rows:,} rows",
+                completed=far.done,
+                total=far.total,
+            )
 
         return ingest(engine, paths, reading, place.settings, tell, dry_run=dry_run)
 

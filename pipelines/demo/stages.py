@@ -14,7 +14,7 @@ from pipelines.demo.files import write_files
 from pipelines.demo.fleet import InventedFleet, invent
 from pipelines.demo.manifest import is_written, read_manifest
 from pipelines.demo.places import CITIES
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import Far, Reading, ingest
 from pipelines.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import depots as depot_store
@@ -72,8 +72,8 @@ def write_fleet(demo: Demo, advance: Advance) -> str:
 def load_files(demo: Demo, advance: Advance) -> str:
     """Loads the files as anyone's, and counts demand."""
 
-    def tell(_: str, done: int, total: int) -> None:
-        advance(done, total)
+    def tell(far: Far) -> None:
+        advance(far.done, far.total)
 
     with recorded(demo.engine, "ingest") as run:
         report = ingest(demo.engine, [str(demo.folder)], Reading(), demo.settings, tell)

@@ -14,6 +14,7 @@ from typing import IO
 import psycopg
 
 from pipelines.embedded import cluster as clusters
+from pipelines.embedded import server
 from pipelines.embedded.cluster import Cluster
 
 
@@ -33,7 +34,7 @@ def running(home: Path) -> Iterator[str]:
             fcntl.flock(users, fcntl.LOCK_SH)
             cluster = clusters.locate(home)
             if not clusters.answers(cluster):
-                clusters.start(cluster)
+                server.start(cluster)
             _ensure_database(cluster)
         try:
             yield clusters.address(cluster)
@@ -54,7 +55,7 @@ def _leave(cluster: Cluster, users: IO[str]) -> None:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:  # somebody else is still inside
         return
-    clusters.stop(cluster)
+    server.stop(cluster)
 
 
 def _ensure_database(cluster: Cluster) -> None:

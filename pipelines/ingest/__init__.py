@@ -9,12 +9,13 @@ settling     half-written files are left      replay   rows out of quarantine
 loading      one file in one transaction      door     all files of a call
 """
 
-from pipelines.ingest.door import Progress, ingest
+from pipelines.ingest.door import Far, Progress, ingest
 from pipelines.ingest.replay import Replayed, replay
 from pipelines.ingest.report import Counts, FileReport, IngestReport, Reading
 
 __all__ = [
     "Counts",
+    "Far",
     "FileReport",
     "IngestReport",
     "Progress",

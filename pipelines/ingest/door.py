@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 
@@ -21,13 +22,30 @@ from pipelines.store import ingest as store
 
 log = structlog.get_logger()
 
-Progress = Callable[[str, int, int], None]
-"""Called with the file's name, the bytes done, and the bytes of all files."""
+
+@dataclass(frozen=True)
+class Far:
+    """How far a load has come.
+
+    Args:
+      name: Of the file at hand.
+      rows: Of all files so far, bad ones too; how many there will be nobody knows.
+      done: Bytes of all files so far.
+      total: Bytes of all files.
+    """
+
+    name: str
+    rows: int
+    done: int
+    total: int
+
+
+Progress = Callable[[Far], None]
 
 Begin = Callable[[], AbstractContextManager[sa.Connection]]
 
 
-def _silent(name: str, done: int, total: int) -> None:
+def _silent(_: Far) -> None:
     pass
 
 
@@ -52,14 +70,14 @@ def ingest(
         in the order of their names, and the later one wins.
       reading: What is known about the files.
       settings: Zone and country of depots that nobody has described yet.
-      progress: Told as the bytes go by.
+      progress: Told as rows and bytes go by.
       dry_run: Does everything, and takes it back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
     """
     today = today or datetime.now(settings.zone).date()
     found = settled(find_sources(paths), settings.inbox, settings.settle_seconds)
     total = sum(each.size for each in found if isinstance(each, Source))
-    done = 0
+    done = rows = 0
     reports = []
     with (
         Parser(settings.parser_memory_mib) as parser,
@@ -74,10 +92,10 @@ def ingest(
                 reports.append(_waiting(each))
                 continue
 
-            def tell(more: int, name: str = each.name) -> None:
-                nonlocal done
-                done = min(done + more, total)
-                progress(name, done, total)
+            def tell(size: int, more: int, name: str = each.name) -> None:
+                nonlocal done, rows
+                done, rows = min(done + size, total), rows + more
+                progress(Far(name, rows, done, total))
 
             opening = partial(parser.open, each, reading, today)
             reports.append(_ingest_one(begin, opening, each, reading, settings, tell))
@@ -90,7 +108,7 @@ def _ingest_one(
     source: Source,
     reading: Reading,
     settings: Settings,
-    tell: Callable[[int], None],
+    tell: Callable[[int, int], None],
 ) -> FileReport:
     kind = None
     try:

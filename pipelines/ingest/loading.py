@@ -36,14 +36,14 @@ class Load:
 
 
 def load(
-    connection: sa.Connection, asked: Load, progress: Callable[[int], None]
+    connection: sa.Connection, asked: Load, progress: Callable[[int, int], None]
 ) -> FileReport:
     """Loads a file, unless the ledger has it already.
 
     Args:
       connection: Inside a transaction, which the caller rolls back on an error.
       asked: The file.
-      progress: Called with the bytes done since the last call.
+      progress: Called with the bytes and the rows done since the last call.
 
     Raises:
       RefusedFileError: the file turns out to be unreadable, half or empty.
@@ -54,8 +54,8 @@ def load(
     store.lock(connection, plan.kind.name)
     known = store.known_file(connection, sha256, reading)
     if known is not None:
-        progress(source.size)
         counts = Counts(0, known.accepted + known.unchanged, known.rejected)
+        progress(source.size, counts.unchanged + counts.rejected)
         return FileReport(source.shown, plan.kind.name, "unchanged", counts)
     file_id = store.add_file(
         connection,
@@ -83,7 +83,7 @@ class _Loading:
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
-    def run(self, progress: Callable[[int], None]) -> FileReport:
+    def run(self, progress: Callable[[int, int], None]) -> FileReport:
         """Copies every batch, merges them into the table, and settles the ledger."""
         source, plan = self.asked.source, self.asked.file.plan
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
@@ -92,7 +92,7 @@ class _Loading:
             if self.rejected > HOPELESS:
                 self._require_mostly_good()
             incoming.write(parcel.rows)
-            progress(parcel.size)
+            progress(parcel.size, parcel.n_rows + len(parcel.rejected))
         self._require_rows()
         self._require_mostly_good()
         source.require_unchanged()

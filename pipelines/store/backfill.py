@@ -1,29 +1,14 @@
 """Plans of backfills: what is to be done slot by slot, and how far it came."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from pipelines.schema import backfill_slots as slots
-from pipelines.schema import backfills, forecasts
-from pipelines.store.forecasts import FORECAST_COLUMNS
+from pipelines.schema import backfills
 
 APPLY_LOCK = 0x4241_434B  # "BACK"
-
-# Looks without touching: who finds a lock taken that we only tried would leave.
-IS_LOCKED = """
-select exists (
-    select from pg_locks where locktype = 'advisory' and granted and objsubid = 1
-      and classid = 0 and objid = :key
-      and database = (select oid from pg_database where datname = current_database()))
-"""
-
-
-def is_locked(connection: sa.Connection, key: int) -> bool:
-    """Whether any session holds an advisory lock, given by a key below 2**32."""
-    return bool(connection.scalar(sa.text(IS_LOCKED), {"key": key}))
 
 
 def add_plan(
@@ -159,151 +144,3 @@ def wait_again(connection: sa.Connection, backfill_id: int) -> int:
         .values(state="waiting", error=None)
     )
     return int(connection.execute(statement).rowcount)
-
-
-def failed_before(
-    connection: sa.Connection, first: date, last: date
-) -> dict[date, str]:
-    """Origins whose newest attempt to forecast failed, and why."""
-    found = connection.execute(
-        sa.text(
-            "select origin_on, error from ("
-            " select distinct on (origin_on) origin_on, state, error from backfill_slots"
-            " where step = 'forecast' and state in ('done', 'failed')"
-            " and origin_on between :first and :last"
-            " order by origin_on, finished_at desc) newest where state = 'failed'"
-        ),
-        {"first": first, "last": last},
-    )
-    return {row.origin_on: str(row.error) for row in found}
-
-
-def held_forecasts(
-    connection: sa.Connection, first: date, last: date, depot_ids: Sequence[str] | None
-) -> dict[tuple[date, str], sa.Row[Any]]:
-    """What is there already, by origin and model: rows, newest_made_at, live."""
-    statement = (
-        sa.select(
-            forecasts.c.origin_on,
-            forecasts.c.model_version,
-            sa.func.count().label("rows"),
-            sa.func.max(forecasts.c.made_at).label("newest_made_at"),
-            sa.func.bool_or(forecasts.c.is_live).label("live"),
-        )
-        .where(forecasts.c.origin_on.between(first, last))
-        .group_by(forecasts.c.origin_on, forecasts.c.model_version)
-    )
-    if depot_ids is not None:
-        statement = statement.where(forecasts.c.depot_id.in_(depot_ids))
-    found = connection.execute(statement)
-    return {(row.origin_on, row.model_version): row for row in found}
-
-
-def replace_some_forecasts(
-    connection: sa.Connection,
-    origin: date,
-    model_version: str,
-    depot_ids: Sequence[str] | None,
-    rows: bytes | memoryview,
-) -> None:
-    """Puts one origin's forecasts in the place of those before them.
-
-    Args:
-      connection: Inside a transaction.
-      origin: Of every row.
-      model_version: Of every row.
-      depot_ids: Whose forecasts are replaced; all of them without.
-      rows: CSV in the order of `FORECAST_COLUMNS`.
-    """
-    before = sa.delete(forecasts).where(
-        forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
-    )
-    if depot_ids is not None:
-        before = before.where(forecasts.c.depot_id.in_(depot_ids))
-    connection.execute(before)
-    driver: Any = connection.connection.driver_connection
-    names = ", ".join(FORECAST_COLUMNS)
-    with (
-        driver.cursor() as cursor,
-        cursor.copy(f"copy forecasts ({names}) from stdin (format csv)") as copy,
-    ):
-        copy.write(rows)
-
-
-def corrections(
-    connection: sa.Connection, through: date
-) -> list[tuple[datetime, date]]:
-    """When later counts of days up to one became known, with the earliest such day."""
-    found = connection.execute(
-        sa.text(
-            "select known_at, min(service_on) from demand_versions "
-            "where version > 1 and service_on <= :through group by known_at "
-            "order by known_at"
-        ),
-        {"through": through},
-    )
-    return [(known_at, earliest_on) for known_at, earliest_on in found]
-
-
-def announced(connection: sa.Connection) -> frozenset[date]:
-    """Days on which an event was announced."""
-    found = connection.scalars(
-        sa.text("select distinct known_from from events where known_from is not null")
-    )
-    return frozenset(found)
-
-
-def first_observed(connection: sa.Connection) -> date | None:
-    """The earliest day of which any depot's demand is known."""
-    return connection.scalar(
-        sa.text(
-            "select min(service_on) from demand_versions "
-            "where superseded_at is null and orders is not null"
-        )
-    )
-
-
-def chosen_depots(
-    connection: sa.Connection, depots: Iterable[str], cities: Iterable[str]
-) -> list[str]:
-    """Depots named, or lying in a city named, in the order of their ids."""
-    return list(
-        connection.scalars(
-            sa.text(
-                "select depot_id from depots "
-                "where depot_id = any(:depots) or city = any(:cities) order by depot_id"
-            ),
-            {"depots": list(depots), "cities": list(cities)},
-        )
-    )
-
-
-def count_depots(connection: sa.Connection) -> int:
-    """How many depots there are."""
-    return int(connection.scalar(sa.text("select count(*) from depots")) or 0)
-
-
-def seconds_a_row(connection: sa.Connection) -> float | None:
-    """What a forecast row of a hindcast took lately; None where none was made."""
-    return connection.scalar(
-        sa.text(
-            "select sum(seconds) / nullif(sum(made), 0) from ("
-            " select extract(epoch from finished_at - started_at)::float8 as seconds,"
-            " (counts->>'rows')::float8 as made from runs"
-            " where step = 'hindcast' and state = 'done' and counts ? 'rows'"
-            " order by run_id desc limit 20) lately"
-        )
-    )
-
-
-def seconds_a_run(connection: sa.Connection, step: str) -> float | None:
-    """What a run of a step took lately; None where none is done."""
-    return connection.scalar(
-        sa.text(
-            "select avg(seconds) from ("
-            " select extract(epoch from finished_at - started_at)::float8 as seconds"
-            " from runs where step = :step and state = 'done'"
-            " order by run_id desc limit 5) lately"
-        ),
-        {"step": step},
-    )

@@ -1,6 +1,6 @@
 """Forecasts, and the scores of those whose days are known."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import Any
 
@@ -208,3 +208,34 @@ select k.depot_id, k.origin_on, k.target_on, k.model_version, k.actual, k.p10, k
 from (select f.*, v.orders as actual {KNOWN} and f.origin_on = :origin) k
 left join baselines_now b on b.depot_id = k.depot_id and b.target_on = k.target_on
 """
+
+
+def replace_some_forecasts(
+    connection: sa.Connection,
+    origin: date,
+    model_version: str,
+    depot_ids: Sequence[str] | None,
+    rows: bytes | memoryview,
+) -> None:
+    """Puts one origin's forecasts in the place of those before them.
+
+    Args:
+      connection: Inside a transaction.
+      origin: Of every row.
+      model_version: Of every row.
+      depot_ids: Whose forecasts are replaced; all of them without.
+      rows: CSV in the order of `FORECAST_COLUMNS`.
+    """
+    before = sa.delete(forecasts).where(
+        forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
+    )
+    if depot_ids is not None:
+        before = before.where(forecasts.c.depot_id.in_(depot_ids))
+    connection.execute(before)
+    driver: Any = connection.connection.driver_connection
+    names = ", ".join(FORECAST_COLUMNS)
+    with (
+        driver.cursor() as cursor,
+        cursor.copy(f"copy forecasts ({names}) from stdin (format csv)") as copy,
+    ):
+        copy.write(rows)

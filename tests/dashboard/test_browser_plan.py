@@ -38,7 +38,8 @@ def test_a_change_is_made_found_and_exported(fleet, visit):
 
     page.get_by_text("The numbers").click()
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as CSV").first.click()
+        folded = page.locator('[data-testid="stExpander"]')
+        folded.get_by_role("button", name="Save as CSV").click()
     rows = read(saved.value)
     [mine] = [row for row in rows if row["By"] == "Anna"]
     assert (mine["Orders planned"], mine["Why"]) == ("777", "'=1+1")

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from pipelines.embedded import cluster as clusters
+from pipelines.embedded import server
 from pipelines.embedded.binaries import Account, programs, run
 from pipelines.embedded.cluster import Cluster
 
@@ -109,7 +109,7 @@ def restart_postgres(victim: Victim) -> None:
     pg_ctl = programs(cluster.account) / "pg_ctl"
     stop = [pg_ctl, "stop", "-D", cluster.data, "-m", "immediate", "-w"]
     assert run(stop, cluster.account).returncode == 0
-    clusters.start(cluster)
+    server.start(cluster)
     victim.go_on()
 
 

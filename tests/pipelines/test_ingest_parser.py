@@ -157,3 +157,26 @@ def test_no_child_outlives_its_parser(tmp_path):
         os.kill(pid, 0)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path):
+    header = "order_id,depot_id,ordered_at\n"
+    texts = {
+        "a.csv": header + "1,A,2026-05-01 10:00\n2,A,never\n3,A,2026-05-01 11:00\n",
+        "b.csv": header + "4,A,2026-05-02 10:00\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    size = sum(map(len, texts.values()))
+    for _ in ("loaded", "known already"):
+        told = []
+        ingest(
+            clean_engine, [str(tmp_path)], Reading(), Settings(most_rejected=1),
+            told.append, today=TODAY,
+        )  # fmt: skip
+        assert [far.name for far in told] == ["a.csv", "b.csv"]
+        assert [far.rows for far in told] == [3, 4]
+        assert [far.total for far in told] == [size, size]
+        # Header lines are not counted where a file is parsed.
+        assert size - 2 * len(header) <= told[-1].done <= size
+        assert 0 < told[0].done < told[-1].done

@@ -90,7 +90,7 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
         return apply_plan(*rest, replace(telling, slot=interrupt))
 
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.cli.backfill.apply_plan", interrupted)
+        patched.setattr("pipelines.cli.backfill_applying.apply_plan", interrupted)
         stopped = harbor("apply", 1)
     assert "Plan 1 is paused; 'harbor backfill resume 1' goes on." in stopped.stderr
     shown = json.loads(harbor("status", 1, "--json").stdout)
