@@ -13,9 +13,10 @@ from tests.deploy.tools import DEPLOY, compose, run
 COMPOSE = DEPLOY / "compose.yml"
 FILE = yaml.safe_load(COMPOSE.read_text())
 SERVICES = FILE["services"]
-OURS = ("migrate", "scheduler", "dashboard", "watch")
+OURS = ("migrate", "scheduler", "dashboard", "watch", "backup")
 ROLES = {
     "migrate": ("harbor", {"owner_password", "writer_password", "reader_password"}),
+    "backup": ("harbor", {"owner_password"}),
     "scheduler": ("harbor_writer", {"writer_password"}),
     "watch": ("harbor_writer", {"writer_password"}),
     "dashboard": ("harbor_dashboard", {"reader_password"}),
@@ -47,9 +48,9 @@ def test_an_image_is_named_by_a_release(name):
     assert re.fullmatch(r"\$\{\w+:-[\w/]+:v?\d+[\w.-]*\}", image)
 
 
-def test_every_service_but_the_one_that_ends_says_how_it_does():
+def test_every_service_but_those_that_end_says_how_it_does():
     silent = {name for name in SERVICES if "healthcheck" not in SERVICES[name]}
-    assert silent == {"migrate"}
+    assert silent == {"migrate", "backup"}
 
 
 def test_postgres_18_keeps_its_data_in_the_volume():
@@ -93,7 +94,7 @@ def test_each_connects_as_the_role_it_needs(name):
 
 def test_what_a_site_fills_in_is_not_committed():
     ignored = (DEPLOY / ".gitignore").read_text().splitlines()
-    assert {".env", "secrets/", "inbox/"} <= set(ignored)
+    assert {".env", "secrets/", "inbox/", "backups/"} <= set(ignored)
 
 
 def test_the_network_reaches_no_container_but_by_the_loopback():
@@ -112,7 +113,7 @@ def test_the_database_reaches_nothing_outside():
     assert FILE["networks"]["data"] == {"internal": True}
 
 
-def test_only_the_scheduler_writes_models():
+def test_only_the_scheduler_and_a_restored_backup_write_models():
     homes = {
         name: volume
         for name in SERVICES
@@ -121,6 +122,7 @@ def test_only_the_scheduler_writes_models():
     }
     assert homes == {
         "scheduler": "home:/var/lib/harbor",
+        "backup": "home:/var/lib/harbor",
         "dashboard": "home:/var/lib/harbor:ro",
         "watch": "home:/var/lib/harbor:ro",
     }
@@ -156,4 +158,7 @@ def test_every_variable_of_the_compose_file_is_explained():
 def test_compose_itself_accepts_the_file():
     done = run(*compose(), "--file", COMPOSE, "config")
     assert done.returncode == 0, done.stderr
-    assert set(yaml.safe_load(done.stdout)["services"]) == set(SERVICES)
+    asked_for = {name for name in SERVICES if "profiles" in SERVICES[name]}
+    found = set(yaml.safe_load(done.stdout)["services"])
+    assert found - asked_for == set(SERVICES) - asked_for
+    assert asked_for == {"backup"}

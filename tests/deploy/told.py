@@ -27,7 +27,7 @@ def told_commands():
 def _of_the_runbook():
     """In backticks, or at the head of a line, by itself or inside something else."""
     text = (DEPLOY / "RUNBOOK.md").read_text()
-    inside = r"(?:docker compose exec (?:-T )?\w+ |kubectl [\w/ -]+ -- )"
+    inside = r"(?:docker compose (?:exec|run) (?:-T |--rm )?\w+ |kubectl [\w/ -]+ -- )"
     typed = re.findall(rf"(?:`|^{inside}?)harbor ([^`…\n]+?)(?: *#.*|`|$)", text, re.M)
     return [shlex.split(line) for line in typed]
 
