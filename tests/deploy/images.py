@@ -1,9 +1,11 @@
 """Builds the images for real, without a Docker engine: buildah on a base of debootstrap.
 
 What is fetched is kept in HARBOR_DEPLOY_CACHE (default /var/tmp/harbor-deploy-check): the
-base and the wheels. What is built lies in a store that is removed at the end.
+base and the wheels. What is built lies in a store beside them that is removed at the end;
+what a run left that was killed, the next one removes.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -11,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.deploy.tools import DEPLOY, ROOT
@@ -68,12 +71,13 @@ def build_lock(folder):
 class Store:
     """Where images are built; one folder, with all of buildah's state."""
 
-    def __init__(self, folder):
+    def __init__(self):
         """Takes the base in."""
-        self._folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "pip.conf").write_text(PIP)
-        self._driver = _driver(folder)
+        self._folder = CACHE / "store"
+        if self._folder.exists():
+            self.remove()
+        self._folder.mkdir(parents=True)
+        (self._folder / "pip.conf").write_text(PIP)
         container = self._buildah("from", "scratch")
         self._buildah("add", "--quiet", container, debian(), "/")
         self._buildah("commit", "--quiet", "--rm", container, "harbor-base")
@@ -108,27 +112,31 @@ class Store:
 
     def remove(self):
         """Takes everything away again."""
-        self._buildah("umount", "--all")
-        shutil.rmtree(self._folder)
+        mounts = Path("/proc/self/mounts").read_text()
+        below = re.findall(rf"^\S+ ({re.escape(str(self._folder))}\S*)", mounts, re.M)
+        for mounted in reversed(below):
+            subprocess.run(["umount", mounted], check=True)
+        subprocess.run(["rm", "-rf", str(self._folder)], check=True)
 
     def _buildah(self, *words):
         state = ["--root", self._folder / "images", "--runroot", self._folder / "run"]
-        state += ["--storage-driver", self._driver]
+        state += ["--storage-driver", _driver()]
         return _quietly("buildah", *state, *words).strip()
 
 
-def _driver(folder):
+@functools.cache
+def _driver():
     """How layers are kept: over one another, or each whole where that cannot be."""
-    names = ("lower", "upper", "work", "merged")
-    lower, upper, work, merged = (folder / "probe" / name for name in names)
-    for each in (lower, upper, work, merged):
-        each.mkdir(parents=True)
-    over = f"lowerdir={lower},upperdir={upper},workdir={work}"
-    mount = ["mount", "-t", "overlay", "-o", over, "overlay", str(merged)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        return "vfs"
-    subprocess.run(["umount", str(merged)], check=True)
-    return "overlay"
+    with tempfile.TemporaryDirectory(dir=CACHE) as probe:
+        lower, upper, work, merged = (Path(probe) / name for name in "luwm")
+        for each in (lower, upper, work, merged):
+            each.mkdir()
+        over = f"lowerdir={lower},upperdir={upper},workdir={work}"
+        mount = ["mount", "-t", "overlay", "-o", over, "overlay", str(merged)]
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            return "vfs"
+        subprocess.run(["umount", str(merged)], check=True)
+        return "overlay"
 
 
 def _quietly(*command):

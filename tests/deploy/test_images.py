@@ -32,14 +32,14 @@ def place():
 
 
 @pytest.fixture(scope="module")
-def store(place):
+def store():
     for program, package in (
         ("buildah", "buildah"),
         ("runc", "runc"),
         ("debootstrap", "debootstrap"),
     ):
         tool(program, package)
-    made = Store(place / "store")
+    made = Store()
     yield made
     made.remove()
 
