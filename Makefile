@@ -17,7 +17,7 @@ export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
-	bench-check faults install deploy-check
+	bench-check faults install deploy-check sbom
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -110,6 +110,10 @@ lock: ## Resolve the locks anew (needs uv)
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra train --extra bench --constraint requirements.lock --no-annotate \
 		--custom-compile-command "make lock" --quiet -o tests/benchmarks/peers.lock
+
+sbom: ## Write what requirements.lock brings to sbom.json, as CycloneDX
+	@"$(PYTHON)" deploy/sbom.py requirements.lock > sbom.json
+	@echo "sbom.json: `grep -c '"bom-ref": "pkg:' sbom.json` packages"
 
 clean: ## Remove .venv and caches; never the data in var/
 	@rm -rf "$(VENV)" .pytest_cache .ruff_cache .mypy_cache *.egg-info
