@@ -64,11 +64,12 @@ def main() -> None:
             f"rows/s, {share:.2f} of COPY, {each['peak_mib']:,} MiB here and "
             f"{each['parser_mib']:,} MiB in the parser"
         )
+    print(f"an order takes {told['csv']['bytes_a_row']} bytes, its key and index too")
     ratios.write(asked.json, "ingest", _ratios(told))
 
 
 def _ratios(told: dict[str, dict[str, Any]]) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {"csv.bytes_a_row": told["csv"]["bytes_a_row"]}
     for step in STEPS[1:]:
         found[f"{step}.of_copy"] = told["copy"]["seconds"] / told[step]["seconds"]
     for step in ("parquet", "csv"):
@@ -129,10 +130,16 @@ def _child(step: str, home: str, n_rows: int) -> dict[str, Any]:
         seconds = time.perf_counter() - started
         with place.engine.connect() as connection:
             held = connection.scalar(sa.text("select count(*) from orders"))
+            taken = connection.scalar(
+                sa.text("select pg_total_relation_size('orders')")
+            )
         assert held == n_rows or step == "prune", held
     peaks = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     here, parser = (resource.getrusage(who).ru_maxrss * 1024 // MIB for who in peaks)
-    return {"seconds": seconds, "peak_mib": here, "parser_mib": parser}
+    size = round(taken / max(held, 1))
+    return {
+        "seconds": seconds, "peak_mib": here, "parser_mib": parser, "bytes_a_row": size,
+    }  # fmt: skip
 
 
 def _copy(engine: sa.Engine, path: Path) -> None:

@@ -1,0 +1,225 @@
+"""How a night and the pages grow with the number of depots, by simulation.
+
+    python -m tests.benchmarks.scale [--depots 1000 10000] [--days N] [--target 100000]
+
+For each size a fleet is invented inside an embedded Postgres of its own: counts, four weeks
+of forecasts, their scores. What a night reads, computes and writes is timed, and what the
+pages ask. What that comes to at the target follows from the last two sizes, on a straight
+line or by the power of the number of depots, whichever is more; `deploy/SCALING.md` says
+what that means.
+"""
+
+import argparse
+import gc
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+
+from forecaster import artefact, infer
+from forecaster.errors import DatabaseError
+from forecaster.panel import Panel
+from pipelines import embedded, forecasting
+from pipelines.panels import read_panel
+from pipelines.store import models
+from tests.benchmarks import ratios
+from tests.benchmarks.dashboard import fill
+from tests.benchmarks.machine import stamp
+from tests.make import make_artefact
+
+WARMING = 8
+TABLES = ("demand_versions", "forecasts", "scores")
+BYTES_A_ROW = "select pg_total_relation_size(cast(:name as regclass)) / count(*) from "
+
+
+@dataclass(frozen=True)
+class Grown:
+    """One cost at several sizes."""
+
+    depots: tuple[int, ...]
+    seconds: tuple[float, ...]
+
+    @property
+    def slope(self) -> float:
+        """The power of the number of depots by which it grew last: 1 is in step."""
+        (few, many), (before, after) = self.depots[-2:], self.seconds[-2:]
+        return math.log(after / before) / math.log(many / few)
+
+    def at(self, depots: int) -> float:
+        """Seconds at another size: on a straight line or by the power, the larger."""
+        (few, many), (before, after) = self.depots[-2:], self.seconds[-2:]
+        line = after + (depots - many) * (after - before) / (many - few)
+        return max(line, after * (depots / many) ** self.slope, after)
+
+
+def main() -> None:
+    """Measures every size, and prints what it comes to at the target."""
+    asked = _arguments()
+    told: dict[str, list[float]] = {}
+    print(stamp(), flush=True)
+    _once(WARMING, asked.days)  # what is imported and looked up once is no size's cost
+    for n_depots in asked.depots:
+        seconds, bytes_a_row = _once(n_depots, asked.days)
+        print(
+            f"{n_depots:,} depots: bytes a row, indices too: {bytes_a_row}", flush=True
+        )
+        for name, taken in seconds.items():
+            told.setdefault(name, []).append(taken)
+        gc.collect()
+    grown = {
+        name: Grown(tuple(asked.depots), tuple(taken)) for name, taken in told.items()
+    }
+    print(table_of(grown, asked.target))
+    ratios.write(
+        asked.json,
+        "scale",
+        {f"{name}.slope": each.slope for name, each in grown.items()},
+    )
+
+
+def _once(n_depots: int, n_days: int) -> tuple[dict[str, float], dict[str, int]]:
+    with tempfile.TemporaryDirectory(prefix="harbor-bench-") as folder:
+        home = Path(folder)
+        home.chmod(0o755)  # as root, the server's account must be able to enter
+        with embedded.running(home) as url:
+            return measure(url, home, n_depots, n_days)
+
+
+def table_of(grown: Mapping[str, Grown], target: int) -> str:
+    """A row for each cost: seconds at each size, the power, and the target.
+
+    nan stands where a page gave up.
+    """
+    sizes = next(iter(grown.values())).depots
+    head = ["what", *(f"{size:,}" for size in sizes), "power", f"{target:,}"]
+    rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for name, each in grown.items():
+        cells = [name, *(f"{taken:.2f}" for taken in each.seconds)]
+        cells += [f"{each.slope:.2f}", f"{each.at(target):.1f}"]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def measure(
+    url: str, home: Path, n_depots: int, n_days: int
+) -> tuple[dict[str, float], dict[str, int]]:
+    """Seconds of each part on one invented fleet, and bytes a row of the large tables."""
+    fill(url, n_depots, n_days)
+    engine = sa.create_engine(url)
+    last: date = datetime.now(UTC).date() - timedelta(days=1)
+    seconds = _night(engine, home, last) | _pages(url)
+    with engine.connect() as connection:
+        bytes_a_row = {
+            name: int(
+                connection.scalar(sa.text(BYTES_A_ROW + name), {"name": name}) or 0
+            )
+            for name in TABLES
+        }
+    engine.dispose()
+    return seconds, bytes_a_row
+
+
+def _night(engine: sa.Engine, home: Path, last: date) -> dict[str, float]:
+    """Reads, computes and writes as `harbor forecast` does."""
+    panels: list[Panel] = []
+    read = _timed(lambda: panels.append(read_panel(engine, last)))
+    panel = panels[0]
+    model = make_artefact(panel, context=128, units=64)
+    _record(engine, home, model, last)
+    made: list[infer.Forecast] = []
+    computed = _timed(lambda: made.append(infer.forecast(model, panel)))
+    now, zone = datetime.now(UTC), ZoneInfo("UTC")
+
+    def write() -> None:
+        forecasting.write(engine, panel, made[0], model.version, now, zone, None)
+
+    first = _timed(write)
+    return {
+        "panel read": read,
+        "forecast by NumPy, 128 days read": computed,
+        "forecasts written": first,
+        "forecasts written again": _timed(write),
+    }
+
+
+def _record(
+    engine: sa.Engine, home: Path, model: artefact.Artefact, last: date
+) -> None:
+    path = artefact.save(model, home / "artefacts")
+    with engine.begin() as connection:
+        models.add_model(
+            connection, version=model.version, trained_through=last, seed=0,
+            data_watermark="", filename=path.name, role="challenger", scores={},
+            sha256=artefact.file_sha256(path),
+        )  # fmt: skip
+
+
+def _pages(url: str) -> dict[str, float]:
+    """What the pages ask, without the pages: each question once before it is timed."""
+    os.environ["HARBOR_DATABASE_URL"] = url
+    from streamlit.logger import set_log_level
+
+    # There is no browser here, and Streamlit would say so at every question.
+    set_log_level("ERROR")
+    from dashboard import database, queries
+
+    def seconds_of(ask: Callable[[], object]) -> float:
+        try:
+            return _timed(ask)
+        except DatabaseError:  # past the dashboard's own limit: a page without numbers
+            return math.nan
+
+    fresh = queries.freshness()
+    asked: dict[str, Callable[[], object]] = {
+        "page Days ahead": lambda: (
+            queries.fleet_week(fresh), queries.daily_totals("", fresh),
+        ),
+        "page Depot": lambda: (
+            queries.depot_days("D00007", fresh), queries.past_forecasts("D00007", fresh),
+        ),
+        "page Accuracy": lambda: (
+            queries.accuracy(True, fresh), queries.worst_days(True, fresh),
+        ),
+    }  # fmt: skip
+    cached = (
+        queries.fleet_week, queries.daily_totals, queries.depot_days,
+        queries.past_forecasts, queries.accuracy, queries.worst_days,
+    )  # fmt: skip
+    seconds = {}
+    for name, ask in asked.items():
+        seconds_of(ask)
+        for each in cached:
+            each.clear()
+        seconds[name] = seconds_of(ask)
+    queries.freshness.clear()
+    database.engine.clear()
+    return seconds
+
+
+def _timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--depots", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--days", type=int, default=128)
+    parser.add_argument("--target", type=int, default=100_000)
+    ratios.add_option(parser)
+    asked = parser.parse_args()
+    if len(asked.depots) < 2 or asked.depots != sorted(set(asked.depots)):
+        parser.error("--depots wants two numbers or more, least first.")
+    return asked
+
+
+if __name__ == "__main__":
+    main()
