@@ -29,7 +29,6 @@ select (select version from models where role = 'champion') as champion,
        (select count(*) from notices where next_try_at is not null) as notices_waiting,
        (select count(*) from notices
         where next_try_at is null and sent_at is null) as notices_lost,
-       (select max(greatest(started_at, finished_at)) from runs) as worked_at,
        case when has_database_privilege(current_database(), 'connect')
             then pg_database_size(current_database()) end as database_bytes,
        (select count(*) from pg_stat_activity

@@ -25,9 +25,14 @@ log = structlog.get_logger()
 WINDOWS = (30, 90)
 """Days over which the service levels are computed."""
 MONTH = timedelta(days=30)
-SLOW_ANEW = timedelta(minutes=10)
+SLOW_PAUSE = timedelta(minutes=5)
+"""Between two slow looks, whatever happens: a night has the database first."""
+SLOW_ANEW = timedelta(hours=1)
+"""After so long the slow look is taken again, although nothing seems to have happened."""
 SLOW_SECONDS = 60
 PARTS = ("city", "horizon")
+CHANGE = ("ingest", "demand", "score")
+"""Steps that change what the slow look reads."""
 
 Runs = dict[str, dict[str, dict[str, Any]]]
 """Of each step the newest run in each state."""
@@ -35,7 +40,7 @@ Runs = dict[str, dict[str, dict[str, Any]]]
 
 @dataclass(frozen=True)
 class SlowLook:
-    """What takes longer to read, and is read anew only after something has worked.
+    """What takes longer to read, and is read anew only after something came or was scored.
 
     Args:
       key: What the ledger said when it was read.
@@ -137,13 +142,16 @@ def _read(connection: sa.Connection, settings: Settings, now: datetime) -> Look:
 
 def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | None:
     """Read in a transaction of its own: one that takes too long takes nothing else away."""
-    key = (seen.tallies["worked_at"], seen.tallies["file_at"], seen.due_on)
-    if (
-        before is not None
-        and before.key == key
-        and seen.at - before.read_at < SLOW_ANEW
-    ):
-        return before
+    done = (seen.runs.get(step, {}).get("done") for step in CHANGE)
+    key = (
+        seen.tallies["file_at"],
+        seen.due_on,
+        *(run and run["run_id"] for run in done),
+    )
+    if before is not None:
+        age = seen.at - before.read_at
+        if age < SLOW_PAUSE or (before.key == key and age < SLOW_ANEW):
+            return before
     assert seen.due_on is not None, "it was looked at"
     try:
         with engine.connect() as connection:

@@ -179,20 +179,21 @@ def test_the_watch_cannot_write_what_it_reads(clean_engine, looks):
 
 
 @pytest.mark.db
-def test_what_is_slow_is_read_again_only_after_something_worked(
+def test_what_is_slow_is_read_again_only_after_something_came(
     clean_engine, looks, settings
 ):
     seed_watched(clean_engine)
     first = look.take(looks, settings, NOW, None)
-    again = look.take(looks, settings, NOW + timedelta(seconds=15), first.slow)
+    again = look.take(looks, settings, NOW + look.SLOW_PAUSE, first.slow)
     assert again.slow is first.slow
     later = look.take(looks, settings, NOW + look.SLOW_ANEW, again.slow)
     assert later.slow is not first.slow
     with clean_engine.begin() as connection:
-        end = sa.update(schema.runs).where(schema.runs.c.state == "running")
-        moment = NOW + timedelta(seconds=20)
-        connection.execute(end.values(state="done", finished_at=moment))
-    after = look.take(looks, settings, NOW + timedelta(seconds=30), first.slow)
+        values = {"step": "score", "state": "done", "finished_at": NOW}
+        connection.execute(sa.insert(schema.runs), values)
+    hasty = look.take(looks, settings, NOW + look.SLOW_PAUSE / 2, first.slow)
+    assert hasty.slow is first.slow
+    after = look.take(looks, settings, NOW + look.SLOW_PAUSE, first.slow)
     assert after.slow is not first.slow
 
 
