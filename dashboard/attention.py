@@ -88,12 +88,12 @@ def _reason(depot: Row, order: str) -> str:
 
 def _changed(fraction: float, since: str) -> str:
     written = wording.signed_percent(fraction, 0)
-    return f"{'no change' if written == '0 %' else written} {since}"
+    return "no change" if written == "0 %" else f"{written} {since}"
 
 
 def _since(depot: Row) -> str:
-    """'since the day before' where the forecast before was made a day earlier."""
+    """'overnight' where the forecast before was made a day earlier."""
     before = cast(pd.Timestamp, depot["before_on"])
     if depot["origin_on"] - before == A_DAY:
-        return "since the day before"
+        return "overnight"
     return f"since {wording.day(before)}"

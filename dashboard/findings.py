@@ -28,7 +28,7 @@ def change(rows: Iterable[Row]) -> float:
 
 
 def week_figures(week: pd.DataFrame) -> Figures:
-    """The days ahead in two numbers.
+    """The days ahead in two numbers, and what needs attention in two more.
 
     Args:
       week: Depots and days as `queries.fleet_week` returns them, not empty.
@@ -47,7 +47,24 @@ def week_figures(week: pd.DataFrame) -> Figures:
             wording.day(cast(pd.Timestamp, by_day.idxmax())),
             f"{wording.orders(by_day.max())} orders",
         ),
+        **_attention(week.drop_duplicates("depot_id")),
     }
+
+
+def _attention(depots: pd.DataFrame) -> Figures:
+    """How many depots are late, and whose forecast changed most since the one before.
+
+    Args:
+      depots: Of the week, a row for each.
+    """
+    late = int(depots["is_late"].sum())
+    said = {"Orders late": (f"{late:,}", f"of {wording.count(len(depots), 'depot')}")}
+    revised = depots.dropna(subset=["revised"]).to_dict("records")
+    if revised:
+        most = max(revised, key=lambda depot: abs(depot["revised"]))
+        changed = wording.signed_percent(most["revised"], 0)
+        said["Changed most overnight"] = (changed, str(most["name"]))
+    return said
 
 
 def depot_figures(days: pd.DataFrame) -> Figures:

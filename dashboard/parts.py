@@ -33,7 +33,10 @@ def chart(
     behind(lambda: table, name)
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+# Some columns hold lists, which Streamlit's own hash does not know.
+@st.cache_data(
+    max_entries=128, show_spinner=False, hash_funcs={pd.DataFrame: pd.DataFrame.to_csv}
+)
 def _drawn(
     _draw: Callable[[pd.DataFrame], Drawn],
     rows: pd.DataFrame,

@@ -22,7 +22,8 @@ def ask_assumptions(here: pd.DataFrame, city: str) -> Assumptions:
       here: The city's rows of `queries.fleet_week`.
       city: Its name.
     """
-    with st.container(horizontal=True, vertical_alignment="bottom", key="plan-asks"):
+    asks = st.expander("What the plan rests on", icon=":material/tune:")
+    with asks.container(horizontal=True, vertical_alignment="bottom", key="plan-asks"):
         usual, own = planning.usual_capacity(here), planning.own_vans(here)
         capacity = _number("Orders a van carries a day", "carries", usual, least=1)
         vans = _number(f"Vans in {say.plain(city)}", f"vans in {city}", own)

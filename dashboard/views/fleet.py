@@ -19,26 +19,30 @@ if not cities:
         "The newest forecast has none of the depots that are open. Run `harbor forecast`."
     )
 
-city = st.pills(
-    "City",
-    [EVERYWHERE, *cities],
-    default=EVERYWHERE,
-    required=True,
-    format_func=say.plain,
-    key="city",
-    bind="query-params",
-)
-parts.figures(week_parts.figures(city, fresh))
-
+figures = st.container()
 st.header("By depot")
-order = st.pills(
-    "First come",
-    list(attention.MEANS),
-    default=attention.URGENT,
-    required=True,
-    key="first",
-    bind="query-params",
-)
+where, which = st.columns([2, 3], gap="medium")
+with where:
+    city = st.pills(
+        "City",
+        [EVERYWHERE, *cities],
+        default=EVERYWHERE,
+        required=True,
+        format_func=say.plain,
+        key="city",
+        bind="query-params",
+    )
+with which:
+    order = st.pills(
+        "First come",
+        list(attention.MEANS),
+        default=attention.URGENT,
+        required=True,
+        key="first",
+        bind="query-params",
+    )
+with figures:
+    parts.figures(week_parts.figures(city, fresh))
 st.html(week_parts.grid(city, order, fresh))
 st.caption(
     "Orders forecast per day. The stronger a cell, the busier that day is for its depot. "

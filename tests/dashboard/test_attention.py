@@ -80,8 +80,8 @@ def test_no_row_is_lost_and_days_stay_in_order(week, order):
         (
             attention.URGENT,
             {
-                "moved": "−30 % since the day before",
-                "calm": "no change since the day before",
+                "moved": "−30 % overnight",
+                "calm": "no change",
                 "wide": "",
             },
         ),

@@ -31,12 +31,20 @@ def test_the_week_in_figures():
             "target_on": [DAYS[7], DAYS[7], DAYS[8]],
             "p50": [100.0, 200.0, 250.4],
             "week_before": [90.0, 180.0, np.nan],
+            "depot_id": ["A", "B", "B"],
+            "name": ["Alpha", "Beta", "Beta"],
+            "is_late": [False, True, True],
+            "revised": [0.01, -0.042, -0.042],
         }
     )
     assert findings.week_figures(week) == {
         "Orders in the next 2 days": ("550", "+11.1 % on the week before"),
         "Busiest day": ("Fri 21 Nov", "300 orders"),
+        "Orders late": ("1", "of 2 depots"),
+        "Changed most overnight": ("−4 %", "Beta"),
     }
+    first = findings.week_figures(week.assign(revised=np.nan))
+    assert "Changed most overnight" not in first
 
 
 @pytest.mark.parametrize(
