@@ -12,12 +12,12 @@ from jaxtyping import Array, Float
 
 from forecaster import network
 from forecaster.artefact import Artefact
+from forecaster.canary import PARITY_LIMIT
 from forecaster.errors import ArtefactError
 from forecaster.inputs import Slices
 from forecaster.model import DepotForecaster
 from forecaster.train import FLOAT32, Params
 
-PARITY_LIMIT = 1e-5
 EMBEDDINGS = "depots/embedding"
 LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
 

@@ -1,12 +1,15 @@
 """Whether a challenger becomes champion, with the reason written down."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
+from pipelines import canary
+from pipelines.canary import Outcome
 from pipelines.store import models
 
 NO_WORSE = 1.02
@@ -21,43 +24,79 @@ class Verdict:
     version: str
     promoted: bool
     reason: str
+    # None where it did not come to that.
+    canary: Outcome | None = None
+
+    def counts(self) -> dict[str, Any]:
+        """For the ledger; a canary that failed is told apart, as an alarm."""
+        told: dict[str, Any] = {"promoted": self.promoted, "reason": self.reason}
+        if self.canary is not None:
+            told["canary"] = self.canary.to_json()
+            if not self.canary.passed:
+                told["canary_failed"] = f"{self.version}: {self.reason}"
+        return told
 
 
-def judge(engine: sa.Engine, version: str | None = None) -> Verdict:
-    """Decides on a challenger by the scores of its judged fit.
+def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Verdict:
+    """Decides on a challenger by the scores of its judged fit, and by its canary.
 
     Over the days that fit had not seen it must beat the seasonal naive and be no worse
     than the champion's judged fit, and it must not have learnt from less than the
-    champion. The first model of a fleet is promoted
-    whatever its scores, because nothing else can forecast. A model that has been
-    decided on keeps its verdict.
+    champion. The first model of a fleet is promoted whatever its scores, because nothing
+    else can forecast. Whoever would be promoted first forecasts beside the champion, and
+    is not if something is grossly wrong there. A model that has been decided on keeps
+    its verdict.
 
     Args:
       engine: Database the pipelines own.
+      artefacts: Folder of exported models.
       version: Of the challenger; the newest one without it.
 
     Raises:
       NothingToDoError: there is no challenger.
     """
+    with engine.connect() as connection:
+        found = _challenger(connection, version)
+        champion = models.champion(connection)
+    if found["role"] != "challenger":
+        reason = f"It was judged before. {found['reason'] or ''}".strip()
+        return Verdict(found["version"], found["role"] == "champion", reason)
+    verdict = _verdict(found, champion)
+    if verdict.promoted:
+        tried = canary.try_out(engine, artefacts, found, champion)
+        verdict = replace(verdict, canary=tried)
+        if not tried.passed:
+            verdict = replace(verdict, promoted=False, reason=tried.sentence())
     with engine.begin() as connection:
-        found = (
-            models.newest_challenger(connection)
-            if version is None
-            else models.model(connection, version)
+        if _version(models.champion(connection)) == _version(champion):
+            _write(connection, verdict)
+            return verdict
+    # Somebody has promoted another one by hand meanwhile.
+    return judge(engine, artefacts, version)
+
+
+def _challenger(connection: sa.Connection, version: str | None) -> dict[str, Any]:
+    found = (
+        models.newest_challenger(connection)
+        if version is None
+        else models.model(connection, version)
+    )
+    if found is None:
+        raise NothingToDoError(
+            "There is no challenger to judge. Train one with 'harbor train'."
         )
-        if found is None:
-            raise NothingToDoError(
-                "There is no challenger to judge. Train one with 'harbor train'."
-            )
-        if found["role"] != "challenger":
-            reason = f"It was judged before. {found['reason'] or ''}".strip()
-            return Verdict(found["version"], found["role"] == "champion", reason)
-        verdict = _verdict(found, models.champion(connection))
-        if verdict.promoted:
-            models.promote(connection, verdict.version, verdict.reason)
-        else:
-            models.reject(connection, verdict.version, verdict.reason)
-    return verdict
+    return found
+
+
+def _write(connection: sa.Connection, verdict: Verdict) -> None:
+    if verdict.canary is not None:
+        models.keep_canary(connection, verdict.version, verdict.canary.to_json())
+    decide = models.promote if verdict.promoted else models.reject
+    decide(connection, verdict.version, verdict.reason)
+
+
+def _version(model: dict[str, Any] | None) -> str | None:
+    return None if model is None else str(model["version"])
 
 
 def _verdict(challenger: dict[str, Any], champion: dict[str, Any] | None) -> Verdict:

@@ -98,14 +98,16 @@ def train(night: Night, run: Run) -> None:
     training.train(run.engine, night.settings, night.day, recipe, night.report, run)
 
 
-def judge(_: Night, run: Run) -> None:
+def judge(night: Night, run: Run) -> None:
     """Decides on the challenger, and promotes it if it deserves it."""
     try:
-        verdict = judging.judge(run.engine)
+        verdict = judging.judge(run.engine, night.settings.artefacts)
     except NothingToDoError as nothing:
         run.counts["reason"] = str(nothing)
         return
-    run.counts |= {"promoted": verdict.promoted, "reason": verdict.reason}
+    run.counts |= verdict.counts()
+    if "canary_failed" in run.counts:
+        log.warning("canary_failed", says=run.counts["canary_failed"])
 
 
 def forecast(night: Night, run: Run) -> None:

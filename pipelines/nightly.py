@@ -78,6 +78,7 @@ def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:
         "demand": ("corrected", "left_old"),
         "prune": ("dropped",),
         "watch": ("alarms",),
+        "judge": ("canary_failed",),
         "forecast": ("late_depots", "gated"),
     }
     return {"origin": night.day.isoformat()} | {

@@ -46,7 +46,7 @@ def _train(asked: Whole, slot: Slot, run: Run) -> int:
     engine, settings = run.engine, asked.settings
     recipe = training.recipe_of(settings, seed=None, epochs=None)
     made = training.train(engine, settings, slot.origin_on, recipe, asked.fits, run)
-    run.counts["promoted"] = judging.judge(engine, made.version).promoted
+    run.counts |= judging.judge(engine, settings.artefacts, made.version).counts()
     return 0
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
-from pipelines import forecasting, live_accuracy, naive_gate
+from pipelines import canary, forecasting, live_accuracy, naive_gate
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.train import show_scores
 from pipelines.cli.workplace import AsJson, Workplace, workplace
@@ -47,8 +47,21 @@ def show_model(version: str, as_json: AsJson = False) -> None:
         return
     for name in ("version", "role", "trained_through", "created_at", "seed", "reason"):
         say(f"{name.replace('_', ' ')}: {found[name]}")
-    if found["scores"]:
+    _show_canary(found["scores"].get("canary"))
+    if found["scores"].get("models"):
         show_scores(found["scores"]["models"], "Over days its judged fit had not seen")
+
+
+def _show_canary(canary: dict[str, Any] | None) -> None:
+    """What was seen when it first forecast, before it was shown."""
+    if canary is None:
+        return
+    say(
+        f"canary: {'passed' if canary['passed'] else 'failed'}, from {canary['origin']}"
+    )
+    for check in canary["checks"]:
+        mark = "ok" if check["passed"] else "WRONG"
+        say(f"  {mark:5} {check['name']}: {check['says']}")
 
 
 @app.command("live")
@@ -104,9 +117,14 @@ def promote(
     reason: Annotated[
         str, typer.Option(help="Why; kept with the model.")
     ] = "Promoted by hand.",
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Whatever its canary says.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Makes a model the champion, if its artefact is whole.
+
+    One that was never shown forecasts beside the champion first, as in a night.
 
     Example: `harbor models promote 20260331-0a1b2c3d --reason "New fleet"`
     """
@@ -118,6 +136,8 @@ def promote(
                 f"{version} is a fit that a challenger was judged by; it serves "
                 "hindcasts only. Promote the model it stands for."
             )
+        if found["promoted_at"] is None and not unchecked:
+            _try_out(place, found)
         _crown(place, found, reason)
     _tell(version, reason, as_json)
 
@@ -142,6 +162,17 @@ def rollback(
             )
         _crown(place, before, reason)
     _tell(before["version"], reason, as_json)
+
+
+def _try_out(place: Workplace, found: dict[str, Any]) -> None:
+    """Refuses a model with which something is grossly wrong."""
+    with place.engine.connect() as connection:
+        champion = models.champion(connection)
+    tried = canary.try_out(place.engine, place.settings.artefacts, found, champion)
+    with place.engine.begin() as connection:
+        models.keep_canary(connection, found["version"], tried.to_json())
+    if not tried.passed:
+        raise BadInputError(f"{tried.sentence()} To show it all the same: --unchecked.")
 
 
 def _crown(place: Workplace, found: dict[str, Any], reason: str) -> None:

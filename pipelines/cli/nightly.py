@@ -52,6 +52,8 @@ def nightly(
         return
     for alarm in done["steps"]["watch"].get("alarms", ()):
         say(alarm)
+    if failed := done["steps"].get("judge", {}).get("canary_failed"):
+        say(failed)
     if refused := done["steps"]["ingest"].get("refused"):
         say(f"Files of the inbox that were refused: {refused}.")
     say(

@@ -80,7 +80,10 @@ def train(
             made = training.train(
                 place.engine, place.settings, day, recipe, watched, run
             )
-        verdict = judging.judge(place.engine, made.version)
+            verdict = judging.judge(
+                place.engine, place.settings.artefacts, made.version
+            )
+            run.counts |= verdict.counts()
     if as_json:
         show_json(
             asdict(made) | {"promoted": verdict.promoted, "reason": verdict.reason}

@@ -95,7 +95,8 @@ def train_model(demo: Demo, report: Reports) -> str:
     recipe = training.recipe_of(demo.settings, seed=None, epochs=None)
     with recorded(demo.engine, "train", origin) as run:
         made = training.train(demo.engine, demo.settings, origin, recipe, report, run)
-    return judging.judge(demo.engine, made.version).reason
+    artefacts = demo.settings.artefacts
+    return judging.judge(demo.engine, artefacts, made.version).reason
 
 
 def hindcast(demo: Demo, advance: Advance) -> str:

@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from pipelines.schema import models
 
@@ -82,6 +82,15 @@ def reject(connection: sa.Connection, version: str, reason: str) -> None:
     """Writes down why a challenger was not promoted."""
     statement = sa.update(models).where(models.c.version == version)
     connection.execute(statement.values(role="rejected", reason=reason))
+
+
+def keep_canary(
+    connection: sa.Connection, version: str, canary: dict[str, Any]
+) -> None:
+    """Writes down, beside its scores, how a model did beside the champion."""
+    told = sa.cast({"canary": canary}, JSONB)
+    statement = sa.update(models).where(models.c.version == version)
+    connection.execute(statement.values(scores=models.c.scores.op("||")(told)))
 
 
 def _one(

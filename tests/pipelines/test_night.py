@@ -199,13 +199,13 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     assert scoring.score_known_days(fleet, UTC_ZONE) == 0
 
     # Judging again keeps the verdict; an older model never takes the champion's place.
-    assert judging.judge(fleet, champion["version"]).promoted
+    assert judging.judge(fleet, settings.artefacts, champion["version"]).promoted
     with fleet.begin() as connection:
         model_store.add_model(
             connection, version="older", trained_through=START, data_watermark="", seed=0,
             filename="o.npz", sha256="", role="challenger", scores={},
         )  # fmt: skip
-    verdict = judging.judge(fleet, "older")
+    verdict = judging.judge(fleet, settings.artefacts, "older")
     assert not verdict.promoted
     assert "serves hindcasts" in verdict.reason
 

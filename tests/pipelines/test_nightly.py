@@ -10,7 +10,16 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError, TrainingError
-from pipelines import demand, forecasting, judging, lateness, retention, training
+from pipelines import (
+    canary,
+    demand,
+    forecasting,
+    judging,
+    lateness,
+    retention,
+    training,
+)
+from pipelines.canary import Outcome
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.night_steps import Night
 from pipelines.nightly import NIGHT_LOCK, run_night
@@ -52,6 +61,8 @@ def light(monkeypatch):
         run.counts["model"] = version
 
     monkeypatch.setattr(training, "train", train)
+    passed = Outcome("v", None, None, ())
+    monkeypatch.setattr(canary, "try_out", lambda *_: passed)
     monkeypatch.setattr(
         forecasting, "forecast_from", lambda *_: asked.append("forecast")
     )
