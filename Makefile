@@ -17,7 +17,7 @@ export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
-	bench-check faults install deploy-check sbom
+	bench-check faults soak people install deploy-check sbom
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -71,6 +71,12 @@ install: ## Install for a server, without what only tests need: make install PRE
 	@"$(PREFIX)/bin/python" -m pip install --quiet --disable-pip-version-check \
 		--no-build-isolation --no-deps --force-reinstall .
 	@rm -rf build
+
+soak: venv ## Run a month of nights in minutes, with its figures
+	@"$(BIN)/python" -m pytest -v -m soak tests/soak
+
+people: venv ## Measure the dashboard while 20 people read it and a night runs
+	@"$(BIN)/python" -m tests.benchmarks.people
 
 deploy-check: venv ## Build the images without a Docker engine, and start them (root; minutes)
 	@"$(BIN)/python" -m pytest -v -m image tests/deploy

@@ -14,6 +14,10 @@ NOT_FORESEEN = (
 )
 
 
+# What XLA's own errors begin with; their type lies in jaxlib, which may not be there.
+FULL_DEVICE = "RESOURCE_EXHAUSTED"
+
+
 def sentence(error: BaseException) -> str:
     """An error as the ledger keeps it."""
     if isinstance(error, HarborError):
@@ -33,6 +37,8 @@ def is_outage(error: BaseException) -> bool:
 def _what_to_do(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "Give the machine more memory, or stop what else runs on it"
+    if str(error).startswith(FULL_DEVICE):
+        return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_full_disk(error):
         return "Make room under HARBOR_HOME and where the database lies, then start it again"
     if _is_lost_database(error):

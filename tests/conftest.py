@@ -35,6 +35,7 @@ TEST_DATABASE = "test_harbor"
 
 ON_REQUEST = {
     "faults": "the whole matrix of faults, several minutes; only with -m faults",
+    "soak": "a month of nights, minutes; only with -m soak",
     "image": "builds the images and starts them, minutes; only with -m image",
 }
 

@@ -27,6 +27,7 @@ def wrapped(error):
         (wrapped(UniqueViolation("duplicate key")), False, "report it"),
         (OSError(errno.EACCES, "Permission denied"), False, "report it"),
         (MemoryError(), False, "more memory"),
+        (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), False, "device memory"),
         (KeyError("depot"), False, "report it"),
         (NoDataError("There is none. Load it."), False, "Load it"),
         (SystemExit(143), False, "goes on from there"),

@@ -1,0 +1,1 @@
+"""What only time shows: a month of nights in minutes."""

@@ -1,0 +1,91 @@
+"""One night on a frozen clock, here or in a process of its own as the scheduler runs it.
+
+`python -m tests.soak.night NIGHT [POINT]` stops at a point, as `tests.pipelines.victim`.
+"""
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from pipelines import training
+from pipelines.database import open_engine
+from pipelines.night_steps import Night
+from pipelines.nightly import run_night
+from pipelines.settings import Settings
+from tests.pipelines.faults import Victim
+from tests.pipelines.victim import CHECKPOINT, mid_checkpoint
+from tests.soak.arrivals import origin_of
+
+ROOT = Path(__file__).parents[2]
+HOUR = time(4, 30, tzinfo=UTC)
+IN_TRAINING = "in training"
+
+
+def now_after(night: int, later: timedelta = timedelta()) -> datetime:
+    """The hour of the night that sees a night's origin last."""
+    return datetime.combine(origin_of(night) + timedelta(days=1), HOUR) + later
+
+
+def run_here(
+    engine: sa.Engine, settings: Settings, night: int, later: timedelta = timedelta()
+) -> dict[str, Any]:
+    """Runs a night in this process."""
+    training.recipe_of = small_recipe  # type: ignore[assignment]
+    now = now_after(night, later)
+    return run_night(Night(engine, settings, now, origin_of(night), _silent))
+
+
+def start(home: Path, url: str, night: int, *point: str) -> Victim:
+    """Starts a night in a process of its own."""
+    environment = {
+        **os.environ,
+        "HARBOR_HOME": str(home),
+        "HARBOR_DATABASE_URL": url,
+        "HARBOR_SETTLE_SECONDS": "0",
+    }
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.soak.night", str(night), *point],
+        cwd=ROOT, env=environment, text=True, **pipes,
+    )  # fmt: skip
+    return Victim(process, url)
+
+
+def small_recipe(*_: Any, **__: Any) -> Any:
+    """A network that trains in a second, with two checkpoints on the way."""
+    from forecaster.fitting import EPOCHS_BETWEEN_SETTLINGS
+    from forecaster.learning import Recipe
+
+    return Recipe(
+        TaskConfig(horizon=7, context=28),
+        ModelConfig(units=4, head_units=4),
+        TrainConfig(
+            epochs=CHECKPOINT * EPOCHS_BETWEEN_SETTLINGS + 1,
+            batch_size=8,
+            validation_days=14,
+        ),
+    )
+
+
+def _silent(_fit: str) -> Any:
+    return lambda *_: None
+
+
+def main() -> None:
+    """Runs the night of the command line."""
+    night, *point = sys.argv[1:]
+    if point == [IN_TRAINING]:
+        mid_checkpoint()
+    settings = Settings.load()
+    with open_engine(settings) as engine:
+        run_here(engine, settings, int(night))
+
+
+if __name__ == "__main__":
+    main()
