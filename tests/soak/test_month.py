@@ -231,17 +231,17 @@ def test_figures_are_told(bad, good, capsys):
     hits = [cost["cache_hits"] for cost in bad.costs]
     misses = [cost["cache_misses"] for cost in bad.costs]
     peaks = [peak / MIB for peak in own_peaks(bad)]
-    lines = [
-        "",
-        *bad.figures.lines("A bad month"),
-        *good.figures.lines("A good month"),
+    found = (
         f"compile cache: {sum(hits)} of {sum(hits) + sum(misses)} programs found, "
-        f"{sum(map(bool, misses))} of {len(misses)} nights compiled",
+        f"{sum(map(bool, misses))} of {len(misses)} nights compiled"
+    )
+    memory = (
         f"memory of {len(peaks)} nights' own processes: {min(peaks):.0f} to "
-        f"{max(peaks):.0f} MiB",
-    ]
+        f"{max(peaks):.0f} MiB"
+    )
+    months = [*bad.figures.lines("A bad month"), *good.figures.lines("A good month")]
     with capsys.disabled():
-        sys.stdout.write("\n".join([*lines, ""]))
+        sys.stdout.write("\n".join(["", *months, found, memory, ""]))
 
 
 def own_peaks(bad):
