@@ -31,6 +31,7 @@ with where:
         format_func=say.plain,
         key="city",
         bind="query-params",
+        wrap=True,
     )
 with which:
     order = st.pills(
@@ -40,6 +41,7 @@ with which:
         required=True,
         key="first",
         bind="query-params",
+        wrap=True,
     )
 with figures:
     parts.figures(week_parts.figures(city, fresh))
