@@ -106,7 +106,7 @@ class TrainConfig(Config):
       most_steps: Optimiser steps at most; a long history needs fewer passes.
       batch_size: Depot windows in one optimiser step.
       members: Networks whose mean is delivered.
-      learning_rate: AdamW's at its highest; it warms up to it, then falls to 0.
+      learning_rate: AdamW's at its highest; it warms up to it, then falls to half.
       weight_decay: AdamW's.
       huber_delta: Log counts; below it the loss is squared, above it absolute. Small
         values act like the median, which percentage errors reward.

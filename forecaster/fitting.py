@@ -224,9 +224,12 @@ class _Trainer:
         return Look(progress.epoch, loss, errors, average)
 
     def _rate(self, step: int) -> np.float32:
-        """Learning rate of a step: up in a line, then down in half a cosine."""
+        """Learning rate of a step: up in a line, then down to half in a cosine.
+
+        The average over the steps does what a fall to 0 would do.
+        """
         total = self.most_epochs * self.steps
-        falling = 0.5 * (1 + math.cos(math.pi * step / total))
+        falling = 0.5 * (1 + math.cos(0.5 * math.pi * step / total))
         rising = min(1.0, (step + 1) / min(WARM_UP_STEPS, total))
         return np.float32(self.config.learning_rate * rising * falling)
 
