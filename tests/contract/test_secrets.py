@@ -1,0 +1,105 @@
+"""A password that was planted in every setting is found nowhere it could be read."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.secret_files import secret_names
+from pipelines.settings import Settings
+from tests.contract.test_cli import COMMANDS
+from tests.pipelines.faults import cluster_of
+
+ROOT = Path(__file__).parents[2]
+PLANTED = "pl4nted-Pa55word"
+
+# What `main` does, one command after the other in one process, for there are many.
+RUN_ALL = """
+import json, sys
+from pipelines.cli import main
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["harbor", *arguments]
+    try:
+        main()
+    except SystemExit:
+        pass
+    except BaseException as error:
+        print("mistake", arguments, repr(error), file=sys.stderr)
+"""
+
+HELPS = [[*name.split()[1:], "--help"] for name in COMMANDS]
+# Everything but `db url`, which is there to print the address whole.
+ASKED = [
+    ["doctor"],
+    ["doctor", "--json"],
+    ["db", "status", "--json"],
+    ["db", "upgrade"],
+    ["db", "roles", "--json"],
+    ["runs", "list", "--json"],
+    ["runs", "show", "1"],
+    ["models", "list", "--json"],
+    ["schedule", "show", "--json"],
+    ["ingest", "no-such-file.csv"],
+    ["nightly"],
+    ["forecast", "--json"],
+    ["dashboard", "--address", "0.0.0.0"],
+    ["backup", "create", "backups", "--json"],
+    ["backup", "restore", "backups"],
+]  # fmt: skip
+
+
+def run_all(asked, folder, url):
+    """Their output, with the password in every setting that is a secret."""
+    secrets = {f"HARBOR_{name.upper()}": PLANTED for name in secret_names(Settings)}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_ALL, json.dumps(asked)],
+        env={
+            **os.environ, **secrets, "HARBOR_DATABASE_URL": url,
+            "HARBOR_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT),
+        },
+        cwd=folder, capture_output=True, text=True, check=True, timeout=300,
+    )  # fmt: skip
+    assert "mistake" not in done.stderr, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_no_help_shows_it(tmp_path):
+    said = run_all(HELPS, tmp_path, f"postgresql://me:{PLANTED}@127.0.0.1:1/none")
+    assert said.count("Usage") == len(HELPS)
+    assert PLANTED not in said
+
+
+def test_no_error_shows_it(tmp_path):
+    """Of a database that is not there, and of an address that is none."""
+    for url in (
+        f"postgresql://me:{PLANTED}@127.0.0.1:1/none",
+        f"postgresql://me:{PLANTED}@no-such-host.invalid/none",
+        f"my password is {PLANTED}",
+    ):
+        said = run_all([["runs", "list"], ["doctor", "--json"]], tmp_path, url)
+        assert "harbor: " in said
+        assert PLANTED not in said
+
+
+@pytest.mark.db
+def test_no_answer_log_ledger_file_or_server_shows_it(
+    clean_engine, database_url, tmp_path
+):
+    url = database_url.replace("harbor@", f"harbor:{PLANTED}@")
+    said = run_all(ASKED, tmp_path, url)
+    assert "harbor_writer" in said
+    assert PLANTED not in said
+    with clean_engine.connect() as connection:
+        for table in sa.inspect(connection).get_table_names():
+            text = connection.scalars(sa.text(f"select t::text from {table} t"))
+            assert not [row for row in text if PLANTED in row], table
+        steps = set(connection.scalars(sa.text("select step from runs")))
+    assert {"backup", "nightly"} <= steps
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.name == "manifest.json" for path in files)
+    for path in [*files, cluster_of(database_url).log]:
+        assert PLANTED.encode() not in path.read_bytes(), path
