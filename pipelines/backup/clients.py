@@ -16,6 +16,12 @@ from pipelines.embedded.binaries import Account, programs
 
 # Dumps take a lock on every table; a migration at the same time is not waited for.
 LOCK_WAIT_MS = 30_000
+# Every script of pg_restore has it, and servers before 17 do not know it.
+NOT_KNOWN_BY_ALL = b"SET transaction_timeout = 0;\n"
+WHERE_KNOWN = """
+select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout';
+"""
+HEAD_BYTES = 4096
 
 
 def dump(url: sa.URL, schema: str, snapshot: str, target: Path) -> None:
@@ -89,7 +95,7 @@ def _feed(
     pipe = taker.stdin
     assert pipe is not None
     try:
-        pipe.write(f"{before}\n".encode())
+        pipe.write(f"{WHERE_KNOWN}{before}\n".encode())
         _copy_script(schema, source, taker)
         pipe.write(f"\n{after}\n".encode())
         pipe.close()
@@ -108,6 +114,8 @@ def _copy_script(schema: str, source: Path, taker: subprocess.Popen[bytes]) -> N
         with giver:
             assert giver.stdout is not None
             assert taker.stdin is not None
+            head = giver.stdout.read(HEAD_BYTES)
+            taker.stdin.write(head.replace(NOT_KNOWN_BY_ALL, b"", 1))
             shutil.copyfileobj(giver.stdout, taker.stdin)
         said.seek(0)
         if giver.returncode != 0:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import time
 from dataclasses import replace
@@ -25,6 +26,13 @@ pytestmark = pytest.mark.db
 
 
 DESTROY = ("drop schema public cascade", "create schema public")
+SET_BY_ALL = {
+    "check_function_bodies", "client_encoding", "client_min_messages",
+    "default_table_access_method", "default_tablespace",
+    "idle_in_transaction_session_timeout", "lock_timeout", "row_security",
+    "standard_conforming_strings", "statement_timeout", "xmloption",
+}  # fmt: skip
+"""What PostgreSQL 14 can be told to set; Debian 12 brings 15."""
 STEPS = "select step, state from runs order by run_id desc limit 1"
 
 
@@ -215,6 +223,24 @@ def test_a_dump_that_ends_early_changes_nothing(original, mine):
     with pytest.raises(DatabaseError, match="pg_restore failed"):
         clients.load(original.engine.url, "public", dump, MAKE_ROOM, "select 1;")
     assert original.rows() == before
+
+
+def test_an_older_server_is_told_to_set_only_what_it_knows(
+    original, saved, tmp_path, monkeypatch
+):
+    psql, fed, program = tmp_path / "psql", tmp_path / "fed", clients._program
+    psql.write_text(f"#!/bin/sh\nexec cat > '{fed}'\n")
+    psql.chmod(0o755)
+    monkeypatch.setattr(
+        clients, "_program", lambda name: str(psql) if name == "psql" else program(name)
+    )
+    dump = saved.folder / manifests.DATABASE
+    clients.load(original.engine.url, "public", dump, MAKE_ROOM, "select 1;")
+    script = fed.read_text()
+    assert "COPY public.depots" in script
+    told = re.findall(r"^set (\w+)", script, re.IGNORECASE | re.MULTILINE)
+    assert "statement_timeout" in told
+    assert set(told) <= SET_BY_ALL
 
 
 def test_somebody_elses_view_stops_it(original, mine):
