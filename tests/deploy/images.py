@@ -19,7 +19,6 @@ from pathlib import Path
 from tests.deploy.tools import DEPLOY, ROOT
 
 SUITE = "bookworm"
-BASE_PYTHON = (3, 11)
 IN_BASE = "python3,python3-venv"
 WHEELS_INSIDE = "/var/cache/harbor-wheels"
 PIP = f"[global]\nno-index = true\nfind-links = {WHEELS_INSIDE}\n"

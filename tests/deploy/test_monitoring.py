@@ -32,8 +32,6 @@ RULES = [
     for group in yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())["groups"]
     for rule in group["rules"]
 ]
-# Made by Prometheus itself.
-OF_PROMETHEUS = {"up", "scrape_duration_seconds", "ALERTS"}
 NAME = re.compile(r"\b(?:harbor|process|scrape)_[a-z0-9_]+\b|\bup\b|\bALERTS\b")
 
 

@@ -9,7 +9,6 @@ import pytest
 from tests.deploy.tools import DEPLOY, run, tool
 
 UNITS = DEPLOY / "systemd"
-HARDENED = UNITS / "harbor-.service.d" / "hardened.conf"
 SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
 EVERY = sorted(path.name for path in UNITS.glob("harbor-*.*") if path.is_file())
 PROGRAM = "/opt/harbor/bin/harbor"
