@@ -332,6 +332,53 @@ scores = sa.Table(
     sa.Column("scored_at", Moment, nullable=False, server_default=NOW),
 )
 sa.Index("ix_scores_target_on", scores.c.target_on)
+sa.Index("ix_scores_origin_on", scores.c.origin_on)
+
+# Sums of `scores`, so that no reader groups every depot's day anew: renewed with them, by
+# `store.score_totals`. Of several models from one origin each has its rows here.
+score_totals = sa.Table(
+    "score_totals",
+    metadata,
+    sa.Column("is_live", sa.Boolean, primary_key=True),
+    sa.Column("target_on", sa.Date, primary_key=True),
+    sa.Column("origin_on", sa.Date, primary_key=True),
+    sa.Column("city", sa.Text, primary_key=True),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
+    ),
+    # When the newest of these forecasts was made.
+    sa.Column("made_at", Moment, nullable=False),
+    # Of every score: how many, of them inside the band, orders, forecast - actual, and
+    # |forecast - actual|.
+    sa.Column("scored", sa.BigInteger, nullable=False),
+    sa.Column("inside", sa.BigInteger, nullable=False),
+    sa.Column("volume", sa.Double, nullable=False),
+    sa.Column("gap", sa.Double, nullable=False),
+    sa.Column("miss", sa.Double, nullable=False),
+    # Of those with an actual above 0; an error is |forecast - actual| / actual.
+    sa.Column("positive", sa.BigInteger, nullable=False),
+    sa.Column("positive_error", sa.Double, nullable=False),
+    # Of these, those with a seasonal naive.
+    sa.Column("beside_naive", sa.BigInteger, nullable=False),
+    sa.Column("beside_naive_error", sa.Double, nullable=False),
+    sa.Column("beside_naive_naive_error", sa.Double, nullable=False),
+    # Of every score with both baselines.
+    sa.Column("common", sa.BigInteger, nullable=False),
+    sa.Column("common_inside", sa.BigInteger, nullable=False),
+    sa.Column("common_volume", sa.Double, nullable=False),
+    sa.Column("common_gap", sa.Double, nullable=False),
+    sa.Column("common_miss", sa.Double, nullable=False),
+    sa.Column("naive_gap", sa.Double, nullable=False),
+    sa.Column("naive_miss", sa.Double, nullable=False),
+    sa.Column("median_gap", sa.Double, nullable=False),
+    sa.Column("median_miss", sa.Double, nullable=False),
+    # Of these, those with an actual above 0.
+    sa.Column("compared", sa.BigInteger, nullable=False),
+    sa.Column("compared_error", sa.Double, nullable=False),
+    sa.Column("naive_error", sa.Double, nullable=False),
+    sa.Column("median_error", sa.Double, nullable=False),
+)
+sa.Index("ix_score_totals_origin_on", score_totals.c.origin_on)
 
 # What somebody asked for, and what the ledger looked like then.
 backfills = sa.Table(

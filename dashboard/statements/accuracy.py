@@ -3,65 +3,68 @@
 from dashboard.statements.shared import IS_GATED, SPECIAL_OF
 
 SCORE_KINDS = """
-select exists (select from scores where is_live) as has_live,
-       exists (select from scores where not is_live) as has_hindcasts
+select exists (select from score_totals where is_live) as has_live,
+       exists (select from score_totals where not is_live) as has_hindcasts
 """
 
 # Two models may have forecast from one origin; the one made last counts, because a
 # forecast is made by the champion of its hour.
-COUNTED = """
+COUNTS = """
 with asked as (
-    select max(target_on) as last_on from scores where is_live = :live
-), made as (
-    select distinct f.origin_on, f.model_version, f.made_at
-    from forecasts f, asked
-    where f.is_live = :live and f.target_on > asked.last_on - cast(:days_back as integer)
+    select max(target_on) - cast(:days_back as integer) as last_out
+    from score_totals where is_live = :live
 ), counts as (
-    select distinct on (origin_on) origin_on, model_version from made
-    order by origin_on, made_at desc
-), counted as (
-    select s.*, d.city, d.name, s.actual between s.p10 and s.p90 as is_inside,
-           s.seasonal_naive is not null and s.median4 is not null as is_common
-    from scores s
-    join counts using (origin_on, model_version)
-    join depots d using (depot_id)
-    join asked on s.target_on > asked.last_on - cast(:days_back as integer)
-    where s.is_live = :live
+    select distinct on (t.origin_on) t.origin_on, t.model_version
+    from score_totals t join asked on t.target_on > asked.last_out
+    where t.is_live = :live
+    order by t.origin_on, t.made_at desc, t.model_version
 )
 """
 
 # The forecast is compared with the baselines over the rows that all three have; `all_`
 # figures are of every row.
-ACCURACY = f"""{COUNTED}, said as (
-    select c.target_on, c.city, c.model_version, c.actual, c.is_inside, c.is_common,
-           c.target_on - c.origin_on as horizon,
-           extract(isodow from c.target_on)::integer as weekday, f.forecaster, f.forecast
-    from counted c
-    cross join lateral (values ('forecast', c.p50),
-                               ('seasonal naive', c.seasonal_naive),
-                               ('median of 4', c.median4)) as f (forecaster, forecast)
+ACCURACY = f"""{COUNTS}, said as (
+    select t.*, t.target_on - t.origin_on as horizon,
+           extract(isodow from t.target_on)::integer as weekday,
+           f.*
+    from score_totals t
+    join counts using (origin_on, model_version)
+    join asked on t.target_on > asked.last_out
+    cross join lateral (
+        values ('forecast', compared_error, common_miss, common_gap, true),
+               ('seasonal naive', naive_error, naive_miss, naive_gap, false),
+               ('median of 4', median_error, median_miss, median_gap, false)
+    ) as f (forecaster, error, missed, signed, is_own)
+    where t.is_live = :live
 )
 select case grouping(target_on, city, model_version, horizon, weekday)
             when 15 then 'day' when 23 then 'city' when 27 then 'model'
             when 29 then 'horizon' when 30 then 'weekday' else 'all' end as grain,
        target_on as day_on, city, model_version, horizon, weekday, forecaster,
-       avg(abs(forecast - actual) / actual) filter (where is_common and actual > 0)
-         as mape,
-       sum(abs(forecast - actual)) filter (where is_common)
-         / nullif(sum(actual) filter (where is_common), 0) as wape,
-       sum(forecast - actual) filter (where is_common)
-         / nullif(sum(actual) filter (where is_common), 0) as bias,
-       avg(cast(is_inside as integer))
-         filter (where is_common and forecaster = 'forecast') as coverage,
-       count(*) filter (where is_common and actual > 0) as counted,
-       avg(abs(forecast - actual) / actual)
-         filter (where forecaster = 'forecast' and actual > 0) as all_mape,
-       count(*) filter (where actual > 0) as all_counted
+       sum(error) / nullif(sum(compared), 0)::float8 as mape,
+       sum(missed) / nullif(sum(common_volume), 0) as wape,
+       sum(signed) / nullif(sum(common_volume), 0) as bias,
+       sum(common_inside) filter (where is_own) / nullif(sum(common), 0) as coverage,
+       sum(compared)::bigint as counted,
+       sum(positive_error) filter (where is_own)
+         / nullif(sum(positive), 0)::float8 as all_mape,
+       sum(positive)::bigint as all_counted
 from said
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
                         (forecaster, model_version), (forecaster, horizon),
                         (forecaster, weekday))
 order by grain, target_on, city, model_version, horizon, weekday, forecaster
+"""  # noqa: S608 - of our own words
+
+COUNTED = f"""{COUNTS}, counted as (
+    select s.*, d.city, d.name, s.actual between s.p10 and s.p90 as is_inside,
+           s.seasonal_naive is not null and s.median4 is not null as is_common
+    from scores s
+    join counts using (origin_on, model_version)
+    join depots d using (depot_id)
+    join asked on s.target_on > asked.last_out
+    where s.is_live = :live
+)
 """  # noqa: S608 - of our own words
 
 DEPOT_ACCURACY = f"""{COUNTED}, by_depot as (

@@ -14,7 +14,7 @@ from pipelines.ingest.report import Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
-from pipelines.store import order_counts
+from pipelines.store import order_counts, score_totals
 
 WITHOUT_CITY = "Unassigned"
 """City of depots nobody has described. They share one, because silence is judged per
@@ -109,7 +109,11 @@ class _Loading:
 
     def _settle(self, incoming: store.Incoming) -> int:
         """Merges what has come, and creates the depots it names."""
-        with order_counts.marked(self.connection, incoming.target.name):
+        table = incoming.target.name
+        with (
+            order_counts.marked(self.connection, table),
+            score_totals.in_step(self.connection, table),
+        ):
             accepted = incoming.merge(self.asked.file.plan.kind.key, self.file_id)
             self._add_first_seen()
         return accepted

@@ -20,7 +20,7 @@ from pipelines.ingest.recognition import Plan, recognise
 from pipelines.ingest.report import Reading
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
-from pipelines.store import order_counts, quarantine
+from pipelines.store import order_counts, quarantine, score_totals
 
 NUL = "\\x00"
 
@@ -145,7 +145,11 @@ class _OfFile:
     def _load(self, plan: Plan, rows: pa.Table) -> int:
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
         incoming.write(as_csv(rows))
-        with order_counts.marked(self.connection, plan.kind.table):
+        table = plan.kind.table
+        with (
+            order_counts.marked(self.connection, table),
+            score_totals.in_step(self.connection, table),
+        ):
             key, file_id = plan.kind.key, self.file["file_id"]
             accepted = incoming.merge(key, file_id, over_later=False)
             self._add_first_seen(plan, rows)

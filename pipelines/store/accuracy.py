@@ -60,51 +60,62 @@ class PartScores:
     miss: float
 
 
-# Of several models that forecast from one origin, the last was the one shown.
+# Of several models that forecast from one origin, the last was the one shown; it has
+# forecast every depot of a city.
+TOTALS = """
+with days as (
+    select distinct target_on from score_totals where is_live
+    order by target_on desc limit :days
+), shown as (
+    select distinct on (t.target_on, t.origin_on, t.city) t.*,
+           t.target_on - t.origin_on as horizon
+    from score_totals t
+    where t.is_live and t.target_on >= (select min(target_on) from days)
+    order by t.target_on, t.origin_on, t.city, t.made_at desc, t.model_version
+)
+"""
+NEWEST_DAYS = f"""
+{TOTALS}
+select target_on, sum(scored)::bigint, sum(inside)::bigint, sum(beside_naive)::bigint,
+       sum(beside_naive_error), sum(beside_naive_naive_error)
+from shown
+group by target_on
+order by target_on
+"""
+# The same of each depot, which no table sums; the days bound what is read.
 SHOWN = """
 with days as (
-    select distinct target_on from scores where is_live
+    select distinct target_on from score_totals where is_live
     order by target_on desc limit :days
 ), shown as (
     select distinct on (s.target_on, s.depot_id, s.origin_on) s.*
     from scores s
     join forecasts f using (depot_id, origin_on, target_on, model_version)
-    where s.is_live and s.target_on in (select target_on from days)
+    where s.is_live and s.target_on >= (select min(target_on) from days)
     order by s.target_on, s.depot_id, s.origin_on, f.made_at desc
 )
 """
-NEWEST_DAYS = f"""
+
+
+OF_TOTALS = {"city": "city", "horizon": "horizon", "model": "model_version"}
+PARTS = ("depot", *OF_TOTALS)
+BY_PART = """
+{totals}
+select {part} as part, sum(scored)::bigint, sum(inside)::bigint, sum(compared)::bigint,
+       sum(compared_error), sum(naive_error), sum(median_error),
+       sum(volume), sum(gap), sum(miss)
+from shown
+group by part
+order by part
+"""
+BY_DEPOT = f"""
 {SHOWN}
 , weighed as (
-    select *, actual > 0 and seasonal_naive is not null as compared from shown
-)
-select target_on, count(*) as scored,
-       count(*) filter (where actual between p10 and p90) as inside,
-       count(*) filter (where compared) as compared,
-       coalesce(sum(abs(p50 - actual) / nullif(actual, 0)) filter (where compared), 0)
-           as error,
-       coalesce(sum(abs(seasonal_naive - actual) / nullif(actual, 0))
-                filter (where compared), 0) as naive_error
-from weighed
-group by target_on
-order by target_on
-"""
-
-
-PARTS = {
-    "depot": "depot_id",
-    "city": "city",
-    "horizon": "target_on - origin_on",
-    "model": "model_version",
-}
-BY_PART = """
-{shown}
-, weighed as (
-    select s.*, d.city, p50 - actual as gap, abs(p50 - actual) as miss,
+    select *, p50 - actual as gap, abs(p50 - actual) as miss,
            actual > 0 and seasonal_naive is not null and median4 is not null as compared
-    from shown s join depots d using (depot_id)
+    from shown
 )
-select {part} as part, count(*) as scored,
+select depot_id as part, count(*) as scored,
        count(*) filter (where actual between p10 and p90) as inside,
        count(*) filter (where compared) as compared,
        coalesce(sum(miss / nullif(actual, 0)) filter (where compared), 0) as error,
@@ -129,18 +140,20 @@ order by depot_id
 
 # Both baselines over the same depot-days; what is shown is named so, whoever made it.
 WHOLE_FLEET = f"""
-{SHOWN}
-select m.model, count(*) as scored,
-       avg(abs(m.said - actual) / actual) filter (where actual > 0) as mape,
-       sum(abs(m.said - actual)) / nullif(sum(actual), 0) as wape,
-       sum(m.said - actual) / nullif(sum(actual), 0) as bias,
-       avg((actual between p10 and p90)::int)::float8 as coverage
+{TOTALS}
+select m.model, sum(common)::bigint as scored,
+       sum(m.error) / nullif(sum(compared), 0)::float8 as mape,
+       sum(m.miss) / nullif(sum(common_volume), 0) as wape,
+       sum(m.gap) / nullif(sum(common_volume), 0) as bias,
+       (sum(common_inside) / sum(common))::float8 as coverage
 from shown
 cross join lateral (
-    values ('shown', p50), ('seasonal_naive', seasonal_naive), ('median4', median4)
-) as m (model, said)
-where seasonal_naive is not null and median4 is not null
+    values ('shown', compared_error, common_miss, common_gap),
+           ('seasonal_naive', naive_error, naive_miss, naive_gap),
+           ('median4', median_error, median_miss, median_gap)
+) as m (model, error, miss, gap)
 group by m.model
+having sum(common) > 0
 """
 
 
@@ -152,7 +165,10 @@ def newest_days(connection: sa.Connection, days: int) -> list[DayScores]:
 
 def by_part(connection: sa.Connection, part: str, days: int) -> list[PartScores]:
     """The newest days with live scores, by one of `PARTS`, in its order."""
-    statement = BY_PART.format(shown=SHOWN, part=PARTS[part])
+    if part == "depot":
+        statement = BY_DEPOT
+    else:
+        statement = BY_PART.format(totals=TOTALS, part=OF_TOTALS[part])
     found = connection.execute(sa.text(statement), {"days": days})
     return [PartScores(*row) for row in found]
 

@@ -7,9 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.schema import forecast_totals, forecasts, scores
+from pipelines.store import score_totals
 from pipelines.store.closures import CLOSED_BY_EVENT, is_closed
 
-SCORE_LOCK = 0x5343_4F52  # "SCOR"
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
 
 
@@ -28,6 +28,7 @@ def replace_forecasts(
       rows: In the order of `FORECAST_COLUMNS`.
     """
     _replace(connection, forecasts, (origin, model_version), rows)
+    score_totals.renew_if_scored(connection, origin)
 
 
 def replace_totals(
@@ -115,7 +116,7 @@ def score_origin(
       baselines: depot_id, target_on, seasonal_naive, median4 (None where there is none)
         from the same origin.
     """
-    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCORE_LOCK)))
+    score_totals.lock(connection)
     connection.execute(sa.text(BASELINES_TABLE))
     names = ("depot_id", "target_on", "seasonal_naive", "median4")
     copy_rows(connection, "baselines_now", names, baselines)
@@ -123,6 +124,7 @@ def score_origin(
     of = {"origin": origin, **_span(connection, forecasts.c.origin_on == origin)}
     scored = connection.execute(sa.text(SCORE_ORIGIN), of)
     connection.execute(sa.text("drop table baselines_now"))
+    score_totals.renew(connection, origin)
     return scored.rowcount
 
 
@@ -239,3 +241,4 @@ def replace_some_forecasts(
         cursor.copy(f"copy forecasts ({names}) from stdin (format csv)") as copy,
     ):
         copy.write(rows)
+    score_totals.renew_if_scored(connection, origin)

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from pipelines import embedded, migrate
+from pipelines.store import score_totals
 from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp
 from tests.dashboard import browser
@@ -107,6 +108,7 @@ def fill(url: str, n_depots: int, n_days: int) -> None:
             names = {"origins": SCORED_ORIGINS, **asked}
             mine = {name: names[name] for name in text.compile().params}
             connection.execute(text, mine)
+        score_totals.renew_all(connection)
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
         link.execute(sa.text("analyze"))
     engine.dispose()

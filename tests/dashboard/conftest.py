@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import database, queries
 from dashboard.freshness import Freshness
+from pipelines.store import score_totals
 from tests.dashboard import browser
 from tests.dashboard.seed import Seeded, seed
 
@@ -87,6 +88,7 @@ def write(clean_engine: sa.Engine) -> Callable[[sa.Executable], None]:
     def run(statement: sa.Executable) -> None:
         with clean_engine.begin() as connection:
             connection.execute(statement)
+            score_totals.renew_all(connection)
         st.cache_data.clear()
 
     return run

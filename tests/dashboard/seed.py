@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from forecaster import artefact
 from forecaster.panel import build_panel
 from pipelines import schema
+from pipelines.store import score_totals
 from pipelines.store.forecasts import copy_rows
 from tests.make import make_artefact
 
@@ -80,6 +81,7 @@ def seed(
             connection.execute(sa.insert(table), records(rows))
         for name, (columns, rows) in bulk(through, live, hindcasts).items():
             copy_rows(connection, name, columns, rows)
+        score_totals.renew_all(connection)
     return Seeded(through, depots, demand, made, scored)
 
 

@@ -10,7 +10,7 @@ from pipelines import live_accuracy
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
-from pipelines.store import accuracy
+from pipelines.store import accuracy, score_totals
 from pipelines.store import models as model_store
 from pipelines.store.accuracy import DayScores
 from tests.pipelines.make import START, add_depot
@@ -133,6 +133,7 @@ def _write(engine, rows):
                 sa.insert(forecasts), {**shared, "basis": "model", "made_at": made}
             )
             connection.execute(sa.insert(scores), {**shared, **scored})
+        score_totals.renew_all(connection)
 
 
 def _expected(rows, target_on):

@@ -21,6 +21,7 @@ from pipelines.panels import read_panel
 from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
+from pipelines.store import score_totals
 from tests.make import make_artefact
 from tests.pipelines.make import START, add_depot, add_fleet
 
@@ -45,6 +46,7 @@ def write(connection, rows):
         shared = {name: value for name, value in row.items() if name not in scored}
         connection.execute(sa.insert(forecasts), {**shared, **made})
         connection.execute(sa.insert(scores), {**shared, **scored})
+    score_totals.renew_all(connection)
 
 
 def row_of(depot, target, step, version="v", live=True, **values):
