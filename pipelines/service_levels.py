@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,8 @@ from pipelines.store import demand as demand_store
 from pipelines.store import service_levels as store
 from pipelines.store.service_levels import Answers
 
+WINDOWS = (30, 90)
+"""Days over which they are told."""
 NIGHTS_READY = 0.99
 """Share of nights whose forecast is there in time."""
 ANSWERED = 0.99
@@ -170,7 +172,4 @@ def _nights(
     if not due:
         return ()
     ready = store.ready_at(connection, due[0].origin_on)
-    return tuple(
-        NightDue(each.origin_on, each.hour_at, each.ready_by, ready.get(each.origin_on))
-        for each in due
-    )
+    return tuple(replace(each, ready_at=ready.get(each.origin_on)) for each in due)

@@ -9,7 +9,6 @@ from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, workplace
 from pipelines.service_levels import Level, Levels
 
-WINDOWS = (30, 90)
 PROMISES = {
     "forecast_ready": "forecast ready in time",
     "dashboard_up": "dashboard answers",
@@ -33,7 +32,7 @@ def slo(
     Example: `harbor slo --days 30`
     """
     with workplace() as place, place.engine.connect() as connection:
-        windows = WINDOWS if days is None else (days,)
+        windows = service_levels.WINDOWS if days is None else (days,)
         found = [
             service_levels.look(connection, place.settings, place.now, each)
             for each in windows

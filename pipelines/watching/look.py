@@ -22,8 +22,6 @@ from pipelines.store.locks import is_free
 
 log = structlog.get_logger()
 
-WINDOWS = (30, 90)
-"""Days over which the service levels are computed."""
 MONTH = timedelta(days=30)
 SLOW_PAUSE = timedelta(minutes=5)
 """Between two slow looks, whatever happens: a night has the database first."""
@@ -135,7 +133,8 @@ def _read(connection: sa.Connection, settings: Settings, now: datetime) -> Look:
         scheduler_leads=not is_free(connection, schedule.LEADER_LOCK),
         due_on=due_on,
         levels=tuple(
-            service_levels.look(connection, settings, now, days) for days in WINDOWS
+            service_levels.look(connection, settings, now, days)
+            for days in service_levels.WINDOWS
         ),
     )
 

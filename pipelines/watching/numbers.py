@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Any
 
-from pipelines.service_levels import Levels
+from pipelines.service_levels import WINDOWS, Levels
 from pipelines.watching.look import Look
 from pipelines.watching.measured import measured
 from pipelines.watching.number import Number, one
@@ -180,7 +180,7 @@ def _levels(levels: Levels) -> Iterator[Number]:
         yield one("level_budget_left_ratio", says, level.budget_left, **labels)
     says = "95 % of the dashboard's answers took no longer."
     yield one("dashboard_p95_seconds", says, levels.answers.p95_s, window=window)
-    if levels.nights and levels.days == 30:
+    if levels.nights and levels.days == WINDOWS[0]:
         yield from _last_night(levels)
 
 
