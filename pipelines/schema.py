@@ -331,7 +331,13 @@ scores = sa.Table(
     sa.Column("is_live", sa.Boolean, nullable=False),
     sa.Column("scored_at", Moment, nullable=False, server_default=NOW),
 )
-sa.Index("ix_scores_target_on", scores.c.target_on)
+# So that the worst of a day are found without looking at the others.
+sa.Index(
+    "ix_scores_target_on_miss",
+    scores.c.target_on,
+    scores.c.is_live,
+    sa.func.abs(scores.c.p50 - scores.c.actual),
+)
 sa.Index("ix_scores_origin_on", scores.c.origin_on)
 
 # Sums of `scores`, so that no reader groups every depot's day anew: renewed with them, by
@@ -379,6 +385,36 @@ score_totals = sa.Table(
     sa.Column("median_error", sa.Double, nullable=False),
 )
 sa.Index("ix_score_totals_origin_on", score_totals.c.origin_on)
+
+# The same by origin and depot, over all its days ahead.
+depot_score_totals = sa.Table(
+    "depot_score_totals",
+    metadata,
+    sa.Column("is_live", sa.Boolean, primary_key=True),
+    sa.Column("origin_on", sa.Date, primary_key=True),
+    sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
+    ),
+    sa.Column("made_at", Moment, nullable=False),
+    sa.Column("scored", sa.BigInteger, nullable=False),
+    sa.Column("inside", sa.BigInteger, nullable=False),
+    sa.Column("volume", sa.Double, nullable=False),
+    sa.Column("gap", sa.Double, nullable=False),
+    sa.Column("miss", sa.Double, nullable=False),
+    # Of those with a seasonal naive, days without orders too.
+    sa.Column("with_naive", sa.BigInteger, nullable=False),
+    sa.Column("with_naive_miss", sa.Double, nullable=False),
+    sa.Column("with_naive_naive_miss", sa.Double, nullable=False),
+    # Of those with both baselines and an actual above 0.
+    sa.Column("compared", sa.BigInteger, nullable=False),
+    sa.Column("compared_inside", sa.BigInteger, nullable=False),
+    sa.Column("compared_volume", sa.Double, nullable=False),
+    sa.Column("compared_gap", sa.Double, nullable=False),
+    sa.Column("compared_error", sa.Double, nullable=False),
+    sa.Column("naive_error", sa.Double, nullable=False),
+    sa.Column("median_error", sa.Double, nullable=False),
+)
 
 # What somebody asked for, and what the ledger looked like then.
 backfills = sa.Table(

@@ -56,27 +56,30 @@ group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city
 order by grain, target_on, city, model_version, horizon, weekday, forecaster
 """  # noqa: S608 - of our own words
 
-COUNTED = f"""{COUNTS}, counted as (
-    select s.*, d.city, d.name, s.actual between s.p10 and s.p90 as is_inside,
-           s.seasonal_naive is not null and s.median4 is not null as is_common
-    from scores s
-    join counts using (origin_on, model_version)
-    join depots d using (depot_id)
-    join asked on s.target_on > asked.last_out
-    where s.is_live = :live
-)
-"""  # noqa: S608 - of our own words
-
-DEPOT_ACCURACY = f"""{COUNTED}, by_depot as (
-    select depot_id, name, city,
-           avg(abs(p50 - actual) / actual) as mape,
-           avg(abs(seasonal_naive - actual) / actual) as naive_mape,
-           sum(p50 - actual) / nullif(sum(actual), 0) as bias,
-           avg(cast(is_inside as integer)) as coverage, count(*) as counted,
-           count(*) over () as n_depots
-    from counted
-    where is_common and actual > 0
+# Origins whose days ahead all lie within the weeks come from the sums; of those before
+# them the days that do.
+DEPOT_ACCURACY = f"""{COUNTS}, summed as (
+    select t.depot_id, t.compared, t.compared_inside, t.compared_volume, t.compared_gap,
+           t.compared_error, t.naive_error
+    from depot_score_totals t join counts using (origin_on, model_version), asked
+    where t.is_live = :live and t.origin_on >= asked.last_out
+    union all
+    select s.depot_id, 1, cast(s.actual between s.p10 and s.p90 as integer), s.actual,
+           s.p50 - s.actual, abs(s.p50 - s.actual) / s.actual,
+           abs(s.seasonal_naive - s.actual) / s.actual
+    from asked join counts on counts.origin_on < asked.last_out
+    join scores s using (origin_on, model_version)
+    where s.is_live = :live and s.target_on > asked.last_out
+      and s.actual > 0 and s.seasonal_naive is not null and s.median4 is not null
+), by_depot as (
+    select depot_id, name, city, sum(compared_error) / sum(compared)::float8 as mape,
+           sum(naive_error) / sum(compared)::float8 as naive_mape,
+           sum(compared_gap) / sum(compared_volume) as bias,
+           sum(compared_inside) / sum(compared) as coverage,
+           sum(compared)::bigint as counted, count(*) over () as n_depots
+    from summed join depots using (depot_id)
     group by depot_id, name, city
+    having sum(compared) > 0
     order by mape desc, name, depot_id
     limit :most
 )
@@ -85,15 +88,28 @@ order by mape desc, name, depot_id
 """  # noqa: S608 - of our own words
 
 # Of each depot's day the forecast that was made last; days far off by chance alone are
-# told as well as those on which something was on.
-WORST_DAYS = f"""{COUNTED}, latest as (
-    select distinct on (depot_id, target_on) * from counted
-    order by depot_id, target_on, origin_on desc
+# told as well as those on which something was on. Each day's worst come from an index.
+WORST_DAYS = f"""{COUNTS}, days as (
+    select distinct t.target_on
+    from score_totals t join asked on t.target_on > asked.last_out
+    where t.is_live = :live
 ), worst as (
-    select * from latest order by abs(p50 - actual) desc, target_on desc, depot_id
+    select of_day.* from days cross join lateral (
+        select s.* from scores s
+        where s.is_live = :live and s.target_on = days.target_on
+          and (s.origin_on, s.model_version) in (select * from counts)
+          and not exists (
+              select from scores l
+              where l.depot_id = s.depot_id and l.origin_on > s.origin_on
+                and l.origin_on < s.target_on and l.target_on = s.target_on
+                and l.is_live = :live
+                and (l.origin_on, l.model_version) in (select * from counts))
+        order by abs(s.p50 - s.actual) desc limit :most
+    ) of_day
+    order by abs(p50 - actual) desc, target_on desc, depot_id
     limit :most
 )
-select w.depot_id, w.name, w.city, w.target_on, w.actual, w.p10, w.p50, w.p90, f.basis,
+select w.depot_id, d.name, d.city, w.target_on, w.actual, w.p10, w.p50, w.p90, f.basis,
        {SPECIAL_OF.format(day="w.target_on")}
 from worst w
 join depots d using (depot_id)

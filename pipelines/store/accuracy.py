@@ -9,6 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines.store.score_totals import DEPOT_COLUMNS, OF_DEPOTS
+
+EARLY = """where s.is_live and s.origin_on in (select origin_on from early)
+      and s.target_on >= (select first_on from asked)"""
+
 
 @dataclass(frozen=True)
 class DayScores:
@@ -82,17 +87,26 @@ from shown
 group by target_on
 order by target_on
 """
-# The same of each depot, which no table sums; the days bound what is read.
-SHOWN = """
+# The same of each depot: origins whose days ahead all lie within the days come from the
+# sums; of those before them the days that do are summed here.
+DEPOT_TOTALS = f"""
 with days as (
     select distinct target_on from score_totals where is_live
     order by target_on desc limit :days
+), asked as (
+    select min(target_on) as first_on from days
+), early as (
+    select distinct t.origin_on from score_totals t, asked
+    where t.is_live and t.target_on >= first_on and t.origin_on < first_on - 1
 ), shown as (
-    select distinct on (s.target_on, s.depot_id, s.origin_on) s.*
-    from scores s
-    join forecasts f using (depot_id, origin_on, target_on, model_version)
-    where s.is_live and s.target_on >= (select min(target_on) from days)
-    order by s.target_on, s.depot_id, s.origin_on, f.made_at desc
+    select distinct on (origin_on, depot_id) *
+    from (
+        select {DEPOT_COLUMNS} from depot_score_totals
+        where is_live and origin_on >= (select first_on - 1 from asked)
+        union all
+        {OF_DEPOTS.format(where=EARLY)}
+    ) every
+    order by origin_on, depot_id, made_at desc, model_version
 )
 """
 
@@ -109,31 +123,20 @@ group by part
 order by part
 """
 BY_DEPOT = f"""
-{SHOWN}
-, weighed as (
-    select *, p50 - actual as gap, abs(p50 - actual) as miss,
-           actual > 0 and seasonal_naive is not null and median4 is not null as compared
-    from shown
-)
-select depot_id as part, count(*) as scored,
-       count(*) filter (where actual between p10 and p90) as inside,
-       count(*) filter (where compared) as compared,
-       coalesce(sum(miss / nullif(actual, 0)) filter (where compared), 0) as error,
-       coalesce(sum(abs(seasonal_naive - actual) / nullif(actual, 0))
-                filter (where compared), 0) as naive_error,
-       coalesce(sum(abs(median4 - actual) / nullif(actual, 0))
-                filter (where compared), 0) as median_error,
-       sum(actual) as volume, sum(gap) as gap, sum(miss) as miss
-from weighed
+{DEPOT_TOTALS}
+select depot_id as part, sum(scored)::bigint, sum(inside)::bigint, sum(compared)::bigint,
+       sum(compared_error), sum(naive_error), sum(median_error),
+       sum(volume), sum(gap), sum(miss)
+from shown
 group by part
 order by part
 """
 WORSE_DEPOTS = f"""
-{SHOWN}
-select depot_id from shown where seasonal_naive is not null
+{DEPOT_TOTALS}
+select depot_id from shown
 group by depot_id
-having count(*) >= :least
-   and sum(abs(p50 - actual)) > :margin * sum(abs(seasonal_naive - actual))
+having sum(with_naive) >= :least
+   and sum(with_naive_miss) > :margin * sum(with_naive_naive_miss)
 order by depot_id
 """
 

@@ -35,7 +35,7 @@ from tests.benchmarks.machine import stamp
 from tests.make import make_artefact
 
 WARMING = 8
-TABLES = ("demand_versions", "forecasts", "scores")
+TABLES = ("demand_versions", "forecasts", "scores", "depot_score_totals")
 BYTES_A_ROW = "select pg_total_relation_size(cast(:name as regclass)) / count(*) from "
 
 
@@ -185,12 +185,14 @@ def _pages(url: str) -> dict[str, float]:
             queries.depot_days("D00007", fresh), queries.past_forecasts("D00007", fresh),
         ),
         "page Accuracy": lambda: (
-            queries.accuracy(True, fresh), queries.worst_days(True, fresh),
+            queries.score_kinds(fresh), queries.accuracy(True, fresh),
+            queries.depot_accuracy(True, fresh), queries.worst_days(True, fresh),
         ),
     }  # fmt: skip
     cached = (
         queries.fleet_week, queries.daily_totals, queries.depot_days,
-        queries.past_forecasts, queries.accuracy, queries.worst_days,
+        queries.past_forecasts, queries.score_kinds, queries.accuracy,
+        queries.depot_accuracy, queries.worst_days,
     )  # fmt: skip
     seconds = {}
     for name, ask in asked.items():

@@ -11,7 +11,14 @@ import sqlalchemy as sa
 
 from pipelines import demand, migrate, scoring
 from pipelines.ingest import Reading, ingest
-from pipelines.schema import demand_versions, depots, forecasts, score_totals, scores
+from pipelines.schema import (
+    demand_versions,
+    depot_score_totals,
+    depots,
+    forecasts,
+    score_totals,
+    scores,
+)
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
@@ -98,7 +105,49 @@ def kept(engine):
         }
 
 
+def of_depots(engine):
+    """What the depots' sums are, and what they should be: counts, volume and misses."""
+    every = sa.select(scores)
+    with engine.connect() as connection:
+        rows = pd.read_sql(every, connection)
+        found = pd.read_sql(sa.select(depot_score_totals), connection)
+    key = ["is_live", "origin_on", "depot_id", "model_version"]
+    rows["gap"] = rows["p50"] - rows["actual"]
+    rows["miss"], rows["naive_miss"] = (
+        rows["gap"].abs(),
+        (rows["seasonal_naive"] - rows["actual"]).abs(),
+    )
+    rows["inside"] = rows["actual"].between(rows["p10"], rows["p90"])
+    rows["with_naive_miss"] = rows["miss"].where(rows["seasonal_naive"].notna())
+    known = rows[["seasonal_naive", "median4"]].notna().all(axis=1)
+    compared = known & (rows["actual"] > 0)
+    for name, column in (
+        ("compared_inside", rows["inside"].astype(float)),
+        ("compared_volume", rows["actual"]),
+        ("compared_gap", rows["gap"]),
+        ("compared_error", rows["miss"] / rows["actual"]),
+        ("naive_error", rows["naive_miss"] / rows["actual"]),
+        ("median_error", (rows["median4"] - rows["actual"]).abs() / rows["actual"]),
+    ):
+        rows[name] = column.where(compared)
+    expected = rows.assign(compared=compared, scored=1).groupby(key).agg(
+        scored=("scored", "sum"), inside=("inside", "sum"), volume=("actual", "sum"),
+        gap=("gap", "sum"), miss=("miss", "sum"),
+        with_naive=("seasonal_naive", "count"),
+        with_naive_miss=("with_naive_miss", "sum"),
+        with_naive_naive_miss=("naive_miss", "sum"),
+        compared=("compared", "sum"), compared_inside=("compared_inside", "sum"),
+        compared_volume=("compared_volume", "sum"),
+        compared_gap=("compared_gap", "sum"), compared_error=("compared_error", "sum"),
+        naive_error=("naive_error", "sum"), median_error=("median_error", "sum"),
+    )  # fmt: skip
+    found = found.drop(columns="made_at").set_index(key).sort_index()
+    return found.astype(float), expected.sort_index().astype(float)
+
+
 def assert_in_step(engine):
+    found_of_depots, expected_of_depots = of_depots(engine)
+    pd.testing.assert_frame_equal(found_of_depots, expected_of_depots)
     expected, found = reckoned(engine), kept(engine)
     assert found.keys() == expected.keys()
     for key, sums in expected.items():
