@@ -338,7 +338,7 @@ sa.Index(
     scores.c.is_live,
     sa.func.abs(scores.c.p50 - scores.c.actual),
 )
-sa.Index("ix_scores_origin_on", scores.c.origin_on)
+sa.Index("ix_scores_origin_on", scores.c.origin_on, scores.c.target_on)
 
 # Sums of `scores`, so that no reader groups every depot's day anew: renewed with them, by
 # `store.score_totals`. Of several models from one origin each has its rows here.

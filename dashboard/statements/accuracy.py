@@ -58,28 +58,32 @@ order by grain, target_on, city, model_version, horizon, weekday, forecaster
 
 # Origins whose days ahead all lie within the weeks come from the sums; of those before
 # them the days that do.
-DEPOT_ACCURACY = f"""{COUNTS}, summed as (
+DEPOT_ACCURACY = f"""{COUNTS}, said as (
     select t.depot_id, t.compared, t.compared_inside, t.compared_volume, t.compared_gap,
            t.compared_error, t.naive_error
-    from depot_score_totals t join counts using (origin_on, model_version), asked
-    where t.is_live = :live and t.origin_on >= asked.last_out
+    from depot_score_totals t join counts using (origin_on, model_version)
+    where t.is_live = :live and t.origin_on >= (select last_out from asked)
     union all
     select s.depot_id, 1, cast(s.actual between s.p10 and s.p90 as integer), s.actual,
            s.p50 - s.actual, abs(s.p50 - s.actual) / s.actual,
            abs(s.seasonal_naive - s.actual) / s.actual
-    from asked join counts on counts.origin_on < asked.last_out
-    join scores s using (origin_on, model_version)
-    where s.is_live = :live and s.target_on > asked.last_out
+    from counts join scores s using (origin_on, model_version)
+    where s.is_live = :live
+      and s.origin_on between (select min(origin_on) from counts)
+                          and (select last_out - 1 from asked)
+      and s.target_on > (select last_out from asked)
       and s.actual > 0 and s.seasonal_naive is not null and s.median4 is not null
-), by_depot as (
-    select depot_id, name, city, sum(compared_error) / sum(compared)::float8 as mape,
+), summed as (
+    select depot_id, sum(compared_error) / sum(compared)::float8 as mape,
            sum(naive_error) / sum(compared)::float8 as naive_mape,
            sum(compared_gap) / sum(compared_volume) as bias,
            sum(compared_inside) / sum(compared) as coverage,
            sum(compared)::bigint as counted, count(*) over () as n_depots
-    from summed join depots using (depot_id)
-    group by depot_id, name, city
+    from said
+    group by depot_id
     having sum(compared) > 0
+), by_depot as (
+    select summed.*, name, city from summed join depots using (depot_id)
     order by mape desc, name, depot_id
     limit :most
 )

@@ -135,7 +135,9 @@ group by is_live, origin_on, depot_id, model_version
 
 
 def upgrade() -> None:
-    op.create_index("ix_scores_origin_on", "scores", ["origin_on"], unique=False)
+    op.create_index(
+        "ix_scores_origin_on", "scores", ["origin_on", "target_on"], unique=False
+    )
     op.create_index(
         "ix_scores_target_on_miss",
         "scores",

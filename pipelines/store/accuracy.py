@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from pipelines.store.score_totals import DEPOT_COLUMNS, OF_DEPOTS
 
-EARLY = """where s.is_live and s.origin_on in (select origin_on from early)
+EARLY = """where s.is_live and s.origin_on between (select first_origin_on from early)
+                                      and (select first_on - 2 from asked)
       and s.target_on >= (select first_on from asked)"""
 
 
@@ -96,8 +97,8 @@ with days as (
 ), asked as (
     select min(target_on) as first_on from days
 ), early as (
-    select distinct t.origin_on from score_totals t, asked
-    where t.is_live and t.target_on >= first_on and t.origin_on < first_on - 1
+    select min(origin_on) as first_origin_on from score_totals, asked
+    where is_live and target_on >= first_on
 ), shown as (
     select distinct on (origin_on, depot_id) *
     from (
