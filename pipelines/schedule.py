@@ -80,11 +80,23 @@ def somebody_leads(engine: sa.Engine) -> bool:
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
     """Runs the night every night while the lock is ours."""
     child = Child(DEADLINE, lambda pid: _silence(engine, pid))
+    scheduler = _scheduler(settings, Clock(engine, settings, lock, child.run))
+    scheduler.start()
+    log.info("leading", next=str(missed.next_night(settings, utc_now())))
+    try:
+        while _is_held(engine, lock) and not stop.wait(STAND_BY_S):
+            _show_life(engine)
+    finally:
+        child.stop()
+        scheduler.shutdown()
+
+
+def _scheduler(settings: Settings, clock: "Clock") -> BackgroundScheduler:
+    """Strikes every night, and looks at once and again some time after each look."""
     # One thread: a night and a look after the one before never run side by side.
     scheduler = BackgroundScheduler(
         timezone=settings.zone, executors={"default": ThreadPoolExecutor(1)}
     )
-    clock = Clock(engine, settings, lock, child.run)
 
     def look() -> None:
         try:
@@ -104,14 +116,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
         misfire_grace_time=None,
     )
     scheduler.add_job(look, "date", misfire_grace_time=None)
-    scheduler.start()
-    log.info("leading", next=str(missed.next_night(settings, utc_now())))
-    try:
-        while _is_held(engine, lock) and not stop.wait(STAND_BY_S):
-            _show_life(engine)
-    finally:
-        child.stop()
-        scheduler.shutdown()
+    return scheduler
 
 
 class EveryNight(BaseTrigger):  # type: ignore[misc]

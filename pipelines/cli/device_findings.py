@@ -88,8 +88,9 @@ def device_finding(seen: Seen, gpus: Sequence[Path], tpus: Sequence[Path]) -> Fi
     if tpus:
         says += (
             ", but TPU chips are here; install the extra 'tpu', and see which process "
+            f"holds {tpus[0]}"
         )
-        return Finding("devices", False, f"{says}holds {tpus[0]}")
+        return Finding("devices", False, says)
     if gpus and wheels.plugins():
         says += ", but an NVIDIA GPU is here and its plugin installed; see 'gpu driver'"
         return Finding("devices", False, says)

@@ -91,6 +91,10 @@ def live(
     if as_json:
         show_json({"by": by, "days": days, "scores": found})
         return
+    _show_live(found, by, days)
+
+
+def _show_live(found: list[dict[str, Any]], by: str, days: int) -> None:
     if not found:
         say("No live forecast has been scored yet. Each night scores those it can.")
         return
