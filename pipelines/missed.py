@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 
 from pipelines.days import newest_whole_day
-from pipelines.settings import MissedNights, Settings
+from pipelines.night_settings import MissedNights
+from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import nights as store
 from pipelines.store.nights import NightsKept

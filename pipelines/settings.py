@@ -2,13 +2,10 @@
 
 import os
 import re
-from collections.abc import Collection, Sequence
-from datetime import date, datetime, time, timedelta
-from functools import cache, cached_property
+from collections.abc import Collection
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 from urllib.parse import quote
-from zoneinfo import ZoneInfo, available_timezones
 
 import platformdirs
 from pydantic import (
@@ -28,17 +25,15 @@ from pydantic_settings import (
 )
 
 from forecaster.errors import ConfigError
-from pipelines.days import newest_whole_day
+from pipelines.night_settings import NightSettings
 from pipelines.secret_files import SUFFIX, SecretFiles, secret_names
 from pipelines.setting_names import PREFIX, mistyped, nearest
+from pipelines.training_settings import TrainingSettings
 from pipelines.watch_settings import WatchSettings
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-# How long a night may take before what it should have brought is called late.
-NIGHT_TAKES = timedelta(hours=1)
 
 LOG_JSON = "HARBOR_LOG_JSON"
-MissedNights = Literal["skip", "latest", "all"]
 
 
 def default_home() -> Path:
@@ -49,12 +44,6 @@ def default_home() -> Path:
     if (CHECKOUT / "pyproject.toml").is_file():
         return CHECKOUT / "var"
     return Path(platformdirs.user_data_dir("harbor-fleet", appauthor=False))
-
-
-@cache
-def _zones() -> set[str]:
-    """Names of the zones this machine knows; they take a walk through its folders."""
-    return available_timezones()
 
 
 def xla_flags() -> str:
@@ -72,7 +61,7 @@ def logs_as_json() -> bool:
     return os.environ.get(LOG_JSON, "").lower() in {"1", "true", "yes"}
 
 
-class Settings(WatchSettings):
+class Settings(NightSettings, WatchSettings, TrainingSettings):
     """What differs between one installation and the next."""
 
     model_config = SettingsConfigDict(
@@ -100,31 +89,6 @@ class Settings(WatchSettings):
         default=None,
         description="Lets the role harbor_dashboard connect, in the same way.",
     )
-    timezone: str = Field(
-        default="UTC",
-        description="The fleet's own zone: the nightly clock, and depots first seen "
-        "in orders.",
-    )
-    country: str = Field(
-        default="US",
-        description="ISO 3166 country of depots first seen in orders.",
-    )
-    nightly_at: str = Field(
-        default="04:30",
-        description="When the night runs, in `timezone`; once a day, also where the clocks "
-        "leave that hour out or bring it twice.",
-    )
-    missed_nights: MissedNights = Field(
-        default="latest",
-        description="Which nights are run that no scheduler ran at their hour.",
-    )
-    look_back_days: int = Field(
-        default=400,
-        ge=0,
-        description="How far before the newest day a night redoes corrected counts.",
-    )
-    horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
-    seed: int = Field(default=0, ge=0, description="Seed of training.")
     settle_seconds: float = Field(
         default=10,
         ge=0,
@@ -146,42 +110,6 @@ class Settings(WatchSettings):
         ge=35,
         description="Days that orders are kept; demand is always. All of them without.",
     )
-    compile_cache_mib: int = Field(
-        default=512,
-        ge=0,
-        description="Disk for what JAX has compiled, kept for the next night; 0: none.",
-    )
-    coordinator: str | None = Field(
-        default=None,
-        pattern=r"^.+:\d+$",
-        description="Where the processes that train together meet: host and port of "
-        "process 0. Each runs `harbor train`, on the same database.",
-    )
-    processes: int = Field(
-        default=1, ge=1, description="Processes that train together."
-    )
-    process: int = Field(
-        default=0,
-        ge=0,
-        description="Which of them this is; 0 alone writes checkpoints, models and runs.",
-    )
-    alarm_worse_days: int = Field(
-        default=7,
-        ge=1,
-        description="Days in a row on which the seasonal naive beats the forecasts shown.",
-    )
-    alarm_coverage_low: float = Field(
-        default=0.70,
-        ge=0,
-        le=1,
-        description="Least share of actuals in the 80 % band over four weeks.",
-    )
-    alarm_coverage_high: float = Field(
-        default=0.90,
-        ge=0,
-        le=1,
-        description="Greatest share of actuals in the 80 % band over four weeks.",
-    )
 
     @field_validator("home")
     @classmethod
@@ -202,20 +130,6 @@ class Settings(WatchSettings):
             user, lambda found: f"{found[1]}:{secret}@", url.get_secret_value()
         )
         return SecretStr(whole)
-
-    @field_validator("timezone")
-    @classmethod
-    def _known_zone(cls, name: str) -> str:
-        if name not in _zones():
-            raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
-        return name
-
-    @field_validator("nightly_at")
-    @classmethod
-    def _hour_and_minute(cls, at: str) -> str:
-        if re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", at) is None:
-            raise ValueError("must be hour and minute, 00:00 to 23:59, such as 04:30")
-        return at
 
     @classmethod
     def settings_customise_sources(
@@ -267,33 +181,6 @@ class Settings(WatchSettings):
                 wrong.append(f"harbor.toml has {name!r}, but that is no setting{like}")
         if wrong:
             raise ConfigError(f"{'. '.join(wrong)}. Rename or remove it.")
-
-    @cached_property
-    def zone(self) -> ZoneInfo:
-        """The fleet's own time zone."""
-        return ZoneInfo(self.timezone)
-
-    @property
-    def night_after_midnight(self) -> timedelta:
-        """When the night runs, as time since midnight."""
-        hour, minute = self.nightly_at.split(":")
-        return timedelta(hours=int(hour), minutes=int(minute))
-
-    def due_on(self, now: datetime, zones: Sequence[str] = ()) -> date:
-        """The newest day whose orders and forecast should be there by now.
-
-        It is yesterday once the night is over, and the day before until then; a day
-        earlier where a depot lies so far west that its yesterday was not over at night.
-
-        Args:
-          now: With a time zone.
-          zones: The depots'; the fleet's own without any.
-        """
-        wall = now.astimezone(self.zone).replace(tzinfo=None)
-        night = wall - self.night_after_midnight - NIGHT_TAKES
-        hour = datetime.combine(night.date(), time(), self.zone)
-        hour += self.night_after_midnight
-        return newest_whole_day(hour, [self.zone, *map(ZoneInfo, zones)])
 
     @property
     def artefacts(self) -> Path:

@@ -1,9 +1,11 @@
-"""What the watch is told: what is late, who is told of it, and how."""
+"""What those who watch are told: what is late or wrong, who is told of it, and how."""
 
 from typing import Literal, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings
+
+from pipelines.wall_clock import WallClock
 
 SmtpTls = Literal["starttls", "tls", "none"]
 
@@ -11,9 +13,8 @@ SmtpTls = Literal["starttls", "tls", "none"]
 class WatchSettings(BaseSettings):
     """A part of `Settings`, which reads the environment."""
 
-    ready_by: str | None = Field(
+    ready_by: WallClock | None = Field(
         default=None,
-        pattern=r"^([01]\d|2[0-3]):[0-5]\d$",
         description="When the forecast must be there, in `timezone`; half an hour after "
         "`nightly_at` without it.",
     )
@@ -21,6 +22,23 @@ class WatchSettings(BaseSettings):
         default=26,
         gt=0,
         description="So long after the last night that was done, silence is told of.",
+    )
+    alarm_worse_days: int = Field(
+        default=7,
+        ge=1,
+        description="Days in a row on which the seasonal naive beats the forecasts shown.",
+    )
+    alarm_coverage_low: float = Field(
+        default=0.70,
+        ge=0,
+        le=1,
+        description="Least share of actuals in the 80 % band over four weeks.",
+    )
+    alarm_coverage_high: float = Field(
+        default=0.90,
+        ge=0,
+        le=1,
+        description="Greatest share of actuals in the 80 % band over four weeks.",
     )
     watch_dashboard: str = Field(
         default="http://127.0.0.1:8501",

@@ -1,0 +1,86 @@
+"""When the night runs, of which fleet, and what should be there after it."""
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from functools import cache, cached_property
+from typing import Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings
+
+from pipelines.days import newest_whole_day
+from pipelines.wall_clock import WallClock
+
+# How long a night may take before what it should have brought is called late.
+NIGHT_TAKES = timedelta(hours=1)
+
+MissedNights = Literal["skip", "latest", "all"]
+
+
+@cache
+def _zones() -> set[str]:
+    """Names of the zones this machine knows; they take a walk through its folders."""
+    return available_timezones()
+
+
+class NightSettings(BaseSettings):
+    """A part of `Settings`, which reads the environment."""
+
+    timezone: str = Field(
+        default="UTC",
+        description="The fleet's own zone: the nightly clock, and depots first seen "
+        "in orders.",
+    )
+    country: str = Field(
+        default="US",
+        description="ISO 3166 country of depots first seen in orders.",
+    )
+    nightly_at: WallClock = Field(
+        default="04:30",
+        description="When the night runs, in `timezone`; once a day, also where the clocks "
+        "leave that hour out or bring it twice.",
+    )
+    missed_nights: MissedNights = Field(
+        default="latest",
+        description="Which nights are run that no scheduler ran at their hour.",
+    )
+    look_back_days: int = Field(
+        default=400,
+        ge=0,
+        description="How far before the newest day a night redoes corrected counts.",
+    )
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        if name not in _zones():
+            raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
+        return name
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The fleet's own time zone."""
+        return ZoneInfo(self.timezone)
+
+    @property
+    def night_after_midnight(self) -> timedelta:
+        """When the night runs, as time since midnight."""
+        hour, minute = self.nightly_at.split(":")
+        return timedelta(hours=int(hour), minutes=int(minute))
+
+    def due_on(self, now: datetime, zones: Sequence[str] = ()) -> date:
+        """The newest day whose orders and forecast should be there by now.
+
+        It is yesterday once the night is over, and the day before until then; a day
+        earlier where a depot lies so far west that its yesterday was not over at night.
+
+        Args:
+          now: With a time zone.
+          zones: The depots'; the fleet's own without any.
+        """
+        wall = now.astimezone(self.zone).replace(tzinfo=None)
+        night = wall - self.night_after_midnight - NIGHT_TAKES
+        hour = datetime.combine(night.date(), time(), self.zone)
+        hour += self.night_after_midnight
+        return newest_whole_day(hour, [self.zone, *map(ZoneInfo, zones)])

@@ -1,0 +1,30 @@
+"""What training is told: how far ahead, with what, and with whom it shares the work."""
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+
+class TrainingSettings(BaseSettings):
+    """A part of `Settings`, which reads the environment."""
+
+    horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
+    seed: int = Field(default=0, ge=0, description="Seed of training.")
+    compile_cache_mib: int = Field(
+        default=512,
+        ge=0,
+        description="Disk for what JAX has compiled, kept for the next night; 0: none.",
+    )
+    coordinator: str | None = Field(
+        default=None,
+        pattern=r"^.+:\d+$",
+        description="Where the processes that train together meet: host and port of "
+        "process 0. Each runs `harbor train`, on the same database.",
+    )
+    processes: int = Field(
+        default=1, ge=1, description="Processes that train together."
+    )
+    process: int = Field(
+        default=0,
+        ge=0,
+        description="Which of them this is; 0 alone writes checkpoints, models and runs.",
+    )

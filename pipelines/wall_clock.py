@@ -1,0 +1,16 @@
+"""An hour and minute as settings have it."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+
+def _hour_and_minute(at: str) -> str:
+    if re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", at) is None:
+        raise ValueError("must be hour and minute, 00:00 to 23:59, such as 04:30")
+    return at
+
+
+WallClock = Annotated[str, AfterValidator(_hour_and_minute)]
+"""Such as 04:30, in the fleet's own zone."""
