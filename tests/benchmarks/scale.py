@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
@@ -33,6 +34,9 @@ from tests.benchmarks import ratios
 from tests.benchmarks.dashboard import fill
 from tests.benchmarks.machine import stamp
 from tests.make import make_artefact
+
+if TYPE_CHECKING:
+    from dashboard.freshness import Freshness
 
 WARMING = 8
 TABLES = ("demand_versions", "forecasts", "scores", "depot_score_totals")
@@ -170,39 +174,44 @@ def _pages(url: str) -> dict[str, float]:
     set_log_level("ERROR")
     from dashboard import database, queries
 
-    def seconds_of(ask: Callable[[], object]) -> float:
-        try:
-            return _timed(ask)
-        except DatabaseError:  # past the dashboard's own limit: a page without numbers
-            return math.nan
-
-    fresh = queries.freshness()
-    asked: dict[str, Callable[[], object]] = {
-        "page Days ahead": lambda: (
-            queries.fleet_week(fresh), queries.daily_totals("", fresh),
-        ),
-        "page Depot": lambda: (
-            queries.depot_days("D00007", fresh), queries.past_forecasts("D00007", fresh),
-        ),
-        "page Accuracy": lambda: (
-            queries.score_kinds(fresh), queries.accuracy(True, fresh),
-            queries.depot_accuracy(True, fresh), queries.worst_days(True, fresh),
-        ),
-    }  # fmt: skip
-    cached = (
-        queries.fleet_week, queries.daily_totals, queries.depot_days,
-        queries.past_forecasts, queries.score_kinds, queries.accuracy,
-        queries.depot_accuracy, queries.worst_days,
-    )  # fmt: skip
     seconds = {}
-    for name, ask in asked.items():
-        seconds_of(ask)
-        for each in cached:
-            each.clear()
-        seconds[name] = seconds_of(ask)
+    for name, asked in _asked_by_pages(queries.freshness()).items():
+        _seconds_of(asked)
+        for cached, *_ in asked:
+            cached.clear()
+        seconds[name] = _seconds_of(asked)
     queries.freshness.clear()
     database.engine.clear()
     return seconds
+
+
+def _asked_by_pages(fresh: "Freshness") -> dict[str, list[tuple[Any, ...]]]:
+    """Of each page the queries, each with what it is asked."""
+    from dashboard import queries
+
+    depot = "D00007"
+    return {
+        "page Days ahead": [
+            (queries.fleet_week, fresh),
+            (queries.daily_totals, "", fresh),
+        ],
+        "page Depot": [
+            (queries.depot_days, depot, fresh),
+            (queries.past_forecasts, depot, fresh),
+        ],
+        "page Accuracy": [
+            (queries.accuracy, True, fresh),
+            (queries.worst_days, True, fresh),
+        ],
+    }
+
+
+def _seconds_of(asked: list[tuple[Any, ...]]) -> float:
+    """Of all a page asks; nan past the dashboard's own limit: a page without numbers."""
+    try:
+        return _timed(lambda: [ask(*about) for ask, *about in asked])
+    except DatabaseError:
+        return math.nan
 
 
 def _timed(work: Callable[[], object]) -> float:
