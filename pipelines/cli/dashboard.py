@@ -52,6 +52,22 @@ def serve(place: Workplace, address: str, port: int) -> None:
     """
     from dashboard.serve import login_file, streamlit_arguments
 
+    say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
+    guard = login_file(place.settings.home)
+    arguments = streamlit_arguments(address, port, guard)
+    # What Streamlit says is for people.
+    child = subprocess.Popen(arguments, env=_environment(place), stdout=sys.stderr)  # noqa: S603 - no shell
+    try:
+        child.wait()
+    except KeyboardInterrupt:
+        say("Stopping.")
+    finally:
+        child.terminate()
+        child.wait()
+
+
+def _environment(place: Workplace) -> dict[str, str]:
+    """Ours, with the database as it was found in the place of how it was told."""
     url = place.engine.url
     if place.settings.database_url is None:
         # What the pages cannot become they cannot be made to do.
@@ -61,20 +77,8 @@ def serve(place: Workplace, address: str, port: int) -> None:
         for name, value in os.environ.items()
         if not name.startswith("HARBOR_DATABASE_")
     }
-    environment = {
+    return {
         **inherited,
         "HARBOR_DATABASE_URL": url.render_as_string(hide_password=False),
         "HARBOR_HOME": str(place.settings.home),
     }
-    say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
-    guard = login_file(place.settings.home)
-    arguments = streamlit_arguments(address, port, guard)
-    # What Streamlit says is for people.
-    child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
-    try:
-        child.wait()
-    except KeyboardInterrupt:
-        say("Stopping.")
-    finally:
-        child.terminate()
-        child.wait()

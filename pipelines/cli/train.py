@@ -14,15 +14,16 @@ import typer
 from pipelines import demand, judging, training
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.workplace import AsJson, Workplace, past_day, workplace
+from pipelines.judging import Verdict
 from pipelines.ledger import recorded
 from pipelines.training import Reports, Trained
+
+if TYPE_CHECKING:
+    from forecaster.learning import Recipe
 
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
-if TYPE_CHECKING:
-    from forecaster.learning import Recipe
-
 FITS = {"judged": "Choosing (first fit)", "served": "Learning (second fit)"}
 
 Epochs = Annotated[
@@ -72,18 +73,7 @@ def train(
         if place.settings.process > 0:
             _help(place, day, recipe, as_json)
             return
-        with (
-            recorded(place.engine, "train", day) as run,
-            fit_progress() as report,
-            _profiled(report, profile) as watched,
-        ):
-            made = training.train(
-                place.engine, place.settings, day, recipe, watched, run
-            )
-            verdict = judging.judge(
-                place.engine, place.settings.artefacts, made.version
-            )
-            run.counts |= verdict.counts()
+        made, verdict = _learn(place, day, recipe, profile)
     if as_json:
         show_json(
             asdict(made) | {"promoted": verdict.promoted, "reason": verdict.reason}
@@ -91,6 +81,22 @@ def train(
     else:
         _show(made)
         say(f"{'Champion' if verdict.promoted else 'Not promoted'}. {verdict.reason}")
+
+
+def _learn(
+    place: Workplace, day: date, recipe: "Recipe", profile: Path | None
+) -> tuple[Trained, Verdict]:
+    """Trains and judges, as one run of the ledger."""
+    engine, settings = place.engine, place.settings
+    with (
+        recorded(engine, "train", day) as run,
+        fit_progress() as report,
+        _profiled(report, profile) as watched,
+    ):
+        made = training.train(engine, settings, day, recipe, watched, run)
+        verdict = judging.judge(engine, settings.artefacts, made.version)
+        run.counts |= verdict.counts()
+    return made, verdict
 
 
 def _help(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
