@@ -22,7 +22,7 @@ from pipelines.watching.screen import Probe, Screen
 from pipelines.watching.server import serving
 from pipelines.watching.watcher import Watcher
 from tests.deploy.tools import DEPLOY, tool
-from tests.pipelines.watched import NOW, seed_watched
+from tests.pipelines.watching.watched import NOW, seed_watched
 
 PROMETHEUS = DEPLOY / "prometheus"
 GRAFANA = DEPLOY / "grafana"
