@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import os
-import zipfile
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -16,14 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from forecaster.artefact_file import (
+    MANIFEST,
+    SCHEMA,
+    recorded_content,
+    take_apart,
+    unusable,
+)
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.delivery import Delivery
-from forecaster.errors import ArtefactError
 from forecaster.intervals import IntervalTable
 from forecaster.totals import TotalsTable
-
-SCHEMA = 3
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -124,75 +126,19 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
       ArtefactError: it is missing, another file than was recorded, truncated, foreign,
         changed, or newer.
     """
-    arrays = _parts(path, recorded_content(path, sha256))
-    manifest = _read_manifest(path, arrays)
+    manifest, arrays = take_apart(path, recorded_content(path, sha256))
     try:
         artefact, promised = _from_parts(manifest, arrays), manifest["sha256"]
     except (KeyError, TypeError, ValueError) as error:
-        raise _unusable(path, "lacks a part of its manifest") from error
+        raise unusable(path, "lacks a part of its manifest") from error
     if _digest(artefact) != promised:
-        raise _unusable(path, "does not match its sha256")
+        raise unusable(path, "does not match its sha256")
     return artefact
-
-
-def recorded_content(path: Path, sha256: str | None) -> bytes:
-    """The bytes of an artefact, if they are those that were recorded.
-
-    Raises:
-      ArtefactError: it is missing, cannot be read, or is another file.
-    """
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise ArtefactError(
-            f"{path.name} is not there. Restore it from the backup of the artefacts, or "
-            "promote another model with 'harbor models promote VERSION'."
-        ) from None
-    except OSError as error:
-        raise _unusable(path, f"cannot be read ({error.strerror})") from error
-    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
-        raise ArtefactError(
-            f"{path.name} is not the file that was recorded, so it is not used: its "
-            "sha256 differs. Restore it from the backup of the artefacts."
-        )
-    return content
 
 
 def file_sha256(path: Path) -> str:
     """Of the whole file, as the database keeps it."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _parts(path: Path, content: bytes) -> dict[str, np.ndarray]:
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise _unusable(path, "is no whole artefact") from error
-
-
-def _unusable(path: Path, why: str) -> ArtefactError:
-    return ArtefactError(
-        f"{path.name} {why}, so it is not used. Restore it from the backup of the "
-        "artefacts, or train anew with 'harbor train'."
-    )
-
-
-def _read_manifest(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    if MANIFEST not in arrays:
-        raise _unusable(path, "has no manifest")
-    try:
-        manifest = json.loads(arrays.pop(MANIFEST).tobytes())
-    except ValueError as error:
-        raise _unusable(path, "has a manifest that cannot be read") from error
-    if not isinstance(manifest, dict):
-        raise _unusable(path, "has a manifest that cannot be read")
-    if manifest.get("schema") != SCHEMA:
-        raise ArtefactError(
-            f"{path.name} has schema {manifest.get('schema')}, and this program reads "
-            f"schema {SCHEMA}. Use the release that wrote it, or train anew."
-        )
-    return dict(manifest)
 
 
 def _as_bytes(artefact: Artefact) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 from psycopg import sql
 
-from forecaster import artefact
+from forecaster.artefact_file import recorded_content
 from forecaster.errors import ArtefactError, BadInputError, NoDataError
 from pipelines import migrate
 from pipelines.backup import clients
@@ -144,7 +144,7 @@ def _copy_artefacts(
     named = "select filename, sha256 from models order by filename"
     for filename, sha256 in connection.execute(sa.text(named)):
         try:
-            content = artefact.recorded_content(artefacts / filename, sha256)
+            content = recorded_content(artefacts / filename, sha256)
         except ArtefactError as error:
             missing[filename] = str(error)
             continue

@@ -11,6 +11,7 @@ import pytest
 
 from forecaster import artefact as artefacts
 from forecaster import infer
+from forecaster.artefact_file import MANIFEST
 from forecaster.errors import ArtefactError
 from tests.make import make_artefact, make_panel
 
@@ -124,10 +125,10 @@ def test_a_changed_weight_is_found_by_its_sha256(path):
 
 def test_a_newer_schema_is_told_apart_from_a_broken_file(path):
     def change(arrays):
-        manifest = json.loads(arrays[artefacts.MANIFEST].tobytes())
+        manifest = json.loads(arrays[MANIFEST].tobytes())
         manifest["schema"] = 99
         text = json.dumps(manifest).encode()
-        arrays[artefacts.MANIFEST] = np.frombuffer(text, np.uint8)
+        arrays[MANIFEST] = np.frombuffer(text, np.uint8)
 
     rewritten(path, change)
     with pytest.raises(ArtefactError, match=r"schema 99.*reads schema 3"):

@@ -1,0 +1,92 @@
+"""The file of an artefact as bytes: whether they are those recorded, and what is in them."""
+
+import hashlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from forecaster.errors import ArtefactError
+
+SCHEMA = 3
+MANIFEST = "manifest.json"
+
+
+def recorded_content(path: Path, sha256: str | None) -> bytes:
+    """The bytes of an artefact, if they are those that were recorded.
+
+    Raises:
+      ArtefactError: it is missing, cannot be read, or is another file.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ArtefactError(
+            f"{path.name} is not there. Restore it from the backup of the artefacts, or "
+            "promote another model with 'harbor models promote VERSION'."
+        ) from None
+    except OSError as error:
+        raise unusable(path, f"cannot be read ({error.strerror})") from error
+    if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
+        raise ArtefactError(
+            f"{path.name} is not the file that was recorded, so it is not used: its "
+            "sha256 differs. Restore it from the backup of the artefacts."
+        )
+    return content
+
+
+def take_apart(
+    path: Path, content: bytes
+) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The manifest and the arrays of an artefact whose schema this program reads.
+
+    Args:
+      path: Of the file, for what is said of it.
+      content: Of the file.
+
+    Raises:
+      ArtefactError: it is truncated, foreign, or newer.
+    """
+    arrays = _arrays(path, content)
+    return _manifest(path, arrays), arrays
+
+
+def unusable(path: Path, why: str) -> ArtefactError:
+    """The error on a file that is there and cannot be used.
+
+    Args:
+      path: Of the file.
+      why: Goes on after its name.
+    """
+    return ArtefactError(
+        f"{path.name} {why}, so it is not used. Restore it from the backup of the "
+        "artefacts, or train anew with 'harbor train'."
+    )
+
+
+def _arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise unusable(path, "is no whole artefact") from error
+
+
+def _manifest(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    if MANIFEST not in arrays:
+        raise unusable(path, "has no manifest")
+    try:
+        manifest = json.loads(arrays.pop(MANIFEST).tobytes())
+    except ValueError as error:
+        raise unusable(path, "has a manifest that cannot be read") from error
+    if not isinstance(manifest, dict):
+        raise unusable(path, "has a manifest that cannot be read")
+    if manifest.get("schema") != SCHEMA:
+        raise ArtefactError(
+            f"{path.name} has schema {manifest.get('schema')}, and this program reads "
+            f"schema {SCHEMA}. Use the release that wrote it, or train anew."
+        )
+    return dict(manifest)
