@@ -39,7 +39,6 @@ CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 
 NAMES_OF_OURS = {
     "pipelines/store/ingest.py": ({"columns"}, "of a table of ours, by its kind"),
-    "pipelines/store/backfill.py": ({"names"}, "columns of pipelines.schema"),
     "pipelines/store/forecasts.py": ({"table", "names"}, "of pipelines.schema"),
     "pipelines/cli/db.py": ({"role"}, "a sentence for people"),
     "migrations/versions/0007_order_counts.py": ({"name"}, "out of a tuple beside it"),
