@@ -83,6 +83,15 @@ def test_the_dashboard_takes_settings_and_schema_only_from_the_pipelines():
         assert not strange, f"{path} imports {', '.join(sorted(strange))}"
 
 
+def test_only_the_command_line_of_the_pipelines_knows_the_dashboard():
+    """It starts the pages, and hands their statements to the watch."""
+    paths = {*(ROOT / "pipelines").rglob("*.py")}
+    paths -= {*(ROOT / "pipelines" / "cli").rglob("*.py")}
+    assert paths
+    for path in paths:
+        assert "dashboard" not in imported(path.read_text()), path
+
+
 def test_only_settings_reads_the_environment():
     readers = {"environ", "getenv"}
     # The dashboard command hands its own environment on to its child, and the TPU's
