@@ -41,9 +41,13 @@ def look(patience_s: float = PATIENCE_S) -> Seen:
     command = [sys.executable, "-m", __name__]
     try:
         done = subprocess.run(  # noqa: S603 - our own program, no shell
-            command, env=environment_of_a_look(), capture_output=True, text=True,
-            timeout=patience_s, check=False,
-        )  # fmt: skip
+            command,
+            env=environment_of_a_look(),
+            capture_output=True,
+            text=True,
+            timeout=patience_s,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise DeviceError(
             f"JAX did not start within {patience_s:.0f} s: a device, or another host of "

@@ -66,8 +66,10 @@ def _devices() -> Finding:
         return device_finding(look(), _gpus(), _tpus())
     except DeviceError as error:
         # A TPU belongs to one process; while a night trains, that is the night.
-        in_use = "already in use" in str(error)
-        return Finding("devices", in_use, str(error))
+        if "already in use" in str(error):
+            return Finding("devices", True, str(error))
+        says = f"{error}; see 'driver or wheel mismatch' in deploy/RUNBOOK.md"
+        return Finding("devices", False, says)
 
 
 def device_finding(seen: Seen, gpus: Sequence[Path], tpus: Sequence[Path]) -> Finding:
