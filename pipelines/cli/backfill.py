@@ -1,5 +1,6 @@
 """`harbor backfill`: forecasts for past origins, as they would have been."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from pipelines.backfill import (
     steering,
 )
 from pipelines.backfill.asking import ONLY, STEPS, USUAL
+from pipelines.backfill.plans import Slot
 from pipelines.cli.backfill_applying import apply_and_tell
 from pipelines.cli.backfill_plans import (
     plan_as_json,
@@ -189,7 +191,11 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
                 for slot in slots
             ]
         )
-        return
+    else:
+        _show_hindcasts(slots)
+
+
+def _show_hindcasts(slots: Sequence[Slot]) -> None:
     rows = [
         (str(slot.origin_on), slot.model or "left out", why(slot)) for slot in slots
     ]
