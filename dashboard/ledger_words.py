@@ -12,7 +12,10 @@ from dashboard import wording
 STATES = {"done": "✓ done", "failed": "✕ failed", "skipped": "– skipped"}
 SHARES = {"mape", "naive_mape", "coverage"}
 # Said beside it already, or of no use to who reads the page.
-LEFT_OUT = {"origin", "by_run", "gated_depots"}
+LEFT_OUT = {"origin", "by_run", "gated_depots", "cache_hits", "cache_misses", "steps"}
+LEFT_OUT |= {"compilations", "parity_error"}
+MEASURED = ("_seconds", "_bytes")
+"""How the names of measurements end: `harbor runs show` tells them to engineers."""
 SILENT_S = 120
 """Seconds without a sign of life after which a run has probably been killed."""
 
@@ -59,7 +62,9 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
 
 def counted(counts: Mapping[str, Any]) -> str:
     """What a run counted, in words."""
-    told = [_count(name, value) for name, value in counts.items()]
+    # Sentences come last: nothing goes on after a full stop.
+    in_order = sorted(counts.items(), key=lambda count: count[0] == "reason")
+    told = [_count(name, value) for name, value in in_order]
     return ", ".join(part for part in told if part)
 
 
@@ -128,17 +133,17 @@ def _step(row: Mapping[Any, Any]) -> str:
 
 def _count(name: str, value: Any) -> str:
     said = name.replace("_", " ")
-    if name in LEFT_OUT or value is None:
+    if name in LEFT_OUT or name.endswith(MEASURED) or value is None:
         return ""
     match value:
-        case int() if name.endswith("_bytes"):
-            told = f"{said.removesuffix(' bytes')} {value / 2**20:,.0f} MiB"
         case bool():
             told = said if value else f"not {said}"
         case int():
             told = f"{said} {value:,}"
         case float():
             told = f"{said} {wording.percent(value) if name in SHARES else value}"
+        case {"passed": bool(passed)}:
+            told = f"{said} {'passed' if passed else 'failed'}"
         case dict():
             told = f"{said} " + ", ".join(
                 f"{key} {each}" for key, each in value.items()

@@ -65,8 +65,9 @@ def _causes(before: Before, fresh: Freshness) -> list[str]:
     if before.model != fresh.model:
         told.append(f"Another model made it: {fresh.model} instead of {before.model}.")
     if before.corrected:
+        were = "was" if before.corrected == 1 else "were"
         told.append(
-            f"{wording.count(before.corrected, 'earlier count')} were corrected."
+            f"{wording.count(before.corrected, 'earlier count')} {were} corrected."
         )
     if before.events:
         named = ", ".join(wording.kind(kind) for kind in before.events)

@@ -10,8 +10,12 @@ from dashboard.statements.shared import (
 )
 
 # The forecast of the depot before the one shown: of an earlier origin, made last there.
+# A night's forecast bears the moment the night began; what it looked at, its own run knows.
 BEFORE = """
-    select origin_on, model_version, made_at from forecasts
+    select origin_on, model_version, made_at,
+           coalesce((select greatest(r.started_at, made_at) from runs r
+                     where r.run_id = forecasts.run_id), made_at) as looked_at
+    from forecasts
     where depot_id = :depot and origin_on < :origin
     order by origin_on desc, made_at desc limit 1
 """
@@ -23,10 +27,10 @@ select seen.last_on, due.due_on, {IS_LATE} as is_late,
        {IS_GATED.format(depot="d.depot_id")} as is_gated,
        b.origin_on as before_on, b.model_version as before_model,
        (select count(*) from demand_versions v
-        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.made_at)
+        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.looked_at)
          as corrected,
        array(select distinct e.kind from events e join files using (file_id)
-             where loaded_at > b.made_at
+             where loaded_at > b.looked_at
                and e.ends_on > :origin and e.starts_on <= :until
                and (e.depot_id = d.depot_id or e.city = d.city
                     or (e.depot_id is null and e.city is null))

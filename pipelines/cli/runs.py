@@ -9,6 +9,7 @@ import typer
 from forecaster.errors import NoDataError
 from pipelines import following
 from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.counted import counted, said
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.heartbeat import give_up_lost_runs
 from pipelines.store import run_lines, runs
@@ -42,14 +43,13 @@ def list_runs(
     asked = {name: value for name, value in wanted.items() if value is not None}
     with workplace() as place:
         give_up_lost_runs(place.engine)
+        closely = steps or step is not None
         with place.engine.connect() as connection:
-            found = runs.recent_runs(
-                connection, limit, steps or step is not None, asked
-            )
+            found = runs.recent_runs(connection, limit, closely, asked)
     if as_json:
         show_json(found)
     elif found:
-        _show(found, "Newest runs")
+        _show(found, "Newest runs", closely)
     else:
         that = " that is asked for" if asked else ""
         say(f"There is no run{that}. 'harbor runs list' shows the newest of all.")
@@ -75,7 +75,7 @@ def show_run(
     if as_json:
         show_json({"run": found[0], "steps": found[1:], "lines": logged})
         return
-    _show(found, f"Run {run_id}")
+    _show(found, f"Run {run_id}", True)
     for line in logged:
         say(_line(line))
 
@@ -108,7 +108,7 @@ def follow_run(
         raise typer.Exit(1)
 
 
-def _show(found: list[dict[str, Any]], title: str) -> None:
+def _show(found: list[dict[str, Any]], title: str, closely: bool) -> None:
     rows = [
         (
             str(row["run_id"]),
@@ -117,7 +117,7 @@ def _show(found: list[dict[str, Any]], title: str) -> None:
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             _took(row),
-            row["error"] or _counts(row["counts"]),
+            row["error"] or counted(row["counts"], closely),
         )
         for row in found
     ]
@@ -131,26 +131,14 @@ def _took(row: dict[str, Any]) -> str:
     return f"{(row['finished_at'] - row['started_at']).total_seconds():.1f} s"
 
 
-def _counts(counts: dict[str, Any]) -> str:
-    """What is not known is left out: not every machine tells everything."""
-    known = {name: value for name, value in counts.items() if value is not None}
-    return ", ".join(_count(name, value) for name, value in known.items())
-
-
-def _count(name: str, value: object) -> str:
-    if name.endswith("_bytes") and isinstance(value, int):
-        return f"{name.removesuffix('_bytes')} {value / 2**20:,.0f} MiB"
-    return f"{name} {value}"
-
-
 def _line(line: dict[str, Any]) -> str:
     at = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
     level = "" if line["level"] == "info" else f"{line['level']}: "
-    told = ", ".join(f"{name}={value}" for name, value in line["fields"].items())
+    told = ", ".join(f"{name}={said(value)}" for name, value in line["fields"].items())
     return f"{at}  run {line['run_id']}  {level}{line['event']}  {told}".rstrip()
 
 
 def _state(row: dict[str, Any]) -> str:
     of = f" of {row['origin_on']}" if row["origin_on"] else ""
-    what = row["error"] or _counts(row["counts"])
+    what = row["error"] or counted(row["counts"], measures=False)
     return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {what}".rstrip()

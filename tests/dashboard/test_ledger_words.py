@@ -68,10 +68,14 @@ def test_a_running_one_says_whether_it_lives(silent, expected):
         pytest.param({"mape": 0.0812}, "mape 8.1 %", id="a share"),
         pytest.param({"late_cities": {"Ghent": 2}}, "late cities Ghent 2", id="by city"),
         pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
-        pytest.param({"reason": "It is worse."}, "It is worse.", id="a sentence"),
+        pytest.param({"reason": "It is worse.", "new": 1}, "new 1, It is worse.", id="a sentence"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
         pytest.param({"scored": None}, "", id="nothing"),
-        pytest.param({"memory_bytes": 3 * 2**20}, "memory 3 MiB", id="bytes"),
+        pytest.param({"memory_bytes": 3, "step_seconds": 0.2}, "", id="measurements"),
+        pytest.param(
+            {"canary": {"passed": True, "checks": [{"name": "range"}]}}, "canary passed",
+            id="a verdict",
+        ),
     ],
 )  # fmt: skip
 def test_counts_become_words(counts, expected):

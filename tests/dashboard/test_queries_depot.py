@@ -1,6 +1,6 @@
 """Answers about one depot against the seeded rows, reckoned here without SQL."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,10 @@ pytestmark = pytest.mark.db
 
 A_DAY = timedelta(days=1)
 A_WEEK = timedelta(days=7)
+LOADED = sa.insert(schema.files).values(
+    path="late.csv", sha256="l", reading="l", kind="events", size_bytes=1,
+    accepted=1, unchanged=0, rejected=0, ignored_columns=[],
+)  # fmt: skip
 
 
 def test_a_depots_days_have_history_forecast_and_notes(fresh, seeded):
@@ -85,11 +89,7 @@ def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
 
 def test_what_came_since_the_forecast_before_is_counted(seeded, write):
     """A correction and an event of the depot's city, and neither of another's."""
-    loaded = sa.insert(schema.files).values(
-        path="late.csv", sha256="l", reading="l", kind="events", size_bytes=1,
-        accepted=1, unchanged=0, rejected=0, ignored_columns=[],
-    )  # fmt: skip
-    write(loaded)
+    write(LOADED)
     day = seeded.through + A_DAY
     event = {"kind": "game", "starts_on": day, "ends_on": day, "file_id": 1}
     write(sa.insert(schema.events).values(**event, city="London"))
@@ -108,6 +108,32 @@ def test_what_came_since_the_forecast_before_is_counted(seeded, write):
     elsewhere = queries.news("RTM-02", queries.freshness()).before
     assert elsewhere is not None
     assert (elsewhere.corrected, elsewhere.events) == (0, ())
+
+
+def test_what_the_night_before_had_brought_itself_is_no_news(seeded, write):
+    """Its forecast bears the moment it began, before its files were loaded."""
+    looked_at = datetime.now(UTC) + timedelta(hours=1)
+    run = {"step": "forecast", "state": "done", "started_at": looked_at}
+    write(sa.insert(schema.runs).values(**run))
+    write(LOADED)
+    ahead = {"starts_on": seeded.through + A_DAY, "ends_on": seeded.through + A_DAY}
+    write(sa.insert(schema.events).values(kind="game", file_id=1, **ahead))
+    write(
+        sa.insert(schema.demand_versions).values(
+            depot_id="LON-01", service_on=seeded.through - 3 * A_DAY, version=2, orders=7,
+            known_at=sa.func.now(), superseded_at=sa.func.now(),
+        )
+    )  # fmt: skip
+
+    def news():
+        before = queries.news("LON-01", queries.freshness()).before
+        return before.corrected, "game" in before.events
+
+    assert news() == (1, True)
+    forecast_run = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
+    write(sa.update(schema.forecasts).values(run_id=forecast_run))
+    queries.news.clear()
+    assert news() == (0, False)
 
 
 def test_nothing_was_forecast_before_the_first_forecast(

@@ -195,6 +195,25 @@ def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
 
 @pytest.mark.db
 @pytest.mark.usefixtures("place")
+def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
+    clean_engine, capsys
+):
+    with recorded(clean_engine, "judge", DAY) as run:
+        run.counts |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
+        run.counts |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
+    capsys.readouterr()
+    command.list_runs()
+    told = capsys.readouterr().out
+    for words in ("not promoted", "canary passed", "late Ghent 2"):
+        assert words in told
+    assert "step_seconds" not in told
+    assert "{" not in told
+    command.list_runs(steps=True)
+    assert "step_seconds 0.25" in capsys.readouterr().out
+
+
+@pytest.mark.db
+@pytest.mark.usefixtures("place")
 def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsys):
     with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
         logs.info("looked", files=0)
