@@ -172,15 +172,18 @@ def what_if(outcome: pd.DataFrame) -> Drawn:
         xOffset=alt.XOffset("what:N", sort=[FORECAST, SUPPOSED]),
         y=orders_axis("orders"),
     )
+    coloured = colour("what", [FORECAST, SUPPOSED], "square")
     bars = base.mark_bar(cornerRadiusTopLeft=2, cornerRadiusTopRight=2).encode(
-        color=colour("what", [FORECAST, SUPPOSED], "square"),
+        color=coloured,
         tooltip=[
             alt.Tooltip("day:N", title="Day"),
             alt.Tooltip("what:N", title="Which are"),
             alt.Tooltip("orders", title="Orders", format=WHOLE),
         ],
     )
-    return finished(bars + base.mark_text(dy=-7, fontSize=11).encode(text="label"))
+    # Without a colour of the theme's the numbers are black, on dark ground too.
+    numbers = base.mark_text(dy=-7, fontSize=11).encode(text="label", color=coloured)
+    return finished(bars + numbers)
 
 
 def _band(table: pd.DataFrame, x: alt.X) -> alt.Chart:

@@ -157,7 +157,7 @@ def what_if_sentence(outcome: pd.DataFrame) -> str:
     now, then = outcome["forecast"].sum(), outcome["supposed"].sum()
     return (
         f"These days would have {wording.orders(then)} orders instead of "
-        f"{wording.orders(now)}: {wording.signed_orders(then - now)}."
+        f"{wording.orders(now)}: {wording.change(now, then)}."
     )
 
 

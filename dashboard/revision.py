@@ -44,7 +44,7 @@ def sentences(days: pd.DataFrame, before: Before | None, fresh: Freshness) -> li
     change = (
         f"The forecast of {wording.day(before.origin_on)} had {wording.orders(then)} "
         f"orders on the {wording.count(len(both), 'day')} that both are of; now it is "
-        f"{wording.orders(now)}: {wording.signed_orders(now - then)}."
+        f"{wording.orders(now)}: {wording.change(then, now)}."
     )
     return [change, *_arrived(days), *_causes(before, fresh)]
 
@@ -55,7 +55,7 @@ def _arrived(days: pd.DataFrame) -> list[str]:
     return [
         f"{wording.day(row['day_on'])} brought {wording.orders(row['actual'])} orders; "
         f"{wording.orders(row['p50_before'])} were forecast "
-        f"({wording.signed_orders(row['actual'] - row['p50_before'])})."
+        f"({wording.change(row['p50_before'], row['actual'])})."
         for row in known.to_dict("records")
     ]
 

@@ -71,6 +71,11 @@ def signed_orders(value: float) -> str:
     return ("+" if rounded > 0 else "−") + f"{abs(rounded):,}"
 
 
+def change(before: float, after: float) -> str:
+    """How far apart two numbers are, as they are shown: '246' and '257' are '+11'."""
+    return signed_orders(round(after) - round(before))
+
+
 def count(number: int, noun: str) -> str:
     """'1 day', '2 days'."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -67,7 +67,9 @@ def apply_plan(
         _require_work(plan)
         moved.require_unmoved(engine, settings, plan)
         with recorded(engine, "backfill", plan.asked.last, lock=lock) as whole:
-            _Applying(engine, settings, plan, now, telling, whole).run_through()
+            stop = _Applying(engine, settings, plan, now, telling, whole).run_through()
+        if stop is not None:
+            raise stop
         with engine.connect() as connection:
             return read_plan(connection, backfill_id)
 
@@ -97,16 +99,21 @@ class _Applying:
     telling: Telling
     run: Run
 
-    def run_through(self) -> None:
-        """Every waiting slot; ends as done, failed, paused or cancelled."""
+    def run_through(self) -> BaseException | None:
+        """Every waiting slot; ends as done, failed, paused or cancelled.
+
+        Returns:
+          What stopped it from outside: that is a pause, and no failure of the run.
+        """
+        stop: BaseException | None = None
         self._set_state("running")
         try:
             self._do_all()
         except _StopWantedError:
             self._set_state("cancelled" if self._wanted() == "cancel" else "paused")
-        except (KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit) as outside:
             self._set_state("paused")
-            raise
+            stop = outside
         else:
             self._set_state("failed" if self._as_it_stands().failed else "done")
         plan = self._as_it_stands()
@@ -115,6 +122,7 @@ class _Applying:
             "state": plan.state,
             **{state: plan.count(state) for state in ("done", "failed", "waiting")},
         }
+        return stop
 
     def _do_all(self) -> None:
         self._each("ingest", "demand", "train")

@@ -130,6 +130,8 @@ def test_what_if_puts_both_weeks_side_by_side_with_their_numbers():
         ("forecast", 100.4), ("forecast", 1200.0), ("supposed", 0.0), ("supposed", 1180.0),
     ]  # fmt: skip
     assert [row["label"] for row in labels] == ["100", "1,200", "0", "1,180"]
+    drawn = charts.what_if(outcome).to_dict()["layer"]
+    assert drawn[1]["encoding"]["color"] == drawn[0]["encoding"]["color"]
 
 
 def test_every_meaning_has_a_colour_in_both_themes_and_a_dash():

@@ -43,6 +43,8 @@ def test_a_moment_is_told_in_the_zone_asked_for():
         (wording.signed_percent(-0.0001), "0.0 %"),
         (wording.signed_percent(math.nan), "–"),
         (wording.signed_orders(-412.3), "−412"),
+        (wording.change(245.6, 257.4), "+11"),
+        (wording.change(12.4, 11.6), "no change"),
         (wording.signed_orders(0.2), "no change"),
         (wording.signed_orders(1250), "+1,250"),
         (wording.count(1, "day"), "1 day"),

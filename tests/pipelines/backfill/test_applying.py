@@ -190,6 +190,10 @@ def test_an_interrupt_is_a_pause_and_resuming_ends_where_an_unbroken_run_does(
     paused = as_it_stands(fleet, plan)
     assert (paused.state, paused.count("done"), len(paused.waiting)) == ("paused", 3, 6)
     assert count(fleet, forecasts) == 3 * 21
+    with fleet.connect() as connection:
+        whole = sa.select(runs.c.state, runs.c.counts).where(runs.c.step == "backfill")
+        [(state, counts)] = connection.execute(whole).all()
+    assert (state, counts["state"]) == ("done", "paused")
 
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
     resumed = stored(fleet)
