@@ -47,7 +47,7 @@ def require_unmoved(engine: sa.Engine, settings: Settings, plan: BackfillPlan) -
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     counts = now["counts"][0] - then["counts"][0]
     if then["counts"] != now["counts"]:
-        yield f"{counts:,} counts of its days were recorded"
+        yield f"counts of its days that were recorded: {counts:,}"
     for name in ("events", "depots"):
         (before, _), (after, _) = then[name], now[name]
         if then[name] != now[name]:

@@ -55,7 +55,10 @@ def nightly(
     if failed := done["steps"].get("judge", {}).get("canary_failed"):
         say(failed)
     if refused := done["steps"]["ingest"].get("refused"):
-        say(f"Files of the inbox that were refused: {refused}.")
+        say(
+            f"Files of the inbox that were refused: {refused}. 'harbor runs show "
+            f"{done['run_id']}' says which and why."
+        )
     say(
         f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."
     )

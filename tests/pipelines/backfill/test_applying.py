@@ -138,7 +138,7 @@ def test_the_ledger_has_the_backfill_and_its_steps(fleet, settings, plan):
     [
         pytest.param(
             lambda engine: change_a_count(engine, days_before(20)),
-            "1 counts of its days were recorded",
+            "counts of its days that were recorded: 1",
             id="a count",
         ),
         pytest.param(
