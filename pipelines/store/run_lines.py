@@ -35,7 +35,7 @@ def lines_of(
       connection: For one short transaction.
       run_id: Of the whole.
       after: Only lines with a greater line_id.
-      newest: So many of them at most; the older ones are left out.
+      newest: So many of them at most; older ones are left out, warnings last of all.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (
@@ -44,11 +44,11 @@ def lines_of(
             (run_lines.c.run_id == run_id) | run_lines.c.run_id.in_(step),
             run_lines.c.line_id > after,
         )
-        .order_by(run_lines.c.line_id.desc())
+        .order_by(run_lines.c.level == "info", run_lines.c.line_id.desc())
         .limit(newest)
     )
     found = connection.execute(statement).mappings()
-    return [dict(row) for row in reversed(list(found))]
+    return sorted((dict(row) for row in found), key=lambda row: int(row["line_id"]))
 
 
 def forget_lines(connection: sa.Connection, age: timedelta) -> None:

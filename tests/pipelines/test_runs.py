@@ -74,6 +74,20 @@ def test_what_a_run_and_its_steps_log_stands_beside_them(clean_engine, logs, tol
 
 
 @pytest.mark.db
+def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
+    with recorded(clean_engine, "ingest", DAY) as run:
+        logs.warning("file", state="refused")
+        for number in range(3):
+            logs.info("file", number=number)
+    with clean_engine.connect() as connection:
+        lines = run_lines.lines_of(connection, run.run_id, newest=2)
+    assert [(line["level"], line["event"]) for line in lines] == [
+        ("warning", "file"),
+        ("info", "done"),
+    ]
+
+
+@pytest.mark.db
 def test_a_line_of_a_run_that_is_not_there_is_dropped(clean_engine, logs):
     logs.info("lost", run_id=77)
     with recorded(clean_engine, "nightly"):
