@@ -29,8 +29,13 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
             _renderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(file=out or sys.stderr),
+        logger_factory=_to_stderr if out is None else structlog.PrintLoggerFactory(out),
     )
+
+
+def _to_stderr(*_: object) -> structlog.PrintLogger:
+    # Asked for anew with each line: stderr may be another one by then.
+    return structlog.PrintLogger(sys.stderr)
 
 
 class OfLibraries(logging.Handler):
