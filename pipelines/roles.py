@@ -32,12 +32,14 @@ MAY_MAKE_ROLES = """
 select rolsuper or rolcreaterole from pg_roles where rolname = current_user
 """
 IS_SUPERUSER = "select rolsuper from pg_roles where rolname = current_user"
-# Since Postgres 16 a member may be barred from taking the role on.
+# Since Postgres 16 a member may be barred from taking the role on. Roles are the whole
+# cluster's: one that reads nothing here is only another database's as yet.
 MAY_STEP_DOWN = """
 select coalesce(
     case when current_setting('server_version_num')::int >= 160000
          then pg_has_role(to_regrole(%(role)s), 'set')
-         else pg_has_role(to_regrole(%(role)s), 'member') end, false)
+         else pg_has_role(to_regrole(%(role)s), 'member') end
+    and has_table_privilege(to_regrole(%(role)s), to_regclass('runs'), 'select'), false)
 """
 STANDING = """
 select to_regrole(:role) is not null as is_there,

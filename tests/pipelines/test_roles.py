@@ -138,6 +138,20 @@ def test_a_right_too_many_is_taken_away(engine, as_role):
         refused(connection, "truncate orders")
 
 
+def test_a_role_that_has_been_given_nothing_here_is_not_taken_on(engine, as_role):
+    """Roles are of the whole cluster: another database's are no use to this one."""
+    with engine.begin() as connection:
+        connection.execute(
+            sa.text(f"revoke all on all tables in schema public from {WRITER}")
+        )
+    owner = engine.url.username
+    with as_role(WRITER) as connection:
+        assert connection.scalar(sa.text("select current_user")) == owner
+    roles.ensure(engine)
+    with as_role(WRITER) as connection:
+        assert connection.scalar(sa.text("select current_user")) == WRITER
+
+
 def test_only_the_owner_gives_rights(as_role, database_url):
     engine = sa.create_engine(database_url)
     roles.step_down(engine)
