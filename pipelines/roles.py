@@ -33,13 +33,17 @@ select rolsuper or rolcreaterole from pg_roles where rolname = current_user
 """
 IS_SUPERUSER = "select rolsuper from pg_roles where rolname = current_user"
 # Since Postgres 16 a member may be barred from taking the role on. Roles are the whole
-# cluster's: one that reads nothing here is only another database's as yet.
+# cluster's: one that does not read all of this database's tables was not settled here.
 MAY_STEP_DOWN = """
 select coalesce(
     case when current_setting('server_version_num')::int >= 160000
          then pg_has_role(to_regrole(%(role)s), 'set')
          else pg_has_role(to_regrole(%(role)s), 'member') end
-    and has_table_privilege(to_regrole(%(role)s), to_regclass('runs'), 'select'), false)
+    and (select count(*) filter (
+             where has_table_privilege(to_regrole(%(role)s), t.oid, 'select')) = count(*)
+         from pg_class t
+         where t.relnamespace = current_schema()::regnamespace
+           and t.relname = any(%(tables)s)), false)
 """
 STANDING = """
 select to_regrole(:role) is not null as is_there,
@@ -153,7 +157,8 @@ def step_down(engine: sa.Engine, role: str = WRITER) -> None:
 
     def on_connect(link: Any, _: Any) -> None:
         link.autocommit = True
-        if link.execute(MAY_STEP_DOWN, {"role": role}).fetchone()[0]:
+        asked = {"role": role, "tables": list(metadata.tables)}
+        if link.execute(MAY_STEP_DOWN, asked).fetchone()[0]:
             link.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
         link.autocommit = False
 

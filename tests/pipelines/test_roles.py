@@ -138,12 +138,11 @@ def test_a_right_too_many_is_taken_away(engine, as_role):
         refused(connection, "truncate orders")
 
 
-def test_a_role_that_has_been_given_nothing_here_is_not_taken_on(engine, as_role):
+@pytest.mark.parametrize("what", ["all tables in schema public", "score_totals"])
+def test_a_role_that_was_not_settled_here_is_not_taken_on(what, engine, as_role):
     """Roles are of the whole cluster: another database's are no use to this one."""
     with engine.begin() as connection:
-        connection.execute(
-            sa.text(f"revoke all on all tables in schema public from {WRITER}")
-        )
+        connection.execute(sa.text(f"revoke all on {what} from {WRITER}"))
     owner = engine.url.username
     with as_role(WRITER) as connection:
         assert connection.scalar(sa.text("select current_user")) == owner
