@@ -4,6 +4,7 @@ The ledger alone knows what has run, so it does not matter which scheduler asks,
 long none did.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import assert_never
@@ -86,8 +87,12 @@ def _is_odd(settings: Settings, night: datetime) -> bool:
 def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
     """What a night of that hour forecasts from: the newest day over at every depot."""
     with engine.connect() as connection:
-        names = demand_store.zones(connection) or [settings.timezone]
-    return newest_whole_day(hour, map(ZoneInfo, names))
+        return origin_of(settings, hour, demand_store.zones(connection))
+
+
+def origin_of(settings: Settings, hour: datetime, zones: Sequence[str]) -> date:
+    """As `origin_at`, where the depots' zones are known; the fleet's own without any."""
+    return newest_whole_day(hour, map(ZoneInfo, zones or [settings.timezone]))
 
 
 def find_due(engine: sa.Engine, settings: Settings, now: datetime) -> Due:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from pipelines.days import newest_whole_day
+from pipelines import missed
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import service_levels as store
@@ -144,7 +144,7 @@ def due_nights(
 
 def _night_of(settings: Settings, zones: Sequence[str], day: date) -> NightDue:
     """The night that begins on a day of the fleet's own zone."""
-    hour_at = _at(settings.zone, day, settings.nightly_at)
+    hour_at = missed.night_on(settings, day)
     if settings.ready_by is None:
         ready_by = hour_at + READY_AFTER
     else:
@@ -152,8 +152,7 @@ def _night_of(settings: Settings, zones: Sequence[str], day: date) -> NightDue:
         if ready_by <= hour_at:
             next_day = day + timedelta(days=1)
             ready_by = _at(settings.zone, next_day, settings.ready_by)
-    places = [ZoneInfo(name) for name in zones] or [settings.zone]
-    return NightDue(newest_whole_day(hour_at, places), hour_at, ready_by)
+    return NightDue(missed.origin_of(settings, hour_at, zones), hour_at, ready_by)
 
 
 def _at(zone: ZoneInfo, day: date, clock: str) -> datetime:

@@ -53,6 +53,15 @@ def test_the_deadline_is_wall_clock_time_where_the_clocks_change():
     ]
 
 
+def test_a_night_whose_hour_the_clocks_leave_out_has_its_time_after_it_begins():
+    settings = Settings(timezone="Europe/Amsterdam", nightly_at="02:30")
+    (night,) = service_levels.due_nights(
+        settings, [], at("2026-03-28 12:00"), at("2026-03-29 12:00")
+    )
+    assert night.hour_at == at("2026-03-29 01:30")
+    assert night.ready_by.astimezone(UTC) == at("2026-03-29 02:00")
+
+
 def test_a_deadline_before_the_nights_hour_is_the_next_day():
     settings = Settings(timezone="UTC", nightly_at="22:00", ready_by="05:00")
     (night,) = service_levels.due_nights(
