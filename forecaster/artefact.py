@@ -7,7 +7,6 @@ every array are checked, and a stranger is refused with a sentence.
 import hashlib
 import io
 import json
-import os
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 from forecaster.artefact_file import (
     MANIFEST,
     SCHEMA,
+    publish,
     recorded_content,
     take_apart,
     unusable,
@@ -101,17 +101,8 @@ def save(artefact: Artefact, directory: Path) -> Path:
     Returns:
       The file, named by the version.
     """
-    # Weights tell of the fleet's demand: they are for the user who runs the program.
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = directory / f"{artefact.version}.npz"
-    staging = directory / f".{artefact.version}.{os.getpid()}.tmp"
-    staging.unlink(missing_ok=True)
-    created = os.open(staging, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with os.fdopen(created, "wb") as file:
-        file.write(_as_bytes(artefact))
-        file.flush()
-        os.fsync(file.fileno())
-    staging.replace(path)
+    publish(path, _as_bytes(artefact))
     return path
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,22 @@ def recorded_content(path: Path, sha256: str | None) -> bytes:
             "sha256 differs. Restore it from the backup of the artefacts."
         )
     return content
+
+
+def publish(path: Path, content: bytes) -> None:
+    """Puts an artefact there by rename, so that it is there whole or not at all.
+
+    Weights tell of the fleet's demand: the file is for the user who runs the program.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    staging = path.with_name(f".{path.name.removesuffix('.npz')}.{os.getpid()}.tmp")
+    staging.unlink(missing_ok=True)
+    created = os.open(staging, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(created, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    staging.replace(path)
 
 
 def take_apart(

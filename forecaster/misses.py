@@ -6,6 +6,7 @@ ordinary, and how the depot answers to such days.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float32
@@ -65,12 +66,12 @@ class Misses:
             log_dt, observed_dt, regular_dt, level_dt, miss_dt, expected_dt, spread_dt
         )
 
-    @property
+    @cached_property
     def known_dt(self) -> Bool[np.ndarray, "depot time"]:
         """Days that were expected and observed."""
         return self.expected_dt & self.observed_dt
 
-    @property
+    @cached_property
     def own_dt(self) -> Float32[np.ndarray, "depot time"]:
         """The misses, outliers cut, 0 where not known."""
         clipped_dt = np.clip(self.miss_dt, -LARGEST_MISS, LARGEST_MISS)

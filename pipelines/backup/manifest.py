@@ -14,7 +14,6 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 DATABASE = "database.dump"
 ARTEFACTS = "artefacts"
-CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -56,11 +55,9 @@ class Manifest:
 
 def part_of(folder: Path, path: Path) -> Part:
     """A file as it is now."""
-    digest, size = hashlib.sha256(), 0
     with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
+        digest = hashlib.file_digest(file, "sha256")
+        size = file.tell()
     return Part(path.relative_to(folder).as_posix(), size, digest.hexdigest())
 
 

@@ -1,6 +1,5 @@
 """Brings a backup back: checked before anything is touched, and whole or not at all."""
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from psycopg import sql
 
+from forecaster.artefact_file import publish
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines import migrate, roles
 from pipelines.backup import clients
@@ -148,11 +148,7 @@ def _put_artefacts(source: Path, artefacts: Path) -> int:
     artefacts.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = sorted((source / ARTEFACTS).iterdir())
     for path in found:
-        staging = artefacts / f".{path.name}.{os.getpid()}.tmp"
-        staging.unlink(missing_ok=True)
-        staging.touch(mode=0o600)
-        staging.write_bytes(path.read_bytes())
-        staging.replace(artefacts / path.name)
+        publish(artefacts / path.name, path.read_bytes())
     manifests.keep_to_disk(artefacts)
     return len(found)
 

@@ -112,20 +112,16 @@ with days as (
 """
 
 
-OF_TOTALS = {"city": "city", "horizon": "horizon", "model": "model_version"}
-PARTS = ("depot", *OF_TOTALS)
+OF_PARTS = {
+    "depot": (DEPOT_TOTALS, "depot_id"),
+    "city": (TOTALS, "city"),
+    "horizon": (TOTALS, "horizon"),
+    "model": (TOTALS, "model_version"),
+}
+PARTS = tuple(OF_PARTS)
 BY_PART = """
 {totals}
 select {part} as part, sum(scored)::bigint, sum(inside)::bigint, sum(compared)::bigint,
-       sum(compared_error), sum(naive_error), sum(median_error),
-       sum(volume), sum(gap), sum(miss)
-from shown
-group by part
-order by part
-"""
-BY_DEPOT = f"""
-{DEPOT_TOTALS}
-select depot_id as part, sum(scored)::bigint, sum(inside)::bigint, sum(compared)::bigint,
        sum(compared_error), sum(naive_error), sum(median_error),
        sum(volume), sum(gap), sum(miss)
 from shown
@@ -169,10 +165,8 @@ def newest_days(connection: sa.Connection, days: int) -> list[DayScores]:
 
 def by_part(connection: sa.Connection, part: str, days: int) -> list[PartScores]:
     """The newest days with live scores, by one of `PARTS`, in its order."""
-    if part == "depot":
-        statement = BY_DEPOT
-    else:
-        statement = BY_PART.format(totals=TOTALS, part=OF_TOTALS[part])
+    totals, column = OF_PARTS[part]
+    statement = BY_PART.format(totals=totals, part=column)
     found = connection.execute(sa.text(statement), {"days": days})
     return [PartScores(*row) for row in found]
 
