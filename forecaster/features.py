@@ -15,6 +15,7 @@ from forecaster.calendar import Calendar
 from forecaster.calendar_columns import calendar_columns
 from forecaster.misses import CitySurprise, Misses, persistence, recent, response
 from forecaster.panel import Panel
+from forecaster.smoothing import profile, smoothed_level
 from forecaster.yearly import a_year_ago
 
 MOST_KINDS = 32
@@ -39,6 +40,9 @@ class Features:
         about -1 to 1.
       age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
         lies within what serving reads, so that it ages as training did.
+      smooth_dt: Level by exponential smoothing, the weekday taken out; that of
+        `level_dt` before a depot's first regular day.
+      season_dt: How that weekday lies from the level, by exponential smoothing.
       yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
         matched by holiday), whether each is known, and what a plain forecast missed then
         and two years ago.
@@ -60,6 +64,8 @@ class Features:
     recent_dtf: Float32[np.ndarray, "depot time 5"]
     persistence_dt: Float32[np.ndarray, "depot time"]
     age_dt: Float32[np.ndarray, "depot time"]
+    smooth_dt: Float32[np.ndarray, "depot time"]
+    season_dt: Float32[np.ndarray, "depot time"]
     yearly_dtf: Float32[np.ndarray, "depot time 13"]
     response_dtf: Float32[np.ndarray, "depot time 2"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
@@ -110,6 +116,7 @@ def build_features(
         surprise.add(misses, panel.cities)
     days = [panel.day(step) for step in range(misses.log_dt.shape[1])]
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
+    season_dt = profile(misses)
     return Features(
         log_demand_dt=misses.log_dt,
         observed_dt=misses.observed_dt.astype(np.float32),
@@ -119,6 +126,8 @@ def build_features(
         recent_dtf=recent(misses, surprise.of(panel.cities)),
         persistence_dt=persistence(misses),
         age_dt=_age(misses.observed_dt),
+        smooth_dt=smoothed_level(misses, season_dt),
+        season_dt=season_dt,
         yearly_dtf=a_year_ago(panel.calendar, misses),
         response_dtf=response(misses, panel.calendar, kinds, horizon),
         calendar_gtf=calendar_gtf,

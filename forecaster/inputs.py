@@ -16,9 +16,11 @@ from forecaster.yearly import YEARLY_MISSES
 
 Array = Any
 RECENT_DAYS = 7
-PAST_COLUMNS, TARGET_COLUMNS = 26, 28
+PAST_COLUMNS, TARGET_COLUMNS = 26, 29
 """Widths of what `past` and `targets` give. New columns come last: an older network reads
 the first that it knows."""
+SMOOTHING_KNOWN = 29
+"""Target columns of a network that corrects the mean with the smoothed forecast."""
 # Rough centre and width of log counts, so that the network reads numbers near 1.
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 
@@ -34,6 +36,8 @@ class Slices(NamedTuple):
     spread: Array  # [B, P]
     persistence: Array  # [B, P]
     age: Array  # [B, P]
+    smooth: Array  # [B, P] smoothed level
+    season: Array  # [B, P] smoothed profile at the day's weekday
     recent: Array  # [B, C + H, 5]
     yearly: Array  # [B, C + H, 13]
     response: Array  # [B, C + H, 2]
@@ -77,6 +81,8 @@ def cut(
         spread=days(features.spread_dt),
         persistence=days(features.persistence_dt),
         age=days(features.age_dt),
+        smooth=days(features.smooth_dt),
+        season=days(features.season_dt),
         recent=features.recent_dtf[row_b1, near_bs] * near_inside,
         yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
         response=features.response_dtf[row_b1, near_bs] * near_inside,
@@ -122,11 +128,15 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
 class Targets(NamedTuple):
     """What each day ahead shares with days past."""
 
-    # [..., C, H, 28]: the last four same weekdays against the level, whether each was
+    # [..., C, H, 29]: the last four same weekdays against the level, whether each was
     # observed and regular, how the day a year ago lay, how the depot answered to such
-    # days before, where the plain forecast lies, what it missed in years before.
+    # days before, where their middle lies, what it missed in years before, and where the
+    # smoothed forecast lies from it.
     features: Array
-    # [..., C, H] log counts: the forecast that the network corrects.
+    # [..., C, H] log counts: the middle of the last four same weekdays.
+    middle: Array
+    # [..., C, H] log counts: the mean of that and of the smoothed forecast, which the
+    # network corrects.
     plain: Array
 
 
@@ -136,19 +146,21 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     days = (slices.log_demand, slices.observed, slices.regular)
     weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
-    level = _context_level(slices, horizon)
-    plain = windows.plain_forecast(xp, log_demand, regular, level)
+    level = _of_context(slices.level, slices, horizon)
+    middle = windows.plain_forecast(xp, log_demand, regular, level)
+    smoothed = _smoothed_forecast(xp, slices, horizon)
     anomaly = (log_demand - level[..., None, None]) * observed
     yearly, response = (
         windows.days_ahead(xp, value, context, horizon)
         for value in (slices.yearly, slices.response)
     )
-    lift = (plain - level[..., None])[..., None]
+    lift = (middle - level[..., None])[..., None]
+    gap = (smoothed - middle)[..., None]
     lay, missed = yearly[..., :-YEARLY_MISSES], yearly[..., -YEARLY_MISSES:]
     features = xp.concatenate(
-        [anomaly, observed, regular, lay, response, lift, missed], axis=-1
+        [anomaly, observed, regular, lay, response, lift, missed, gap], axis=-1
     )
-    return Targets(features, plain)
+    return Targets(features, middle, 0.5 * (middle + smoothed))
 
 
 def actuals(xp: ModuleType, slices: Slices, horizon: int) -> tuple[Array, Array]:
@@ -181,6 +193,13 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     return Slices(depot=slices.depot, **days)
 
 
-def _context_level(slices: Slices, horizon: int) -> Array:
+def _smoothed_forecast(xp: ModuleType, slices: Slices, horizon: int) -> Array:
+    """The smoothed level of each origin, and the profile of each target's weekday."""
+    context = n_context(slices, horizon)
+    newest = windows.same_weekdays(xp, slices.season, context, horizon)[..., 0]
+    return _of_context(slices.smooth, slices, horizon)[..., None] + newest
+
+
+def _of_context(value: Array, slices: Slices, horizon: int) -> Array:
     reach = windows.lookback(horizon)
-    return slices.level[..., reach : reach + n_context(slices, horizon)]
+    return value[..., reach : reach + n_context(slices, horizon)]

@@ -36,7 +36,7 @@ def forward(
         _correction(artefact.member(number), slices, past_bcf, targets)
         for number in range(artefact.n_members)
     ]
-    return targets.plain, np.mean(corrections, axis=0)
+    return _corrected(artefact, targets), np.mean(corrections, axis=0)
 
 
 def require_same_inputs(artefact: Artefact, features: Features) -> None:
@@ -61,6 +61,16 @@ def require_same_inputs(artefact: Artefact, features: Features) -> None:
             f"The model was trained with {len(artefact.feature_names)} calendar columns "
             f"and this program makes {len(features.names)}, or others. Train anew."
         )
+
+
+def _corrected(
+    artefact: Artefact, targets: Targets
+) -> Float32[np.ndarray, "batch origin horizon"]:
+    """The plain forecast that this network corrects: an older one, of weekdays alone."""
+    knows_smoothing = (
+        artefact.weights["target/kernel"].shape[1] >= inputs.SMOOTHING_KNOWN
+    )
+    return targets.plain if knows_smoothing else targets.middle
 
 
 def _correction(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from forecaster import artefact as artefacts
-from forecaster import infer
+from forecaster import baselines, infer, inputs
 from forecaster.artefact_file import MANIFEST
 from forecaster.errors import ArtefactError
 from tests.make import make_artefact, make_panel
@@ -163,10 +163,28 @@ def test_a_model_of_other_inputs_is_refused_with_what_to_do(made):
 def test_an_older_model_reads_the_columns_that_it_knows(made):
     """Columns are added behind those there were: it forecasts as if they said nothing."""
     name, panel = "target/kernel", make_panel()
-    deaf, older = made.weights[name].copy(), made.weights[name][:, :-5]
+    known = made.weights[name][:, : inputs.SMOOTHING_KNOWN - 1]
+    deaf, older = known.copy(), known[:, :-5]
     deaf[:, -5:] = 0
     said = [
         infer.forecast(replace(made, weights=made.weights | {name: kernel}), panel)
         for kernel in (deaf, older)
     ]
     np.testing.assert_allclose(said[0].p50_dh, said[1].p50_dh, rtol=1e-5)
+
+
+def test_a_model_from_before_smoothing_corrects_the_middle_of_the_weekdays(made):
+    """Silent, it says what four weeks say; today's says the mean with what is smoothed."""
+    silent = made.weights | {
+        f"correction/{part}": np.zeros_like(made.weights[f"correction/{part}"])
+        for part in ("kernel", "bias")
+    }
+    older = silent | {"target/kernel": made.weights["target/kernel"][:, :-1]}
+    panel = make_panel()
+    said, said_before = (
+        infer.forecast(replace(made, weights=weights), panel).p50_dh
+        for weights in (silent, older)
+    )
+    middle = baselines.median4(panel.demand_dt, panel.n_steps, made.horizon)
+    np.testing.assert_allclose(np.log1p(said_before), np.log1p(middle), atol=0.02)
+    assert np.abs(np.log1p(said) - np.log1p(middle)).max() > 0.02
