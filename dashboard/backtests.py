@@ -88,16 +88,27 @@ def all_models(models: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(model: Mapping[Any, Any]) -> str:
-    """Why it was promoted or not.
+    """Why it was promoted or not, and whether it can forecast no more.
 
     Args:
       model: A row of `queries.models`.
     """
+    return f"{_reason(model)} {_pruned(model)}".strip()
+
+
+def _reason(model: Mapping[Any, Any]) -> str:
     if isinstance(model["reason"], str):
         return model["reason"]
     if model["role"] == "challenger":
         return "It waits to be judged in the next night."
     return "No reason was kept."
+
+
+def _pruned(model: Mapping[Any, Any]) -> str:
+    if pd.isna(model["pruned_at"]):
+        return ""
+    on = wording.iso_day(f"{model['pruned_at']:%Y-%m-%d}")
+    return f"Its artefact was pruned on {on}: it can forecast no more."
 
 
 def by_training(models: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from forecaster import artefact, infer
 from forecaster.artefact import Artefact
-from forecaster.errors import NoModelError
+from forecaster.errors import ArtefactError, NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
 from pipelines import demand, late_bands, naive_gate
@@ -87,17 +87,33 @@ def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:
             "'harbor models promote VERSION'."
         )
     raise NoModelError(
-        f"Every model has seen days after {origin}, so none may forecast from there. "
-        f"Train one with 'harbor train --through {origin}'."
+        f"Every model whose artefact is kept has seen days after {origin}, so none may "
+        f"forecast from there. Train one with 'harbor train --through {origin}'."
     )
+
+
+def require_kept(model: dict[str, Any]) -> None:
+    """Refuses a model whose artefact was pruned.
+
+    Raises:
+      ArtefactError: it was.
+    """
+    if model["pruned_at"] is not None:
+        raise ArtefactError(
+            f"The artefact of {model['version']} was pruned on "
+            f"{model['pruned_at'].astimezone(UTC):%Y-%m-%d}, as nothing needed it any "
+            "more (HARBOR_KEEP_ARTEFACTS_DAYS). Take another of 'harbor models list', or "
+            f"train one with 'harbor train --through {model['trained_through']}'."
+        )
 
 
 def load_recorded(artefacts: Path, model: dict[str, Any]) -> Artefact:
     """Loads a model's artefact, if it is the file that was recorded.
 
     Raises:
-      ArtefactError: it is missing, unusable, or another file.
+      ArtefactError: it is missing, unusable, another file, or was pruned.
     """
+    require_kept(model)
     path = artefacts / str(model["filename"])
     return artefact.load(path, str(model["sha256"]))
 

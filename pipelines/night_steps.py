@@ -15,6 +15,7 @@ from pipelines import (
     lateness,
     leftovers,
     live_accuracy,
+    pruning,
     retention,
     scoring,
     training,
@@ -71,7 +72,10 @@ def score(night: Night, run: Run) -> None:
 
 
 def prune(night: Night, run: Run) -> None:
-    """Drops the orders that a setting keeps no longer; without it every one is kept."""
+    """Takes away old artefacts, and old orders where a setting does not keep all."""
+    pruned = pruning.prune_artefacts(run.engine, night.settings)
+    if not pruned.is_nothing:
+        run.counts |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
     if night.settings.keep_orders_days is None:
         return
     dropped = retention.drop_old_orders(run.engine, night.settings, night.now)

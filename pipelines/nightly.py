@@ -76,7 +76,7 @@ def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:
     told = {
         "ingest": ("refused",),
         "demand": ("corrected", "left_old"),
-        "prune": ("dropped",),
+        "prune": ("dropped", "artefacts"),
         "watch": ("alarms",),
         "judge": ("canary_failed",),
         "forecast": ("late_depots", "gated"),

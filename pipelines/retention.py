@@ -15,10 +15,22 @@ from pipelines.store import retention as store
 
 @dataclass(frozen=True)
 class Dropped:
-    """Orders that are gone, and the first day that keeps its own."""
+    """What was dropped.
+
+    Args:
+      orders: How many.
+      before: The first day that keeps its own.
+      froze: Whether it froze days that were not frozen before.
+    """
 
     orders: int
     before: date
+    froze: bool
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing was old enough."""
+        return not (self.orders or self.froze)
 
 
 def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dropped:
@@ -48,5 +60,6 @@ def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dro
         today = demand.first_day_not_over(connection, now)
         demand_store.recount(connection, today, now, settings.look_back_days)
         # What is frozen stays so, also where the setting has been raised since.
-        before = max(before, store.frozen_before(connection) or before)
-        return Dropped(store.drop_orders(connection, before), before)
+        frozen = store.frozen_before(connection)
+        before = max(before, frozen or before)
+        return Dropped(store.drop_orders(connection, before), before, before != frozen)

@@ -254,6 +254,8 @@ models = sa.Table(
     sa.Column("reason", sa.Text),
     sa.Column("promoted_at", Moment),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
+    # When its artefact was taken away; null while it is there.
+    sa.Column("pruned_at", Moment),
     sa.CheckConstraint(
         "role in ('challenger','champion','retired','rejected','judge')", name="role"
     ),

@@ -110,6 +110,12 @@ class Settings(NightSettings, WatchSettings, TrainingSettings):
         ge=35,
         description="Days that orders are kept; demand is always. All of them without.",
     )
+    keep_artefacts_days: int = Field(
+        default=90,
+        ge=7,
+        le=36_500,
+        description="Days that the artefact of a model is kept which is not shown any more.",
+    )
 
     @field_validator("home")
     @classmethod

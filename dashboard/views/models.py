@@ -65,5 +65,6 @@ else:
     st.markdown(
         f'`harbor models rollback --reason "WHY"` makes {say.plain(back)} champion again, '
         "and `harbor forecast` then writes its forecasts. `harbor models promote VERSION` "
-        "makes any other model champion. Both refuse a model whose file is not whole."
+        "makes any other model champion. Both refuse a model whose file is not whole, or "
+        "was pruned."
     )

@@ -69,7 +69,7 @@ class Hindcaster:
             return []
         origins = sorted(by_origin)
         with self.engine.connect() as connection:
-            known = models.all_models(connection)
+            known = models.kept_models(connection)
             learnt = Learnt(
                 [
                     Correction(*row)
@@ -161,7 +161,12 @@ class Hindcaster:
 
 
 def _version(slot: Slot, known: Sequence[dict[str, object]]) -> str | None:
-    """The planned model, or the newest that saw nothing after the slot's origin."""
+    """The planned model, or the newest that saw nothing after the slot's origin.
+
+    Args:
+      slot: Of a forecast.
+      known: Models whose artefacts are kept, newest first.
+    """
     if slot.model_version is not None:
         return slot.model_version
     origin = slot.origin_on

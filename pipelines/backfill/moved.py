@@ -56,4 +56,4 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
     for version in sorted(set(now["models"]) - set(then["models"])):
         yield f"model {version} was added"
     for version in sorted(set(then["models"]) - set(now["models"])):
-        yield f"model {version} is gone"
+        yield f"model {version} is gone, or its artefact was pruned"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -100,7 +100,11 @@ class _Layout:
         """One training serves every origin that has no model."""
         if "train" not in self.asked.what:
             return
-        lonely = [day for day in self.asked.origins if self._model(day) is None]
+        lonely = [
+            day
+            for day in self.asked.origins
+            if self._model(day) is None and not self._there_by_pruned(day)
+        ]
         origins = [day for day in lonely if self._may_be_learnt(day)]
         took = ground.seconds_a_run(self.connection, "train")
         if not origins:
@@ -136,39 +140,56 @@ class _Layout:
             return f"nothing is known of any day up to {origin}", False, None
         if origin > self.newest:
             return f"the data ends on {self.newest}, before it", False, None
-        model = self._model(origin)
-        if model is None and not self._may_be_learnt(origin):
+        if there := self._there_by_pruned(origin):
+            return there, False, None
+        model, pruned = self._model(origin), self._pruned(origin)
+        if model is None:
+            why, may_be = self._without_model(origin)
+            why += _pruned_on(pruned)
+            return *(self._wanted(origin, None, why) if may_be else (why, False)), None
+        version = str(model["version"])
+        kept = "" if pruned is None else " whose artefact is kept,"
+        why = f"the newest model{kept} trained through {model['trained_through']}"
+        return *self._wanted(origin, version, why + _pruned_on(pruned)), version
+
+    def _without_model(self, origin: date) -> tuple[str, bool]:
+        """Why an origin that no model may serve is in or out."""
+        if not self._may_be_learnt(origin):
             few = f"{self._known_days(origin)} days are known up to {origin}"
             return (
                 f"{NO_MODEL}, and only {few}: training needs {self._least_days}",
                 False,
-                None,
             )
-        if model is None and "train" not in self.asked.what:
-            offer = (
-                f"{TRAIN_ONE} with 'harbor train --through {origin}', or plan with "
-                "--what train,forecast,score"
-            )
-            return offer, False, None
-        if model is None:
-            why = "forecast by the model that this plan trains"
-            return *self._wanted(origin, None, why), None
-        version = str(model["version"])
-        why = f"the newest model trained through {model['trained_through']}"
-        return *self._wanted(origin, version, why), version
+        if "train" in self.asked.what:
+            return "forecast by the model that this plan trains", True
+        offer = f"{TRAIN_ONE} with 'harbor train --through {origin}', or plan with "
+        return f"{offer}--what train,forecast,score", False
 
     def _wanted(self, origin: date, version: str | None, why: str) -> tuple[str, bool]:
-        held = self.held.get((origin, version or ""))
-        if held is not None and held.live:
-            return "forecast in time by that model; a live forecast stays", False
+        if there := self._there(origin, version or ""):
+            return there, False
         if self.asked.only == "failed" and origin not in self.failed:
             return "has not failed (--only failed)", False
         if self.asked.only == "failed":
             return f"failed before: {self.failed[origin]}", True
-        expected = self.n_depots * self.horizon
-        if held is not None and self.asked.only == "missing" and held.rows >= expected:
-            return "is there already (--only missing)", False
         return why, True
+
+    def _there(self, origin: date, version: str) -> str | None:
+        """Why what a model has said from an origin stays; None where it may be written."""
+        held = self.held.get((origin, version))
+        if held is None:
+            return None
+        if held.live:
+            return "forecast in time by that model; a live forecast stays"
+        whole = held.rows >= self.n_depots * self.horizon
+        if whole and self.asked.only == "missing":
+            return "is there already (--only missing)"
+        return None
+
+    def _there_by_pruned(self, origin: date) -> str | None:
+        """As `_there`, of the model that would forecast if it were not pruned."""
+        pruned = self._pruned(origin)
+        return None if pruned is None else self._there(origin, pruned["version"])
 
     def _is_observed(self, origin: date) -> bool:
         return self.first_observed is not None and self.first_observed <= origin
@@ -188,7 +209,20 @@ class _Layout:
         return days_to_learn(self.horizon)
 
     def _model(self, origin: date) -> dict[str, Any] | None:
-        """The newest model that saw nothing after an origin."""
-        return next(
-            (each for each in self.models if each["trained_through"] <= origin), None
-        )
+        """The newest model that saw nothing after an origin, and that can forecast."""
+        known = (each for each in self.models if each["trained_through"] <= origin)
+        return next((each for each in known if each["pruned_at"] is None), None)
+
+    def _pruned(self, origin: date) -> dict[str, Any] | None:
+        """The newest model that saw nothing after an origin, where it cannot forecast."""
+        known = (each for each in self.models if each["trained_through"] <= origin)
+        newest = next(known, None)
+        return newest if newest is not None and newest["pruned_at"] else None
+
+
+def _pruned_on(model: dict[str, Any] | None) -> str:
+    """What a reason adds where a newer model was passed over."""
+    if model is None:
+        return ""
+    on = model["pruned_at"].astimezone(UTC).date()
+    return f"; the artefact of {model['version']} was pruned on {on}"

@@ -137,11 +137,13 @@ def _rows(connection: sa.Connection) -> dict[str, int]:
 def _copy_artefacts(
     connection: sa.Connection, artefacts: Path, staging: Path
 ) -> dict[str, str]:
-    """Copies every file that a model names, and says which are not whole."""
+    """Copies every file that a model names and has, and says which are not whole."""
     folder = staging / ARTEFACTS
     folder.mkdir(mode=0o700)
     missing = {}
-    named = "select filename, sha256 from models order by filename"
+    named = (
+        "select filename, sha256 from models where pruned_at is null order by filename"
+    )
     for filename, sha256 in connection.execute(sa.text(named)):
         try:
             content = recorded_content(artefacts / filename, sha256)

@@ -4,13 +4,17 @@ from dataclasses import asdict
 
 import typer
 
+from forecaster.errors import NothingToDoError
 from pipelines import migrate, roles
 from pipelines.cli.console import machine, say, show_json, show_table
 from pipelines.cli.workplace import AsJson, upgrade_embedded, workplace
 from pipelines.database import database_url, open_engine
 from pipelines.ledger import recorded
-from pipelines.retention import drop_old_orders
+from pipelines.pruning import Pruned, prune_artefacts
+from pipelines.retention import Dropped, drop_old_orders
 from pipelines.settings import Settings
+
+MIB = 2**20
 
 app = typer.Typer(name="db", help="The database and its tables.", no_args_is_help=True)
 
@@ -105,22 +109,49 @@ def check(as_json: AsJson = False) -> None:
 
 @app.command("prune")
 def prune(as_json: AsJson = False) -> None:
-    """Drops orders older than HARBOR_KEEP_ORDERS_DAYS; daily demand keeps every day.
+    """Takes away what is old: models' artefacts, and orders where not all are kept.
 
-    Their days are frozen: no later file changes what was counted.
+    Artefacts of models that nothing needs go after HARBOR_KEEP_ARTEFACTS_DAYS, orders
+    after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; those whose orders went
+    are frozen, so that no later file changes what was counted. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
     with workplace() as place, recorded(place.engine, "prune") as run:
-        dropped = drop_old_orders(run.engine, place.settings, place.now)
-        run.counts["dropped"] = dropped.orders
-    if as_json:
-        show_json(asdict(dropped))
-        return
-    say(
-        f"{dropped.orders:,} orders dropped. Demand of the days before {dropped.before} is "
-        "frozen."
+        settings = place.settings
+        pruned, dropped = prune_artefacts(run.engine, settings), None
+        run.counts["artefacts"] = pruned.files
+        if settings.keep_orders_days is not None:
+            dropped = drop_old_orders(run.engine, settings, place.now)
+            run.counts["dropped"] = dropped.orders
+        if as_json:
+            orders = None if dropped is None else asdict(dropped)
+            show_json({"artefacts": asdict(pruned), "orders": orders})
+        if pruned.is_nothing and (dropped is None or dropped.is_nothing):
+            raise _nothing_old(settings, dropped)
+    if not as_json:
+        _tell_pruned(pruned, dropped)
+
+
+def _nothing_old(settings: Settings, dropped: Dropped | None) -> NothingToDoError:
+    """Says what is kept, and for how long."""
+    orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
+    if dropped is not None:
+        orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
+    return NothingToDoError(
+        "Nothing is old enough to go. Kept are artefacts of "
+        f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and older ones "
+        f"still needed, and {orders}."
     )
+
+
+def _tell_pruned(pruned: Pruned, dropped: Dropped | None) -> None:
+    say(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
+    if dropped is not None:
+        say(
+            f"Orders dropped: {dropped.orders:,}. Demand of the days before "
+            f"{dropped.before} is frozen."
+        )
 
 
 @app.command("url")

@@ -1,5 +1,6 @@
 """`harbor models`: which model is shown, and why."""
 
+from datetime import UTC
 from typing import Annotated, Any
 
 import typer
@@ -28,10 +29,22 @@ def list_models(as_json: AsJson = False) -> None:
         show_json(found)
         return
     rows = [
-        (row["version"], row["role"], str(row["trained_through"]), row["reason"] or "")
+        (row["version"], row["role"], str(row["trained_through"]), _why(row))
         for row in found
     ]
     show_table("Models", ("version", "role", "trained through", "reason"), rows)
+
+
+def _why(found: dict[str, Any]) -> str:
+    """The reason of its verdict, and whether it can forecast no more."""
+    pruned = _pruned(found)
+    return " ".join(filter(None, (found["reason"], pruned and f"Artefact {pruned}.")))
+
+
+def _pruned(found: dict[str, Any]) -> str | None:
+    if found["pruned_at"] is None:
+        return None
+    return f"pruned on {found['pruned_at'].astimezone(UTC):%Y-%m-%d}"
 
 
 @app.command("show")
@@ -45,8 +58,10 @@ def show_model(version: str, as_json: AsJson = False) -> None:
     if as_json:
         show_json(found)
         return
-    for name in ("version", "role", "trained_through", "created_at", "seed", "reason"):
+    for name in ("version", "role", "trained_through", "created_at", "seed"):
         say(f"{name.replace('_', ' ')}: {found[name]}")
+    say(f"artefact: {_pruned(found) or found['filename']}")
+    say(f"reason: {found['reason'] or '–'}")
     _show_canary(found["scores"].get("canary"))
     if found["scores"].get("models"):
         show_scores(found["scores"]["models"], "Over days its judged fit had not seen")
@@ -140,6 +155,7 @@ def promote(
                 f"{version} is a fit that a challenger was judged by; it serves "
                 "hindcasts only. Promote the model it stands for."
             )
+        forecasting.require_kept(found)
         if found["promoted_at"] is None and not unchecked:
             _try_out(place, found)
         _crown(place, found, reason)
@@ -182,8 +198,13 @@ def _try_out(place: Workplace, found: dict[str, Any]) -> None:
 def _crown(place: Workplace, found: dict[str, Any], reason: str) -> None:
     """Makes a model the champion, if its artefact is whole."""
     forecasting.load_recorded(place.settings.artefacts, found)
+    version = found["version"]
     with place.engine.begin() as connection:
-        models.promote(connection, found["version"], reason)
+        if not models.promote(connection, version, reason):
+            # Pruned while its file was looked at.
+            forecasting.require_kept(
+                _require(models.model(connection, version), version)
+            )
 
 
 def _tell(version: str, reason: str, as_json: bool) -> None:

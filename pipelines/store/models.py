@@ -10,8 +10,17 @@ from pipelines.schema import models
 
 
 def add_model(connection: sa.Connection, **columns: Any) -> None:
-    """Records an exported model; the same version again changes nothing."""
-    connection.execute(insert(models).values(**columns).on_conflict_do_nothing())
+    """Records an exported model.
+
+    The same version again changes nothing, unless its artefact was pruned: it is there
+    again, and as old as a new one.
+    """
+    again = insert(models).values(**columns).on_conflict_do_update(
+        index_elements=[models.c.version],
+        set_={"pruned_at": None, "created_at": sa.func.now()},
+        where=models.c.pruned_at.is_not(None),
+    )  # fmt: skip
+    connection.execute(again)
 
 
 def champion(connection: sa.Connection) -> dict[str, Any] | None:
@@ -54,8 +63,11 @@ def champion_before(connection: sa.Connection) -> dict[str, Any] | None:
 def newest_trained_through(
     connection: sa.Connection, origin: date
 ) -> dict[str, Any] | None:
-    """The newest model that saw nothing after an origin."""
-    return _one(connection, models.c.trained_through <= origin)
+    """The newest model that saw nothing after an origin, and whose artefact is there."""
+    return _one(
+        connection,
+        (models.c.trained_through <= origin) & models.c.pruned_at.is_(None),
+    )
 
 
 def all_models(connection: sa.Connection) -> list[dict[str, Any]]:
@@ -66,16 +78,30 @@ def all_models(connection: sa.Connection) -> list[dict[str, Any]]:
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def promote(connection: sa.Connection, version: str, reason: str) -> None:
-    """Makes a model the champion; the one before it retires."""
+def kept_models(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Those whose artefact is there, newest first."""
+    return [row for row in all_models(connection) if row["pruned_at"] is None]
+
+
+def promote(connection: sa.Connection, version: str, reason: str) -> bool:
+    """Makes a model the champion; the one before it retires.
+
+    Returns:
+      Whether it is; nothing is changed for one whose artefact was pruned.
+    """
+    wanted = models.c.version == version
+    kept = sa.select(models.c.version).where(wanted, models.c.pruned_at.is_(None))
+    if connection.scalar(kept.with_for_update()) is None:
+        return False
     retire = sa.update(models).where(models.c.role == "champion")
     connection.execute(retire.values(role="retired"))
-    crown = sa.update(models).where(models.c.version == version)
+    crown = sa.update(models).where(wanted)
     connection.execute(
         crown.values(
             role="champion", reason=reason, promoted_at=sa.func.clock_timestamp()
         )
     )
+    return True
 
 
 def reject(connection: sa.Connection, version: str, reason: str) -> None:

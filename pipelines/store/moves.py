@@ -16,7 +16,7 @@ select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
        (select jsonb_build_array(count(*), md5(string_agg(d::text, ';' order by depot_id)))
         from depots d) as depots,
        (select coalesce(jsonb_agg(version order by version), '[]') from models
-        where trained_through <= :last) as models
+        where trained_through <= :last and pruned_at is null) as models
 """
 # Forecasts that a slot still to be done was planned to overwrite, and that are others now.
 OVERWRITTEN = """

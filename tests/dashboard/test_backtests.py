@@ -29,6 +29,7 @@ def models():
             "trained_through": DAYS[::-1],
             "created_at": DAYS[::-1],
             "promoted_at": DAYS[::-1],
+            "pruned_at": [pd.NaT, pd.NaT],
             "reason": ["It beats it.", None],
             "scores": [SCORES, {}],
         }
@@ -61,6 +62,13 @@ def test_every_model_is_told_with_its_verdict(models):
     assert said["MAPE"].iloc[0] == 8.1
     assert math.isnan(said["MAPE"].iloc[1])
     assert said["Why"].tolist() == ["It beats it.", "No reason was kept."]
+
+
+def test_one_that_can_forecast_no_more_says_so(models):
+    pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
+    gone = "Its artefact was pruned on Sun 1 Mar 2026: it can forecast no more."
+    said = backtests.all_models(pruned)["Why"].tolist()
+    assert said == ["It beats it.", f"No reason was kept. {gone}"]
 
 
 def test_one_that_waits_for_its_verdict_says_so(models):

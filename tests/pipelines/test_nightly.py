@@ -1,5 +1,6 @@
 """One night at a time, once for an origin and its data; what is done is not done anew."""
 
+import os
 import subprocess
 import sys
 import time
@@ -335,6 +336,24 @@ def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet,
     found = {each.what: each for each in look_at_nights(fleet, night().settings)}
     assert not found["last night"].good
     assert "without the day's orders of 2 depots" in found["last night"].says
+
+
+@pytest.mark.usefixtures("light")
+def test_the_night_takes_old_artefacts_away_and_says_how_many(fleet, night):
+    asked = night()
+    path = asked.settings.artefacts / "old.npz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"weights")
+    os.utime(path, (0, 0))
+    with fleet.begin() as connection:
+        model_store.add_model(
+            connection, version="old", trained_through=START, data_watermark="",
+            filename=path.name, sha256="", seed=0, role="rejected", scores={},
+            created_at=datetime(2020, 1, 1, tzinfo=UTC),
+        )  # fmt: skip
+    done = run_night(asked)
+    assert done["steps"]["prune"] == {"artefacts": 1, "artefact_bytes": 7}
+    assert not path.exists()
 
 
 @pytest.mark.usefixtures("light")

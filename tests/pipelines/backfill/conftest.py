@@ -4,10 +4,12 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+import sqlalchemy as sa
 
 from forecaster import artefact
 from pipelines import demand
 from pipelines.panels import read_panel
+from pipelines.schema import models as models_table
 from pipelines.settings import Settings
 from pipelines.store import models
 from tests.make import make_artefact
@@ -34,6 +36,21 @@ def fleet(clean_engine):
         add_fleet(connection, n_depots=3, n_days=DAYS)
     demand.rebuild(clean_engine, NOW)
     return clean_engine
+
+
+@pytest.fixture
+def prune(fleet, settings):
+    """Takes a model's artefact away, as a night does long after."""
+
+    def pruned(version):
+        by_version = models_table.c.version == version
+        with fleet.begin() as connection:
+            name = models.model(connection, version)["filename"]
+            gone = sa.update(models_table).where(by_version)
+            connection.execute(gone.values(pruned_at=NOW))
+        (settings.artefacts / name).unlink()
+
+    return pruned
 
 
 @pytest.fixture

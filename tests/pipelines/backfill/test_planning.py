@@ -53,6 +53,58 @@ def test_each_origin_gets_the_newest_model_trained_through_no_later(
     assert count(fleet) == 0
 
 
+def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
+    fleet, settings, add_model, prune
+):
+    old, new = add_model(days_before(30)), add_model(days_before(5))
+    prune(new)
+    plan = planned(fleet, settings)
+    assert told(plan) == [(days_before(n), "forecast", old) for n in (6, 5, 4)]
+    why = [slot.reason for slot in plan.of("forecast")]
+    assert why[0] == f"the newest model trained through {days_before(30)}"
+    assert why[1] == why[2]
+    assert f"whose artefact is kept, trained through {days_before(30)}" in why[1]
+    assert f"the artefact of {new} was pruned on {NOW:%Y-%m-%d}" in why[1]
+    prune(old)
+    plan = planned(fleet, settings)
+    assert told(plan) == [(days_before(n), "leave", None) for n in (6, 5, 4)]
+    assert f"{new} was pruned on" in plan.of("forecast")[1].reason
+    assert plan.without_model == [days_before(n) for n in (6, 5, 4)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "live", "why"),
+    [
+        ({"only": "missing"}, False, "is there already (--only missing)"),
+        ({}, True, "forecast in time by that model; a live forecast stays"),
+    ],
+)
+def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
+    fleet, settings, add_model, prune, asked, live, why
+):
+    add_model(days_before(30))
+    new = add_model(days_before(7))
+    apply_plan(fleet, settings, planned(fleet, settings).backfill_id, NOW)
+    with fleet.begin() as connection:
+        connection.execute(sa.update(forecasts).values(is_live=live))
+    prune(new)
+    slots = planned(fleet, settings, what=("train", "forecast"), **asked).slots
+    assert {slot.reason for slot in slots if slot.step == "forecast"} == {why}
+    assert not any(slot.is_in for slot in slots)
+
+
+def test_a_plan_whose_model_is_pruned_before_it_is_applied_is_refused(
+    fleet, settings, add_model, prune
+):
+    version = add_model(days_before(7))
+    plan = planned(fleet, settings)
+    prune(version)
+    with pytest.raises(
+        BadInputError, match=f"model {version} is gone, or its artefact"
+    ):
+        apply_plan(fleet, settings, plan.backfill_id, NOW)
+
+
 def test_an_origin_without_a_model_is_left_out_and_a_training_offered(
     fleet, settings, add_model
 ):

@@ -53,6 +53,16 @@ def test_what_was_destroyed_is_back_and_forecasts_the_same(original, tmp_path):
     original.engine.dispose()
 
 
+def test_an_artefact_that_was_pruned_is_not_missed(original, tmp_path):
+    original.change("update models set pruned_at = now()")
+    try:
+        made = original.backup(tmp_path)
+    finally:
+        original.change("update models set pruned_at = null")
+    assert made.manifest.missing == {}
+    assert not any("artefacts" in part.path for part in made.manifest.parts)
+
+
 def test_it_comes_back_on_another_machine(original, saved, elsewhere):
     done = elsewhere.restore(saved.folder)
     assert done.artefacts == 1
