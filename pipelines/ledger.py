@@ -1,5 +1,6 @@
 """Records a step while it runs: one row in `runs`, whatever happens."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ class Run:
     counts: dict[str, Any] = field(default_factory=dict)
     # What to do if it fails, beside what the error says.
     advice: str = ""
+    began_s: float = field(default_factory=time.monotonic)
 
 
 @contextmanager
@@ -66,8 +68,8 @@ def recorded(
         # Nothing may come between the row and this: a signal that ends the process there
         # would leave a run that is running for ever.
         try:
-            with bound_contextvars(run_id=run.run_id):
-                log.info("started", step=step, run_id=run.run_id, origin=str(origin))
+            with bound_contextvars(run_id=run.run_id, step=step):
+                log.info("started", origin=None if origin is None else str(origin))
                 yield run
         except BaseException as error:
             state = "skipped" if isinstance(error, NothingToDoError) else "failed"
@@ -125,7 +127,8 @@ def _end(
             # It was given up; this says so.
             run.fence.check(connection)
     told = run.counts if error is None else {"error": error}
-    log.info(state, step=step, run_id=run.run_id, **told)
+    took = round(time.monotonic() - run.began_s, 1)
+    log.info(state, step=step, run_id=run.run_id, took_seconds=took, **told)
 
 
 def _end_after(
@@ -136,4 +139,5 @@ def _end_after(
         told = f"{sentence(error)} {run.advice}".strip()
         _end(engine, run, step, state, told)
     except (SQLAlchemyError, LostRunError):
-        log.warning("end_not_recorded", run_id=run.run_id, error=sentence(error))
+        said = sentence(error)
+        log.warning("end_not_recorded", step=step, run_id=run.run_id, error=said)

@@ -66,7 +66,8 @@ LOG = RunLog()
 
 
 def _line(method: str, event: EventDict) -> Line:
-    apart = {"run_id", "event", "level", "timestamp"}
+    # The ledger has its step.
+    apart = {"run_id", "step", "event", "level", "timestamp"}
     fields = {key: plain(value) for key, value in event.items() if key not in apart}
     now = datetime.now(UTC)
     return Line(event["run_id"], now, method, str(event["event"]), fields)

@@ -1,4 +1,4 @@
-"""Log lines: one event each, key=value or JSON, to stderr; those of a run into the ledger, too."""
+"""Log lines: one event each, in words or as JSON, to stderr; a run's into the ledger, too."""
 
 import json
 import logging
@@ -8,6 +8,7 @@ from typing import TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from pipelines.cli import log_words
 from pipelines.run_log import LOG, plain
 from pipelines.settings import logs_as_json
 
@@ -57,8 +58,16 @@ def take_library_logs() -> None:
 def _renderer() -> Processor:
     if logs_as_json():
         return _as_json
-    order = ["timestamp", "level", "event"]
-    return structlog.processors.KeyValueRenderer(key_order=order)
+    return _in_words
+
+
+def _in_words(_: WrappedLogger, __: str, event: EventDict) -> str:
+    at, level, name = (event.pop(key) for key in ("timestamp", "level", "event"))
+    run_id, step = event.pop("run_id", None), event.pop("step", "")
+    run = None if run_id is None else (run_id, step)
+    # Masked by the same rule as in the ledger.
+    told = {key: plain(value) for key, value in event.items()}
+    return log_words.line(f"{at[:10]} {at[11:19]}Z", level, run, name, told)
 
 
 def _as_json(_: WrappedLogger, __: str, event: EventDict) -> str:

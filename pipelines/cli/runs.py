@@ -8,8 +8,9 @@ import typer
 
 from forecaster.errors import NoDataError
 from pipelines import following
+from pipelines.cli import log_words
 from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.counted import counted, said
+from pipelines.cli.counted import counted
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.heartbeat import give_up_lost_runs
 from pipelines.store import run_lines, runs
@@ -133,9 +134,8 @@ def _took(row: dict[str, Any]) -> str:
 
 def _line(line: dict[str, Any]) -> str:
     at = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
-    level = "" if line["level"] == "info" else f"{line['level']}: "
-    told = ", ".join(f"{name}={said(value)}" for name, value in line["fields"].items())
-    return f"{at}  run {line['run_id']}  {level}{line['event']}  {told}".rstrip()
+    run = (line["run_id"], line["step"])
+    return log_words.line(at, line["level"], run, line["event"], line["fields"])
 
 
 def _state(row: dict[str, Any]) -> str:

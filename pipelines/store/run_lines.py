@@ -29,7 +29,7 @@ def write_lines(connection: sa.Connection, lines: Sequence[Line]) -> None:
 def lines_of(
     connection: sa.Connection, run_id: int, after: int = 0, newest: int | None = None
 ) -> list[dict[str, Any]]:
-    """Lines of a run and of the steps beneath it, in the order they were written.
+    """Lines of a run and of the steps beneath it, each with its step, as they were written.
 
     Args:
       connection: For one short transaction.
@@ -39,7 +39,8 @@ def lines_of(
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (
-        sa.select(run_lines)
+        sa.select(run_lines, runs.c.step)
+        .join(runs, runs.c.run_id == run_lines.c.run_id)
         .where(
             (run_lines.c.run_id == run_id) | run_lines.c.run_id.in_(step),
             run_lines.c.line_id > after,

@@ -3,6 +3,9 @@
 import io
 import json
 import logging
+import re
+from contextlib import suppress
+from datetime import date
 from threading import Event
 
 import pytest
@@ -10,6 +13,8 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import OperationalError
 
+from forecaster.errors import NoDataError
+from pipelines.cli import log_words
 from pipelines.cli.logs import OfLibraries, configure_logs
 from pipelines.heartbeat import Heart
 from pipelines.ledger import recorded
@@ -88,13 +93,64 @@ def test_a_heartbeat_that_is_missed_names_its_run(clean_engine, told, monkeypatc
     assert named == {7}
 
 
-def test_lines_are_words_unless_json_is_asked_for(monkeypatch):
+@pytest.fixture
+def words(monkeypatch):
+    """What is written, as lines for people."""
     monkeypatch.delenv("HARBOR_LOG_JSON", raising=False)
+    LOG.take()
     out = io.StringIO()
     configure_logs(logging.INFO, out)
-    structlog.get_logger().info("here", number=3)
+    yield out
     structlog.reset_defaults()
-    assert "event='here' number=3" in out.getvalue()
+    LOG.take()
+
+
+@pytest.mark.db
+def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, words):
+    with (
+        suppress(NoDataError),
+        recorded(clean_engine, "nightly", date(2026, 3, 31)) as whole,
+    ):
+        with recorded(clean_engine, "ingest", parent=whole) as step:
+            step.counts |= {"files": 2, "refused": None, "load_seconds": 0.3}
+            structlog.get_logger().warning("feed_late", says="3 depots are late.")
+        raise NoDataError("There is no demand. Load some.")
+    shape = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  ")
+    found = words.getvalue().splitlines()
+    assert all(shape.match(line) for line in found)
+    said = [re.sub(r"\d+\.\d s", "SECONDS", shape.sub("", line)) for line in found]
+    assert said == [
+        "run 1  nightly   begins, for 2026-03-31",
+        "run 2  ingest    begins",
+        "run 2  ingest    warning: feed late: 3 depots are late.",
+        "run 2  ingest    done in SECONDS: files 2",
+        "run 1  nightly   failed after SECONDS: There is no demand. Load some.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "fields", "said"),
+    [
+        ("fit", {"fit": "judged", "epoch": 4, "most": 40, "best_mape": 0.0931},
+         "judged fit, epoch 4 of 40, MAPE 9.31 %"),
+        ("fit", {"fit": "served", "epoch": 4, "most": 9},
+         "served fit, epoch 4 of 9"),
+        ("file", {"path": "a.csv", "state": "refused", "reason": "It is empty."},
+         "a.csv: refused: It is empty."),
+        ("file", {"path": "a.csv", "state": "loaded", "accepted": 3, "rejected": 0},
+         "a.csv: loaded, accepted 3, rejected 0"),
+        ("database_away", {"reason": "it is gone", "waiting_s": 9},
+         "database away, waiting s 9: it is gone"),
+        ("skipped", {"error": "Nothing new."}, "skipped: Nothing new."),
+    ],
+)  # fmt: skip
+def test_what_is_logged_is_told_in_words(event, fields, said):
+    assert log_words.in_words(event, fields) == said
+
+
+def test_a_line_of_no_run_names_none(words):
+    structlog.get_logger().info("here", number=3, nobody=None)
+    assert words.getvalue().endswith("Z  here, number 3\n")
 
 
 def test_what_json_does_not_know_is_written_as_words(told):

@@ -236,7 +236,7 @@ def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsy
     command.show_run(1, lines=50)
     shown = capsys.readouterr()
     assert "There is no demand. Load some." in shown.out
-    assert "run 1  looked  files=0" in shown.err
+    assert "run 1  nightly   looked, files 0" in shown.err
     command.show_run(1, lines=50, as_json=True)
     answer = json.loads(capsys.readouterr().out)
     assert answer["run"]["state"] == "failed"
