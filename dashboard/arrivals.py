@@ -1,4 +1,4 @@
-"""What came in, what was put aside, and what is missing, for people. No I/O."""
+"""What came in, what could not be read, and what is missing, for people. No I/O."""
 
 from collections.abc import Hashable
 from html import escape
@@ -10,6 +10,20 @@ import pandas as pd
 
 from dashboard import wording
 
+MENDING = "[How to mend a file](#mend)"
+HOW_TO_MEND = """
+1. **The file is wrong:** mend it, or ask whoever sends it to. Put it into the inbox for the
+   next night, or load it now with `harbor ingest PATH`. Send it whole and under any name:
+   rows that are known already are not counted twice.
+2. **The file is right, but its columns have other names:** say which they are, as in
+   `harbor ingest PATH --column depot_id=SHOP --column ordered_at=TIME`.
+3. **The file is right, but its days are written in another way:** say how, as in
+   `harbor ingest PATH --date-format "%d/%m/%Y %H:%M"`. Rows of a file that was loaded are
+   read again with `harbor quarantine replay --date-format "%d/%m/%Y %H:%M"`.
+
+The page *Correct a wrong file* of the documents (`deploy/docs/correct-a-file.md`) shows each
+with what it prints.
+"""
 STATES = {
     "counted": ("■", "counted"),
     "missing": ("✕", "missing"),
@@ -19,16 +33,39 @@ STATES = {
 
 
 def files(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """`queries.files`, for people; times are told in `zone`."""
+    """The files of `queries.files` that were loaded, for people.
+
+    Args:
+      found: Files, refused ones among them.
+      zone: In which times are told.
+    """
+    loaded = found[found["refused_because"].isna()]
     return pd.DataFrame(
         {
-            "File": found["path"].map(_name),
-            "Kind": found["kind"],
-            "Came": [wording.moment(moment, zone) for moment in found["loaded_at"]],
-            "New rows": found["accepted"],
-            "There already": found["unchanged"],
-            "Put aside": found["rejected"],
-            "Columns ignored": found["ignored_columns"].map(", ".join),
+            "File": loaded["path"].map(_name),
+            "Kind": loaded["kind"],
+            "Loaded": [wording.moment(moment, zone) for moment in loaded["came_at"]],
+            "New rows": loaded["accepted"].astype("Int64"),
+            "Known before": loaded["unchanged"].astype("Int64"),
+            "Unreadable": loaded["rejected"].astype("Int64"),
+            "Columns not needed": loaded["ignored_columns"].map(", ".join),
+        }
+    )
+
+
+def refused(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """The files of `queries.files` of which nothing was loaded, for people.
+
+    Args:
+      found: Files, loaded ones among them.
+      zone: In which times are told.
+    """
+    none_of = found[found["refused_because"].notna()]
+    return pd.DataFrame(
+        {
+            "File": none_of["path"].map(_name),
+            "Refused": [wording.moment(moment, zone) for moment in none_of["came_at"]],
+            "Why, and what to do": none_of["refused_because"],
         }
     )
 

@@ -9,7 +9,7 @@ from dashboard.database import read
 from dashboard.freshness import Freshness
 from dashboard.statements import pipeline as statements
 
-CALENDAR_DAYS = 28
+CALENDAR_DAYS, REFUSED_DAYS = 28, 14
 MOST_RUNS, MOST_FILES, MOST_REASONS, MOST_PLANS, MOST_DEPOTS = 14, 25, 50, 10, 60
 
 
@@ -33,16 +33,20 @@ def runs() -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def files(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """The newest 25 files, newest first.
+    """The newest 25 files that were loaded and 25 that were refused, newest first.
 
     Args:
       fresh: Part of the cache's key and of nothing else.
 
     Returns:
-      file_id, path, kind, accepted, unchanged, rejected (rows), ignored_columns (a
-      list), loaded_at.
+      path, kind, accepted, unchanged, rejected (rows; NaN where refused),
+      ignored_columns (a list), came_at, refused_because (None where it was loaded). Of
+      those refused, the ones of the last 14 days that nobody has mended or taken away.
     """
-    return read(statements.FILES, most=MOST_FILES)
+    counts = ["accepted", "unchanged", "rejected"]
+    return read(
+        statements.FILES, numbers=counts, most=MOST_FILES, refused_days=REFUSED_DAYS
+    )
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -24,9 +24,32 @@ from runs r join wholes w on w.run_id = coalesce(r.parent_id, r.run_id)
 order by coalesce(r.parent_id, r.run_id) desc, r.run_id
 """
 
+# A refused file leaves only its log line. It is told until a later load says something
+# else of it, or, in the inbox, until a night does not meet it any more.
 FILES = """
-select file_id, path, kind, accepted, unchanged, rejected, ignored_columns, loaded_at
-from files order by file_id desc limit :most
+with loaded as (
+    select path, kind, accepted, unchanged, rejected, ignored_columns,
+           loaded_at as came_at, null as refused_because
+    from files order by file_id desc limit :most
+), said as (
+    select distinct on (l.fields ->> 'path')
+           l.fields, l.written_at, r.run_id, r.parent_id
+    from runs r join run_lines l using (run_id)
+    where r.step = 'ingest' and l.event = 'file'
+      and r.started_at > clock_timestamp() - make_interval(days => :refused_days)
+    order by l.fields ->> 'path', l.line_id desc
+), refused as (
+    select fields ->> 'path', '', null::bigint, null::bigint, null::bigint, '{}'::text[],
+           written_at, fields ->> 'reason'
+    from said
+    where fields ->> 'state' = 'refused'
+      and (parent_id is null
+           or run_id >= coalesce((select max(run_id) from runs
+                                  where step = 'ingest' and parent_id is not null
+                                    and state = 'done'), 0))
+    order by written_at desc limit :most
+)
+select * from loaded union all select * from refused order by came_at desc
 """
 
 # By file and reason, with one row of each as an example.

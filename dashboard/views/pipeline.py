@@ -38,24 +38,38 @@ if fresh.last_on is not None:
     st.html(arrivals.grid(calendar, days))
     parts.save(arrivals.calendar(calendar, days), "calendar")
 
-st.header("Files")
+st.header("Files loaded")
 files = queries.files(fresh)
-if files.empty:
+loaded, refused = arrivals.files(files, zone), arrivals.refused(files, zone)
+if loaded.empty:
     parts.missing("No file has come in. Load one with `harbor ingest PATH`.")
 else:
-    parts.small(arrivals.files(files, zone), "files")
+    parts.small(loaded, "files")
 
-st.header("Rows put aside")
-rejected = queries.rejected(fresh)
-if rejected.empty:
-    st.caption("No row of any file was put aside.")
+st.header("Files refused")
+if refused.empty:
+    st.caption("Every file of the last two weeks could be read.")
 else:
     st.caption(
-        "By file and reason, with the first such row. `harbor quarantine list` shows "
-        "every row, `harbor quarantine replay` reads them again in another way, and a "
-        "mended file goes in with `harbor ingest PATH`."
+        "Nothing of these was loaded. One in the inbox is tried again every night, until "
+        f"it is mended or taken away. {arrivals.MENDING}"
     )
-    parts.small(arrivals.rejected(rejected), "put-aside")
+    parts.small(refused, "refused")
+
+st.header("Rows that could not be read")
+rejected = queries.rejected(fresh)
+if rejected.empty:
+    st.caption("Every row of the files that were loaded could be read.")
+else:
+    st.caption(
+        "By file and reason, with the first such row; the other rows of these files are "
+        f"loaded. `harbor quarantine list` shows every one. {arrivals.MENDING}"
+    )
+    parts.small(arrivals.rejected(rejected), "unreadable")
+
+if not (refused.empty and rejected.empty):
+    st.header("How to mend a file", anchor="mend")
+    st.markdown(arrivals.HOW_TO_MEND)
 
 st.header("Backfills")
 plans = queries.plans()

@@ -8,6 +8,7 @@ from pipelines import night_steps, schema
 from tests.dashboard.seed import CHAMPION
 
 STEPS = tuple(night_steps.STEPS)
+REFUSAL = "counts.csv is of no kind that is known. Rename its columns."
 BEFORE, REFUSED = "20251210-before", "20251220-refused"
 
 
@@ -41,7 +42,7 @@ group by grouping sets ((origin_on, target_on, model_version),
 def _night(connection: sa.Connection, origin: date, failed: bool) -> None:
     begins = datetime.combine(origin + timedelta(days=1), time(4, 30), UTC)
     counts = {"origin": origin.isoformat(), "late_depots": 1}
-    parent = _run(connection, "nightly", origin, begins, 125.0, counts, failed)
+    parent = add_run(connection, "nightly", origin, begins, 125.0, counts, failed)
     for number, step in enumerate(
         STEPS[: STEPS.index("train") + 1] if failed else STEPS
     ):
@@ -49,10 +50,10 @@ def _night(connection: sa.Connection, origin: date, failed: bool) -> None:
         said = {"demand": {"new": 6, "corrected": 0}, "score": {"scored": 42}}
         at = begins + timedelta(seconds=15 * number)
         counted = {} if broke else said.get(step, {})
-        _run(connection, step, origin, at, 12.5, counted, broke, parent)
+        add_run(connection, step, origin, at, 12.5, counted, broke, parent)
 
 
-def _run(
+def add_run(
     connection: sa.Connection,
     step: str,
     origin: date | None,
@@ -62,6 +63,7 @@ def _run(
     failed: bool = False,
     parent: int | None = None,
 ) -> int:
+    """A run that has ended; gives its number."""
     ends = begins + timedelta(seconds=seconds)
     values = {
         "step": step, "origin_on": origin, "parent_id": parent, "started_at": begins,
@@ -75,7 +77,9 @@ def _run(
 
 def _files(connection: sa.Connection, through: date) -> None:
     came = datetime.combine(through + timedelta(days=1), time(4, 30), UTC)
-    _run(connection, "ingest", None, came - timedelta(hours=3), 4.2, {"files": 1})
+    add_run(connection, "ingest", None, came - timedelta(hours=3), 4.2, {"files": 1})
+    by_hand = add_run(connection, "ingest", None, came - timedelta(hours=4), 1.0, {})
+    add_line(connection, by_hand, "counts.csv", came, REFUSAL)
     for name, rejected in (("orders-1.csv", 0), ("orders-2.csv", 3)):
         file_id = connection.execute(
             sa.insert(schema.files)
@@ -95,6 +99,19 @@ def _files(connection: sa.Connection, through: date) -> None:
                     raw={},
                 )
             )  # fmt: skip
+
+
+def add_line(
+    connection: sa.Connection, run_id: int, path: str, at: datetime, reason: str | None
+) -> None:
+    """What a load said of a file, which it refused if there is a reason."""
+    said = {"state": "refused", "reason": reason} if reason else {"state": "loaded"}
+    connection.execute(
+        sa.insert(schema.run_lines).values(
+            run_id=run_id, written_at=at, level="info", event="file",
+            fields={"path": path} | said,
+        )
+    )  # fmt: skip
 
 
 def _backfill(connection: sa.Connection, through: date) -> None:

@@ -25,19 +25,25 @@ LACKS = ("B", "<b>Poplar", "L", ["before", "counted", "missing"], 1)
 def test_files_are_named_without_their_folder():
     found = pd.DataFrame(
         {
-            "path": ["/data/inbox/orders.csv", "s3://bucket/"],
+            "path": ["/data/inbox/orders.csv", "s3://bucket/", "/data/counts.csv"],
             "kind": "orders",
-            "accepted": [10, 0],
-            "unchanged": 0,
-            "rejected": [2, 0],
-            "ignored_columns": [["colour", "size"], []],
-            "loaded_at": CAME,
+            "accepted": [10, 0, None],
+            "unchanged": [0, 0, None],
+            "rejected": [2, 0, None],
+            "ignored_columns": [["colour", "size"], [], []],
+            "came_at": CAME,
+            "refused_because": [None, None, "It is empty. Send it again."],
         }
     )
-    said = arrivals.files(found, ZoneInfo("Europe/Amsterdam"))
+    zone = ZoneInfo("Europe/Amsterdam")
+    said = arrivals.files(found, zone)
     assert said["File"].tolist() == ["orders.csv", "bucket"]
-    assert said["Came"].tolist() == ["Fri 21 Nov, 04:30"] * 2
-    assert said["Columns ignored"].tolist() == ["colour, size", ""]
+    assert said["Loaded"].tolist() == ["Fri 21 Nov, 04:30"] * 2
+    assert said["Unreadable"].tolist() == [2, 0]
+    assert said["Columns not needed"].tolist() == ["colour, size", ""]
+    assert arrivals.refused(found, zone).to_numpy().tolist() == [
+        ["counts.csv", "Fri 21 Nov, 04:30", "It is empty. Send it again."]
+    ]
 
 
 def test_the_grid_has_a_sign_for_each_day_and_names_mondays():

@@ -1,6 +1,6 @@
 """The pages Models and Pipeline, and their queries, over a seeded ledger."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -8,7 +8,15 @@ import sqlalchemy as sa
 from dashboard import queries
 from pipelines import schema
 from tests.dashboard.seed import CHAMPION
-from tests.dashboard.seed_pipeline import BEFORE, REFUSED, STEPS, seed_pipeline
+from tests.dashboard.seed_pipeline import (
+    BEFORE,
+    REFUSAL,
+    REFUSED,
+    STEPS,
+    add_line,
+    add_run,
+    seed_pipeline,
+)
 from tests.dashboard.test_pages import assert_no_traceback, said
 
 pytestmark = pytest.mark.db
@@ -69,6 +77,33 @@ def test_runs_are_wholes_newest_first_each_followed_by_its_steps(worked):
     assert newest["seconds"].tolist() == [12.5] * len(STEPS)
 
 
+def test_a_refused_file_is_told_until_it_is_mended_or_taken_away(seeded, clean_engine):
+    now = datetime.now(UTC)
+
+    def load(night, back, said):
+        begun = now - back * A_DAY
+        with clean_engine.begin() as connection:
+            parent = (
+                add_run(connection, "nightly", None, begun, 9.0, {}) if night else None
+            )
+            step = add_run(connection, "ingest", None, begun, 3.0, {}, parent=parent)
+            for path, reason in said.items():
+                add_line(connection, step, path, begun, reason)
+
+    load(False, 15, {"long-ago.csv": "It is empty."})
+    load(False, 9, {"by-hand.csv": "It is empty.", "mended.csv": "It is empty."})
+    load(True, 2, {"/in/taken-away.csv": "No kind.", "/in/still.csv": "No kind."})
+    load(False, 2, {"mended.csv": None})
+    load(True, 1, {"/in/still.csv": "No kind at all.", "/in/fine.csv": None})
+
+    found = queries.files(queries.freshness())
+    told = found[["path", "refused_because"]].to_numpy().tolist()
+    assert told == [
+        ["/in/still.csv", "No kind at all."],
+        ["by-hand.csv", "It is empty."],
+    ]
+
+
 def test_rows_put_aside_are_counted_by_file_and_reason(worked):
     found = queries.rejected(worked)
     assert found[["reason", "n_rows", "first_line", "value"]].to_numpy().tolist() == [
@@ -120,7 +155,7 @@ def test_the_pipeline_page_shows_nights_files_rows_and_backfills(worked, open_pa
     shown = said(app)
     for text in (
         "✕ failed", "The disk is full.", "orders-2.csv", "is no moment", "1 of 3",
-        "lack days on which they were open",
+        "lack days on which they were open", REFUSAL, "How to mend a file",
     ):  # fmt: skip
         assert text in shown, text
 
