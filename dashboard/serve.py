@@ -7,7 +7,7 @@ from pathlib import Path
 from dashboard import login
 from forecaster.errors import BadInputError, ConfigError
 
-APP = Path(__file__).with_name("app.py")
+APP = Path(__file__).with_name("asgi.py")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 

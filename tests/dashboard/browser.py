@@ -23,8 +23,6 @@ PATIENCE_S = 60
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 """Width and height in CSS pixels."""
 STANDS_STILL = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-# Streamlit first asks below the page's own path where its server is; this is how it learns.
-SEARCHING = "_stcore/"
 
 ALL_DRAWN = """() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
     .every(chart => chart.querySelector('svg g'))"""
@@ -137,8 +135,8 @@ class Visit:
         )
 
     def _console(self, message) -> None:
-        if message.type == "error" and SEARCHING not in message.location["url"]:
-            self.wrong.append(message.text)
+        if message.type == "error":
+            self.wrong.append(f"{message.text} ({message.location['url']})")
 
     def _outside(self, route) -> None:
         self.wrong.append(f"asks another host: {route.request.url}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dashboard import asgi
 from dashboard.serve import APP, streamlit_arguments
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +58,18 @@ def test_the_configuration_beside_the_app_is_as_quiet():
     assert config["browser"]["gatherUsageStats"] is False
     assert config["client"] == {"showErrorDetails": "none", "toolbarMode": "minimal"}
     assert config["server"]["enableXsrfProtection"] is True
+
+
+def test_a_page_tells_the_browser_where_the_server_is_before_anything_asks():
+    document = asgi.first_document()
+    assert (
+        0 < document.find("BACKEND_BASE_URL") < document.find('<script type="module"')
+    )
+
+
+def test_every_page_may_be_opened_by_its_own_address():
+    said = [view.stem for view in (APP.parent / "views").glob("*.py")]
+    assert {route.path for route in asgi.routes()} == {"/", *(f"/{n}" for n in said)}
 
 
 @pytest.mark.db

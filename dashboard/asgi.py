@@ -1,0 +1,38 @@
+"""What the server serves: the pages, each of which tells the browser where the server is.
+
+Left alone, a page opened by its own address looks for the server below that address
+first. It is not there, and the browser logs two errors before the page begins.
+"""
+
+from pathlib import Path
+
+import streamlit as st
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
+from streamlit.file_util import get_static_dir
+
+HERE = Path(__file__).parent
+HEAD = "<head>"
+AT_THE_ROOT = (
+    "<script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>"
+)
+
+
+def first_document() -> str:
+    """What a browser loads before any page."""
+    made = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
+    return made.replace(HEAD, HEAD + AT_THE_ROOT, 1)
+
+
+def routes() -> list[Route]:
+    """Every address at which a page may be opened."""
+    document = first_document()
+
+    def answer(_: object) -> HTMLResponse:
+        return HTMLResponse(document, headers={"Cache-Control": "no-cache"})
+
+    pages = sorted(view.stem for view in (HERE / "views").glob("*.py"))
+    return [Route(f"/{page}", answer) for page in ["", *pages]]
+
+
+app = st.App(HERE / "app.py", routes=routes())
