@@ -6,6 +6,7 @@ on; its scores stand beside those of the baselines and of the champion of that n
 
 from collections.abc import Mapping
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
@@ -26,11 +27,12 @@ ROLES = {
 }
 
 
-def figures(model: Mapping[Any, Any]) -> dict[str, tuple[str, str]]:
+def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> dict[str, tuple[str, str]]:
     """What a model is and what it has learnt from, as large numbers.
 
     Args:
       model: A row of `queries.models`.
+      zone: In which times are told.
     """
     own = _score(model["scores"].get("models") or {}, OWN) / 100
     naive = _score(model["scores"].get("models") or {}, "seasonal_naive") / 100
@@ -38,7 +40,7 @@ def figures(model: Mapping[Any, Any]) -> dict[str, tuple[str, str]]:
         "This model": (ROLES[model["role"]], f"version {model['version']}"),
         "Trained through": (
             wording.day(model["trained_through"]),
-            f"made {wording.day(model['created_at'])}",
+            f"made {wording.moment(model['created_at'], zone)}",
         ),
         "MAPE": (wording.percent(own), f"{wording.percent(naive)} seasonal naive"),
     }
@@ -72,8 +74,17 @@ def window(scores: Mapping[str, Any]) -> str | None:
     return f"from {wording.iso_day(first)} to {wording.iso_day(last)}"
 
 
-def all_models(models: pd.DataFrame) -> pd.DataFrame:
-    """`queries.models`, for people."""
+def labels(models: pd.DataFrame) -> dict[str, str]:
+    """Every model by its version, as it is offered for choice."""
+    return {
+        row["version"]: f"{wording.day(row['trained_through'])} · "
+        f"{wording.short(row['version'])} · {ROLES[row['role']]}"
+        for row in models.to_dict("records")
+    }
+
+
+def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """`queries.models`, for people; times are told in `zone`."""
     of = [dict(scores.get("models") or {}) for scores in models["scores"]]
     return pd.DataFrame(
         {
@@ -82,23 +93,24 @@ def all_models(models: pd.DataFrame) -> pd.DataFrame:
             "Trained through": models["trained_through"],
             "MAPE": [_score(scores, OWN) for scores in of],
             "Naive MAPE": [_score(scores, "seasonal_naive") for scores in of],
-            "Why": [verdict(model) for model in models.to_dict("records")],
+            "Why": [verdict(model, zone) for model in models.to_dict("records")],
         }
     )
 
 
-def verdict(model: Mapping[Any, Any]) -> str:
+def verdict(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     """Why it was promoted or not, and whether it can forecast no more.
 
     Args:
       model: A row of `queries.models`.
+      zone: In which times are told.
     """
-    return f"{_reason(model)} {_pruned(model)}".strip()
+    return f"{_reason(model, zone)} {_pruned(model)}".strip()
 
 
-def _reason(model: Mapping[Any, Any]) -> str:
+def _reason(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     if isinstance(model["reason"], str):
-        return model["reason"]
+        return wording.dated(model["reason"], zone)
     if model["role"] == "challenger":
         return "It waits to be judged in the next night."
     return "No reason was kept."

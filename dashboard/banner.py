@@ -38,17 +38,18 @@ def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banne
     if fresh.made_at is not None and fresh.trained_through is not None:
         facts += [
             f"forecast made {wording.moment(fresh.made_at, zone)}",
-            f"model {fresh.model}",
+            f"model {wording.short(fresh.model or wording.UNKNOWN)}",
             f"trained through {_day(fresh.trained_through, today)}",
         ]
     warning = _late(fresh, today, due_on) or _not_champion(fresh)
-    return Banner(" · ".join(facts), warning, _notices(fresh, today))
+    return Banner(" · ".join(facts), warning, _notices(fresh, today, zone))
 
 
-def _notices(fresh: Freshness, today: date) -> tuple[str, ...]:
+def _notices(fresh: Freshness, today: date, zone: ZoneInfo) -> tuple[str, ...]:
     """A feed that was late when the forecast was made, and alarms of its accuracy."""
+    alarms = tuple(wording.dated(alarm, zone) for alarm in fresh.alarms)
     if not fresh.late_cities:
-        return fresh.alarms
+        return alarms
     cities = [f"{wording.plain(city)} ({n})" for city, n in fresh.late_cities]
     more = len(cities) - MOST_CITIES
     rest = f" and {more} more cities" if more > 0 else ""
@@ -57,7 +58,7 @@ def _notices(fresh: Freshness, today: date) -> tuple[str, ...]:
         f"from all depots of {', '.join(cities[:MOST_CITIES])}{rest}. The bands are wider "
         "for it."
     )
-    return (late, *fresh.alarms)
+    return (late, *alarms)
 
 
 def _late(fresh: Freshness, today: date, due_on: date) -> str | None:

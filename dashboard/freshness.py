@@ -18,7 +18,7 @@ class Freshness:
       trained_through: The last day that model learnt from.
       filename: Of that model's artefact.
       sha256: Of that file.
-      made_at: When the forecast was made, in UTC.
+      made_at: When the forecast was written, in UTC.
       worked_at: When a step of the pipeline last began or ended, in UTC.
       last_override: Of the planners; each has a greater number than those before.
       late_cities: Cities whose depots had not all reported when the forecast was made,

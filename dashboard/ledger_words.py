@@ -104,7 +104,7 @@ def _table(
             "State": [_state(row) for row in records],
             "Began": [wording.moment(row["started_at"], zone) for row in records],
             "Took": [took(row["seconds"]) for row in records],
-            "What it says": [_says(row) for row in records],
+            "What it says": [wording.dated(_says(row), zone) for row in records],
         }
     )
 
@@ -150,6 +150,8 @@ def _count(name: str, value: Any) -> str:
             )
         case list():
             told = "; ".join(map(str, value))
+        case str() if name == "model":
+            told = f"{said} {wording.short(value)}"
         case _:
             told = str(value) if name == "reason" else f"{said} {value}"
     return told

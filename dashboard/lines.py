@@ -50,7 +50,7 @@ def column(values: pd.Series, name: str) -> list[str]:
     if _is_text(values):
         return [_or_dash(value, str) for value in values]
     if pd.api.types.is_integer_dtype(values):
-        return [_or_dash(value, "{:,}".format) for value in values]
+        return [_or_dash(value, wording.whole) for value in values]
     if name in PLAIN:
         return [_or_dash(value, "{:.2f}".format) for value in values]
     written = wording.signed_percent if name == "Bias" else wording.percent

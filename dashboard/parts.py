@@ -5,8 +5,9 @@ from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
-from dashboard import export, lines
+from dashboard import export, lines, wording
 from dashboard.encodings import Drawn
 
 DAY_FORMAT = "ddd D MMM YYYY"
@@ -78,7 +79,12 @@ def save(table: pd.DataFrame, name: str) -> None:
 
 def show(table: pd.DataFrame) -> None:
     """A table whose days have names and whose percentages say so."""
-    st.dataframe(table, hide_index=True, width="stretch", column_config=_columns(table))
+    st.dataframe(
+        _with_minus(table),
+        hide_index=True,
+        width="stretch",
+        column_config=_columns(table),
+    )
 
 
 def figures(said: dict[str, tuple[str, str]]) -> None:
@@ -92,11 +98,25 @@ def small(table: pd.DataFrame, name: str) -> None:
     save(table, name)
 
 
+def _with_minus(table: pd.DataFrame) -> pd.DataFrame | Styler:
+    """Numbers below zero written with the sign of the rest of the page."""
+    written: dict[Any, Any] = {
+        name: wording.whole for name in table.columns if _is_below_zero(table[name])
+    }
+    return table.style.format(written, na_rep="") if written else table
+
+
+def _is_below_zero(values: pd.Series) -> bool:
+    return pd.api.types.is_integer_dtype(values) and bool(values.lt(0).any())
+
+
 def _columns(table: pd.DataFrame) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for name in map(str, table.columns):
         if pd.api.types.is_datetime64_any_dtype(table[name]):
             columns[name] = st.column_config.DateColumn(format=DAY_FORMAT)
+        elif _is_below_zero(table[name]):
+            continue  # the configured format would outrank the written one
         elif pd.api.types.is_integer_dtype(table[name]):
             columns[name] = st.column_config.NumberColumn(format="%,d")
         elif pd.api.types.is_float_dtype(table[name]):

@@ -22,6 +22,12 @@ NO_SCORES = {
 }
 
 BASES = {"model": "own history", "similar": "depots like it", "closed": "closed"}
+COMMAND = r"'harbor [^']*'|`[^`]*`"
+CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
+# A day or a moment as programs write it, but neither in a command nor in a file's name.
+WRITTEN = re.compile(
+    rf"{COMMAND}|(?<![\w/.-])(\d{{4}}-\d\d-\d\d(?:{CLOCK})?)(?![\w/-]|\.\w)"
+)
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
 
 
@@ -41,6 +47,39 @@ def moment(value: datetime, zone: ZoneInfo) -> str:
     """'Fri 21 Nov, 04:31' in a zone."""
     local = value.astimezone(zone)
     return f"{day(local)}, {local:%H:%M}"
+
+
+def dated(sentence: str, zone: ZoneInfo) -> str:
+    """A sentence of the program's, its days and moments as people say them.
+
+    Args:
+      sentence: May hold days and moments as ISO 8601 writes them.
+      zone: In which moments are told.
+    """
+    return WRITTEN.sub(lambda found: _said(found, zone), sentence)
+
+
+def _said(found: re.Match[str], zone: ZoneInfo) -> str:
+    if found[1] is None:
+        return found[0]
+    try:
+        at = datetime.fromisoformat(found[1])
+    except ValueError:
+        return found[0]
+    if len(found[1]) == len("2025-11-21"):
+        return iso_day(found[1])
+    local = at.astimezone(zone) if at.tzinfo else at
+    return f"{day(local)} {local.year}, {local:%H:%M}"
+
+
+def short(version: str) -> str:
+    """What tells models apart: a version without the day it was trained through."""
+    return version.partition("-")[2] or version
+
+
+def whole(value: int) -> str:
+    """'1,234' or '−12'."""
+    return f"{value:,}".replace("-", "−")
 
 
 def orders(value: float) -> str:

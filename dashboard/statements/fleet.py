@@ -2,14 +2,16 @@
 
 from dashboard.statements.shared import CLOSURES, IS_LATE, SEEN_AND_DUE, shut
 
-# `shown` is the newest origin's forecast: the champion's, or the newest made there.
+# `shown` is the newest origin's forecast: the champion's, or the newest made there. Its
+# own `made_at` is when its night began.
 FRESHNESS = """
 select (select count(*) from depots) as depots,
        (select array_agg(distinct timezone) from depots) as zones,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as last_on,
        champion.version as champion,
-       shown.origin_on, shown.model_version, shown.made_at,
+       shown.origin_on, shown.model_version,
+       coalesce(made_by.finished_at, shown.made_at) as made_at,
        (select max(target_on) from forecasts f
         where (f.depot_id, f.origin_on, f.model_version)
             = (shown.depot_id, shown.origin_on, shown.model_version)) as until_on,

@@ -35,7 +35,7 @@ with where:
     )
 with which:
     order = st.pills(
-        "First come",
+        "Sort by",
         list(attention.MEANS),
         default=attention.URGENT,
         required=True,

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dashboard import backtests, model_charts, parts, queries, selection, tables
+from dashboard import backtests, clock, model_charts, parts, queries, selection, tables
 from dashboard import wording as say
 
 models = queries.models(queries.freshness())
@@ -16,15 +16,12 @@ if champions.empty:
         "champion with `harbor models promote VERSION`."
     )
 
-labels = {
-    row["version"]: f"{row['version']} · {backtests.ROLES[row['role']]}"
-    for row in models.to_dict("records")
-}
+labels, zone = backtests.labels(models), clock.zone()
 chosen = selection.choose_from_url("Model", "model", labels, models["version"].iloc[0])
 model = models[models["version"] == chosen].to_dict("records")[0]
 
-parts.figures(backtests.figures(model))
-st.markdown(say.plain(backtests.verdict(model)))
+parts.figures(backtests.figures(model, zone))
+st.markdown(say.plain(backtests.verdict(model, zone)))
 
 st.header("On days it had not seen")
 judged = backtests.window(model["scores"])
@@ -39,7 +36,7 @@ else:
     parts.small(backtests.table(model["scores"]), f"backtest-{chosen}")
 
 st.header("All models")
-parts.small(backtests.all_models(models), "models")
+parts.small(backtests.all_models(models, zone), "models")
 
 trained = backtests.by_training(models)
 if trained["version"].nunique() > 1:

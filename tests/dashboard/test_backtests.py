@@ -1,12 +1,14 @@
 """The scores kept with models, as tables and figures."""
 
 import math
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 
 from dashboard import backtests
 
+ZONE = ZoneInfo("Europe/Amsterdam")
 DAYS = pd.to_datetime(["2025-11-21", "2025-12-21"]).as_unit("s")
 SCORES = {
     "first_origin": "2025-11-01",
@@ -27,7 +29,7 @@ def models():
             "version": ["new", "old"],
             "role": ["champion", "retired"],
             "trained_through": DAYS[::-1],
-            "created_at": DAYS[::-1],
+            "created_at": DAYS[::-1].tz_localize("UTC"),
             "promoted_at": DAYS[::-1],
             "pruned_at": [pd.NaT, pd.NaT],
             "reason": ["It beats it.", None],
@@ -57,7 +59,7 @@ def test_the_window_is_named_in_days():
 
 
 def test_every_model_is_told_with_its_verdict(models):
-    said = backtests.all_models(models)
+    said = backtests.all_models(models, ZONE)
     assert said["Is"].tolist() == ["champion", "was champion"]
     assert said["MAPE"].iloc[0] == 8.1
     assert math.isnan(said["MAPE"].iloc[1])
@@ -67,13 +69,26 @@ def test_every_model_is_told_with_its_verdict(models):
 def test_one_that_can_forecast_no_more_says_so(models):
     pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
     gone = "Its artefact was pruned on Sun 1 Mar 2026: it can forecast no more."
-    said = backtests.all_models(pruned)["Why"].tolist()
+    said = backtests.all_models(pruned, ZONE)["Why"].tolist()
     assert said == ["It beats it.", f"No reason was kept. {gone}"]
+
+
+def test_a_model_is_offered_by_the_day_it_was_trained_through(models):
+    named = models.assign(version=["20251221-7fde911c", "old"])
+    assert list(backtests.labels(named).values()) == [
+        "Sun 21 Dec · 7fde911c · champion",
+        "Fri 21 Nov · old · was champion",
+    ]
+
+
+def test_when_a_model_was_made_is_told_in_the_zone_asked_for(models):
+    figures = backtests.figures(models.iloc[0].to_dict(), ZONE)
+    assert figures["Trained through"] == ("Sun 21 Dec", "made Sun 21 Dec, 01:00")
 
 
 def test_one_that_waits_for_its_verdict_says_so(models):
     waiting = models.assign(role="challenger", reason=None)
-    assert set(backtests.all_models(waiting)["Why"]) == {
+    assert set(backtests.all_models(waiting, ZONE)["Why"]) == {
         "It waits to be judged in the next night."
     }
 

@@ -28,7 +28,7 @@ FRESH = Freshness(
 def test_facts_name_the_data_the_forecast_and_the_model():
     assert banner(FRESH, TODAY, DUE_ON, ZONE).facts == (
         "Orders up to **Wed 19 Nov** · forecast made Thu 20 Nov, 04:31 · "
-        "model 20251119-ab · trained through Wed 19 Nov"
+        "model ab · trained through Wed 19 Nov"
     )
 
 

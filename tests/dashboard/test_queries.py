@@ -1,6 +1,6 @@
 """Answers of the query module against the seeded rows, reckoned here without SQL."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
 import pandas as pd
@@ -42,6 +42,16 @@ def test_freshness_names_the_newest_orders_and_forecast(fresh, seeded):
     assert fresh.made_at == datetime.combine(
         seeded.through + A_DAY, datetime.min.time().replace(hour=4, minute=31), UTC
     )
+
+
+def test_a_forecast_is_as_old_as_the_end_of_the_run_that_wrote_it(seeded, write):
+    began = datetime.combine(seeded.through + A_DAY, time(4, 31), UTC)
+    written = began + timedelta(minutes=9)
+    run = {"step": "forecast", "state": "done", "finished_at": written}
+    write(sa.insert(schema.runs).values(run))
+    newest = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
+    write(sa.update(schema.forecasts).values(run_id=newest))
+    assert queries.freshness().made_at == written
 
 
 def test_the_champions_forecast_is_shown_before_a_newer_one(seeded, write):

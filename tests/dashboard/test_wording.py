@@ -50,6 +50,9 @@ def test_a_moment_is_told_in_the_zone_asked_for():
         (wording.count(1, "day"), "1 day"),
         (wording.count(2000, "day"), "2,000 days"),
         (wording.kind("black_friday"), "Black friday"),
+        (wording.whole(-1234), "−1,234"),
+        (wording.short("20251119-7fde911c"), "7fde911c"),
+        (wording.short("v1"), "v1"),
         (wording.missing(0), ""),
         (wording.missing(1), "without 1 depot"),
         (wording.next_days(1), "the next day"),
@@ -58,6 +61,34 @@ def test_a_moment_is_told_in_the_zone_asked_for():
 )
 def test_numbers_read_as_people_say_them(written, expected):
     assert written == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param(
+            "8 %, from 2025-10-23 to 2025-11-13.",
+            "8 %, from Thu 23 Oct 2025 to Thu 13 Nov 2025.",
+            id="days",
+        ),
+        pytest.param(
+            "Since 2025-11-20 23:31:09.123456+00:00 it waits.",
+            "Since Fri 21 Nov 2025, 01:31 it waits.",
+            id="a moment",
+        ),
+        pytest.param("At 2025-11-20T23:31.", "At Thu 20 Nov 2025, 23:31.", id="no zone"),
+        pytest.param(
+            "The model's champion's: 'harbor nightly --origin 2025-11-20' and `2025-11-20`.",
+            "The model's champion's: 'harbor nightly --origin 2025-11-20' and `2025-11-20`.",
+            id="commands",
+        ),
+        pytest.param("See o-2025-11-20.csv and 2025-11-20.csv",
+                     "See o-2025-11-20.csv and 2025-11-20.csv", id="files"),
+        pytest.param("On 2025-13-45 too", "On 2025-13-45 too", id="no day"),
+    ],
+)  # fmt: skip
+def test_days_in_a_sentence_have_names(written, expected):
+    assert wording.dated(written, ZoneInfo("Europe/Helsinki")) == expected
 
 
 def test_markdown_in_a_name_stays_text():
