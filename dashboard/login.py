@@ -42,8 +42,8 @@ class Rule:
           claims: What the provider says of them.
           now: With a time zone.
         """
-        if _has_expired(claims, now):
-            return "Your login has expired. Log out, and log in again."
+        if has_expired(claims, now):
+            return "Your login has expired. Log in again to see these pages."
         if self._names(claims) or self._has_claim(claims):
             return None
         return (
@@ -114,8 +114,13 @@ def _allowed(path: Path, allow: Mapping[str, Any]) -> Rule:
     )
 
 
-def _has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
-    """Streamlit's cookie lasts for a month, whatever the provider's token says."""
+def has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a login has outlived its token, which Streamlit's cookie does by a month.
+
+    Args:
+      claims: What the provider says of somebody.
+      now: With a time zone.
+    """
     ends = claims.get("exp")
     if not isinstance(ends, int | float):
         return True

@@ -8,6 +8,8 @@ from dashboard import login
 from forecaster.errors import BadInputError, ConfigError
 
 APP = Path(__file__).with_name("asgi.py")
+NEEDED = ("authlib", "httpx")
+"""Packages that `st.login` is made of."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -22,10 +24,12 @@ def login_file(home: Path) -> Path | None:
     """
     if login.rule(home) is None:
         return None
-    if importlib.util.find_spec("authlib") is None:
+    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
         raise ConfigError(
-            f"{login.FILE} sets a login, which needs the package Authlib, and it is not "
-            "installed. Install it with `pip install 'Authlib>=1.3.2'`."
+            f"{login.FILE} sets a login, which needs the packages {' and '.join(NEEDED)}, "
+            f"and there is no {' and no '.join(missing)}. Install what is missing with "
+            f"`pip install {' '.join(missing)}`."
         )
     return home / login.FILE
 

@@ -1,7 +1,7 @@
 """Who looks at the page, and whether they may."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -18,16 +18,22 @@ def admit() -> None:
     rule = login.rule(Settings.load().home)
     if rule is None:
         return
-    said = claims()
+    said, now = claims(), datetime.now(UTC)
     if said is None:
-        st.info("These pages are for planners. Log in to see them.")
-        st.button("Log in", on_click=st.login, type="primary")
-        st.stop()
-    refused = rule.refusal(said, datetime.now(UTC))
+        _ask_to_log_in("These pages are for planners. Log in to see them.")
+    if login.has_expired(said, now):
+        _ask_to_log_in("Your login has expired. Log in again to see these pages.")
+    refused = rule.refusal(said, now)
     if refused:
         st.error(refused, icon=":material/block:")
         st.button("Log out", on_click=st.logout)
         st.stop()
+
+
+def _ask_to_log_in(sentence: str) -> NoReturn:
+    st.info(sentence, icon=":material/lock:")
+    st.button("Log in", on_click=st.login, type="primary")
+    st.stop()
 
 
 def claims() -> dict[str, Any] | None:

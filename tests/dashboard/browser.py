@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, Playwright
 from playwright.sync_api import TimeoutError as TimeoutExpired
 
-from dashboard.serve import streamlit_arguments
+from dashboard.serve import login_file, streamlit_arguments
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -43,9 +43,9 @@ def launch(playwright: Playwright) -> Browser:
 
 
 @contextmanager
-def serving(database_url: str, home: Path) -> Iterator[str]:
+def serving(database_url: str, home: Path, port: int | None = None) -> Iterator[str]:
     """The dashboard as `harbor dashboard` starts it; gives its address."""
-    port = free_port()
+    port = port or free_port()
     environment = {
         **os.environ,
         "HARBOR_DATABASE_URL": database_url,
@@ -53,7 +53,7 @@ def serving(database_url: str, home: Path) -> Iterator[str]:
     }
     log = (home / "dashboard.log").open("w+")
     server = subprocess.Popen(
-        streamlit_arguments("127.0.0.1", port),
+        streamlit_arguments("127.0.0.1", port, login_file(home)),
         cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT,
     )  # fmt: skip
     try:
@@ -87,13 +87,15 @@ def wait_until_healthy(address: str) -> None:
 class Visit:
     """One page of the dashboard in the browser, and what went wrong on it."""
 
-    def __init__(self, page: Page, address: str) -> None:
+    def __init__(self, page: Page, address: str, beside: str | None = None) -> None:
+        """Watches a page, which may ask its server, and the one beside it, alone."""
         self.page, self.address = page, address
         self.wrong: list[str] = []
         page.set_default_timeout(PATIENCE_S * 1000)
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
         page.on("console", self._console)
-        page.route(lambda url: not url.startswith(address), self._outside)
+        own = (address, beside or address)
+        page.route(lambda url: not url.startswith(own), self._outside)
 
     def to(self, path: str) -> str:
         """Opens a page, waits until it stands still, and gives its text."""

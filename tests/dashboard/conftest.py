@@ -108,10 +108,12 @@ def visit(chromium: Browser) -> Iterator[Callable[..., browser.Visit]]:
     """Opens a window on an address; nothing may have gone wrong in it at the end."""
     opened: list[browser.Visit] = []
 
-    def visiting(address: str, size: str = "desk") -> browser.Visit:
+    def visiting(
+        address: str, size: str = "desk", beside: str | None = None
+    ) -> browser.Visit:
         width, height = browser.SIZES[size]
         page = chromium.new_page(viewport={"width": width, "height": height})
-        opened.append(browser.Visit(page, address))
+        opened.append(browser.Visit(page, address, beside))
         return opened[-1]
 
     yield visiting

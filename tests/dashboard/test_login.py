@@ -1,5 +1,6 @@
 """Who may come in, and what is served to whom."""
 
+import importlib.util
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -110,8 +111,13 @@ def test_a_login_that_is_not_whole_lets_nobody_in(tmp_path, text, message):
 def test_without_its_package_a_login_is_not_served(tmp_path, monkeypatch):
     (tmp_path / login.FILE).write_text(AUTH + ALLOW)
     monkeypatch.setattr(serve.importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match="Authlib"):
+    with pytest.raises(ConfigError, match="pip install authlib httpx"):
         serve.login_file(tmp_path)
+
+
+def test_what_a_login_is_made_of_comes_with_the_program():
+    for package in serve.NEEDED:
+        assert importlib.util.find_spec(package), package
 
 
 def test_with_its_package_the_server_is_told_of_the_login(tmp_path, monkeypatch):
