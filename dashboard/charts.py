@@ -18,6 +18,7 @@ from dashboard.encodings import (
     finished,
     named_days,
     orders_axis,
+    share_axis,
     time_axis,
     tooltips,
 )
@@ -142,15 +143,16 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Drawn:
 
 def _mape(table: pd.DataFrame) -> alt.Chart:
     values = [FORECAST, NAIVE, MEDIAN]
+    table = table.assign(said=table["mape"].map(wording.percent))
     return alt.Chart(table).encode(
         x=time_axis(table, "day_on"),
-        y=alt.Y("mape:Q", title=None, axis=alt.Axis(format=".0%", tickCount=4)),
+        y=share_axis("mape"),
         color=colour("forecaster", values),
         strokeDash=dashes("forecaster", values),
         tooltip=[
             alt.Tooltip("day:N", title="Day"),
             alt.Tooltip("forecaster:N", title="Of the"),
-            alt.Tooltip("mape", title="MAPE", format=".1%"),
+            alt.Tooltip("said:N", title="MAPE"),
             alt.Tooltip("counted", title="Days counted", format=WHOLE),
         ],
     )

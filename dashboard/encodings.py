@@ -19,6 +19,7 @@ WHOLE = ",.0f"
 HEIGHT = 280
 # `alt.layer` says that it may give a FacetChart; ours never have facets.
 Drawn = alt.Chart | alt.LayerChart | alt.FacetChart
+PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 SPLIT = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 """'Fri 21 Nov' on two lines."""
 
@@ -53,16 +54,16 @@ def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
     return alt.X("day:O", sort=order, title=None, axis=axis)
 
 
-def time_axis(table: pd.DataFrame, column: str) -> alt.X:
-    """Days on a line, Mondays named."""
-    mondays = table.loc[table[column].dt.day_of_week == 0, column].unique()
+def time_axis(table: pd.DataFrame, column: str, every_day: bool = False) -> alt.X:
+    """Days on a line: Mondays named, or every one of which there are few."""
+    named = (table[column].dt.day_of_week == 0) | every_day
     axis = alt.Axis(
         format="%a %-d %b",
         grid=False,
         labelOverlap=True,
         values=[
             alt.DateTime(year=day.year, month=day.month, date=day.day)
-            for day in map(pd.Timestamp, mondays)
+            for day in map(pd.Timestamp, table.loc[named, column].unique())
         ],
     )
     return alt.X(f"{column}:T", title=None, axis=axis)
@@ -71,6 +72,12 @@ def time_axis(table: pd.DataFrame, column: str) -> alt.X:
 def orders_axis(column: str) -> alt.Y:
     """Whole orders per day."""
     axis = alt.Axis(format=WHOLE, tickCount=4)
+    return alt.Y(f"{column}:Q", title=None, axis=axis)
+
+
+def share_axis(column: str) -> alt.Y:
+    """Percentages, written as everywhere else."""
+    axis = alt.Axis(labelExpr=PERCENT, tickCount=4)
     return alt.Y(f"{column}:Q", title=None, axis=axis)
 
 

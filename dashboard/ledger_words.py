@@ -13,7 +13,9 @@ STATES = {"done": "✓ done", "failed": "✕ failed", "skipped": "– skipped"}
 SHARES = {"mape", "naive_mape", "coverage"}
 # Said beside it already, or of no use to who reads the page.
 LEFT_OUT = {"origin", "by_run", "gated_depots", "cache_hits", "cache_misses", "steps"}
-LEFT_OUT |= {"compilations", "parity_error"}
+LEFT_OUT |= {"compilations", "parity_error", "state"}
+NUMBERS_OF = {"plan"}
+"""What is numbered, not counted."""
 MEASURED = ("_seconds", "_bytes")
 """How the names of measurements end: `harbor runs show` tells them to engineers."""
 SILENT_S = 120
@@ -138,8 +140,10 @@ def _count(name: str, value: Any) -> str:
     match value:
         case bool():
             told = said if value else f"not {said}"
+        case int() if name in NUMBERS_OF:
+            told = f"{said} {value}"
         case int():
-            told = f"{said} {value:,}"
+            told = f"{value:,} {said.removesuffix('s') if value == 1 else said}"
         case float():
             told = f"{said} {wording.percent(value) if name in SHARES else value}"
         case {"passed": bool(passed)}:

@@ -1,6 +1,6 @@
 """Small tables and large numbers as HTML. Everything in them is escaped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from html import escape
 from typing import Any
 
@@ -21,22 +21,41 @@ def figures(said: dict[str, tuple[str, str]]) -> str:
 
 PLAIN = {"MASE"}
 """Columns whose fractions are no percentages."""
-MANY_COLUMNS, LONG_WORDS = 4, 24
+DIFFERENCES = {
+    "Off by",
+    "Forecast − actual",
+    "Difference",
+    "Weekday",
+    "Holiday",
+    "Events",
+}
+"""Columns whose whole numbers say in which direction they go."""
+MANY_COLUMNS, LONG_WORDS, SHORT_WORDS = 4, 24, 10
+SHORT = ("fill word", "fill short")
 
 
-def table(rows_of: pd.DataFrame) -> str:
-    """A small table of `tables`, written out; its first column names the rows."""
+def table(rows_of: pd.DataFrame, on_wide: Collection[str] = ()) -> str:
+    """A small table of `tables`, written out; its first column names the rows.
+
+    Args:
+      rows_of: The table.
+      on_wide: Columns that a phone has no room for.
+    """
     first, *rest = rows_of.columns
     written = {name: column(rows_of[name], str(name)) for name in rows_of.columns}
-    side = {name: _side(rows_of[name], written[name]) for name in rest}
-    narrow = " narrow" if all(side.values()) and len(rest) < MANY_COLUMNS else ""
+    side = {name: _side(rows_of[name], written[name]) for name in rows_of.columns}
+    is_narrow = len(rest) < MANY_COLUMNS and all(side[n] in SHORT for n in rest)
+    narrow = " narrow" if is_narrow else ""
+    side |= {name: f"{side[name]} desk".strip() for name in on_wide}
     heads = "".join(f'<th scope="col" class="{side[n]}">{escape(n)}</th>' for n in rest)
     rows = []
     for position, name in enumerate(written[first]):
         cells = "".join(
             f'<td class="{side[n]}">{escape(written[n][position])}</td>' for n in rest
         )
-        rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
+        rows.append(
+            f'<tr><th scope="row" class="{side[first]}">{escape(name)}</th>{cells}</tr>'
+        )
     return (
         f'<table class="hf{narrow}"><thead><tr><th scope="col">{escape(first)}</th>{heads}</tr>'
         f"</thead><tbody>{''.join(rows)}</tbody></table>"
@@ -50,7 +69,8 @@ def column(values: pd.Series, name: str) -> list[str]:
     if _is_text(values):
         return [_or_dash(value, str) for value in values]
     if pd.api.types.is_integer_dtype(values):
-        return [_or_dash(value, wording.whole) for value in values]
+        form = wording.difference if name in DIFFERENCES else wording.whole
+        return [_or_dash(value, form) for value in values]
     if name in PLAIN:
         return [_or_dash(value, "{:.2f}".format) for value in values]
     written = wording.signed_percent if name == "Bias" else wording.percent
@@ -62,11 +82,13 @@ def _or_dash(value: Any, written: Callable[[Any], str]) -> str:
 
 
 def _side(values: pd.Series, written: list[str]) -> str:
-    """Numbers stand right; text left, and long text is broken into lines."""
+    """Numbers stand right; text left, and the longer it is, the sooner it is broken."""
     if not _is_text(values):
         return ""
     longest = max(map(len, written), default=0)
-    return "fill" if longest > LONG_WORDS else "fill word"
+    if longest > LONG_WORDS:
+        return "fill"
+    return "fill short" if longest <= SHORT_WORDS else "fill word"
 
 
 def _is_text(values: pd.Series) -> bool:

@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from dashboard import wording
 from dashboard.encodings import (
     FORECAST,
     NAIVE,
@@ -11,6 +12,7 @@ from dashboard.encodings import (
     dashes,
     finished,
     named_days,
+    share_axis,
     time_axis,
 )
 
@@ -22,20 +24,21 @@ def from_model_to_model(trained: pd.DataFrame) -> Drawn:
       trained: As `backtests.by_training` gives it.
     """
     table = named_days(trained, "day_on")
+    table["said"] = table["mape"].map(wording.percent)
     values = [FORECAST, NAIVE]
     return finished(
         alt.Chart(table)
         .mark_line(point={"size": 45})
         .encode(
-            x=time_axis(table, "day_on"),
-            y=alt.Y("mape:Q", title=None, axis=alt.Axis(format=".0%", tickCount=4)),
+            x=time_axis(table, "day_on", every_day=True),
+            y=share_axis("mape"),
             color=colour("forecaster", values),
             strokeDash=dashes("forecaster", values),
             tooltip=[
                 alt.Tooltip("version:N", title="Model"),
                 alt.Tooltip("day:N", title="Trained through"),
                 alt.Tooltip("forecaster:N", title="Of the"),
-                alt.Tooltip("mape", title="MAPE", format=".1%"),
+                alt.Tooltip("said:N", title="MAPE"),
             ],
         )
     )

@@ -1,6 +1,6 @@
 """What pages are put together from: sections with a table and a file behind them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
 import pandas as pd
@@ -92,22 +92,30 @@ def figures(said: dict[str, tuple[str, str]]) -> None:
     st.html(lines.figures(said))
 
 
-def small(table: pd.DataFrame, name: str) -> None:
-    """A small table written out, and the same as a file."""
-    st.html(lines.table(table))
+def small(table: pd.DataFrame, name: str, on_wide: Collection[str] = ()) -> None:
+    """A small table written out, and the same as a file.
+
+    Args:
+      table: From `tables` and its like.
+      name: Of the file.
+      on_wide: Columns that a phone has no room for.
+    """
+    st.html(lines.table(table, on_wide))
     save(table, name)
 
 
 def _with_minus(table: pd.DataFrame) -> pd.DataFrame | Styler:
-    """Numbers below zero written with the sign of the rest of the page."""
+    """Differences written with the signs of the rest of the page."""
     written: dict[Any, Any] = {
-        name: wording.whole for name in table.columns if _is_below_zero(table[name])
+        name: wording.difference
+        for name in table.columns
+        if _is_difference(table, name)
     }
     return table.style.format(written, na_rep="") if written else table
 
 
-def _is_below_zero(values: pd.Series) -> bool:
-    return pd.api.types.is_integer_dtype(values) and bool(values.lt(0).any())
+def _is_difference(table: pd.DataFrame, name: str) -> bool:
+    return name in lines.DIFFERENCES and pd.api.types.is_integer_dtype(table[name])
 
 
 def _columns(table: pd.DataFrame) -> dict[str, Any]:
@@ -115,7 +123,7 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
     for name in map(str, table.columns):
         if pd.api.types.is_datetime64_any_dtype(table[name]):
             columns[name] = st.column_config.DateColumn(format=DAY_FORMAT)
-        elif _is_below_zero(table[name]):
+        elif _is_difference(table, name):
             continue  # the configured format would outrank the written one
         elif pd.api.types.is_integer_dtype(table[name]):
             columns[name] = st.column_config.NumberColumn(format="%,d")

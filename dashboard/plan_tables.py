@@ -24,7 +24,7 @@ def assumptions(city: str, assumed: Assumptions) -> str:
             f"{assumed.per_idle_van:g} per idle van"
         )
     else:
-        rule = f"all orders are carried on {wording.percent(assumed.level)} of days"
+        rule = f"all orders are carried on {100 * assumed.level:.0f} % of days"
     return (
         f"{city}: {wording.count(assumed.vans, 'van')} a day, "
         f"{wording.count(round(assumed.capacity), 'order')} a van; as many vans as it "

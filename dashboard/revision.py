@@ -42,9 +42,9 @@ def sentences(days: pd.DataFrame, before: Before | None, fresh: Freshness) -> li
         return []
     now, then = both["p50"].sum(), both["p50_before"].sum()
     change = (
-        f"The forecast of {wording.day(before.origin_on)} had {wording.orders(then)} "
-        f"orders on the {wording.count(len(both), 'day')} that both are of; now it is "
-        f"{wording.orders(now)}: {wording.change(then, now)}."
+        f"The forecast of {wording.day(before.origin_on)} said {wording.orders(then)} "
+        f"orders for the {wording.count(len(both), 'day')} that both cover; this one says "
+        f"{wording.orders(now)} ({wording.change(then, now)})."
     )
     return [change, *_arrived(days), *_causes(before, fresh)]
 
@@ -63,7 +63,8 @@ def _arrived(days: pd.DataFrame) -> list[str]:
 def _causes(before: Before, fresh: Freshness) -> list[str]:
     told = []
     if before.model != fresh.model:
-        told.append(f"Another model made it: {fresh.model} instead of {before.model}.")
+        now, then = wording.short(str(fresh.model)), wording.short(before.model)
+        told.append(f"Another model made it: {now} instead of {then}.")
     if before.corrected:
         were = "was" if before.corrected == 1 else "were"
         told.append(

@@ -36,7 +36,7 @@ _RULES = """
 .hf a:hover, .hf a:focus-visible { text-decoration: underline 2px var(--hf-accent); }
 .hf td { white-space: nowrap; }
 .hf .fill { text-align: left; white-space: normal; }
-.hf .word { white-space: nowrap; }
+.hf .word, .hf .short { white-space: nowrap; }
 .hf .wide { width: 7rem; }
 .hf-calendar th, .hf-calendar td { padding: .125rem .0625rem; text-align: center;
   font-size: .75rem; }
@@ -57,7 +57,7 @@ _RULES = """
 @media (max-width: 640px) {
   .hf { font-size: .75rem; }
   .hf th, .hf td { padding: .375rem .1875rem; }
-  .hf .wide { display: none; }
+  .hf .wide, .hf .desk { display: none; }
   .hf .word { white-space: normal; }
   .hf small, .hf .closed { font-size: .6875rem; }
   .hf-calendar th, .hf-calendar td { padding: .125rem 0; font-size: .625rem; }
@@ -65,6 +65,7 @@ _RULES = """
   .hf-figures { grid-template-columns: 1fr 1fr; }
 }
 .hf-plan td { vertical-align: top; font-size: 1rem; font-weight: 600; }
+.hf-plan .day { border-left: 0; }
 .hf-plan td small, .hf-plan .closed { font-weight: 400; }
 .hf-plan .short { font-size: .8125rem; font-weight: 600;
   text-decoration: underline 2px var(--hf-late); text-underline-offset: .2em; }

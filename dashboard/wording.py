@@ -82,6 +82,11 @@ def whole(value: int) -> str:
     return f"{value:,}".replace("-", "−")
 
 
+def difference(value: int) -> str:
+    """'+1,234', '−12', or '0'."""
+    return f"+{value:,}" if value > 0 else whole(value)
+
+
 def orders(value: float) -> str:
     """Whole orders, '12,346'; a dash where not known."""
     return UNKNOWN if math.isnan(value) else f"{round(value):,}"

@@ -59,7 +59,7 @@ if not depots.empty:
         "Where MAPE is above the naive's, the model is worth nothing there yet; where the "
         "naive gate is on, the depot gets the plain forecast until it is."
     )
-    parts.small(accuracy_tables.depots(depots), "accuracy-by-depot")
+    parts.small(accuracy_tables.depots(depots), "accuracy-by-depot", on_wide=("City",))
 
 st.header("Days that were most off")
 st.caption("By orders, in the last forecast of each day. Above zero is too high.")

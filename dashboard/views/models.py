@@ -36,7 +36,11 @@ else:
     parts.small(backtests.table(model["scores"]), f"backtest-{chosen}")
 
 st.header("All models")
-parts.small(backtests.all_models(models, zone), "models")
+parts.small(
+    backtests.all_models(models, zone),
+    "models",
+    on_wide=("Trained through", "MAPE", "Naive MAPE"),
+)
 
 trained = backtests.by_training(models)
 if trained["version"].nunique() > 1:

@@ -18,7 +18,7 @@ if nights.empty:
     )
 else:
     st.caption(f"Times are of {zone.key}.")
-    parts.small(nights, "nights")
+    parts.small(nights, "nights", on_wide=("Took",))
 
 labels = ledger_words.labels(runs)
 if labels:
@@ -44,7 +44,7 @@ loaded, refused = arrivals.files(files, zone), arrivals.refused(files, zone)
 if loaded.empty:
     parts.missing("No file has come in. Load one with `harbor ingest PATH`.")
 else:
-    parts.small(loaded, "files")
+    parts.small(loaded, "files", on_wide=("Kind", "Columns not needed"))
 
 st.header("Files refused")
 if refused.empty:
@@ -65,7 +65,7 @@ else:
         "By file and reason, with the first such row; the other rows of these files are "
         f"loaded. `harbor quarantine list` shows every one. {arrivals.MENDING}"
     )
-    parts.small(arrivals.rejected(rejected), "unreadable")
+    parts.small(arrivals.rejected(rejected), "unreadable", on_wide=("First line",))
 
 if not (refused.empty and rejected.empty):
     st.header("How to mend a file", anchor="mend")

@@ -33,7 +33,7 @@ def test_nights_steps_and_other_runs_are_told_apart():
     [night] = ledger_words.nights(ledger, ZONE).to_dict("records")
     assert night == {
         "Night of": "Thu 20 Nov", "State": "✓ done", "Began": "Fri 21 Nov, 04:30",
-        "Took": "2 min 5 s", "What it says": "late depots 2",
+        "Took": "2 min 5 s", "What it says": "2 late depots",
     }  # fmt: skip
     [step] = ledger_words.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Took"]) == ("Demand", "2.5 s")
@@ -62,13 +62,14 @@ def test_a_running_one_says_whether_it_lives(silent, expected):
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        pytest.param({"files": 3, "refused": 0}, "files 3, refused 0", id="numbers"),
+        pytest.param({"files": 1, "refused": 0}, "1 file, 0 refused", id="numbers"),
+        pytest.param({"done": 29, "plan": 1, "state": "done"}, "29 done, plan 1", id="a plan"),
         pytest.param({"promoted": False}, "not promoted", id="no"),
         pytest.param({"live": True}, "live", id="yes"),
         pytest.param({"mape": 0.0812}, "mape 8.1 %", id="a share"),
         pytest.param({"late_cities": {"Ghent": 2}}, "late cities Ghent 2", id="by city"),
         pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
-        pytest.param({"reason": "It is worse.", "new": 1}, "new 1, It is worse.", id="a sentence"),
+        pytest.param({"reason": "It is worse.", "new": 1}, "1 new, It is worse.", id="a sentence"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
         pytest.param({"scored": None}, "", id="nothing"),
         pytest.param({"memory_bytes": 3, "step_seconds": 0.2}, "", id="measurements"),

@@ -30,6 +30,7 @@ def test_figures_are_escaped():
         pytest.param(pd.Series([8.14, np.nan]), "MAPE", ["8.1 %", "–"], id="share"),
         pytest.param(pd.Series([0.614, np.nan]), "MASE", ["0.61", "–"], id="plain"),
         pytest.param(pd.Series([-1.26]), "Bias", ["−1.3 %"], id="bias has a sign"),
+        pytest.param(pd.Series([-1200, 48, 0]), "Off by", ["−1,200", "+48", "0"], id="off"),
         pytest.param(pd.Series(["a", None], dtype=object), "What", ["a", "–"], id="text"),
         pytest.param(
             pd.Series(pd.to_datetime(["2025-11-21", None])), "From", ["Fri 21 Nov", "–"],
@@ -39,3 +40,13 @@ def test_figures_are_escaped():
 )  # fmt: skip
 def test_a_column_is_written_out(values, name, expected):
     assert lines.column(values, name) == expected
+
+
+def test_a_table_with_a_long_sentence_takes_the_width_and_leaves_columns_out_on_a_phone():
+    said = pd.DataFrame(
+        {"File": ["a.csv"], "Kind": ["daily"], "Why": ["It is empty. " * 9]}
+    )
+    read = Cells(lines.table(said, on_wide=("Kind",)))
+    assert ("table", {"class": "hf"}) in read.tags
+    classes = [kind["class"] for tag, kind in read.tags if tag == "td"]
+    assert classes == ["fill short desk", "fill"]

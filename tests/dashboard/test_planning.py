@@ -139,7 +139,7 @@ def test_the_plan_is_told_in_figures_and_a_sentence(week):
 @pytest.mark.parametrize(
     ("assumed", "expected"),
     [
-        (MEDIAN, "until all orders are carried on 50.0 % of days."),
+        (MEDIAN, "until all orders are carried on 50 % of days."),
         (
             Assumptions(50, 5, None, 4, 120.5),
             "at 4 per order left over and 120.5 per idle van.",

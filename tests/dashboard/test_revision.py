@@ -29,16 +29,16 @@ def days():
 def test_the_change_is_told_over_the_days_both_are_of(days):
     change, arrived = revision.sentences(days, SAME, FRESH)
     assert change == (
-        "The forecast of Wed 19 Nov had 100 orders on the 1 day that both are of; now it "
-        "is 110: +10."
+        "The forecast of Wed 19 Nov said 100 orders for the 1 day that both cover; this "
+        "one says 110 (+10)."
     )
     assert arrived == "Thu 20 Nov brought 205 orders; 193 were forecast (+12)."
 
 
 def test_each_cause_is_named(days):
-    other = Before(SAME.origin_on, "older", 3, ("pay_day", "game"))
+    other = Before(SAME.origin_on, "20251118-a", 3, ("pay_day", "game"))
     assert revision.sentences(days, other, FRESH)[2:] == [
-        f"Another model made it: {FRESH.model} instead of older.",
+        "Another model made it: ab instead of a.",
         "3 earlier counts were corrected.",
         "Newly known of the days ahead: Pay day, Game.",
     ]
