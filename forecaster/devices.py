@@ -37,6 +37,16 @@ def use_all_cores(batch_size: int, xla_flags: str) -> None:
         return
 
 
+def stay_on_cpu() -> None:
+    """Has JAX look for no accelerator, unless it was told where to run.
+
+    For a machine that has none: libtpu, where it is installed, looks for a TPU all the
+    same, and writes to stderr by itself that it found nothing.
+    """
+    if not getattr(jax.config, "jax_platforms", None):
+        jax.config.update("jax_platforms", "cpu")
+
+
 def cpu_devices(batch_size: int, cores: int) -> int:
     """The most devices that divide the batch and leave each enough rows."""
     most = max(1, min(cores, batch_size // LEAST_ROWS))

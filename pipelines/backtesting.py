@@ -8,7 +8,7 @@ from forecaster import backtest, infer
 from forecaster.artefact import Artefact
 from forecaster.backtest import Forecaster, Outcome, Plan, Quantiles, Scores
 from forecaster.panel import Panel
-from pipelines.settings import xla_flags
+from pipelines import machine
 
 if TYPE_CHECKING:
     from forecaster.learning import Recipe
@@ -43,10 +43,9 @@ def run_backtest(
       ConfigError: a baseline is unknown.
       NoDataError: the history is too short.
     """
-    from forecaster.devices import use_all_cores
     from forecaster.learning import learn
 
-    use_all_cores(recipe.train.batch_size, xla_flags())
+    machine.make_ready(recipe)
     others = {
         name: backtest.baseline_forecaster(name, plan.horizon) for name in against
     }

@@ -4,15 +4,12 @@ The ledger alone knows what has run, so it does not matter which scheduler asks,
 long none did.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import assert_never
-from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from pipelines.days import newest_whole_day
 from pipelines.night_settings import MissedNights
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -87,12 +84,7 @@ def _is_odd(settings: Settings, night: datetime) -> bool:
 def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
     """What a night of that hour forecasts from: the newest day over at every depot."""
     with engine.connect() as connection:
-        return origin_of(settings, hour, demand_store.zones(connection))
-
-
-def origin_of(settings: Settings, hour: datetime, zones: Sequence[str]) -> date:
-    """As `origin_at`, where the depots' zones are known; the fleet's own without any."""
-    return newest_whole_day(hour, map(ZoneInfo, zones or [settings.timezone]))
+        return settings.origin_of(hour, demand_store.zones(connection))
 
 
 def find_due(engine: sa.Engine, settings: Settings, now: datetime) -> Due:

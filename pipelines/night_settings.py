@@ -69,18 +69,27 @@ class NightSettings(BaseSettings):
         hour, minute = self.nightly_at.split(":")
         return timedelta(hours=int(hour), minutes=int(minute))
 
+    def origin_of(self, hour: datetime, zones: Sequence[str]) -> date:
+        """What a night of that hour forecasts from: the newest day over at every depot.
+
+        Args:
+          hour: With a time zone.
+          zones: The depots'; the fleet's own without any.
+        """
+        return newest_whole_day(hour, map(ZoneInfo, zones or [self.timezone]))
+
     def due_on(self, now: datetime, zones: Sequence[str] = ()) -> date:
         """The newest day whose orders and forecast should be there by now.
 
-        It is yesterday once the night is over, and the day before until then; a day
+        It is what the last night that is over forecast from: mostly yesterday, a day
         earlier where a depot lies so far west that its yesterday was not over at night.
 
         Args:
           now: With a time zone.
-          zones: The depots'; the fleet's own without any.
+          zones: As `origin_of`.
         """
         wall = now.astimezone(self.zone).replace(tzinfo=None)
         night = wall - self.night_after_midnight - NIGHT_TAKES
         hour = datetime.combine(night.date(), time(), self.zone)
         hour += self.night_after_midnight
-        return newest_whole_day(hour, [self.zone, *map(ZoneInfo, zones)])
+        return self.origin_of(hour, zones)

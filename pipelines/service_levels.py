@@ -152,7 +152,7 @@ def _night_of(settings: Settings, zones: Sequence[str], day: date) -> NightDue:
         if ready_by <= hour_at:
             next_day = day + timedelta(days=1)
             ready_by = _at(settings.zone, next_day, settings.ready_by)
-    return NightDue(missed.origin_of(settings, hour_at, zones), hour_at, ready_by)
+    return NightDue(settings.origin_of(hour_at, zones), hour_at, ready_by)
 
 
 def _at(zone: ZoneInfo, day: date, clock: str) -> datetime:

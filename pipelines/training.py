@@ -15,13 +15,13 @@ from forecaster import artefact
 from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError, ConfigError
 from forecaster.panel import Panel
-from pipelines import compiled, demand
+from pipelines import compiled, demand, machine
 from pipelines.backtesting import BASELINES, judge_scores
 from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
 from pipelines.measures import step_counts, training_measured
 from pipelines.panels import PanelsAsKnown, read_panel
-from pipelines.settings import Settings, xla_flags
+from pipelines.settings import Settings
 from pipelines.store import models
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _learn(
     from forecaster.checkpoint import Checkpoints
     from forecaster.learning import learn
 
-    _use_all_cores(recipe)
+    machine.make_ready(recipe)
     if settings.coordinator is not None:
         from forecaster import hosts
 
@@ -207,12 +207,6 @@ def _learn(
         learnt = learn(panel, recipe, open_checkpoints if resumes else None, report)
     counts |= step_counts(learnt)
     return learnt
-
-
-def _use_all_cores(recipe: "Recipe") -> None:
-    from forecaster.devices import use_all_cores
-
-    use_all_cores(recipe.train.batch_size, xla_flags())
 
 
 def _record(

@@ -5,7 +5,12 @@ What fits is what the installed JAX says of its own extras; nothing is imported.
 
 import re
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import (
+    PackageNotFoundError,
+    entry_points,
+    requires,
+    version,
+)
 from pathlib import Path
 
 EXTRAS = ("tpu", "cuda12", "cuda13")
@@ -29,6 +34,11 @@ def installed(name: str) -> str | None:
 def plugins() -> list[str]:
     """The CUDA plugins that are installed; one is enough."""
     return [name for name in PLUGINS if installed(name)]
+
+
+def only_a_tpu_s() -> bool:
+    """Whether JAX could run on a TPU or on the CPU, and on nothing else."""
+    return installed("libtpu") is not None and not entry_points(group="jax_plugins")
 
 
 def mismatches() -> list[str]:

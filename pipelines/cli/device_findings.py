@@ -10,15 +10,13 @@ import sqlalchemy as sa
 from forecaster.errors import DeviceError
 from pipelines import wheels
 from pipelines.cli.findings import Finding
+from pipelines.device_files import gpus, tpus
 from pipelines.devices_seen import Seen, look
 from pipelines.store import nights
 
 MONTH = timedelta(days=30)
 MOST_OF_MEMORY = 0.80
 LEAST_HITS = 0.95
-GPU_FILES = ("dev/nvidiactl", "dev/nvidia0", "dev/dxg")
-TPU_FILES = ("dev/accel*", "dev/vfio/[0-9]*")
-ROOT = Path("/")
 
 
 def look_at_devices() -> list[Finding]:
@@ -54,7 +52,7 @@ def _driver(release: int | None) -> list[Finding]:
         least = wheels.PLUGINS[name]
         if release is None:
             says = f"none is loaded, but {name} needs release {least} or newer"
-            found.append(Finding("gpu driver", _gpus() == [], says))
+            found.append(Finding("gpu driver", gpus() == [], says))
         else:
             says = f"release {release}; {name} needs {least} or newer"
             found.append(Finding("gpu driver", release >= least, says))
@@ -63,7 +61,7 @@ def _driver(release: int | None) -> list[Finding]:
 
 def _devices() -> Finding:
     try:
-        return device_finding(look(), _gpus(), _tpus())
+        return device_finding(look(), gpus(), tpus())
     except DeviceError as error:
         # A TPU belongs to one process; while a night trains, that is the night.
         if "already in use" in str(error):
@@ -137,11 +135,3 @@ def cache_finding(costs: Sequence[dict[str, Any]]) -> list[Finding]:
 
 def _asked(cost: dict[str, Any]) -> int:
     return int(cost.get("cache_hits", 0)) + int(cost.get("cache_misses", 0))
-
-
-def _gpus() -> list[Path]:
-    return [ROOT / name for name in GPU_FILES if (ROOT / name).exists()]
-
-
-def _tpus() -> list[Path]:
-    return sorted(found for name in TPU_FILES for found in ROOT.glob(name))

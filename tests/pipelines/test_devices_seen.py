@@ -73,7 +73,7 @@ def test_jax_should_use_what_is_there(
 )
 def test_the_driver_must_be_as_new_as_the_plugin_needs(monkeypatch, release, good):
     monkeypatch.setattr(wheels, "plugins", lambda: ["jax-cuda13-plugin"])
-    monkeypatch.setattr(findings, "_gpus", lambda: [GPU_FILE])
+    monkeypatch.setattr(findings, "gpus", lambda: [GPU_FILE])
     (found,) = findings._driver(release)
     assert found.good is good
     assert "580 or newer" in found.says

@@ -143,6 +143,20 @@ def test_what_is_due_waits_for_the_westernmost_depot():
     assert AMSTERDAM.due_on(at("2026-06-10 03:00")) == day(8)
 
 
+@pytest.mark.parametrize("zones", [["Pacific/Auckland"], ["America/Chicago"], []])
+def test_what_is_due_is_what_the_night_forecasts_from_wherever_the_depots_lie(
+    zones,
+):
+    """Also where no depot lies in the fleet's own zone."""
+    evening = Settings(timezone="America/Los_Angeles", nightly_at="20:00")
+    hour = missed.night_on(evening, day(10))
+    an_hour_later = hour + timedelta(hours=1)
+    assert evening.due_on(an_hour_later, zones) == evening.origin_of(hour, zones)
+    # The tenth has been over for hours in Auckland, and in no other of these.
+    expected = day(10) if zones == ["Pacific/Auckland"] else day(9)
+    assert evening.origin_of(hour, zones) == expected
+
+
 @pytest.mark.parametrize(
     ("settled", "first", "on_time", "expected"),
     [
