@@ -77,6 +77,10 @@ def plain(value: Any) -> Any:
     """As JSON has it."""
     if value is None or isinstance(value, (bool, int)):
         return value
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
     if isinstance(value, float) and math.isfinite(value):
         return value
     return str(value)[:MOST_CHARACTERS]

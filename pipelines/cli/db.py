@@ -7,7 +7,7 @@ import typer
 from forecaster.errors import NothingToDoError
 from pipelines import migrate, roles
 from pipelines.cli.console import machine, say, show_json, show_table
-from pipelines.cli.workplace import AsJson, upgrade_embedded, workplace
+from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded, workplace
 from pipelines.database import database_url, open_engine
 from pipelines.ledger import recorded
 from pipelines.pruning import Pruned, prune_artefacts
@@ -27,6 +27,7 @@ def upgrade(as_json: AsJson = False) -> None:
     """
     settings = Settings.load()
     with open_engine(settings) as engine:
+        make_inbox(settings)
         migrate.upgrade(engine)
         standings = roles.settle(engine, settings)
         found = migrate.status(engine)

@@ -13,7 +13,7 @@ from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.device_findings import look_at_costs, look_at_devices
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
-from pipelines.cli.workplace import AsJson, upgrade_embedded
+from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded
 from pipelines.database import open_engine
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -37,7 +37,8 @@ def doctor(as_json: AsJson = False) -> None:
     Example: `harbor doctor`
     """
     settings = Settings.load()
-    here = [*_installed(), *look_at_devices(), _disk(settings), _port()]
+    around = [_disk(settings), _inbox(settings), _port()]
+    here = [*_installed(), *look_at_devices(), *around]
     findings = [*here, *_database(settings)]
     if as_json:
         show_json([vars(finding) for finding in findings])
@@ -70,6 +71,19 @@ def _disk(settings: Settings) -> Finding:
     if free < LEAST_FREE_BYTES:
         return Finding("disk", False, f"{says}; make room, a full disk stops Postgres")
     return Finding("disk", True, says)
+
+
+def _inbox(settings: Settings) -> Finding:
+    make_inbox(settings)
+    try:
+        found = sum(path.is_file() for path in settings.inbox.iterdir())
+    except OSError as error:
+        says = (
+            f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
+        )
+        return Finding("inbox", False, says)
+    holds = f"holds {found} files" if found else "is empty"
+    return Finding("inbox", True, f"{settings.inbox} {holds}; each night loads it")
 
 
 def _port() -> Finding:

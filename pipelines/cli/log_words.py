@@ -54,7 +54,7 @@ def _ended(event: str, known: dict[str, Any]) -> str:
 def _fit(known: Mapping[str, Any]) -> str:
     best = known.get("best_mape")
     far = f"{known.get('fit')} fit, epoch {known.get('epoch')} of {known.get('most')}"
-    return far if best is None else f"{far}, MAPE {100 * best:.2f} %"
+    return far if best is None else f"{far}, best MAPE {100 * best:.2f} %"
 
 
 def _told(what: str, known: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pipelines.service_levels import Level, Levels
 PROMISES = {
     "forecast_ready": "forecast ready in time",
     "dashboard_up": "dashboard answers",
-    "dashboard_quick": f"within {service_levels.QUICK_S} s",
+    "dashboard_quick": f"dashboard within {service_levels.QUICK_S} s",
 }
 
 

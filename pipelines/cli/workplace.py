@@ -1,7 +1,7 @@
 """What a command works with: settings, a migrated database, and the time."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Annotated
@@ -44,11 +44,21 @@ def workplace(patience_s: float = 0) -> Iterator[Workplace]:
     """
     settings = Settings.load()
     with open_engine(settings, patience_s) as engine:
+        make_inbox(settings)
         if settings.database_url is None:
             upgrade_embedded(engine)
         migrate.require_current(engine)
         roles.step_down(engine)
         yield Workplace(settings, engine)
+
+
+def make_inbox(settings: Settings) -> None:
+    """Makes the folder that files are dropped into, where this user may.
+
+    Who only reads may not, and needs none.
+    """
+    with suppress(OSError):
+        settings.inbox.mkdir(parents=True, exist_ok=True)
 
 
 def past_day(place: Workplace, text: str | None, option: str) -> date | None:

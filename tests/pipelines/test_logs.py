@@ -132,7 +132,7 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
     ("event", "fields", "said"),
     [
         ("fit", {"fit": "judged", "epoch": 4, "most": 40, "best_mape": 0.0931},
-         "judged fit, epoch 4 of 40, MAPE 9.31 %"),
+         "judged fit, epoch 4 of 40, best MAPE 9.31 %"),
         ("fit", {"fit": "served", "epoch": 4, "most": 9},
          "served fit, epoch 4 of 9"),
         ("file", {"path": "a.csv", "state": "refused", "reason": "It is empty."},
@@ -142,6 +142,8 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
         ("database_away", {"reason": "it is gone", "waiting_s": 9},
          "database away, waiting s 9: it is gone"),
         ("skipped", {"error": "Nothing new."}, "skipped: Nothing new."),
+        ("done", {"took_seconds": 2.0, "canary": {"passed": True, "checks": []}},
+         "done in 2.0 s: canary passed"),
     ],
 )  # fmt: skip
 def test_what_is_logged_is_told_in_words(event, fields, said):
@@ -155,6 +157,7 @@ def test_a_line_of_no_run_names_none(words):
 
 def test_what_json_does_not_know_is_written_as_words(told):
     url = sa.URL.create("postgresql", "me", "s3cret", "db")
-    structlog.get_logger().info("here", url=url)
+    structlog.get_logger().info("here", url=url, many=[{"url": url, "n": 1}])
     (line,) = lines(told)
     assert line["url"] == "postgresql://me:***@db"
+    assert line["many"] == [{"url": "postgresql://me:***@db", "n": 1}]
