@@ -7,15 +7,16 @@ import pandas as pd
 
 from forecaster import inputs, totals
 from forecaster.artefact import Artefact
-from forecaster.calendar_columns import SEASON_COLUMNS
+from forecaster.calendar_columns import SEASON_COLUMNS, calendar_columns
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.delivery import Delivery
-from forecaster.features import build_features, choose_kinds
+from forecaster.features import choose_kinds
 from forecaster.intervals import plain_table
 from forecaster.panel import Panel, build_panel
 
 START = date(2024, 1, 1)  # a Monday
 MEMBERS = 2
+SMALL = ModelConfig(units=5, head_units=6)
 
 
 def make_depots(n_depots: int = 4, **columns: object) -> pd.DataFrame:
@@ -78,14 +79,23 @@ def make_panel(
 
 
 def make_artefact(
-    panel: Panel, horizon: int = 7, context: int = 28, seed: int = 0, units: int = 5
+    panel: Panel,
+    horizon: int = 7,
+    context: int = 28,
+    seed: int = 0,
+    model: ModelConfig = SMALL,
+    members: int = MEMBERS,
 ) -> Artefact:
     """An artefact with random weights that fits the panel; its version is its own."""
     kinds = choose_kinds(panel.calendar, panel.n_steps)
-    features = build_features(panel, kinds, 7)
-    model = ModelConfig(units=units, head_units=6)
+    days = [panel.day(step) for step in range(panel.n_steps + panel.ahead)]
+    names, _ = calendar_columns(panel.calendar, kinds, days)
     rng = np.random.default_rng(seed)
-    weights = _random_weights(rng, len(features.names), horizon, model, panel.n_depots)
+    shapes = _shapes(len(names), horizon, model, panel.n_depots)
+    weights = {
+        name: rng.normal(0, 0.1, (members, *shape)).astype(np.float32)
+        for name, shape in shapes.items()
+    }
     one = np.ones(horizon, np.float32)
     return Artefact(
         task=TaskConfig(horizon, context),
@@ -97,7 +107,7 @@ def make_artefact(
         totals=totals.plain_table(),
         depot_ids=panel.depot_ids,
         kinds=kinds,
-        feature_names=features.names,
+        feature_names=names,
         trained_through=panel.origin,
         data_watermark="made for a test",
         seed=seed,
@@ -108,13 +118,10 @@ def make_artefact(
     )
 
 
-def _random_weights(
-    rng: np.random.Generator,
-    n_calendar: int,
-    horizon: int,
-    model: ModelConfig,
-    n_depots: int,
-) -> dict[str, np.ndarray]:
+def _shapes(
+    n_calendar: int, horizon: int, model: ModelConfig, n_depots: int
+) -> dict[str, tuple[int, ...]]:
+    """Of the weights of one member, by name."""
     units, width = model.units, model.head_units
     n_past, n_target = inputs.PAST_COLUMNS, inputs.TARGET_COLUMNS
     shapes: dict[str, tuple[int, ...]] = {
@@ -138,7 +145,4 @@ def _random_weights(
             shapes[f"{name}/i{gate}/bias"] = (units,)
             shapes[f"{name}/h{gate}/kernel"] = (units, units)
         shapes[f"{name}/hn/bias"] = (units,)
-    return {
-        name: rng.normal(0, 0.1, (MEMBERS, *shape)).astype(np.float32)
-        for name, shape in shapes.items()
-    }
+    return shapes

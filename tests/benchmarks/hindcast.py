@@ -28,9 +28,13 @@ from pipelines.schema import depots
 from pipelines.store import models
 from pipelines.store.forecasts import copy_rows
 from tests.benchmarks import ratios
-from tests.benchmarks.invented import CITIES, START, invented_panel
+from tests.benchmarks.invented import (
+    CITIES,
+    START,
+    invented_artefact,
+    invented_panel,
+)
 from tests.benchmarks.machine import stamp
-from tests.make import make_artefact
 
 N_DAYS = 548
 COUNTS = ("depot_id", "service_on", "orders", "file_id")
@@ -138,7 +142,7 @@ def _fill(place: Workplace, n_depots: int) -> date:
 
 def _add_model(place: Workplace, through: date) -> None:
     """One of the size that is delivered, with the weights it began with."""
-    made = make_artefact(read_panel(place.engine, through), context=128, units=64)
+    made = invented_artefact(read_panel(place.engine, through))
     path = artefact.save(made, Path(place.settings.artefacts))
     with place.engine.begin() as connection:
         models.add_model(

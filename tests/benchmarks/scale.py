@@ -32,8 +32,8 @@ from pipelines.panels import read_panel
 from pipelines.store import models
 from tests.benchmarks import ratios
 from tests.benchmarks.dashboard import fill
+from tests.benchmarks.invented import invented_artefact
 from tests.benchmarks.machine import stamp
-from tests.make import make_artefact
 
 if TYPE_CHECKING:
     from dashboard.freshness import Freshness
@@ -135,7 +135,7 @@ def _night(engine: sa.Engine, home: Path, last: date) -> dict[str, float]:
     panels: list[Panel] = []
     read = _timed(lambda: panels.append(read_panel(engine, last)))
     panel = panels[0]
-    model = make_artefact(panel, context=128, units=64)
+    model = invented_artefact(panel)
     _record(engine, home, model, last)
     made: list[infer.Forecast] = []
     computed = _timed(lambda: made.append(infer.forecast(model, panel)))

@@ -34,7 +34,7 @@ def trained_looking(panel, horizon, context, units=5):
         *members,
     )
     artefact = replace(
-        make_artefact(panel, horizon, context, units=units),
+        make_artefact(panel, horizon, context, model=model),
         weights=export.flat_weights(params),
     )
     return artefact, params, windows
