@@ -14,18 +14,20 @@ from itertools import groupby
 import numpy as np
 from jaxtyping import Bool, Float32
 
-from forecaster import inputs, network, windows
+from forecaster import inputs, windows
 from forecaster.artefact import Artefact
 from forecaster.errors import NoDataError
-from forecaster.features import Features, build_features
+from forecaster.features import LastDays, build_features, numbers
 from forecaster.intervals import STRANGER_SPREAD
-from forecaster.misses import CitySurprise, Misses
+from forecaster.misses import SURPRISE_DAYS, CitySurprise, Misses
+from forecaster.network import Network, require_same_inputs
 from forecaster.panel import Panel
 from forecaster.scaling import SPREAD_DAYS
 from forecaster.strangers import lend_days
 from forecaster.yearly import LONGEST_LAG
 
-PART = 256
+CORES = os.cpu_count() or 1
+LEAST_PART, PART = 32, 256
 """Depots whose features are held at once, for each core."""
 BATCH = 64
 """Depots the network reads at once: products this small stay in the cache."""
@@ -87,13 +89,12 @@ def _ask_together(
     span = (origins[-1] - origins[0]).days + 1
     stranger_d = _strangers(artefact, panel, panel.origin)
     panel = lend_days(panel.last(days_that_matter(artefact) + span - 1), stranger_d)
-    parts = [
-        panel.part(first, first + PART) for first in range(0, panel.n_depots, PART)
-    ]
+    asked = _Asked(artefact, span)
     # NumPy's products and functions let other threads run.
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        surprise = _surprise(parts, threads)
-        found = list(threads.map(partial(_answers, artefact, span, surprise), parts))
+    with ThreadPoolExecutor(CORES) as threads:
+        parts = _parts(panel)
+        surprise = _surprise(parts, asked.last.read, threads)
+        found = list(threads.map(partial(asked.answers, surprise), parts))
     plain_doh = np.concatenate([part.plain_doh for part in found])
     correction_doh = np.concatenate([part.correction_doh for part in found])
     spread_do = np.concatenate([part.spread_do for part in found])
@@ -108,46 +109,62 @@ def _ask_together(
         )
 
 
+def _parts(panel: Panel) -> list[Panel]:
+    """Some depots for each core, and again, until none are left."""
+    size = min(PART, max(LEAST_PART, -(-panel.n_depots // CORES)))
+    return [panel.part(first, first + size) for first in range(0, panel.n_depots, size)]
+
+
 def _surprise(
-    parts: Sequence[Panel], threads: ThreadPoolExecutor
+    parts: Sequence[Panel], days: int, threads: ThreadPoolExecutor
 ) -> CitySurprise | None:
-    """What the cities missed, where no part has all their depots."""
+    """What the cities missed on the last days, where no part has all their depots."""
     if len(parts) == 1:
         return None
+    reach = days + SURPRISE_DAYS + windows.lookback(1) + SPREAD_DAYS
+    ends = [part.last(reach) for part in parts]
     surprise = CitySurprise()
-    for part, misses in zip(parts, threads.map(Misses.of, parts), strict=True):
-        surprise.add(misses, part.cities)
+    for end, misses in zip(ends, threads.map(Misses.of, ends), strict=True):
+        surprise.add(misses, end.cities)
     return surprise
 
 
-def _answers(
-    artefact: Artefact, span: int, surprise: CitySurprise | None, panel: Panel
-) -> _Answers:
-    """The network's answers for some depots, from each of the last days."""
-    features = build_features(
-        panel, artefact.kinds, artefact.horizon, artefact.depot_ids, surprise
-    )
-    network.require_same_inputs(artefact, features)
-    starts = range(0, panel.n_depots, BATCH)
-    said = [_forward(artefact, features, span, first) for first in starts]
-    plain, correction = zip(*said, strict=True)
-    end = features.n_steps
-    return _Answers(
-        np.concatenate(plain),
-        np.concatenate(correction),
-        features.spread_dt[:, end - span : end].copy(),
-    )
+class _Asked:
+    """What all parts are asked."""
 
+    def __init__(self, artefact: Artefact, span: int) -> None:
+        self._artefact, self._span = artefact, span
+        self._network = Network(artefact)
+        self._number_of = numbers(artefact.depot_ids)
+        context = artefact.reading_days + span - 1
+        self._task = replace(artefact.task, context=context)
+        self.last = LastDays(context + windows.lookback(artefact.horizon), span)
 
-def _forward(
-    artefact: Artefact, features: Features, span: int, first: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """`network.forward` for one batch of depots."""
-    read = replace(artefact.task, context=artefact.reading_days + span - 1)
-    depot_b = np.arange(first, min(first + BATCH, len(features.group_d)))
-    last_b = np.full(len(depot_b), features.n_steps - 1)
-    slices = inputs.cut(features, read, depot_b, last_b)
-    return network.forward(artefact, slices, span)
+    def answers(self, surprise: CitySurprise | None, panel: Panel) -> _Answers:
+        """The network's answers for some depots, from each of the last days."""
+        artefact, span = self._artefact, self._span
+        features = build_features(
+            panel,
+            artefact.kinds,
+            artefact.horizon,
+            self._number_of,
+            surprise,
+            self.last,
+        )
+        require_same_inputs(artefact, features)
+        starts = range(0, panel.n_depots, BATCH)
+        batches = [
+            inputs.last(features, self._task, slice(first, first + BATCH))
+            for first in starts
+        ]
+        said = [self._network.forward(slices, span) for slices in batches]
+        plain, correction = zip(*said, strict=True)
+        end = features.n_steps
+        return _Answers(
+            np.concatenate(plain),
+            np.concatenate(correction),
+            features.spread_dt[:, end - span : end].copy(),
+        )
 
 
 def _strangers(

@@ -20,24 +20,26 @@ def calendar_columns(
     """Season, month and weekday, the kinds of day, and how near a holiday is.
 
     Args:
-      calendar: Of these days.
+      calendar: Of these days, and perhaps of days before them.
       kinds: Those that get columns, also for the day before and the day after.
-      days: One for each step.
+      days: The last steps of the calendar: those that are wanted.
 
     Returns:
       Names of the columns, and the columns.
     """
     names, shared_tf = _date_features(days)
-    n_groups = len(calendar.active_gtk)
+    n_groups, n_steps, _ = calendar.active_gtk.shape
+    first = n_steps - len(days)
     columns = [np.broadcast_to(shared_tf, (n_groups, *shared_tf.shape))]
     for kind in kinds:
         active_gt = calendar.of_kind(kind).astype(np.float32)
         names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
         eve_gt, morrow_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
         eve_gt[:, :-1], morrow_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
-        columns.append(np.stack([active_gt, eve_gt, morrow_gt], axis=-1))
+        near = [value_gt[:, first:] for value_gt in (active_gt, eve_gt, morrow_gt)]
+        columns.append(np.stack(near, axis=-1))
     names += ["holiday is near", "holiday was near"]
-    columns.append(_nearness(calendar.of_kind(HOLIDAY)))
+    columns.append(_nearness(calendar.of_kind(HOLIDAY))[:, first:])
     return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
 
 

@@ -61,7 +61,7 @@ def with_parity(
       ArtefactError: NumPy and Flax differ by more than 1e-5 log counts.
     """
     flax_bh = flax_forecast(artefact, params, slices)
-    plain_boh, correction_boh = network.forward(artefact, slices)
+    plain_boh, correction_boh = network.Network(artefact).forward(slices)
     error = float(np.abs((plain_boh + correction_boh)[:, 0] - flax_bh).max())
     if not error <= PARITY_LIMIT:
         raise ArtefactError(

@@ -4,9 +4,10 @@ Everything here is per day and comes from that day's past or from the calendar, 
 an origin may see all of it that lies at its day or before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from types import MappingProxyType
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int
@@ -22,6 +23,7 @@ MOST_KINDS = 32
 CALENDAR_REACH = 14
 """Days of calendar after a day that its features look at; further holidays have faded."""
 OLDEST_DAYS = 364
+NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,9 @@ class Features:
       names: Of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Steps whose actuals are known; the rest lies ahead.
+
+    All end on the same day. Those of `LastDays` begin late, `yearly_dtf` and
+    `response_dtf` later still.
     """
 
     log_demand_dt: Float32[np.ndarray, "depot time"]
@@ -66,8 +71,8 @@ class Features:
     age_dt: Float32[np.ndarray, "depot time"]
     smooth_dt: Float32[np.ndarray, "depot time"]
     season_dt: Float32[np.ndarray, "depot time"]
-    yearly_dtf: Float32[np.ndarray, "depot time 13"]
-    response_dtf: Float32[np.ndarray, "depot time 2"]
+    yearly_dtf: Float32[np.ndarray, "depot target 13"]
+    response_dtf: Float32[np.ndarray, "depot target 2"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
     group_d: Int[np.ndarray, " depot"]
     number_d: Int[np.ndarray, " depot"]
@@ -92,12 +97,27 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
     return tuple(calendar.kinds[position] for position in sorted(often[:MOST_KINDS]))
 
 
+@dataclass(frozen=True)
+class LastDays:
+    """The days that a forecast reads, which is all that serving wants features of.
+
+    Attributes:
+      read: Days up to the origin.
+      origins: The last of them that are origins: what a day ahead alone is asked for is
+        made for the days after these.
+    """
+
+    read: int
+    origins: int
+
+
 def build_features(
     panel: Panel,
     kinds: Sequence[str],
     horizon: int,
-    depot_ids: Sequence[str] = (),
+    number_of: Mapping[str, int] = NOBODY,
     surprise: CitySurprise | None = None,
+    last: LastDays | None = None,
 ) -> Features:
     """Everything the windows are cut from.
 
@@ -107,46 +127,57 @@ def build_features(
         calendar lacks is on no day.
       horizon: What a day remembers of others ends so many days before it, because an
         origin that far back must not see more.
-      depot_ids: Depots the network knows by name, in the order of their embeddings.
+      number_of: Of the depots the network knows by name, from `numbers`.
       surprise: Of all depots, where the panel has only some of its cities'.
+      last: Which days are wanted; all, without. They are as they are among all.
     """
     misses = Misses.of(panel)
     if surprise is None:
         surprise = CitySurprise()
         surprise.add(misses, panel.cities)
-    days = [panel.day(step) for step in range(misses.log_dt.shape[1])]
+    last = last or LastDays(panel.n_steps, panel.n_steps)
+    first = max(0, panel.n_steps - last.read)
+    target = max(0, panel.n_steps - last.origins)
+    days = [panel.day(step) for step in range(first, panel.n_steps + panel.ahead)]
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
     season_dt = profile(misses)
     return Features(
-        log_demand_dt=misses.log_dt,
-        observed_dt=misses.observed_dt.astype(np.float32),
-        regular_dt=misses.regular_dt.astype(np.float32),
-        level_dt=misses.level_dt,
-        spread_dt=misses.spread_dt,
-        recent_dtf=recent(misses, surprise.of(panel.cities)),
-        persistence_dt=persistence(misses),
-        age_dt=_age(misses.observed_dt),
-        smooth_dt=smoothed_level(misses, season_dt),
-        season_dt=season_dt,
-        yearly_dtf=a_year_ago(panel.calendar, misses),
-        response_dtf=response(misses, panel.calendar, kinds, horizon),
+        log_demand_dt=misses.log_dt[:, first:],
+        observed_dt=misses.observed_dt[:, first:].astype(np.float32),
+        regular_dt=misses.regular_dt[:, first:].astype(np.float32),
+        level_dt=misses.level_dt[:, first:],
+        spread_dt=misses.spread_dt[:, first:],
+        recent_dtf=recent(misses, surprise.of(panel.cities), first),
+        persistence_dt=persistence(misses, first),
+        age_dt=_age(misses.observed_dt, first),
+        smooth_dt=smoothed_level(misses, season_dt)[:, first:],
+        season_dt=season_dt[:, first:],
+        yearly_dtf=a_year_ago(panel.calendar, misses, target),
+        response_dtf=response(misses, panel.calendar, kinds, horizon, target),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,
-        number_d=_numbers(panel.depot_ids, depot_ids),
+        number_d=np.array([number_of.get(depot, 0) for depot in panel.depot_ids], int),
         names=names,
-        start_on=panel.start_on,
-        n_steps=panel.n_steps,
+        start_on=panel.day(first),
+        n_steps=panel.n_steps - first,
     )
 
 
-def _numbers(asked: Sequence[str], known: Sequence[str]) -> Int[np.ndarray, " depot"]:
-    number = {depot: position for position, depot in enumerate(known, start=1)}
-    return np.array([number.get(depot, 0) for depot in asked], int)
+def numbers(depot_ids: Sequence[str]) -> dict[str, int]:
+    """The row of each depot's embedding, from 1.
+
+    Args:
+      depot_ids: In the order of their embeddings.
+    """
+    return {depot: position for position, depot in enumerate(depot_ids, start=1)}
 
 
 def _age(
-    observed_dt: Bool[np.ndarray, "depot time"],
-) -> Float32[np.ndarray, "depot time"]:
-    seen_dt = np.maximum.accumulate(observed_dt, axis=1)
-    days_dt = np.minimum(np.cumsum(seen_dt, axis=1), OLDEST_DAYS)
+    observed_dt: Bool[np.ndarray, "depot time"], first: int
+) -> Float32[np.ndarray, "depot late"]:
+    """log(1 + days since the first observed one, with it); 0 before it."""
+    step_t = np.arange(first, observed_dt.shape[1])
+    begun_d1 = observed_dt.argmax(axis=1)[:, None]
+    days_dt = np.clip(step_t - begun_d1 + 1, 0, OLDEST_DAYS)
+    days_dt *= np.any(observed_dt, axis=1, keepdims=True)
     return np.log1p(days_dt).astype(np.float32)

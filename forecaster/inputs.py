@@ -90,6 +90,43 @@ def cut(
     )
 
 
+def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
+    """What `cut` gives for the last day of some depots in a row, hardly copied.
+
+    Args:
+      features: At least of the days that are read; those of a longer history or of
+        `LastDays` do.
+      task: Sets C and H.
+      depots: Their rows.
+    """
+    near = task.context + task.horizon
+    whole = windows.lookback(task.horizon) + near
+    beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
+
+    def days(value_dt: Array, wanted: int, rows: Array = depots) -> Array:
+        end = value_dt.shape[1] - beyond
+        found = value_dt[rows, max(0, end - wanted) : end]
+        nothing = [(0, 0), (wanted - found.shape[1], 0), (0, 0)]
+        return np.pad(found, nothing[: found.ndim]) if nothing[1][0] else found
+
+    return Slices(
+        depot=features.number_d[depots].astype(np.float32),
+        log_demand=days(features.log_demand_dt, whole),
+        observed=days(features.observed_dt, whole),
+        regular=days(features.regular_dt, whole),
+        level=days(features.level_dt, whole),
+        spread=days(features.spread_dt, whole),
+        persistence=days(features.persistence_dt, whole),
+        age=days(features.age_dt, whole),
+        smooth=days(features.smooth_dt, whole),
+        season=days(features.season_dt, whole),
+        recent=days(features.recent_dtf, near),
+        yearly=days(features.yearly_dtf, near),
+        response=days(features.response_dtf, near),
+        calendar=days(features.calendar_gtf, near, features.group_d[depots]),
+    )
+
+
 def n_context(slices: Slices, horizon: int) -> int:
     """C of these stretches."""
     return int(slices.calendar.shape[-2]) - horizon

@@ -29,7 +29,7 @@ from forecaster.config import (
 )
 from forecaster.delivery import Delivery
 from forecaster.errors import NoDataError
-from forecaster.features import Features, build_features, choose_kinds
+from forecaster.features import Features, build_features, choose_kinds, numbers
 from forecaster.fitting import Fit, Report, fit
 from forecaster.memory import days_remembered
 from forecaster.panel import Panel
@@ -223,4 +223,4 @@ class _Learner:
 
     def _features(self, panel: Panel) -> Features:
         horizon = self.recipe.task.horizon
-        return build_features(panel, self.kinds, horizon, panel.depot_ids)
+        return build_features(panel, self.kinds, horizon, numbers(panel.depot_ids))

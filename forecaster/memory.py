@@ -34,5 +34,5 @@ def days_remembered(artefact: Artefact, slices: Slices) -> int:
 
 
 def _answer(artefact: Artefact, slices: Slices) -> Float[np.ndarray, "batch horizon"]:
-    plain_boh, correction_boh = network.forward(artefact, slices)
+    plain_boh, correction_boh = network.Network(artefact).forward(slices)
     return (plain_boh + correction_boh)[:, 0]

@@ -6,10 +6,10 @@ ordinary, and how the depot answers to such days.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Shaped
 
 from forecaster import windows
 from forecaster.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
@@ -24,6 +24,8 @@ from forecaster.scaling import (
 RESPONSE_DAYS = 371
 """Days back in which a depot's answer to a kind of day is remembered."""
 PERSISTENCE_DAYS = 182
+SURPRISE_DAYS = 3
+"""Days over which what a city missed is told as a mean."""
 LARGEST_MISS = 1.5
 MOST_SPREADS = 4.0
 NAMED_WEIGHT = 3.0
@@ -74,8 +76,7 @@ class Misses:
     @cached_property
     def own_dt(self) -> Float32[np.ndarray, "depot time"]:
         """The misses, outliers cut, 0 where not known."""
-        clipped_dt = np.clip(self.miss_dt, -LARGEST_MISS, LARGEST_MISS)
-        return np.where(self.known_dt, clipped_dt, np.float32(0.0))
+        return np.clip(self.miss_dt, -LARGEST_MISS, LARGEST_MISS) * self.known_dt
 
 
 @dataclass
@@ -116,42 +117,54 @@ class CitySurprise:
 
 
 def recent(
-    misses: Misses, city_dt: Float32[np.ndarray, "depot time"]
-) -> Float32[np.ndarray, "depot time 5"]:
+    misses: Misses, city_dt: Float32[np.ndarray, "depot days"], first: int = 0
+) -> Float32[np.ndarray, "depot late 5"]:
     """What the last days brought that a plain forecast did not expect.
 
     Args:
       misses: Of the depots.
-      city_dt: From `CitySurprise.of`.
+      city_dt: From `CitySurprise.of`; its last day is theirs.
+      first: Step of the first day that is wanted.
     """
-    any_dt = np.ones_like(misses.known_dt)
+    own_dt, known_dt = misses.own_dt, misses.known_dt
+    city_first = max(0, first - own_dt.shape[1] + city_dt.shape[1])
     columns = [
-        misses.own_dt,
-        trailing_mean(misses.own_dt, misses.known_dt, 3),
-        trailing_mean(misses.own_dt, misses.known_dt, 7),
-        city_dt,
-        trailing_mean(city_dt, any_dt, 3),
+        own_dt[:, first:],
+        trailing_mean(own_dt, known_dt, 3, first),
+        trailing_mean(own_dt, known_dt, 7, first),
+        city_dt[:, city_first:],
+        trailing_mean(city_dt, np.ones(city_dt.shape, bool), SURPRISE_DAYS, city_first),
     ]
     return np.nan_to_num(np.stack(columns, axis=-1).astype(np.float32))
 
 
-def persistence(misses: Misses) -> Float32[np.ndarray, "depot time"]:
-    """Lag-one autocorrelation of the misses on regular days, recently."""
-    known_dt = misses.expected_dt & misses.regular_dt
-    miss_dt = np.clip(misses.miss_dt, -LARGEST_MISS, LARGEST_MISS)
-    miss_dt = np.where(known_dt, miss_dt, 0.0)
+def persistence(misses: Misses, first: int = 0) -> Float32[np.ndarray, "depot late"]:
+    """Lag-one autocorrelation of the misses on regular days, recently.
+
+    Args:
+      misses: Of the depots.
+      first: Step of the first day that is wanted.
+    """
+    since = max(0, first - PERSISTENCE_DAYS - 1)
+    known_dt = (misses.expected_dt & misses.regular_dt)[:, since:]
+    miss_dt = np.clip(misses.miss_dt[:, since:], -LARGEST_MISS, LARGEST_MISS) * known_dt
     both_dt, product_dt = np.zeros_like(known_dt), np.zeros_like(miss_dt)
     both_dt[:, 1:] = known_dt[:, 1:] & known_dt[:, :-1]
     product_dt[:, 1:] = miss_dt[:, 1:] * miss_dt[:, :-1]
-    together_dt = trailing_mean(product_dt, both_dt, PERSISTENCE_DAYS)
-    alone_dt = trailing_mean(miss_dt**2, known_dt, PERSISTENCE_DAYS)
-    share_dt = np.nan_to_num(together_dt) / (np.nan_to_num(alone_dt) + 1e-3)
+    late = (PERSISTENCE_DAYS, first - since)
+    together_dt = np.nan_to_num(trailing_mean(product_dt, both_dt, *late))
+    alone_dt = np.nan_to_num(trailing_mean(miss_dt**2, known_dt, *late))
+    share_dt = together_dt / (alone_dt + 1e-3)
     return np.clip(share_dt, -1.0, 1.0).astype(np.float32)
 
 
 def response(
-    misses: Misses, calendar: Calendar, kinds: Sequence[str], horizon: int
-) -> Float32[np.ndarray, "depot time 2"]:
+    misses: Misses,
+    calendar: Calendar,
+    kinds: Sequence[str],
+    horizon: int,
+    first: int = 0,
+) -> Float32[np.ndarray, "depot late 2"]:
     """How each depot answered to such days before, known a horizon ahead.
 
     Args:
@@ -159,16 +172,20 @@ def response(
       calendar: Of the same days.
       kinds: Kinds of day that are remembered.
       horizon: Days before a day at which its memory ends.
+      first: Step of the first day that is wanted.
     """
     known_dt, miss_dt = misses.known_dt, misses.own_dt
-    total_dt, weight_dt = np.zeros_like(miss_dt), np.zeros_like(miss_dt)
-    count_dt = np.zeros_like(miss_dt)
+    total_dt = np.zeros_like(miss_dt[:, first:])
+    weight_dt, count_dt = np.zeros_like(total_dt), np.zeros_like(total_dt)
     for kind in kinds:
-        active_dt = calendar.of_kind(kind)[calendar.group_d]
+        active_gt = calendar.of_kind(kind)
+        if not active_gt[:, first:].any():
+            continue
+        seen_dt = active_gt[calendar.group_d] & known_dt
+        active_dt = active_gt[calendar.group_d, first:]
         weight = NAMED_WEIGHT if kind.startswith(NAMED_HOLIDAY) else 1.0
-        seen_dt = active_dt & known_dt
-        sums_dt = _remembered(np.where(seen_dt, miss_dt, 0.0), horizon)
-        times_dt = _remembered(seen_dt.astype(np.float32), horizon)
+        sums_dt = _remembered(seen_dt * miss_dt, horizon, first)
+        times_dt = _remembered(seen_dt, horizon, first)
         total_dt += np.where(active_dt, weight * sums_dt, 0.0)
         weight_dt += np.where(active_dt, weight * times_dt, 0.0)
         count_dt = np.where(active_dt, np.maximum(count_dt, times_dt), count_dt)
@@ -177,12 +194,13 @@ def response(
 
 
 def _remembered(
-    value_dt: Float32[np.ndarray, "depot time"], horizon: int
-) -> Float32[np.ndarray, "depot time"]:
+    value_dt: Shaped[np.ndarray, "depot time"], horizon: int, first: int
+) -> Float32[np.ndarray, "depot late"]:
     """Sum over the remembered days up to `horizon` days before each day."""
-    summed_dt = np.zeros_like(value_dt)
-    summed_dt[:, horizon:] = trailing_sum(value_dt, RESPONSE_DAYS)[:, :-horizon]
-    return summed_dt
+    past_dt = value_dt[:, : value_dt.shape[1] - horizon]
+    summed_dt = trailing_sum(past_dt, RESPONSE_DAYS, max(0, first - horizon))
+    nothing = ((0, 0), (max(0, horizon - first), 0))
+    return np.pad(summed_dt.astype(np.float32), nothing)
 
 
 def _plain_miss(
@@ -191,19 +209,29 @@ def _plain_miss(
     level_dt: Float32[np.ndarray, "depot time"],
 ) -> tuple[Float32[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
     """What yesterday's plain forecast missed each day by, and where there was one."""
-    reach = windows.lookback(1)
-    padded = ((0, 0), (reach, 1))
-    n_steps = log_dt.shape[1]
-    weekdays = windows.same_weekdays(np, np.pad(log_dt, padded), n_steps, 1)
-    regular = windows.same_weekdays(
-        np, np.pad(regular_dt.astype(np.float32), padded), n_steps, 1
-    )
-    plain_dt = windows.plain_forecast(np, weekdays, regular, level_dt)[:, :-1, 0]
-    miss_dt = np.zeros_like(log_dt)
-    miss_dt[:, 1:] = log_dt[:, 1:] - plain_dt
-    expected_dt = np.zeros_like(regular_dt)
-    expected_dt[:, 1:] = regular[:, :-1, 0].sum(axis=-1) > 0
-    return miss_dt, expected_dt
+    regular = _same_weekdays(regular_dt.astype(np.float32))
+    plain_dt = windows.middle(np, _same_weekdays(log_dt), regular, earlier(level_dt, 1))
+    miss_dt = log_dt - plain_dt
+    miss_dt[:, 0] = 0.0
+    return miss_dt, reduce(np.add, regular) > 0
+
+
+def _same_weekdays(
+    value_dt: Float32[np.ndarray, "depot time"],
+) -> list[Float32[np.ndarray, "depot time"]]:
+    """The values of the last four same weekdays, newest first."""
+    repeats = range(1, windows.REPEATS + 1)
+    return [earlier(value_dt, windows.weekday_lag(1, repeat)) for repeat in repeats]
+
+
+def earlier(
+    value_dt: Shaped[np.ndarray, "depot time"], days: int, first: int = 0
+) -> Shaped[np.ndarray, "depot late"]:
+    """The values so many days earlier, from step `first` on; 0 where there is none."""
+    end = max(0, value_dt.shape[1] - days)
+    begin = max(0, first - days)
+    nothing = ((0, 0), (value_dt.shape[1] - first - (end - begin), 0))
+    return np.pad(value_dt[:, begin:end], nothing)
 
 
 def _ahead_too(value_dt: np.ndarray, ahead: int) -> np.ndarray:

@@ -4,7 +4,7 @@ Both are in log counts: the network forecasts how far a day lies from its depot'
 """
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Bool, Float, Float32, Shaped
 
 LEVEL_DAYS = 28
 SPREAD_DAYS = 56
@@ -47,7 +47,7 @@ def trailing_spread(
       One spread a day, at least 0.02; 0.2 where nothing is known yet.
     """
     mean_dt = carry_forward(trailing_mean(np.abs(miss_dt), known_dt, SPREAD_DAYS))
-    spread_dt = np.where(np.isnan(mean_dt), DEFAULT_SPREAD, mean_dt)
+    spread_dt = np.nan_to_num(mean_dt, nan=DEFAULT_SPREAD)
     return np.maximum(spread_dt, LEAST_SPREAD).astype(np.float32)
 
 
@@ -55,10 +55,18 @@ def trailing_mean(
     value_dt: Float[np.ndarray, "depot time"],
     known_dt: Bool[np.ndarray, "depot time"],
     days: int,
-) -> Float[np.ndarray, "depot time"]:
-    """Mean of the known values of the last `days` days, NaN where there is none."""
-    total_dt = trailing_sum(np.where(known_dt, value_dt, 0.0), days)
-    count_dt = trailing_sum(known_dt.astype(float), days)
+    first: int = 0,
+) -> Float[np.ndarray, "depot late"]:
+    """Mean of the known values of the last `days` days, NaN where there is none.
+
+    Args:
+      value_dt: Finite, also where not known.
+      known_dt: Which of them count.
+      days: How many.
+      first: Step of the first mean that is wanted.
+    """
+    total_dt = trailing_sum(value_dt * known_dt, days, first)
+    count_dt = trailing_sum(known_dt, days, first)
     nothing = np.full(total_dt.shape, np.nan)
     # Sums of cumulative sums are not exact: half a day decides whether there is one.
     return np.divide(total_dt, count_dt, out=nothing, where=count_dt > 0.5)
@@ -68,17 +76,25 @@ def carry_forward(
     value_dt: Float[np.ndarray, "depot time"],
 ) -> Float[np.ndarray, "depot time"]:
     """Fills each NaN with the last value before it; NaN before the first."""
+    known_dt = ~np.isnan(value_dt)
+    gap_d = (known_dt[:, :-1] & ~known_dt[:, 1:]).any(axis=1)
+    if not gap_d.any():
+        return value_dt
+    carried_dt = value_dt.copy()
     step_t = np.arange(value_dt.shape[1])
-    last_dt = np.maximum.accumulate(np.where(np.isnan(value_dt), -1, step_t), axis=1)
-    carried_dt = np.take_along_axis(value_dt, np.maximum(last_dt, 0), axis=1)
-    return np.where(last_dt >= 0, carried_dt, np.nan)
+    last_dt = np.maximum.accumulate(np.where(known_dt[gap_d], step_t, 0), axis=1)
+    carried_dt[gap_d] = np.take_along_axis(value_dt[gap_d], last_dt, axis=1)
+    return carried_dt
 
 
 def trailing_sum(
-    value_dt: Float[np.ndarray, "depot time"], days: int
-) -> Float[np.ndarray, "depot time"]:
-    """Sum over the last `days` days, up to and with each day."""
-    running_dt = np.cumsum(value_dt, axis=1, dtype=float)
-    before_dt = np.zeros_like(running_dt)
-    before_dt[:, days:] = running_dt[:, :-days]
-    return running_dt - before_dt
+    value_dt: Shaped[np.ndarray, "depot time"], days: int, first: int = 0
+) -> Float[np.ndarray, "depot late"]:
+    """Sum over the last `days` days, up to and with each day from step `first` on."""
+    since = max(0, first - days)
+    # Converted first: a cumulative sum that converts takes twice as long.
+    running_dt = np.cumsum(value_dt[:, since:].astype(float), axis=1)
+    summed_dt = running_dt[:, first - since :].copy()
+    late_dt = summed_dt[:, days - (first - since) :]
+    late_dt -= running_dt[:, : late_dt.shape[1]]
+    return summed_dt

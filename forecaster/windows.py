@@ -8,7 +8,7 @@ A slice of a depot's days has three stretches: `lookback(horizon)` days that onl
 reach, C context days, each of which is an origin in training, and H days ahead.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import reduce
 from types import ModuleType
 from typing import Any
@@ -87,18 +87,34 @@ def plain_forecast(
     Returns:
       [..., C, H] log counts.
     """
-    count = _over_repeats(xp.add, regular)
-    total = _over_repeats(xp.add, weekdays * regular)
-    # Bounds beyond any log count; infinities would warn when they meet.
-    highest = _over_repeats(xp.maximum, xp.where(regular > 0, weekdays, -1e6))
-    lowest = _over_repeats(xp.minimum, xp.where(regular > 0, weekdays, 1e6))
+    days, counts = (
+        [value[..., repeat] for repeat in range(REPEATS)]
+        for value in (weekdays, regular)
+    )
+    return middle(xp, days, counts, level[..., None])
+
+
+def middle(
+    xp: ModuleType, weekdays: Sequence[Array], regular: Sequence[Array], level: Array
+) -> Array:
+    """`plain_forecast` of same weekdays that lie in arrays of their own.
+
+    NumPy's own reductions are slow over an axis as short as theirs.
+    """
+    count = reduce(xp.add, regular)
+    counted = [days * counts for days, counts in zip(weekdays, regular, strict=True)]
+    total = reduce(xp.add, counted)
+
+    def bound(otherwise: float) -> list[Array]:
+        # Beyond any log count; infinities would warn when they meet.
+        return [
+            xp.where(counts > 0, days, otherwise)
+            for days, counts in zip(weekdays, regular, strict=True)
+        ]
+
+    highest, lowest = reduce(xp.maximum, bound(-1e6)), reduce(xp.minimum, bound(1e6))
     enough = count > 2.5
     extremes = xp.where(enough, highest + lowest, 0.0)
     left = xp.where(enough, count - 2, count)
-    middle = (total - extremes) / xp.maximum(left, 1.0)
-    return xp.where(count > 0.5, middle, level[..., None])
-
-
-def _over_repeats(combine: Callable[[Array, Array], Array], value: Array) -> Array:
-    """A reduction over the last axis: NumPy's own is slow where that axis is short."""
-    return reduce(combine, (value[..., repeat] for repeat in range(REPEATS)))
+    mean = (total - extremes) / xp.maximum(left, 1.0)
+    return xp.where(count > 0.5, mean, level)

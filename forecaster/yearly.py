@@ -4,13 +4,13 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int, Shaped
 
 from forecaster.calendar import NAMED_HOLIDAY, Calendar
-from forecaster.misses import Misses
+from forecaster.misses import Misses, earlier
 
 YEARLY_LAGS = (357, 364, 371)
 """Same weekday a year ago, and a week to either side."""
 YEARLY_COLUMNS, YEARLY_MISSES = 13, 5
 """All, and the last of them: those that tell of misses."""
-LONGEST_YEAR = 390
+SHORTEST_YEAR, LONGEST_YEAR = 330, 390
 LONGEST_LAG = 2 * LONGEST_YEAR + 20
 """Days of history before the first day of a window that can matter to it."""
 HOLIDAY_REACH = 2
@@ -19,13 +19,14 @@ USUAL_SPREADS = 2.0
 
 
 def a_year_ago(
-    calendar: Calendar, misses: Misses
-) -> Float32[np.ndarray, "depot time 13"]:
+    calendar: Calendar, misses: Misses, first: int = 0
+) -> Float32[np.ndarray, "depot late 13"]:
     """How that day a year ago lay, and what was out of the ordinary about it.
 
     Args:
       calendar: Of these days.
       misses: Of the depots.
+      first: Step of the first day that is wanted.
 
     Returns:
       Of the three lags and of the day matched by holiday how far it lay from its level,
@@ -33,28 +34,26 @@ def a_year_ago(
       a week after it and before; by how much more than usual it missed the matched day;
       and what it missed both a year ago and two, the smaller where they agree, else 0.
     """
-    anomaly_dt = misses.log_dt - misses.level_dt
-    step_t = np.arange(anomaly_dt.shape[1])
-    matched_dt = _holiday_matched(calendar)[calendar.group_d]
-    lagged = [np.broadcast_to(step_t - lag, anomaly_dt.shape) for lag in YEARLY_LAGS]
-    sources = (*lagged, matched_dt)
-    knowns = [_at(source_dt, misses.observed_dt) for source_dt in sources]
-    lay = [
-        np.where(known_dt, _at(source_dt, anomaly_dt), 0.0)
-        for source_dt, known_dt in zip(sources, knowns, strict=True)
-    ]
-    week_after_dt, week_before_dt = (
-        _at(source_dt, misses.own_dt) for source_dt in (lagged[0], lagged[-1])
-    )
+    anomaly_dt = (misses.log_dt - misses.level_dt) * misses.observed_dt
+    matched_gt = _holiday_matched(calendar)
+    matched_dt = matched_gt[calendar.group_d, first:]
+    twice_dt = matched_gt[calendar.group_d[:, None], np.maximum(matched_dt, 0)]
+
+    def of_sources(value_dt: np.ndarray) -> list[np.ndarray]:
+        lagged = [earlier(value_dt, lag, first) for lag in YEARLY_LAGS]
+        return [*lagged, _at(matched_dt, value_dt)]
+
     missed_dt = _at(matched_dt, misses.own_dt)
+    missed_before_dt = _at(twice_dt, misses.own_dt) * (matched_dt >= 0)
     told = [
         missed_dt,
-        week_after_dt,
-        week_before_dt,
+        earlier(misses.own_dt, YEARLY_LAGS[0], first),
+        earlier(misses.own_dt, YEARLY_LAGS[-1], first),
         _beyond(missed_dt, USUAL_SPREADS * _at(matched_dt, misses.spread_dt)),
-        _agreed(missed_dt, _at(matched_dt, missed_dt)),
+        _agreed(missed_dt, missed_before_dt),
     ]
-    return np.stack([*lay, *knowns, *told], axis=-1).astype(np.float32)
+    columns = [*of_sources(anomaly_dt), *of_sources(misses.observed_dt), *told]
+    return np.stack(columns, axis=-1).astype(np.float32)
 
 
 def _beyond(
@@ -75,9 +74,9 @@ def _agreed(
 
 
 def _at(
-    source_dt: Int[np.ndarray, "depot time"],
+    source_dt: Int[np.ndarray, "depot late"],
     value_dt: Shaped[np.ndarray, "depot time"],
-) -> Shaped[np.ndarray, "depot time"]:
+) -> Shaped[np.ndarray, "depot late"]:
     """The values of other days; 0 or False before the first."""
     taken_dt = np.take_along_axis(value_dt, np.maximum(source_dt, 0), axis=1)
     return np.where(source_dt >= 0, taken_dt, value_dt.dtype.type(0))
@@ -90,23 +89,21 @@ def _holiday_matched(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
     named = [
         k for k, kind in enumerate(calendar.kinds) if kind.startswith(NAMED_HOLIDAY)
     ]
-    for offset in sorted(
+    far_to_near = sorted(
         range(-HOLIDAY_REACH, HOLIDAY_REACH + 1), key=abs, reverse=True
-    ):
-        for group in range(n_groups):
-            for kind in named:
-                _match(matched_gt[group], calendar.active_gtk[group, :, kind], offset)
+    )
+    for matched_t, active_tk in zip(matched_gt, calendar.active_gtk, strict=True):
+        pairs = [_a_year_apart(active_tk[:, kind]) for kind in named]
+        day_p, before_p = np.concatenate([np.zeros((2, 0), int), *pairs], axis=1)
+        for offset in far_to_near:
+            inside_p = (day_p + offset >= 0) & (day_p + offset < n_steps)
+            matched_t[day_p[inside_p] + offset] = before_p[inside_p] + offset
     return matched_gt
 
 
-def _match(
-    matched_t: Int[np.ndarray, " time"],
-    active_t: Bool[np.ndarray, " time"],
-    offset: int,
-) -> None:
-    """Points the days at one offset from a holiday at its last year's, in place."""
+def _a_year_apart(active_t: Bool[np.ndarray, " time"]) -> Int[np.ndarray, "2 pair"]:
+    """Days of one holiday, and of the same holiday a year before."""
     steps = np.flatnonzero(active_t)
-    for step in steps:
-        before = steps[(steps >= step - LONGEST_YEAR) & (steps <= step - 330)]
-        if len(before) and 0 <= step + offset < len(matched_t):
-            matched_t[step + offset] = before[-1] + offset
+    last = np.searchsorted(steps, steps - SHORTEST_YEAR, side="right") - 1
+    found = (last >= 0) & (steps[last] >= steps - LONGEST_YEAR)
+    return np.stack([steps[found], steps[last[found]]])

@@ -9,7 +9,7 @@ import pytest
 from forecaster import export, inputs, network
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.errors import ArtefactError
-from forecaster.features import build_features
+from forecaster.features import build_features, numbers
 from forecaster.model import DepotForecaster, init_params
 from tests.make import make_artefact, make_panel
 
@@ -17,7 +17,7 @@ from tests.make import make_artefact, make_panel
 def trained_looking(panel, horizon, context, units=5):
     """An artefact and the Flax parameters it was made of, no layer at zero."""
     model = ModelConfig(units=units, head_units=6)
-    features = build_features(panel, (), 7, panel.depot_ids)
+    features = build_features(panel, (), 7, numbers(panel.depot_ids))
     task = TaskConfig(horizon, context)
     depots = np.arange(panel.n_depots)
     windows = inputs.cut(
@@ -47,7 +47,7 @@ def test_numpy_equals_flax_for_several_lengths(horizon, context):
     panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
     artefact, params, windows = trained_looking(panel, horizon, context)
     np.testing.assert_allclose(
-        np.add(*network.forward(artefact, windows))[:, 0],
+        np.add(*network.Network(artefact).forward(windows))[:, 0],
         export.flax_forecast(artefact, params, windows),
         atol=1e-5,
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecaster import asking, inputs, memory, network
-from forecaster.features import build_features
+from forecaster.features import build_features, numbers
 from tests.make import make_artefact, make_panel
 
 CONTEXT = 96
@@ -25,7 +25,7 @@ def artefact(panel):
 
 
 def newest(artefact, panel):
-    features = build_features(panel, artefact.kinds, 7, artefact.depot_ids)
+    features = build_features(panel, artefact.kinds, 7, numbers(artefact.depot_ids))
     last = np.full(panel.n_depots, panel.n_steps - 1)
     return inputs.cut(features, artefact.task, np.arange(panel.n_depots), last)
 
@@ -54,7 +54,7 @@ def test_what_it_forecasts_is_what_the_whole_context_would_give(artefact, panel)
     slices = newest(artefact, panel)
     days = memory.days_remembered(artefact, slices)
     assert days < CONTEXT
-    plain, correction = network.forward(artefact, slices)
+    plain, correction = network.Network(artefact).forward(slices)
     said = asking.ask(replace(artefact, reading_days=days), panel)
     gap = np.abs(said.plain_dh + said.correction_dh - (plain + correction)[:, 0])
     assert np.quantile(gap, 0.99) <= memory.FORGOTTEN

@@ -8,7 +8,7 @@ from jax.test_util import check_grads
 
 from forecaster import inputs, losses, windows
 from forecaster.config import ModelConfig, TaskConfig
-from forecaster.features import build_features
+from forecaster.features import build_features, numbers
 from forecaster.model import DepotForecaster, init_params
 from tests.make import make_panel
 
@@ -18,7 +18,7 @@ MODEL = ModelConfig(units=4, head_units=5, dropout=0.5)
 
 @pytest.fixture(scope="module")
 def window():
-    features = build_features(make_panel(n_depots=1, n_days=80), (), 7, ("D0",))
+    features = build_features(make_panel(n_depots=1, n_days=80), (), 7, numbers(["D0"]))
     slices = inputs.cut(features, TASK, np.array([0]), np.array([70]))
     return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), slices)
 

@@ -1,0 +1,109 @@
+"""Two GRU layers in NumPy: what Flax's `GRUCell` computes, day by day.
+
+Gates r and z carry one bias, n carries two. A gate g is 1/2 + t/2 with t = tanh of half
+its sum: the halves are in the weights, and t takes the place of g. Depots come last, so
+that each gate of all of them is one stretch of memory.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float32
+
+HALF = np.float32(0.5)
+
+
+class Layer(NamedTuple):
+    """The weights of one layer, gates r, z, n below each other."""
+
+    into_gf: Float32[np.ndarray, "gates feature"]
+    into_bias_g1: Float32[np.ndarray, "gates 1"]
+    within_gu: Float32[np.ndarray, "gates unit"]
+    # Of n, inside what the reset gate takes its share of.
+    within_bias_u1: Float32[np.ndarray, "unit 1"]
+
+    @classmethod
+    def of(cls, weights: Mapping[str, np.ndarray], name: str) -> "Layer":
+        """From weights as Flax names them.
+
+        Args:
+          weights: Of one member.
+          name: Of the layer.
+        """
+        share = {"r": HALF, "z": HALF, "n": np.float32(1.0)}
+
+        def below(part: str, shares: Mapping[str, np.float32]) -> np.ndarray:
+            gates = [
+                shares[gate] * weights[f"{name}/{part.format(gate)}"] for gate in shares
+            ]
+            return np.ascontiguousarray(np.concatenate(gates, axis=-1).T)
+
+        return cls(
+            below("i{}/kernel", share),
+            below("i{}/bias", share)[:, None],
+            below("h{}/kernel", dict.fromkeys(share, HALF)),
+            (HALF * weights[f"{name}/hn/bias"])[:, None],
+        )
+
+
+class _Room(NamedTuple):
+    """Memory that every step of a layer writes anew."""
+
+    sum_gb: Float32[np.ndarray, "gates batch"]
+    input_gb: Float32[np.ndarray, "gates batch"]
+
+
+def last_states(
+    layers: tuple[Layer, ...],
+    input_cfb: Float32[np.ndarray, "context feature batch"],
+    days: int,
+) -> Float32[np.ndarray, "batch days unit"]:
+    """The states of the last layer on the last days.
+
+    Args:
+      layers: Each reads the states of the one before it.
+      input_cfb: What the first one reads.
+      days: How many.
+    """
+    context, _, batch = input_cfb.shape
+    gates, units = layers[0].within_gu.shape
+    room = _Room(*np.empty((2, gates, batch), np.float32))
+    states = np.zeros((len(layers), units, batch), np.float32)
+    kept_oub = np.empty((days, units, batch), np.float32)
+    for day, value_fb in enumerate(input_cfb):
+        read_fb = value_fb
+        for layer, state_ub in zip(layers, states, strict=True):
+            _step(layer, read_fb, state_ub, room)
+            read_fb = state_ub
+        if day >= context - days:
+            kept_oub[day - context + days] = read_fb
+    return np.transpose(kept_oub, (2, 0, 1))
+
+
+def _step(
+    layer: Layer,
+    value_fb: Float32[np.ndarray, "feature batch"],
+    state_ub: Float32[np.ndarray, "unit batch"],
+    room: _Room,
+) -> None:
+    """Takes the state one day on, in place."""
+    units = len(state_ub)
+    sum_gb, input_gb = room
+    np.matmul(layer.within_gu, state_ub, out=sum_gb)
+    np.matmul(layer.into_gf, value_fb, out=input_gb)
+    input_gb += layer.into_bias_g1
+    gates_gb, inner_ub = sum_gb[: 2 * units], sum_gb[2 * units :]
+    gates_gb += input_gb[: 2 * units]
+    np.tanh(gates_gb, out=gates_gb)
+    reset_ub, keep_ub = gates_gb[:units], gates_gb[units:]
+    inner_ub += layer.within_bias_u1
+    reset_ub *= inner_ub
+    inner_ub += reset_ub
+    inner_ub += input_gb[2 * units :]
+    new_ub = np.tanh(inner_ub, out=inner_ub)
+    # (1 - z) n + z h, with z = 1/2 + t/2
+    keep_ub *= np.subtract(state_ub, new_ub, out=reset_ub)
+    state_ub += new_ub
+    state_ub += keep_ub
+    state_ub *= HALF
