@@ -1,11 +1,15 @@
 """Harbor Fleet itself, with its defaults, as `harbor backtest` runs it."""
 
 import time
+from collections.abc import Sequence
 
-from forecaster import backtest
+import numpy as np
+
+from forecaster import infer
 from forecaster.backtest import Plan
+from forecaster.infer import Forecast
 from forecaster.panel import Panel
-from pipelines.backtesting import forecaster_of
+from forecaster.totals import FLEET
 from pipelines.settings import Settings
 from pipelines.training import recipe_of
 from tests.benchmarks.peers import Forecasts, PeerRun
@@ -21,7 +25,32 @@ def gru(panel: Panel, plan: Plan) -> PeerRun:
     use_all_cores(recipe.train.batch_size, "")
     learnt = learn(panel.as_of(plan.trained_through), recipe)
     started = time.perf_counter()
-    made = backtest.run(panel, plan.origins, forecaster_of(learnt.served), plan.horizon)
+    made = [
+        infer.forecast(learnt.served, panel.as_of(origin)) for origin in plan.origins
+    ]
     seconds = time.perf_counter() - started
-    forecasts = Forecasts(made.p10_odh, made.p50_odh, made.p90_odh)
-    return PeerRun(forecasts, learnt.seconds, seconds, "defaults")
+    parts = ("p10_dh", "p50_dh", "p90_dh")
+    forecasts = Forecasts(
+        *(np.stack([getattr(each, part) for each in made]) for part in parts)
+    )
+    note = f"defaults; {totals_note(panel, plan, made)}"
+    return PeerRun(forecasts, learnt.seconds, seconds, note)
+
+
+def totals_note(panel: Panel, plan: Plan, made: Sequence[Forecast]) -> str:
+    """How often the totals of the fleet and of the cities lay within their bands.
+
+    A depot whose count is not known counts as it was forecast.
+    """
+    inside: dict[bool, list[bool]] = {True: [], False: []}
+    for origin, forecast in zip(plan.origins, made, strict=True):
+        first = panel.step(origin) + 1
+        actual_dh = panel.demand_dt[:, first : first + plan.horizon].astype(float)
+        actual_dh = np.where(np.isfinite(actual_dh), actual_dh, forecast.p50_dh)
+        for total in forecast.totals:
+            here_d = np.isin(panel.cities, total.city) | (total.city == FLEET)
+            actual_h = actual_dh[here_d].sum(axis=0)
+            within_h = (total.p10_h <= actual_h) & (actual_h <= total.p90_h)
+            inside[total.city == FLEET] += within_h.tolist()
+    fleet, cities = (np.mean(inside[of_fleet]) for of_fleet in (True, False))
+    return f"80 % band of the fleet's total held {fleet:.3f}, of cities' {cities:.3f}"
