@@ -13,7 +13,7 @@ from forecaster import artefact, asking, infer
 from forecaster.artefact import Artefact
 from forecaster.features import CALENDAR_REACH
 from forecaster.infer import Forecast
-from forecaster.panel import build_panel
+from forecaster.rows import build_panel
 from pipelines.settings import Settings
 
 QUANTILES = ("p10", "p50", "p90")

@@ -1,16 +1,14 @@
-"""Panel: the demand of all depots on one line of days, gaps stated."""
+"""Panel: the demand of all depots on one line of days, gaps stated; see `rows`."""
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Any
+from typing import Protocol
 
 import numpy as np
-import pandas as pd
 from jaxtyping import Bool, Float, Float32
 
-from forecaster.calendar import CLOSED, Calendar, build_calendar, span, step_of
-from forecaster.errors import CutoffError, NoDataError
+from forecaster.calendar import Calendar
+from forecaster.errors import CutoffError
 
 
 @dataclass(frozen=True)
@@ -118,120 +116,13 @@ class Panel:
         )
 
 
-@dataclass(frozen=True)
-class Announced:
-    """Depots, events and holidays as tidy rows, events with the day they were known."""
-
-    depots: pd.DataFrame
-    events: pd.DataFrame
-    holidays: pd.DataFrame
+class Announced(Protocol):
+    """What days were laid out from, events with the day they were known; see `rows`."""
 
     def lay_out(
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Closed days and the calendar, by the events known at an origin."""
-        events = self.events[self._known_from() <= pd.Timestamp(origin)]
-        closed_dt = _closed(self.depots, events, start_on, n_steps)
-        parts = (self.depots, events, self.holidays)
-        return closed_dt, build_calendar(*parts, start_on, n_steps)
-
-    def tells_later_than(self, day: date) -> bool:
-        """Whether an event was announced after a day."""
-        return bool((self._known_from() > pd.Timestamp(day)).any())
-
-    def _known_from(self) -> pd.Series:
-        """The day each event was known; one without was known always."""
-        always = pd.Timestamp(1900, 1, 1)
-        return pd.to_datetime(self.events["known_from"]).fillna(always)
-
-
-def build_panel(
-    depots: pd.DataFrame,
-    demand: pd.DataFrame,
-    events: pd.DataFrame,
-    holidays: pd.DataFrame,
-    through: date,
-    ahead: int,
-) -> Panel:
-    """Lays tidy rows out on one line of days, from the first day of demand.
-
-    Args:
-      depots: depot_id, city, country, subdivision, opened_on, closed_on,
-        closed_weekdays (ISO weekdays, Monday is 1); sets the order of depots.
-      demand: depot_id, service_on, orders (NaN where not observed). A day without a
-        row is not observed.
-      events: kind, starts_on, ends_on, city, depot_id, value, known_from. Kind
-        `closed` closes; events known only after `through` are left out.
-      holidays: country, subdivision, day_on, name.
-      through: The origin: the last day whose actuals the panel shows.
-      ahead: Days after it whose calendar is needed.
-
-    Raises:
-      NoDataError: there is no depot, or no demand up to `through`.
-    """
-    demand = demand[pd.to_datetime(demand["service_on"]) <= pd.Timestamp(through)]
-    if depots.empty or demand.empty:
-        raise NoDataError(
-            f"There is no demand up to {through}. Load orders with 'harbor ingest'."
-        )
-    start_on = pd.to_datetime(demand["service_on"]).min().date()
-    n_steps = (through - start_on).days + 1
-    announced = Announced(depots, events, holidays)
-    closed_dt, calendar = announced.lay_out(through, start_on, n_steps + ahead)
-    demand_dt = _demand(list(depots["depot_id"]), demand, start_on, n_steps)
-    demand_dt[closed_dt[:, :n_steps]] = np.nan
-    return Panel(
-        depot_ids=tuple(depots["depot_id"]),
-        cities=tuple(depots["city"]),
-        start_on=start_on,
-        demand_dt=demand_dt,
-        closed_dt=closed_dt,
-        calendar=calendar,
-        announced=announced if announced.tells_later_than(start_on) else None,
-    )
-
-
-def _demand(
-    depot_ids: Sequence[str], demand: pd.DataFrame, start_on: date, n_steps: int
-) -> Float32[np.ndarray, "depot time"]:
-    row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
-    day = pd.to_datetime(demand["service_on"])
-    step = (day - pd.Timestamp(start_on)).dt.days.to_numpy()
-    demand_dt = np.full((len(depot_ids), n_steps), np.nan, np.float32)
-    known = row >= 0
-    orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-    demand_dt[row[known], step[known]] = orders[known]
-    return demand_dt
-
-
-def _closed(
-    depots: pd.DataFrame, events: pd.DataFrame, start_on: date, n_steps: int
-) -> Bool[np.ndarray, "depot time"]:
-    """Weekly closing days, closures given as events, and the days outside its life."""
-    closed_dt = np.zeros((len(depots), n_steps), bool)
-    weekday_t = (start_on.isoweekday() - 1 + np.arange(n_steps)) % 7 + 1
-    for row, depot in enumerate(depots.to_dict("records")):
-        closed_dt[row] = np.isin(weekday_t, list(depot["closed_weekdays"]))
-        if pd.notna(depot["opened_on"]):
-            opened = step_of(depot["opened_on"], start_on)
-            closed_dt[row, : max(0, opened)] = True
-        if pd.notna(depot["closed_on"]):
-            gone = step_of(depot["closed_on"], start_on)
-            closed_dt[row, max(0, gone) :] = True
-    for event in events[events["kind"] == CLOSED].to_dict("records"):
-        first, end = span(event["starts_on"], event["ends_on"], start_on, n_steps)
-        closed_dt[_in_scope(depots, event), first:end] = True
-    return closed_dt
-
-
-def _in_scope(
-    depots: pd.DataFrame, event: dict[Hashable, Any]
-) -> Bool[np.ndarray, " depot"]:
-    if not pd.isna(event["depot_id"]):
-        return np.asarray(depots["depot_id"] == event["depot_id"])
-    if not pd.isna(event["city"]):
-        return np.asarray(depots["city"] == event["city"])
-    return np.ones(len(depots), bool)
 
 
 def log_counts(

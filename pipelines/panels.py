@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from forecaster.config import LONGEST_HORIZON
 from forecaster.errors import NoDataError
 from forecaster.features import CALENDAR_REACH
-from forecaster.panel import Panel, build_panel
+from forecaster.panel import Panel
+from forecaster.rows import build_panel
 from pipelines import public_holidays
 from pipelines.store import panel as store
 from pipelines.store.panel import PanelTables, known_by

@@ -12,7 +12,8 @@ from forecaster.config import ModelConfig, TaskConfig
 from forecaster.delivery import Delivery
 from forecaster.features import choose_kinds
 from forecaster.intervals import plain_table
-from forecaster.panel import Panel, build_panel
+from forecaster.panel import Panel
+from forecaster.rows import build_panel
 
 START = date(2024, 1, 1)  # a Monday
 MEMBERS = 2

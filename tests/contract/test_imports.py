@@ -139,3 +139,16 @@ print(sorted(sys.modules.keys() & {JAX!r}))
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def test_what_serves_imports_no_pandas():
+    """It takes longer to import than everything that serves."""
+    code = "import sys, forecaster.infer; print('pandas' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert done.stdout.strip() == "False"

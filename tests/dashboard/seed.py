@@ -10,7 +10,7 @@ import pandas as pd
 import sqlalchemy as sa
 
 from forecaster import artefact
-from forecaster.panel import build_panel
+from forecaster.rows import build_panel
 from pipelines import schema
 from pipelines.store import score_totals
 from pipelines.store.forecasts import copy_rows

@@ -14,7 +14,7 @@ from dashboard.whatif import Supposition
 from forecaster import artefact, asking, infer
 from forecaster.errors import ArtefactError
 from forecaster.features import CALENDAR_REACH
-from forecaster.panel import build_panel
+from forecaster.rows import build_panel
 from pipelines import schema
 from tests.dashboard.seed import (
     HORIZON,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forecaster.features import build_features, choose_kinds
-from forecaster.panel import build_panel
+from forecaster.rows import build_panel
 from tests.make import (
     START,
     make_demand,

@@ -8,7 +8,8 @@ import pytest
 
 from forecaster import infer
 from forecaster.errors import NoDataError
-from forecaster.panel import Panel, build_panel
+from forecaster.panel import Panel
+from forecaster.rows import build_panel
 from tests.make import (
     START,
     make_artefact,

@@ -10,7 +10,8 @@ from forecaster import asking, inputs
 from forecaster.config import TaskConfig
 from forecaster.features import LastDays, build_features, numbers
 from forecaster.misses import CitySurprise, Misses
-from forecaster.panel import Panel, build_panel
+from forecaster.panel import Panel
+from forecaster.rows import build_panel
 from tests.make import (
     START,
     make_artefact,

@@ -9,7 +9,7 @@ import pytest
 from forecaster import infer
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.learning import Recipe, learn
-from forecaster.panel import build_panel
+from forecaster.rows import build_panel
 from tests.make import make_depots, make_events, make_holidays, make_panel
 
 START, ORIGIN = date(2023, 11, 6), date(2024, 12, 22)

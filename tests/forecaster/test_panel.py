@@ -8,7 +8,7 @@ import pytest
 
 from forecaster.calendar import HOLIDAY
 from forecaster.errors import CutoffError, NoDataError
-from forecaster.panel import build_panel
+from forecaster.rows import build_panel
 from tests.make import (
     START,
     make_demand,

@@ -8,7 +8,7 @@ import pytest
 
 from forecaster import infer
 from forecaster.intervals import plain_table
-from forecaster.panel import build_panel
+from forecaster.rows import build_panel
 from pipelines.late_bands import LEAST_WIDER, days_missing, widened
 from tests.make import (
     START,
