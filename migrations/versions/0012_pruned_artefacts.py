@@ -1,13 +1,13 @@
 """A model's artefact may be taken away; the model stays, and says when.
 
-Revision ID: 0014
+Revision ID: 0012
 Revises: 0011
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0014"
+revision = "0012"
 down_revision = "0011"
 
 
