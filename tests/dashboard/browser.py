@@ -1,7 +1,6 @@
 """Starts what the browser tests need: Chromium, and the dashboard as users run it."""
 
 import os
-import socket
 import subprocess
 import time
 import urllib.request
@@ -15,6 +14,7 @@ from playwright.sync_api import Browser, Error, Page, Playwright
 from playwright.sync_api import TimeoutError as TimeoutExpired
 
 from dashboard.serve import login_file, streamlit_arguments
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
@@ -63,13 +63,6 @@ def serving(database_url: str, home: Path, port: int | None = None) -> Iterator[
         server.terminate()
         server.wait(PATIENCE_S)
         log.close()
-
-
-def free_port() -> int:
-    """A port nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until_healthy(address: str) -> None:

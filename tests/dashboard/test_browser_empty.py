@@ -7,6 +7,7 @@ import pytest
 from tests.dashboard import browser
 from tests.dashboard.browser import SIZES
 from tests.dashboard.seed import seed
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
@@ -33,7 +34,7 @@ def test_without_data_every_page_says_what_to_run(empty, visit, size):
 @pytest.fixture
 def cut_off(tmp_path, chromium):
     """The address of a dashboard whose database is not there."""
-    nowhere = f"postgresql://planner:secret@127.0.0.1:{browser.free_port()}/harbor"
+    nowhere = f"postgresql://planner:secret@127.0.0.1:{free_port()}/harbor"
     with browser.serving(nowhere, tmp_path) as address:
         yield address
 

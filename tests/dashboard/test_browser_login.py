@@ -9,6 +9,7 @@ from tests.conftest import empty_tables
 from tests.dashboard import browser
 from tests.dashboard.provider import CLIENT_ID, CLIENT_SECRET, Person, providing
 from tests.dashboard.seed import seed
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
@@ -40,7 +41,7 @@ def guarded(clean_engine, database_url, tmp_path, chromium):
         datetime.now(UTC).date() - timedelta(days=1),
         tmp_path / "artefacts",
     )
-    port = browser.free_port()
+    port = free_port()
     with providing(ANNA, EVE, LATE) as provider:
         set_login(tmp_path, f"http://127.0.0.1:{port}", provider)
         with browser.serving(database_url, tmp_path, port) as address:

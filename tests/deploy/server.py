@@ -1,7 +1,6 @@
 """A Postgres as the Compose file's: by TCP, with passwords, and owned by `harbor`."""
 
 import shutil
-import socket
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,14 +8,9 @@ from pathlib import Path
 import psycopg
 
 from pipelines.embedded import binaries
+from tests.ports import free_port
 
 ENCODED = ["--encoding=UTF8", "--locale=C.UTF-8", "--auth=scram-sha-256"]
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextmanager

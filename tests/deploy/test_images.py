@@ -13,8 +13,9 @@ import pytest
 
 from tests.deploy.containers import SERVICES, Container
 from tests.deploy.images import Store
-from tests.deploy.server import free_port, postgres
+from tests.deploy.server import postgres
 from tests.deploy.tools import tool
+from tests.ports import free_port
 
 pytestmark = pytest.mark.image
 

@@ -23,6 +23,7 @@ from pipelines.watching.server import serving
 from pipelines.watching.watcher import Watcher
 from tests.deploy.tools import DEPLOY, tool
 from tests.pipelines.watching.watched import NOW, seed_watched
+from tests.ports import free_port
 
 PROMETHEUS = DEPLOY / "prometheus"
 GRAFANA = DEPLOY / "grafana"
@@ -169,14 +170,6 @@ def scraped(clean_engine, database_url, tmp_path):
     looks.dispose()
     with serving(screen, "127.0.0.1", 0) as port:
         yield port
-
-
-def free_port():
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @pytest.fixture

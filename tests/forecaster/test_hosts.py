@@ -1,7 +1,6 @@
 """Two processes that train together make the model that one makes."""
 
 import json
-import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +14,7 @@ from forecaster.errors import ConfigError
 from forecaster.fitting import fit
 from tests.forecaster.test_fitting import MODEL, TASK, TRAIN, features_of, flat
 from tests.make import make_panel
+from tests.ports import free_port
 
 EPOCHS = 11
 CHILD = """
@@ -53,12 +53,6 @@ def panels():
     """What a fit learns from, and the same with its validation days."""
     panel = make_panel(n_depots=5, n_days=150)
     return panel.as_of(panel.day(panel.n_steps - 15)), panel
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

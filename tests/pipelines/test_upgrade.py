@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from pipelines import demand, migrate, roles
 from tests.contract.test_cli import commands
+from tests.ports import free_port
 
 pytestmark = pytest.mark.db
 
@@ -26,6 +27,7 @@ ARGUMENTS = {
     "harbor backfill plan": ["--from", "2024-02-01", "--to", "2024-02-02"],
     "harbor backfill retry": ["1", "--failed"],
     "harbor backup create": ["/nowhere"],
+    "harbor dashboard": ["--port", str(free_port())],
 }
 # They look at no table, or say what is wrong with the tables among other things.
 NEED_NO_TABLES = {

@@ -21,6 +21,7 @@ from pipelines.watching import look
 from pipelines.watching.server import serving
 from pipelines.watching.watcher import Watcher
 from tests.pipelines.watching.watched import NOBODY, NOW, PAGE, seed_watched
+from tests.ports import free_port
 
 
 class Told:
@@ -104,7 +105,7 @@ def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url)
         "HARBOR_DATABASE_URL": database_url,
         "HARBOR_WATCH_DASHBOARD": "",
     }
-    port = _free_port()
+    port = free_port()
     asked = [sys.executable, "-m", "pipelines", "watch", "--port", str(port)]
     with subprocess.Popen(
         asked, env=environment, stderr=subprocess.PIPE, text=True
@@ -124,14 +125,6 @@ def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url)
 def test_other_machines_are_answered_with_insecure_only():
     with pytest.raises(BadInputError, match=r"0\.0\.0\.0.*--insecure"):
         command.watch(address="0.0.0.0")
-
-
-def _free_port():
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def _wait_for(url, says):
