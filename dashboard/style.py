@@ -37,6 +37,7 @@ _RULES = """
 .hf td { white-space: nowrap; }
 .hf .fill { text-align: left; white-space: normal; }
 .hf .word, .hf .short { white-space: nowrap; }
+.hf.narrow tbody th { white-space: nowrap; }
 .hf .wide { width: 7rem; }
 .hf-calendar th, .hf-calendar td { padding: .125rem .0625rem; text-align: center;
   font-size: .75rem; }
@@ -54,6 +55,9 @@ _RULES = """
 .hf-figures dd { margin: 0; font-size: 1.625rem; font-weight: 650; line-height: 1.25; }
 .hf-figures small { display: block; font-size: .8125rem; font-weight: 400;
   color: var(--hf-quiet); }
+@media (max-width: 1000px) {
+  [data-testid="stColumn"] { min-width: calc(100% - 1.5rem); }
+}
 @media (max-width: 640px) {
   .hf { font-size: .75rem; }
   .hf th, .hf td { padding: .375rem .1875rem; }

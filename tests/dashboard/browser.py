@@ -24,6 +24,15 @@ SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 """Width and height in CSS pixels."""
 STANDS_STILL = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
+TABLET = 768
+TOO_WIDE = """() => Math.max(...[document.documentElement,
+    document.querySelector('[data-testid=stMain]')]
+    .map(element => element.scrollWidth - element.clientWidth))"""
+# Tables that stand out of the column they are in.
+OVERLAPPING = """() => [...document.querySelectorAll('table.hf')]
+    .filter(table => table.getBoundingClientRect().width
+        > table.closest('[data-testid=stHtml]').getBoundingClientRect().width + 1)
+    .map(table => table.innerText.slice(0, 60))"""
 ALL_DRAWN = """() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
     .every(chart => chart.querySelector('svg g'))"""
 
@@ -121,13 +130,14 @@ class Visit:
 
     def too_wide(self) -> float:
         """Pixels by which the page can be scrolled to the side."""
-        return float(
-            self.page.evaluate(
-                """() => Math.max(...[document.documentElement,
-                    document.querySelector('[data-testid=stMain]')]
-                    .map(element => element.scrollWidth - element.clientWidth))"""
-            )
-        )
+        return float(self.page.evaluate(TOO_WIDE))
+
+    def fits(self, width: int) -> None:
+        """Waits until the page, made as wide as a tablet, cannot be scrolled sideways."""
+        self.page.set_viewport_size({"width": width, "height": SIZES["desk"][1]})
+        self.page.wait_for_function(f"() => ({TOO_WIDE})() <= 0")
+        overlapping = self.page.evaluate(OVERLAPPING)
+        assert overlapping == [], f"at {width}: {overlapping}"
 
     def _console(self, message) -> None:
         if message.type == "error":

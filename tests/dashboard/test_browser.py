@@ -42,6 +42,8 @@ def test_a_page_stands_on_its_own_address_and_fits(fleet, visit, path, size):
     assert window.page.inner_text("h1").strip() == PAGES[path]
     assert "Orders up to" in text
     assert window.too_wide() <= 0
+    if size == "desk":
+        window.fits(browser.TABLET)
 
 
 def test_the_numbers_shown_are_those_of_the_forecast(fleet, visit):
