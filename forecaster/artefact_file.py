@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import stat
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -42,13 +43,16 @@ def recorded_content(path: Path, sha256: str | None) -> bytes:
 def publish(path: Path, content: bytes) -> None:
     """Puts an artefact there by rename, so that it is there whole or not at all.
 
-    Weights tell of the fleet's demand: the file is for the user who runs the program.
+    Weights tell of the fleet's demand: the file is for the user who runs the program, and
+    for the folder's group only where somebody opened the folder to it.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    readers = path.parent.stat().st_mode & stat.S_IRGRP
     staging = path.with_name(f".{path.name.removesuffix('.npz')}.{os.getpid()}.tmp")
     staging.unlink(missing_ok=True)
     created = os.open(staging, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(created, "wb") as file:
+        os.fchmod(created, 0o600 | readers)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

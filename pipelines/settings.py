@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Collection
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote
 
 import platformdirs
@@ -180,13 +180,25 @@ class Settings(NightSettings, WatchSettings, TrainingSettings):
             f"{name} is set in the environment, but is no setting; {near} is"
             for name, near in meant.items()
         ]
-        for name in TomlConfigSettingsSource(cls).toml_data:
+        for name in cls._harbor_toml():
             if name not in fields:
                 near = nearest(name, fields)
                 like = f"; {near!r} is" if near else ""
                 wrong.append(f"harbor.toml has {name!r}, but that is no setting{like}")
         if wrong:
             raise ConfigError(f"{'. '.join(wrong)}. Rename or remove it.")
+
+    @classmethod
+    def _harbor_toml(cls) -> dict[str, Any]:
+        """What harbor.toml says; nothing where there is none."""
+        try:
+            return TomlConfigSettingsSource(cls).toml_data
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ConfigError(
+                f"harbor.toml in {Path.cwd()} cannot be read: {reason}. Mend it, or work "
+                "in a folder that this account may enter."
+            ) from None
 
     @property
     def artefacts(self) -> Path:

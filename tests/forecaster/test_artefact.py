@@ -54,6 +54,19 @@ def test_only_its_user_reads_it(made, tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_its_group_reads_it_where_the_folder_is_open_to_the_group(made, tmp_path):
+    """Pages that have an account of their own answer what-ifs from it."""
+    folder = tmp_path / "artefacts"
+    folder.mkdir()
+    folder.chmod(0o2750)
+    before = os.umask(0o077)
+    try:
+        path = artefacts.save(made, folder)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
 def test_one_that_a_crash_left_half_written_is_written_anew(made, path):
     left = path.parent / f".{made.version}.{os.getpid()}.tmp"
     left.write_bytes(b"half")

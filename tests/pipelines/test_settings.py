@@ -1,5 +1,7 @@
 """Settings come from the environment, are checked, and keep their secrets."""
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -135,6 +137,25 @@ def test_an_unknown_name_in_harbor_toml_is_refused(monkeypatch, tmp_path, line, 
     (tmp_path / "harbor.toml").write_text(f"{line}\n")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=told):
+        Settings.load()
+
+
+def test_a_harbor_toml_that_is_no_toml_is_told_in_a_sentence(monkeypatch, tmp_path):
+    (tmp_path / "harbor.toml").write_text("timezone = = 'Europe/Paris'\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"cannot be read: Invalid .*\(at line 1"):
+        Settings.load()
+
+
+def test_a_folder_that_may_not_be_entered_is_told_in_a_sentence(monkeypatch, tmp_path):
+    """As root's own is to the account that root's `harbor` becomes."""
+
+    def closed(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "is_file", closed)
+    with pytest.raises(ConfigError, match="cannot be read: Permission denied"):
         Settings.load()
 
 
