@@ -96,3 +96,13 @@ def test_the_pages_are_served_to_this_machine_alone():
 def test_two_clocks_do_not_run_side_by_side():
     assert "Conflicts=harbor-scheduler.service" in lines("harbor-nightly.timer")
     assert "Conflicts=harbor-nightly.timer" in lines("harbor-scheduler.service")
+
+
+@pytest.mark.parametrize("name", ["scheduler", "dashboard", "watch"])
+def test_a_database_that_is_away_at_boot_stops_no_service_for_good(name):
+    """What is required and fails takes them along, and nobody starts them again."""
+    said = lines(f"harbor-{name}.service")
+    assert {"Wants=harbor-migrate.service", "After=harbor-migrate.service"} <= {*said}
+    assert not [line for line in said if line.startswith(("Requires=", "BindsTo="))]
+    assert {"Restart=always", "SuccessExitStatus=143"} <= {*said}
+    assert "Restart=on-failure" in lines("harbor-migrate.service")
