@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 
@@ -83,17 +83,11 @@ def _reason(depot: Row, order: str) -> str:
         return "" if math.isnan(vans) else wording.count(int(vans), "van")
     if math.isnan(depot["revised"]):
         return ""
-    return _changed(depot["revised"], _since(depot))
+    return _changed(
+        depot["revised"], wording.since(depot["before_on"], depot["origin_on"])
+    )
 
 
 def _changed(fraction: float, since: str) -> str:
     written = wording.signed_percent(fraction, 0)
     return "no change" if written == "0 %" else f"{written} {since}"
-
-
-def _since(depot: Row) -> str:
-    """'overnight' where the forecast before was made a day earlier."""
-    before = cast(pd.Timestamp, depot["before_on"])
-    if depot["origin_on"] - before == A_DAY:
-        return "overnight"
-    return f"since {wording.day(before)}"

@@ -11,6 +11,7 @@ from dashboard import wording
 Row = dict[Hashable, Any]
 Figures = dict[str, tuple[str, str]]
 LEAST_BIAS = 0.0005
+A_DAY = pd.Timedelta(days=1)
 
 
 def change(rows: Iterable[Row]) -> float:
@@ -47,15 +48,18 @@ def week_figures(week: pd.DataFrame) -> Figures:
             wording.day(cast(pd.Timestamp, by_day.idxmax())),
             f"{wording.orders(by_day.max())} orders",
         ),
-        **_attention(week.drop_duplicates("depot_id")),
+        **_attention(
+            week.drop_duplicates("depot_id"), week["target_on"].min() - A_DAY
+        ),
     }
 
 
-def _attention(depots: pd.DataFrame) -> Figures:
+def _attention(depots: pd.DataFrame, origin: pd.Timestamp) -> Figures:
     """How many depots are late, and whose forecast changed most since the one before.
 
     Args:
       depots: Of the week, a row for each.
+      origin: Of its forecast.
     """
     late = int(depots["is_late"].sum())
     said = {"Orders late": (f"{late:,}", f"of {wording.count(len(depots), 'depot')}")}
@@ -63,7 +67,8 @@ def _attention(depots: pd.DataFrame) -> Figures:
     if revised:
         most = max(revised, key=lambda depot: abs(depot["revised"]))
         changed = wording.signed_percent(most["revised"], 0)
-        said["Changed most overnight"] = (changed, str(most["name"]))
+        since = wording.since(most["before_on"], origin)
+        said[f"Changed most {since}"] = (changed, str(most["name"]))
     return said
 
 

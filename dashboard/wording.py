@@ -37,6 +37,16 @@ def day(value: date | pd.Timestamp, year_of: date | None = None) -> str:
     return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 
 
+def since(before: pd.Timestamp, origin: pd.Timestamp) -> str:
+    """'overnight' where the forecast before was made a day earlier, else 'since' its day.
+
+    Args:
+      before: Origin of the forecast before.
+      origin: Of the forecast that is compared with it.
+    """
+    return "overnight" if (origin - before).days == 1 else f"since {day(before)}"
+
+
 def iso_day(value: str) -> str:
     """'Fri 21 Nov 2025' from '2025-11-21'."""
     found = date.fromisoformat(value)

@@ -35,6 +35,7 @@ def test_the_week_in_figures():
             "name": ["Alpha", "Beta", "Beta"],
             "is_late": [False, True, True],
             "revised": [0.01, -0.042, -0.042],
+            "before_on": DAYS[5],
         }
     )
     assert findings.week_figures(week) == {
@@ -43,8 +44,10 @@ def test_the_week_in_figures():
         "Orders late": ("1", "of 2 depots"),
         "Changed most overnight": ("−4 %", "Beta"),
     }
+    older = findings.week_figures(week.assign(before_on=DAYS[4]))
+    assert older["Changed most since Tue 18 Nov"] == ("−4 %", "Beta")
     first = findings.week_figures(week.assign(revised=np.nan))
-    assert "Changed most overnight" not in first
+    assert not [label for label in first if label.startswith("Changed most")]
 
 
 @pytest.mark.parametrize(
