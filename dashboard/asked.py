@@ -18,7 +18,7 @@ from pipelines.settings import Settings
 
 QUANTILES = ("p10", "p50", "p90")
 Tables = dict[str, pd.DataFrame]
-"""depots, demand, events and holidays, as `forecaster.panel.build_panel` takes them."""
+"""depots, demand, events and holidays, as `forecaster.rows.build_panel` takes them."""
 
 
 def load(fresh: Freshness) -> Artefact:

@@ -1,14 +1,12 @@
 """Takes away what killed trainings left, and log lines that nobody will read any more."""
 
 import shutil
-import time
-from collections.abc import Iterable
 from datetime import timedelta
-from pathlib import Path
 
 import sqlalchemy as sa
 import structlog
 
+from pipelines.old_files import older
 from pipelines.settings import Settings
 from pipelines.store import run_lines
 
@@ -30,8 +28,8 @@ def sweep(engine: sa.Engine, settings: Settings) -> int:
     """
     with engine.begin() as connection:
         run_lines.forget_lines(connection, LINES_FOR)
-    staged = _older(settings.artefacts.glob(".*.tmp"), STAGED_FOR)
-    abandoned = _older(settings.checkpoints.glob("*"), RESUMED_FOR)
+    staged = older(settings.artefacts.glob(".*.tmp"), STAGED_FOR)
+    abandoned = older(settings.checkpoints.glob("*"), RESUMED_FOR)
     for path in staged:
         path.unlink(missing_ok=True)
     for path in abandoned:
@@ -39,8 +37,3 @@ def sweep(engine: sa.Engine, settings: Settings) -> int:
     if staged or abandoned:
         log.info("swept", staged=len(staged), checkpoints=len(abandoned))
     return len(staged) + len(abandoned)
-
-
-def _older(paths: Iterable[Path], age: timedelta) -> list[Path]:
-    before = time.time() - age.total_seconds()
-    return [path for path in paths if path.stat().st_mtime < before]

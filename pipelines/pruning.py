@@ -4,13 +4,13 @@ First the database says that they are gone, then the files go: whoever is stoppe
 between leaves files that nobody names any more, and the next one takes them away.
 """
 
-import time
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from pipelines.old_files import older
 from pipelines.settings import Settings
 from pipelines.store import artefacts as store
 
@@ -42,7 +42,8 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
     """Removes artefacts that are old and that nothing needs; their models stay listed.
 
     Needed are those of the champion, of the one before it, of challengers, of the
-    forecasts shown, and of backfills under way, each with the fit it was judged by.
+    forecasts shown, of backfills under way, and of who was champion within those days,
+    each with the fit it was judged by.
     Safe to repeat.
 
     Args:
@@ -54,16 +55,16 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
     there = {path.name: path for path in settings.artefacts.glob("*.npz")}
     with engine.connect() as connection:
         gone = [there[name] for name in store.gone_of(connection, there)]
-    sizes = [_remove(path) for path in gone if _is_settled(path)]
-    return Pruned(versions, len(sizes), sum(sizes))
+    sizes = [_remove(path) for path in older(gone, WRITTEN_FOR)]
+    removed = [size for size in sizes if size is not None]
+    return Pruned(versions, len(removed), sum(removed))
 
 
-def _is_settled(path: Path) -> bool:
-    return path.stat().st_mtime < time.time() - WRITTEN_FOR.total_seconds()
-
-
-def _remove(path: Path) -> int:
-    """Removes a file, and says how large it was."""
-    size = path.stat().st_size
-    path.unlink(missing_ok=True)
+def _remove(path: Path) -> int | None:
+    """Removes a file, and says how large it was; None where another pruning was first."""
+    try:
+        size = path.stat().st_size
+        path.unlink()
+    except FileNotFoundError:
+        return None
     return size

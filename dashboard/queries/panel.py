@@ -21,7 +21,7 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
       through: Last day of demand.
 
     Returns:
-      depots, demand, events and holidays, as `forecaster.panel.build_panel` takes them.
+      depots, demand, events and holidays, as `forecaster.rows.build_panel` takes them.
     """
     asked: dict[str, Any] = {"depot": depot, "first": first, "through": through}
     return {

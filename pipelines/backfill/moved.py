@@ -1,6 +1,6 @@
 """Refuses a plan whose ground has moved, and says what moved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from datetime import timedelta
 from typing import Any
 
@@ -32,7 +32,8 @@ def require_unmoved(engine: sa.Engine, settings: Settings, plan: BackfillPlan) -
         now = picture(connection, settings, plan)
         depots = plan.asked.depot_ids(connection)
         origins = moves.overwritten_since(connection, plan.backfill_id, depots)
-    moved = list(_differences(plan.ledger, now))
+    planned = {slot.model_version for slot in plan.waiting if slot.model_version}
+    moved = list(_differences(plan.ledger, now, planned))
     if origins:
         some = ", ".join(str(day) for day in origins[:MOST_TOLD])
         more = f" and {len(origins) - MOST_TOLD} more" if origins[MOST_TOLD:] else ""
@@ -44,7 +45,9 @@ def require_unmoved(engine: sa.Engine, settings: Settings, plan: BackfillPlan) -
         )
 
 
-def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _differences(
+    then: Mapping[str, Any], now: Mapping[str, Any], planned: Set[str]
+) -> Iterator[str]:
     counts = now["counts"][0] - then["counts"][0]
     if then["counts"] != now["counts"]:
         yield f"counts of its days that were recorded: {counts:,}"
@@ -55,5 +58,6 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[st
             yield f"{name} changed" + (f" ({many})" if before != after else "")
     for version in sorted(set(now["models"]) - set(then["models"])):
         yield f"model {version} was added"
-    for version in sorted(set(then["models"]) - set(now["models"])):
+    # Each night prunes models; only those that are still to forecast are missed.
+    for version in sorted(planned & (set(then["models"]) - set(now["models"]))):
         yield f"model {version} is gone, or its artefact was pruned"

@@ -7,7 +7,8 @@ import sqlalchemy as sa
 from pipelines.schema import models
 
 # Who forecasts, who would after a rollback, who waits for a verdict, what made the
-# forecasts shown, and what a backfill under way still names.
+# forecasts shown, what a backfill under way still names, and what was made or was
+# champion lately: until the next one was promoted.
 NEEDED = """
 select version, run_id from models where role in ('champion', 'challenger')
 union all
@@ -20,6 +21,10 @@ where version in (select model_version from forecasts
    or version in (select s.model_version from backfill_slots s
                   join backfills b using (backfill_id)
                   where s.state = 'waiting' and b.state in ('running', 'paused'))
+   or greatest(created_at, promoted_at,
+               (select min(next.promoted_at) from models next
+                where next.promoted_at > models.promoted_at))
+      >= clock_timestamp() - make_interval(days => :days)
 """
 # The fit that a model was judged by is of the same run, and is needed as long as it.
 # Roles are named again, because somebody may promote one while this waits for its row.
@@ -27,8 +32,6 @@ PRUNE = f"""
 with needed as ({NEEDED})
 update models m set pruned_at = clock_timestamp()
 where m.pruned_at is null and m.role in ('retired', 'rejected', 'judge')
-  and greatest(m.created_at, m.promoted_at)
-      < clock_timestamp() - make_interval(days => :days)
   and not exists (
       select from needed n where n.version = m.version or n.run_id = m.run_id)
 returning m.version
@@ -40,7 +43,7 @@ def prune(connection: sa.Connection, older_than_days: int) -> list[str]:
 
     Args:
       connection: Whose transaction is committed before any file goes.
-      older_than_days: Since they were made, or their model was last promoted.
+      older_than_days: Since they were made, or their model was champion.
 
     Returns:
       Versions of their models.

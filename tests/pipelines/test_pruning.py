@@ -120,6 +120,40 @@ def test_one_that_was_shown_until_lately_stays(clean_engine, settings, add):
     assert there(settings) == {"champion", "before", "two before"}
 
 
+def test_one_that_was_champion_for_long_is_kept_from_the_day_it_was_replaced(
+    clean_engine, settings, add
+):
+    """Two promotions in a row, and nothing is lost of what served before."""
+    run = begin_run(clean_engine)
+    add("champion", "champion", promoted_days_ago=1)
+    add("before", "retired", days_ago=YOUNG, promoted_days_ago=YOUNG)
+    add(
+        "champion for a year",
+        "retired",
+        days_ago=400,
+        promoted_days_ago=400,
+        run_id=run,
+    )
+    add("its judge", "judge", days_ago=400, run_id=run)
+    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert len(there(settings)) == 4
+
+
+def test_a_file_that_another_pruning_takes_first_is_no_failure(
+    clean_engine, settings, add, monkeypatch
+):
+    add("old", "rejected")
+    add("older", "rejected")
+
+    def taken_meanwhile(connection, filenames):
+        (settings.artefacts / "old.npz").unlink()
+        return sorted(filenames)
+
+    monkeypatch.setattr(artefacts, "gone_of", taken_meanwhile)
+    pruned = prune_artefacts(clean_engine, settings)
+    assert (pruned.files, pruned.size_bytes) == (1, len(b"weights"))
+
+
 @pytest.mark.parametrize(("state", "stays"), [("paused", True), ("done", False)])
 def test_what_a_backfill_under_way_names_stays(
     clean_engine, settings, add, state, stays

@@ -105,6 +105,19 @@ def test_a_plan_whose_model_is_pruned_before_it_is_applied_is_refused(
         apply_plan(fleet, settings, plan.backfill_id, NOW)
 
 
+def test_a_model_that_a_plan_does_not_name_may_be_pruned_before_it_is_applied(
+    fleet, settings, add_model, prune
+):
+    older = add_model(days_before(30))
+    version = add_model(days_before(7))
+    plan = planned(fleet, settings)
+    prune(older)
+    apply_plan(fleet, settings, plan.backfill_id, NOW)
+    with fleet.connect() as connection:
+        made_by = connection.scalars(sa.select(forecasts.c.model_version).distinct())
+        assert list(made_by) == [version]
+
+
 def test_an_origin_without_a_model_is_left_out_and_a_training_offered(
     fleet, settings, add_model
 ):
