@@ -47,7 +47,8 @@ group by b.state
 # Programs that a month of nights compiled, and found compiled before.
 COMPILING = """
 select sum((counts ->> 'cache_hits')::bigint)::bigint as hits,
-       sum((counts ->> 'cache_misses')::bigint)::bigint as misses
+       sum((counts ->> 'cache_misses')::bigint)::bigint as misses,
+       count(*) filter (where (counts ->> 'cache_misses')::bigint > 0) as cold
 from runs
 where step = 'train' and state = 'done' and started_at >= :since
 """
@@ -87,10 +88,15 @@ def open_backfills(connection: sa.Connection) -> dict[str, dict[str, int]]:
     return {row["state"]: {**row} for row in found}
 
 
-def compiling(connection: sa.Connection, since: datetime) -> tuple[int, int] | None:
-    """Hits and misses of the compile cache since a moment; None where not counted."""
-    hits, misses = connection.execute(sa.text(COMPILING), {"since": since}).one()
-    return None if hits is None or misses is None else (hits, misses)
+def compiling(
+    connection: sa.Connection, since: datetime
+) -> tuple[int, int, int] | None:
+    """Hits and misses of the compile cache since a moment; None where not counted.
+
+    The third is how many trainings missed anything.
+    """
+    hits, misses, cold = connection.execute(sa.text(COMPILING), {"since": since}).one()
+    return None if hits is None or misses is None else (hits, misses, cold)
 
 
 def rows_and_files(connection: sa.Connection) -> dict[str, int]:

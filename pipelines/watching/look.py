@@ -75,7 +75,7 @@ class Look:
     runs: Runs = field(default_factory=dict)
     tallies: dict[str, Any] = field(default_factory=dict)
     backfills: dict[str, dict[str, int]] = field(default_factory=dict)
-    compiling: tuple[int, int] | None = None
+    compiling: tuple[int, int, int] | None = None
     scheduler_leads: bool = False
     due_on: date | None = None
     levels: tuple[Levels, ...] = ()

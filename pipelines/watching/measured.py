@@ -53,7 +53,9 @@ def measured(look: Look) -> Iterator[Number]:
         for key, (name, says) in names.items():
             yield one(name, says, counts.get(key))
     if look.compiling is not None and sum(look.compiling) > 0:
-        hits, misses = look.compiling
+        hits, misses, cold = look.compiling
+        says = "Trainings of 30 days that compiled anything; a first one does."
+        yield one("training_cold_trainings", says, cold)
         says = "Share of programs found in the compile cache over 30 days."
         yield one("training_cache_hit_ratio", says, hits / (hits + misses))
     yield from _accuracy(look)

@@ -49,6 +49,7 @@ def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, scre
     for key in ("cold_seconds", "warm_seconds", "memory_bytes"):
         assert plain(numbers, f"inference_{key}") == FORECAST[f"inference_{key}"]
     assert plain(numbers, "training_cache_hit_ratio") == pytest.approx(6 / 7)
+    assert plain(numbers, "training_cold_trainings") == 1
     assert plain(numbers, "naive_gate_depots") == 2
     assert plain(numbers, "accuracy_worse_in_a_row") == 3
     assert plain(numbers, "accuracy_alarms") == 1
