@@ -22,6 +22,7 @@ SHADES = 10
 MOST_DEPOTS = 120
 """Written out of several cities; a browser takes its time over more."""
 MOST_OF_A_CITY = 600
+LONGEST_SUM = len("99,999")
 
 
 def week(depots: pd.DataFrame, most: int | None = None) -> str:
@@ -45,7 +46,7 @@ def week(depots: pd.DataFrame, most: int | None = None) -> str:
     if len(bodies) > 1:
         bodies.insert(0, f"<tbody>{_totals('All cities', rows)}</tbody>")
     return (
-        f'<table class="hf"><thead><tr><th scope="col">Depot</th>{heads}'
+        f'<table class="hf hf-week"><thead><tr><th scope="col">Depot</th>{heads}'
         f'<th scope="col" class="wide">{wording.count(len(days), "day")}</th>'
         '<th scope="col" class="wide">vs week '
         f"before</th></tr></thead>{''.join(bodies)}</table>"
@@ -98,7 +99,7 @@ def _totals(name: str, rows: list[Row]) -> str:
     """Sums of the depots' medians, by day."""
     by_day = groupby(sorted(rows, key=_DAY), _DAY)
     totals = [sum(row["p50"] for row in own) for _, own in by_day]
-    cells = "".join(f'<td class="day">{wording.orders(total)}</td>' for total in totals)
+    cells = "".join(f'<td class="day">{_sum(total)}</td>' for total in totals)
     total, change = (
         wording.orders(sum(totals)),
         wording.signed_percent(findings.change(rows), 0),
@@ -107,6 +108,15 @@ def _totals(name: str, rows: list[Row]) -> str:
         f'<tr class="total"><th scope="row">{escape(name)}</th>{cells}'
         f'<td class="wide">{total}</td><td class="wide">{change}</td></tr>'
     )
+
+
+def _sum(total: float) -> str:
+    """A sum; seven of six figures each are rounded where a phone has no room for them."""
+    whole = wording.orders(total)
+    if len(whole) <= LONGEST_SUM:
+        return whole
+    rounded = wording.rounded(total)
+    return f'<span class="desk">{whole}</span><span class="phone">{rounded}</span>'
 
 
 def _depot(rows: list[Row]) -> str:

@@ -35,10 +35,12 @@ _RULES = """
   text-underline-offset: .2em; }
 .hf a:hover, .hf a:focus-visible { text-decoration: underline 2px var(--hf-accent); }
 .hf td { white-space: nowrap; }
-.hf .fill { text-align: left; white-space: normal; }
+.hf .phone { display: none; }
+.hf .fill { text-align: left; white-space: normal; padding-left: 1rem; }
 .hf .word, .hf .short { white-space: nowrap; }
 .hf.narrow tbody th { white-space: nowrap; }
-.hf .wide { width: 7rem; }
+.hf thead .day small { white-space: nowrap; }
+.hf .wide { width: 6rem; white-space: nowrap; }
 .hf-calendar th, .hf-calendar td { padding: .125rem .0625rem; text-align: center;
   font-size: .75rem; }
 .hf-calendar th:first-child { width: 9rem; padding-right: .5rem;
@@ -56,13 +58,18 @@ _RULES = """
 .hf-figures small { display: block; font-size: .8125rem; font-weight: 400;
   color: var(--hf-quiet); }
 @media (max-width: 1000px) {
+  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { row-gap: 1rem; }
   [data-testid="stColumn"] { min-width: calc(100% - 1.5rem); }
 }
 @media (max-width: 640px) {
   .hf { font-size: .75rem; }
   .hf th, .hf td { padding: .375rem .1875rem; }
   .hf .wide, .hf .desk { display: none; }
-  .hf .word { white-space: normal; }
+  .hf .phone { display: inline; }
+  .hf thead .day small { white-space: normal; }
+  .hf .fill { padding-left: .375rem; }
+  .hf .word { white-space: normal; min-width: 3.75rem; }
+  .hf-week th:first-child, .hf-plan th:first-child { overflow-wrap: anywhere; }
   .hf small, .hf .closed { font-size: .6875rem; }
   .hf-calendar th, .hf-calendar td { padding: .125rem 0; font-size: .625rem; }
   .hf-calendar th:first-child { width: 5rem; padding-right: .25rem; }
@@ -74,6 +81,9 @@ _RULES = """
 .hf-plan .short { font-size: .8125rem; font-weight: 600;
   text-decoration: underline 2px var(--hf-late); text-underline-offset: .2em; }
 .hf-plan tbody + tbody td { font-size: .875rem; font-weight: 400; }
+@media (max-width: 640px) {
+  .hf-plan td .short { display: table; margin-left: auto; }
+}
 @media print {
   @page { size: A4 landscape; margin: 12mm; }
   .hf tr { break-inside: avoid; }

@@ -37,6 +37,15 @@ def day(value: date | pd.Timestamp, year_of: date | None = None) -> str:
     return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 
 
+def rounded(value: float) -> str:
+    """Orders where there is little room: '371k', '3.74M'; below 1,000 whole."""
+    if value < 999.5:
+        return orders(value)
+    if value < 999_500:
+        return f"{value / 1000:.0f}k"
+    return f"{value / 1_000_000:.3g}M"
+
+
 def since(before: pd.Timestamp, origin: pd.Timestamp) -> str:
     """'overnight' where the forecast before was made a day earlier, else 'since' its day.
 

@@ -46,6 +46,14 @@ def test_one_city_alone_has_no_line_for_all_of_them(two_cities):
     assert [row[0] for row in rows] == ["Depot", "London", "Wapping"]
 
 
+def test_sums_too_long_for_a_phone_are_rounded_there_and_whole_elsewhere():
+    great = fleet(("A", "Loop", "Chicago", DAYS[0], 370_901.4, "model", 9.0))
+    html = grids.week(great)
+    assert '<span class="desk">370,901</span><span class="phone">371k</span>' in html
+    just = fleet(("A", "Loop", "Chicago", DAYS[0], 99_999.0, "model", 9.0))
+    assert 'class="phone"' not in grids.week(just)
+
+
 def test_a_great_fleet_is_cut_short_city_by_city_and_says_so():
     rows = [
         (f"{city}{n}", f"Depot {n}", city, DAYS[0], 10.0, "model", 10.0)

@@ -91,6 +91,17 @@ def test_days_in_a_sentence_have_names(written, expected):
     assert wording.dated(written, ZoneInfo("Europe/Helsinki")) == expected
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (999.4, "999"), (999.5, "1k"), (370_901, "371k"), (999_499, "999k"),
+        (999_500, "1M"), (3_736_694, "3.74M"),
+    ],
+)  # fmt: skip
+def test_orders_are_rounded_where_there_is_little_room(value, expected):
+    assert wording.rounded(value) == expected
+
+
 def test_markdown_in_a_name_stays_text():
     assert wording.plain(":red[x] <b>*y*") == r"\:red\[x\] \<b\>\*y\*"
 
