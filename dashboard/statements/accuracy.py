@@ -1,6 +1,6 @@
 """What is asked of the scores."""
 
-from dashboard.statements.shared import IS_GATED, SPECIAL_OF
+from dashboard.statements.shared import CALLED, IS_GATED, SPECIAL_OF
 
 SCORE_KINDS = """
 select exists (select from score_totals where is_live) as has_live,
@@ -82,8 +82,8 @@ DEPOT_ACCURACY = f"""{COUNTS}, said as (
     from said
     group by depot_id
     having sum(compared) > 0
-), by_depot as (
-    select summed.*, name, city from summed join depots using (depot_id)
+), called as ({CALLED}), by_depot as (
+    select summed.*, name, city from summed join called using (depot_id)
     order by mape desc, name, depot_id
     limit :most
 )
@@ -112,11 +112,12 @@ WORST_DAYS = f"""{COUNTS}, days as (
     ) of_day
     order by abs(p50 - actual) desc, target_on desc, depot_id
     limit :most
-)
-select w.depot_id, d.name, d.city, w.target_on, w.actual, w.p10, w.p50, w.p90, f.basis,
+), called as ({CALLED})
+select w.depot_id, c.name, d.city, w.target_on, w.actual, w.p10, w.p50, w.p90, f.basis,
        {SPECIAL_OF.format(day="w.target_on")}
 from worst w
 join depots d using (depot_id)
+join called c using (depot_id)
 left join forecasts f using (depot_id, origin_on, target_on, model_version)
 order by abs(w.p50 - w.actual) desc, w.target_on desc, w.depot_id
 """  # noqa: S608 - of our own words

@@ -1,6 +1,6 @@
 """What is asked of the whole fleet."""
 
-from dashboard.statements.shared import CLOSURES, IS_LATE, SEEN_AND_DUE, shut
+from dashboard.statements.shared import CALLED, CLOSURES, IS_LATE, SEEN_AND_DUE, shut
 
 # `shown` is the newest origin's forecast: the champion's, or the newest made there. Its
 # own `made_at` is when its night began.
@@ -83,9 +83,9 @@ order by day_on
 FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as (
     select max(origin_on) as origin_on from forecasts where origin_on < :origin
-), place as (
-    select d.*, seen.last_on, {IS_LATE} as is_late
-    from depots d {SEEN_AND_DUE}
+), called as ({CALLED}), place as (
+    select d.*, called.name as called, seen.last_on, {IS_LATE} as is_late
+    from depots d join called using (depot_id) {SEEN_AND_DUE}
     where d.closed_on is null or d.closed_on > :origin
 ), said as (
     select distinct on (depot_id, target_on) depot_id, target_on, origin_on, p50
@@ -93,7 +93,7 @@ with closures as ({CLOSURES}), before as (
     where target_on > :origin
     order by depot_id, target_on, made_at desc
 ), week as (
-    select p.depot_id, p.name, p.city, p.vans, p.last_on, p.is_late,
+    select p.depot_id, p.called as name, p.city, p.vans, p.last_on, p.is_late,
            f.target_on, f.p10, f.p50, f.p90, f.basis,
            case when f.basis <> 'closed' and not {shut("p", "(f.target_on - 7)")}
                 then b.orders end as week_before,

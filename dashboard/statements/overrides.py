@@ -1,5 +1,7 @@
 """What is asked of the planners' overrides."""
 
+from dashboard.statements.shared import CALLED
+
 # The newest of each depot's day; those without a number are of days taken back.
 OVERRIDES_AHEAD = """
 select distinct on (depot_id, target_on)
@@ -9,11 +11,12 @@ where target_on > :origin
 order by depot_id, target_on, override_id desc
 """
 
-OVERRIDE_HISTORY = """
+OVERRIDE_HISTORY = f"""
+with called as ({CALLED})
 select o.override_id, o.depot_id, d.name, o.target_on, o.action, o.orders, o.p50,
        o.reason, o.made_by, o.made_at
-from overrides o join depots d using (depot_id)
+from overrides o join called d using (depot_id)
 where :city = '' or d.city = :city
 order by o.override_id desc
 limit :most
-"""
+"""  # noqa: S608 - of our own words

@@ -1,6 +1,6 @@
 """What is asked of the pipeline: what ran, what came, what is missing."""
 
-from dashboard.statements.shared import CLOSURES, shut
+from dashboard.statements.shared import CALLED, CLOSURES, shut
 
 # The newest nights and the newest other runs, each with the steps beneath it.
 RUNS = """
@@ -82,7 +82,7 @@ limit :most
 
 # A depot lacks a day on which it was open, since its first count, without one.
 CALENDAR = f"""
-with closures as ({CLOSURES}), days as (
+with closures as ({CLOSURES}), called as ({CALLED}), days as (
     select cast(:since as date) + n as day_on
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
 ), begun as (
@@ -90,12 +90,12 @@ with closures as ({CLOSURES}), days as (
     from demand_versions where superseded_at is null and orders is not null
     group by depot_id
 ), known as (
-    select d.depot_id, d.name, d.city, b.last_on, g.day_on,
+    select d.depot_id, called.name, d.city, b.last_on, g.day_on,
            case when v.orders is not null then 'counted'
                 when {shut("d", "g.day_on")} then 'closed'
                 when b.first_on is null or g.day_on < b.first_on then 'before'
                 else 'missing' end as state
-    from depots d cross join days g
+    from depots d join called using (depot_id) cross join days g
     left join begun b on b.depot_id = d.depot_id
     left join demand_versions v
       on v.depot_id = d.depot_id and v.service_on = g.day_on and v.superseded_at is null

@@ -1,5 +1,13 @@
 """What several statements ask alike: which days are shut, special, or overdue."""
 
+# Names as people read them: with the id where the city has two of that name.
+CALLED = """
+    select depot_id, city,
+           case when count(*) over (partition by city, name) > 1
+                then name || ' · ' || depot_id else name end as name
+    from depots
+"""
+
 # Closures that can matter from :since on; `shut` looks at no other events.
 CLOSURES = """
     select starts_on, ends_on, city, depot_id from events

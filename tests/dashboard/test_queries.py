@@ -249,6 +249,22 @@ def test_a_depot_that_was_not_open_for_weeks_is_not_late(seeded, write):
     assert not week["is_late"].any()
 
 
+def test_depots_of_one_name_are_told_apart_by_their_ids(seeded, write):
+    here = schema.depots.c.city == "London"
+    write(sa.update(schema.depots).where(here).values(name="Addison"))
+    fresh = queries.freshness()
+    for rows in (
+        queries.fleet_week(fresh),
+        queries.depot_accuracy(True, fresh),
+        queries.worst_days(True, fresh),
+        queries.calendar(fresh),
+    ):
+        for row in rows.to_dict("records"):
+            of_two = row["city"] == "London"
+            assert (row["name"] == f"Addison · {row['depot_id']}") == of_two
+        assert {"London", "Rotterdam"} <= set(rows["city"])
+
+
 def test_a_depot_that_is_gone_is_not_in_the_week(seeded, write):
     depots = schema.depots
     write(
