@@ -1,7 +1,8 @@
 """What the server serves: the pages, each of which tells the browser where the server is.
 
 Left alone, a page opened by its own address looks for the server below that address
-first. It is not there, and the browser logs two errors before the page begins.
+first. It is not there, and the browser logs two errors before the page begins. It is where
+the page's name begins: at the root, or where a proxy puts the pages.
 """
 
 from pathlib import Path
@@ -13,15 +14,16 @@ from streamlit.file_util import get_static_dir
 
 HERE = Path(__file__).parent
 HEAD = "<head>"
-AT_THE_ROOT = (
-    "<script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>"
+BESIDE_THE_PAGE = (
+    "<script>window.__streamlit = {BACKEND_BASE_URL: "
+    'new URL(".", location.href).href}</script>'
 )
 
 
 def first_document() -> str:
     """What a browser loads before any page."""
     made = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
-    return made.replace(HEAD, HEAD + AT_THE_ROOT, 1)
+    return made.replace(HEAD, HEAD + BESIDE_THE_PAGE, 1)
 
 
 def routes() -> list[Route]:
