@@ -12,6 +12,7 @@ from pipelines.embedded.remains import PATIENCE_S, forget_dead_server
 
 # The kernel's limit on a socket's path is 107 bytes, and the file's name takes 14.
 LONGEST_SOCKET_DIRECTORY = 90
+MOST_LOG_BYTES = 8 * 2**20
 CONFIGURATION = """\
 # Written at every start.
 listen_addresses = ''
@@ -44,6 +45,7 @@ def start(cluster: Cluster) -> None:
     sockets = _socket_directory(cluster)
     forget_dead_server(cluster, sockets)
     _configure(cluster, sockets)
+    _turn_over(cluster.log)
     pg_ctl = programs(cluster.account) / "pg_ctl"
     options = ["--wait", f"--timeout={PATIENCE_S}", f"--log={cluster.log}"]
     done = run(
@@ -120,6 +122,12 @@ def _configure(cluster: Cluster, sockets: Path) -> None:
     conf = cluster.data / "postgresql.auto.conf"
     conf.write_text(CONFIGURATION.format(sockets=quoted))
     cluster.socket_note.write_text(str(sockets))
+
+
+def _turn_over(log: Path) -> None:
+    """Puts a long log aside, in the place of the one before it."""
+    if log.exists() and log.stat().st_size > MOST_LOG_BYTES:
+        log.replace(log.with_name(f"{log.name}.1"))
 
 
 def _last_lines(text: str, count: int = 3) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from forecaster.errors import DatabaseError
 from pipelines import embedded
-from pipelines.embedded import binaries, cluster
+from pipelines.embedded import binaries, cluster, server
 
 pytestmark = pytest.mark.db
 
@@ -67,6 +67,22 @@ def test_it_keeps_its_data_and_is_utf8(home):
         assert link.info.encoding == "utf-8"
     with embedded.running(home) as url, psycopg.connect(url) as link:
         assert link.execute("select name from kept").fetchone() == ("Zoë 北",)
+
+
+def test_a_long_log_is_put_aside_at_the_next_start(home):
+    with embedded.running(home):
+        pass
+    log = cluster.locate(home).log
+    log.write_text(log.read_text() + server.MOST_LOG_BYTES * "x")
+    with embedded.running(home) as url:
+        assert answers(url)
+    assert log.with_name("server.log.1").stat().st_size > server.MOST_LOG_BYTES
+    anew = log.read_text()
+    assert "ready to accept connections" in anew
+    assert "x" * 99 not in anew
+    with embedded.running(home):
+        pass
+    assert log.read_text().startswith(anew)
 
 
 def test_the_first_user_to_leave_does_not_stop_it_for_the_others(home):
