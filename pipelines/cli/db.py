@@ -105,7 +105,7 @@ def check(as_json: AsJson = False) -> None:
     if as_json:
         show_json({"same": True})
         return
-    say("The migrations lead to the tables of pipelines/schema.py.")
+    say("The migrations lead to the tables of pipelines/schema.")
 
 
 @app.command("prune")

@@ -1,0 +1,73 @@
+"""SQLAlchemy tables and nothing else: the one truth about columns, theme by theme.
+
+Dates end in `_on` and are a depot's local service day; moments end in `_at` and carry a
+zone, except `ordered_local`, the wall-clock time as the file had it.
+"""
+
+from pipelines.schema.base import metadata
+from pipelines.schema.demand import (
+    demand_versions,
+    dirty_days,
+    frozen_days,
+    order_counts,
+)
+from pipelines.schema.forecasting import (
+    forecast_totals,
+    forecasts,
+    models,
+)
+from pipelines.schema.incoming import (
+    daily_counts,
+    depots,
+    events,
+    files,
+    orders,
+    public_holidays,
+    quarantine,
+)
+from pipelines.schema.ledger import (
+    backfill_slots,
+    backfills,
+    run_lines,
+    runs,
+)
+from pipelines.schema.scoring import (
+    depot_score_totals,
+    score_totals,
+    scores,
+)
+from pipelines.schema.telling import (
+    beats,
+    dashboard_probes,
+    notices,
+    overrides,
+)
+
+__all__ = [
+    "backfill_slots",
+    "backfills",
+    "beats",
+    "daily_counts",
+    "dashboard_probes",
+    "demand_versions",
+    "depot_score_totals",
+    "depots",
+    "dirty_days",
+    "events",
+    "files",
+    "forecast_totals",
+    "forecasts",
+    "frozen_days",
+    "metadata",
+    "models",
+    "notices",
+    "order_counts",
+    "orders",
+    "overrides",
+    "public_holidays",
+    "quarantine",
+    "run_lines",
+    "runs",
+    "score_totals",
+    "scores",
+]

@@ -1,0 +1,55 @@
+"""Orders per depot and day, and what must be counted anew."""
+
+import sqlalchemy as sa
+
+from pipelines.schema.base import NOW, Moment, metadata
+
+# Appended, never overwritten: a correction closes the version before it.
+demand_versions = sa.Table(
+    "demand_versions",
+    metadata,
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("service_on", sa.Date, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True),
+    # Null: not observed.
+    sa.Column("orders", sa.BigInteger),
+    sa.Column("known_at", Moment, nullable=False),
+    sa.Column("superseded_at", Moment),
+    sa.Column("recorded_at", Moment, nullable=False, server_default=NOW),
+    sa.CheckConstraint("orders >= 0", name="orders"),
+)
+sa.Index(
+    "uq_demand_versions_current",
+    demand_versions.c.depot_id,
+    demand_versions.c.service_on,
+    unique=True,
+    postgresql_where=demand_versions.c.superseded_at.is_(None),
+)
+sa.Index("ix_demand_versions_service_on", demand_versions.c.service_on)
+
+# Orders before such a day were dropped, and its demand and all before never changes.
+frozen_days = sa.Table(
+    "frozen_days",
+    metadata,
+    sa.Column("before_on", sa.Date, primary_key=True),
+    sa.Column("orders_dropped", sa.BigInteger, nullable=False),
+    sa.Column("frozen_at", Moment, nullable=False, server_default=NOW),
+)
+
+# Orders by their depot's local service day. Those of frozen days stay as they are.
+order_counts = sa.Table(
+    "order_counts",
+    metadata,
+    sa.Column("service_on", sa.Date, primary_key=True),
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("orders", sa.BigInteger, nullable=False),
+)
+
+# Days whose orders must be counted anew, more than once perhaps; -infinity: every day.
+# Marked by triggers, and by loads for the rows they bring.
+dirty_days = sa.Table(
+    "dirty_days",
+    metadata,
+    sa.Column("mark_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("day_on", sa.Date, nullable=False),
+)

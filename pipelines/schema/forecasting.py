@@ -1,0 +1,82 @@
+"""Models, and what they said."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql as pg
+
+from pipelines.schema.base import NOW, Moment, metadata
+
+models = sa.Table(
+    "models",
+    metadata,
+    sa.Column("version", sa.Text, primary_key=True),
+    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("trained_through", sa.Date, nullable=False),
+    sa.Column("data_watermark", sa.Text, nullable=False),
+    sa.Column("filename", sa.Text, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    # judge: the fit that ended before the judged window; it serves hindcasts only.
+    sa.Column("role", sa.Text, nullable=False),
+    # Scores of the judge fit over the judged window, as the backtest prints them.
+    sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
+    sa.Column("reason", sa.Text),
+    sa.Column("promoted_at", Moment),
+    sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
+    # When its artefact was taken away; null while it is there.
+    sa.Column("pruned_at", Moment),
+    sa.CheckConstraint(
+        "role in ('challenger','champion','retired','rejected','judge')", name="role"
+    ),
+)
+sa.Index(
+    "uq_models_champion",
+    models.c.role,
+    unique=True,
+    postgresql_where=models.c.role == "champion",
+)
+
+forecasts = sa.Table(
+    "forecasts",
+    metadata,
+    sa.Column("depot_id", sa.Text, sa.ForeignKey("depots.depot_id"), primary_key=True),
+    sa.Column("origin_on", sa.Date, primary_key=True),
+    sa.Column("target_on", sa.Date, primary_key=True),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
+    ),
+    # Orders per day.
+    sa.Column("p10", sa.Double, nullable=False),
+    sa.Column("p50", sa.Double, nullable=False),
+    sa.Column("p90", sa.Double, nullable=False),
+    # model: from the depot's own history; similar: from depots of its city;
+    # closed: known to be shut.
+    sa.Column("basis", sa.Text, nullable=False),
+    # False for a hindcast: see `forecasting.is_live`.
+    sa.Column("is_live", sa.Boolean, nullable=False),
+    sa.Column("made_at", Moment, nullable=False),
+    sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
+    sa.CheckConstraint("target_on > origin_on", name="future"),
+    sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
+    sa.CheckConstraint("basis in ('model','similar','closed')", name="basis"),
+)
+sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
+sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
+
+# Of all depots together, and of each city's: not the sums of the depots' quantiles.
+forecast_totals = sa.Table(
+    "forecast_totals",
+    metadata,
+    # '' for the whole fleet.
+    sa.Column("city", sa.Text, primary_key=True),
+    sa.Column("origin_on", sa.Date, primary_key=True),
+    sa.Column("target_on", sa.Date, primary_key=True),
+    sa.Column(
+        "model_version", sa.Text, sa.ForeignKey("models.version"), primary_key=True
+    ),
+    # Orders per day.
+    sa.Column("p10", sa.Double, nullable=False),
+    sa.Column("p50", sa.Double, nullable=False),
+    sa.Column("p90", sa.Double, nullable=False),
+    sa.CheckConstraint("target_on > origin_on", name="future"),
+    sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
+)

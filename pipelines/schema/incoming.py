@@ -1,0 +1,135 @@
+"""What came in, row by row as the files had it."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql as pg
+
+from pipelines.schema.base import NOW, Moment, metadata
+
+depots = sa.Table(
+    "depots",
+    metadata,
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("city", sa.Text, nullable=False),
+    sa.Column("timezone", sa.Text, nullable=False),
+    sa.Column("country", sa.Text, nullable=False),
+    sa.Column("subdivision", sa.Text),
+    sa.Column("vans", sa.Integer),
+    sa.Column("opened_on", sa.Date),
+    sa.Column("closed_on", sa.Date),
+    # ISO weekdays, Monday is 1.
+    sa.Column(
+        "closed_weekdays",
+        pg.ARRAY(sa.SmallInteger),
+        nullable=False,
+        server_default=sa.text("'{}'"),
+    ),
+    # False until a depots file has described a depot first seen in orders.
+    sa.Column("is_complete", sa.Boolean, nullable=False),
+    sa.CheckConstraint("vans >= 0", name="vans"),
+    sa.CheckConstraint("depot_id <> ''", name="depot_id"),
+)
+
+files = sa.Table(
+    "files",
+    metadata,
+    sa.Column("file_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+    # sha256 of kind, column mapping and formats: the same bytes read in another way
+    # are another load.
+    sa.Column("reading", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
+    sa.Column("accepted", sa.BigInteger, nullable=False),
+    sa.Column("unchanged", sa.BigInteger, nullable=False),
+    sa.Column("rejected", sa.BigInteger, nullable=False),
+    sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
+    sa.Column("loaded_at", Moment, nullable=False, server_default=NOW),
+    sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
+    sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
+)
+
+# No foreign keys on the two bulk tables: the load creates missing depots in the same
+# transaction, and a key check per row would halve its speed.
+orders = sa.Table(
+    "orders",
+    metadata,
+    sa.Column("order_id", sa.Text, primary_key=True),
+    sa.Column("depot_id", sa.Text, nullable=False),
+    sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
+    # Minutes east of UTC where the file gave an offset; null: the depot's own time.
+    sa.Column("utc_offset_minutes", sa.SmallInteger),
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+)
+# Orders come in by the day, so old ones lie together: a few pages tell where.
+sa.Index("ix_orders_ordered_local", orders.c.ordered_local, postgresql_using="brin")
+
+daily_counts = sa.Table(
+    "daily_counts",
+    metadata,
+    sa.Column("depot_id", sa.Text, primary_key=True),
+    sa.Column("service_on", sa.Date, primary_key=True),
+    # Null: the file has the day but not its count, so it is not observed.
+    sa.Column("orders", sa.BigInteger),
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("orders >= 0", name="orders"),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("event_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("starts_on", sa.Date, nullable=False),
+    sa.Column("ends_on", sa.Date, nullable=False),
+    # At most one of the two; neither: everywhere.
+    sa.Column("city", sa.Text),
+    sa.Column("depot_id", sa.Text),
+    sa.Column("value", sa.Double),
+    sa.Column("known_from", sa.Date),
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint(
+        "kind",
+        "starts_on",
+        "ends_on",
+        "city",
+        "depot_id",
+        name="uq_events_kind",
+        postgresql_nulls_not_distinct=True,
+    ),
+    sa.CheckConstraint("ends_on >= starts_on", name="order"),
+    sa.CheckConstraint("city is null or depot_id is null", name="scope"),
+)
+
+public_holidays = sa.Table(
+    "public_holidays",
+    metadata,
+    sa.Column("country", sa.Text, primary_key=True),
+    # '' for a country as a whole.
+    sa.Column("subdivision", sa.Text, primary_key=True),
+    sa.Column("day_on", sa.Date, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+)
+
+quarantine = sa.Table(
+    "quarantine",
+    metadata,
+    sa.Column(
+        "quarantine_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
+    ),
+    sa.Column(
+        "file_id",
+        sa.BigInteger,
+        sa.ForeignKey("files.file_id", ondelete="CASCADE"),
+        nullable=False,
+        index=True,
+    ),
+    sa.Column("line", sa.BigInteger),
+    sa.Column("column_name", sa.Text),
+    sa.Column("value", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("raw", pg.JSONB, nullable=False),
+    # When it went in after all; null: it is still put aside.
+    sa.Column("replayed_at", Moment),
+)
