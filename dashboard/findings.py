@@ -48,9 +48,7 @@ def week_figures(week: pd.DataFrame) -> Figures:
             wording.day(cast(pd.Timestamp, by_day.idxmax())),
             f"{wording.orders(by_day.max())} orders",
         ),
-        **_attention(
-            week.drop_duplicates("depot_id"), week["target_on"].min() - A_DAY
-        ),
+        **_attention(week.drop_duplicates("depot_id"), week["target_on"].min() - A_DAY),
     }
 
 
