@@ -1,6 +1,7 @@
 """What went wrong in one sentence, and what to do about it."""
 
 import errno
+import os
 
 import psycopg
 from psycopg.errors import DiskFull
@@ -16,6 +17,8 @@ NOT_FORESEEN = (
 
 # What XLA's own errors begin with; their type lies in jaxlib, which may not be there.
 FULL_DEVICE = "RESOURCE_EXHAUSTED"
+# What writes checkpoints begins so too, and ends a page of its own words with the system's.
+FULL_DISK = os.strerror(errno.ENOSPC)
 
 
 def sentence(error: BaseException) -> str:
@@ -24,7 +27,9 @@ def sentence(error: BaseException) -> str:
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
         return "It was stopped from outside. Start it again, and it goes on from there."
-    first = str(error).strip().splitlines()[:1]
+    first = (
+        [FULL_DISK] if _wrote_no_more(error) else str(error).strip().splitlines()[:1]
+    )
     told = ": ".join([type(error).__name__, *first]).rstrip(".")
     return f"{told}. {_what_to_do(error)}."
 
@@ -37,10 +42,10 @@ def is_outage(error: BaseException) -> bool:
 def _what_to_do(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "Give the machine more memory, or stop what else runs on it"
-    if str(error).startswith(FULL_DEVICE):
-        return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_full_disk(error):
         return "Make room under HARBOR_HOME and where the database lies, then start it again"
+    if str(error).startswith(FULL_DEVICE):
+        return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_lost_database(error):
         return "Look at the database with 'harbor doctor', then start it again"
     return NOT_FORESEEN
@@ -50,7 +55,12 @@ def _is_full_disk(error: BaseException) -> bool:
     cause = _of_driver(error)
     if isinstance(cause, OSError):
         return cause.errno == errno.ENOSPC
-    return isinstance(cause, DiskFull)
+    return isinstance(cause, DiskFull) or _wrote_no_more(error)
+
+
+def _wrote_no_more(error: BaseException) -> bool:
+    """Whether a checkpoint met a full disk; it is told as an error of a value."""
+    return str(error).startswith(FULL_DEVICE) and FULL_DISK in str(error)
 
 
 def _is_lost_database(error: BaseException) -> bool:

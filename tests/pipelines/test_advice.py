@@ -10,6 +10,13 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from forecaster.errors import NoDataError
 from pipelines.advice import is_outage, sentence
 
+CHECKPOINT = (
+    'RESOURCE_EXHAUSTED: Error opening "zarr" driver: Error writing "bias/.zarray" in '
+    'OCDBT database at local file "judged/10/": Failed to write 187 bytes to file 13: '
+    "No space left on device [tensorstore_spec='{}']"
+)
+"""As TensorStore says it (shortened), 2026-11-21."""
+
 
 def wrapped(error):
     return DBAPIError.instance("select 1", {}, error, psycopg.Error)
@@ -28,6 +35,11 @@ def wrapped(error):
         (OSError(errno.EACCES, "Permission denied"), False, "report it"),
         (MemoryError(), False, "more memory"),
         (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), False, "device memory"),
+        (
+            ValueError(CHECKPOINT),
+            True,
+            "ValueError: No space left on device. Make room",
+        ),
         (KeyError("depot"), False, "report it"),
         (NoDataError("There is none. Load it."), False, "Load it"),
         (SystemExit(143), False, "goes on from there"),
