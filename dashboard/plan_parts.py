@@ -26,7 +26,7 @@ def ask_assumptions(here: pd.DataFrame, city: str) -> Assumptions:
     with asks.container(horizontal=True, vertical_alignment="bottom", key="plan-asks"):
         usual, own = planning.usual_capacity(here), planning.own_vans(here)
         capacity = _number("Orders a van carries a day", "carries", usual, least=1)
-        vans = _number(f"Vans in {say.plain(city)}", f"vans in {city}", own)
+        vans = _vans(city, own)
         drivers = st.number_input(
             "Drivers per van", min_value=1.0, max_value=5.0, value=1.0, step=0.1,
             key="drivers", bind="query-params", width=160,
@@ -90,6 +90,14 @@ def say_next_time(asked: Sequence[Override]) -> None:
     st.session_state[SAID] = (
         f"{say.day(first.day_on)} is {overrides.DONE[first.action]}{of}."
     )
+
+
+def _vans(city: str, own: int | None) -> int | None:
+    return st.number_input(
+        f"Vans in {say.plain(city)}", min_value=0, max_value=100_000, value=own, step=1,
+        key=f"vans in {city}", bind="query-params", width=200,
+        placeholder="As many as needed",
+    )  # fmt: skip
 
 
 def _number(

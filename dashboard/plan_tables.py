@@ -26,34 +26,42 @@ def assumptions(city: str, assumed: Assumptions) -> str:
     else:
         rule = f"all orders are carried on {100 * assumed.level:.0f} % of days"
     return (
-        f"{city}: {wording.count(assumed.vans, 'van')} a day, "
-        f"{wording.count(round(assumed.capacity), 'order')} a van; as many vans as it "
+        f"{city}: {_vans_a_day(assumed)}{wording.count(round(assumed.capacity), 'order')} a van; as many vans as it "
         f"takes until {rule}."
     )
 
 
+def _vans_a_day(assumed: Assumptions) -> str:
+    return "" if assumed.vans is None else f"{wording.count(assumed.vans, 'van')} a day, "
+
+
 def figures(days: pd.DataFrame, assumed: Assumptions) -> dict[str, tuple[str, str]]:
-    """The plan in three numbers.
+    """The plan in three numbers; in two where nobody told how many vans there are.
 
     Args:
       days: As `planning.by_day` gives it, not empty.
       assumed: Of the plan.
     """
     most = max(days.to_dict("records"), key=itemgetter("needed"))
-    short = int((days["needed"] - days["given"]).sum())
     volume = days["p50"].sum()
     share = days["left_over"].sum() / volume if volume > 0 else float("nan")
+    of = "" if assumed.vans is None else f", of {assumed.vans:,}"
     return {
         "Most vans needed": (
             f"{int(most['needed']):,}",
-            f"on {wording.day(most['target_on'])}, of {assumed.vans:,}",
+            f"on {wording.day(most['target_on'])}{of}",
         ),
-        "Van-days short": (f"{short:,}", wording.next_days(len(days)).capitalize()),
+        **({} if assumed.vans is None else _short(days)),
         "Orders left over": (
             wording.orders(days["left_over"].sum()),
             f"expected, {wording.percent(share)} of orders",
         ),
     }
+
+
+def _short(days: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    short = int((days["needed"] - days["given"]).sum())
+    return {"Van-days short": (f"{short:,}", wording.next_days(len(days)).capitalize())}
 
 
 def sentence(days: pd.DataFrame, city: str) -> str:
@@ -63,6 +71,12 @@ def sentence(days: pd.DataFrame, city: str) -> str:
       days: As `planning.by_day` gives it, not empty.
       city: Its name.
     """
+    if days["spare"].isna().all():
+        return (
+            f"How many vans {city} has is not known, so every depot gets as many as it "
+            "needs. Say it under “What the plan rests on”, or load the depots again with a "
+            "column “vans”."
+        )
     short = days[days["given"] < days["needed"]]
     if short.empty:
         return (
@@ -70,7 +84,7 @@ def sentence(days: pd.DataFrame, city: str) -> str:
             f"{wording.count(int(days['spare'].min()), 'van')} to spare."
         )
     named = [
-        f"{wording.day(day['target_on'])} ({int(day['needed'] - day['given'])})"
+        f"{wording.day(day['target_on'])} ({int(day['needed'] - day['given']):,})"
         for day in short.to_dict("records")[:MOST_DAYS_NAMED]
     ]
     more = len(short) - len(named)
@@ -173,10 +187,10 @@ def _title(row: Row) -> str:
 
 
 def _totals(days: pd.DataFrame) -> str:
+    compared = {"Vans needed": days["needed"], "Vans to spare": days["spare"]}
     lines = {
         "Vans": days["given"],
-        "Vans needed": days["needed"],
-        "Vans to spare": days["spare"],
+        **({} if days["spare"].isna().all() else compared),
         "Drivers": days["drivers"],
         "Orders left over": days["left_over"],
     }

@@ -18,7 +18,7 @@ class Assumptions:
 
     Attributes:
       capacity: Orders that a van carries per day.
-      vans: Of the city, each day.
+      vans: Of the city, each day; None where nobody told: as many as are needed.
       level: Share of days on which all orders shall be carried; None to go by costs.
       per_order: Cost of one order too many for the vans.
       per_idle_van: Cost of one van that stands idle for a day.
@@ -26,20 +26,21 @@ class Assumptions:
     """
 
     capacity: float
-    vans: int
+    vans: int | None
     level: float | None
     per_order: float = 0.0
     per_idle_van: float = 0.0
     drivers_per_van: float = 1.0
 
 
-def own_vans(here: pd.DataFrame) -> int:
-    """The vans that a city's depots are known to have.
+def own_vans(here: pd.DataFrame) -> int | None:
+    """The vans that a city's depots are known to have; None where that is told of none.
 
     Args:
       here: The city's rows of `queries.fleet_week`.
     """
-    return int(here.drop_duplicates("depot_id")["vans"].sum())
+    known = here.drop_duplicates("depot_id")["vans"].dropna()
+    return None if known.empty else int(known.sum())
 
 
 def usual_capacity(here: pd.DataFrame) -> int:
@@ -77,7 +78,8 @@ def make(
     needed_r, next_rv = _needed(quantiles, case_rs, assumed)
     given_r = np.zeros_like(needed_r)
     for rows in planned.groupby("target_on").indices.values():
-        given_r[rows] = staffing.split(next_rv[rows], needed_r[rows], assumed.vans)
+        vans = int(needed_r[rows].sum()) if assumed.vans is None else assumed.vans
+        given_r[rows] = staffing.split(next_rv[rows], needed_r[rows], vans)
     return planned.assign(
         needed=needed_r,
         given=given_r,
@@ -88,10 +90,14 @@ def make(
 
 
 def by_day(plan: pd.DataFrame, assumed: Assumptions) -> pd.DataFrame:
-    """The plan's totals: target_on, p50, needed, given, drivers, left_over, spare vans."""
+    """The plan's totals: target_on, p50, needed, given, drivers, left_over, spare vans.
+
+    `spare` is NaN where nobody told how many vans there are.
+    """
     columns = ["p50", "needed", "given", "drivers", "left_over"]
     days = plan.groupby("target_on", as_index=False)[columns].sum()
-    return days.assign(spare=assumed.vans - days["given"])
+    vans = float("nan") if assumed.vans is None else assumed.vans
+    return days.assign(spare=vans - days["given"])
 
 
 def _needed(

@@ -56,7 +56,11 @@ history = queries.override_history(city, fresh)
 if history.empty:
     st.caption("Nobody has changed a number of this city yet.")
 else:
-    parts.small(plan_tables.history(history, clock.zone()), f"changes-{city}")
+    parts.small(
+        plan_tables.history(history, clock.zone()),
+        f"changes-{city}",
+        on_wide=("Forecast then", "What"),
+    )
 
 with st.container(key="plan-form"):
     st.header("Change a number")

@@ -90,13 +90,20 @@ def test_without_a_forecast_there_is_nothing_to_plan_for(seeded, write, open_pag
     assert "there is nothing to plan for" in app.info[0].value
 
 
-def test_a_city_whose_vans_nobody_told_is_planned_all_the_same(
+def test_a_city_whose_vans_nobody_told_gets_what_it_needs_until_somebody_does(
     seeded, write, open_page
 ):
     write(sa.update(schema.depots).values(vans=None))
     app = open_page("plan")
     assert_no_traceback(app)
-    assert "0 vans a day" in said(app)
+    shown = said(app)
+    assert "How many vans London has is not known" in shown
+    assert 'class="short"' not in shown
+    assert "Vans to spare" not in shown
+    app.number_input(key="vans in London").set_value(3).run()
+    shown = said(app)
+    assert "3 vans a day" in shown
+    assert 'class="short"' in shown
 
 
 def test_a_fleet_that_is_late_is_planned_from_what_there_is(

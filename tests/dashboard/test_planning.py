@@ -96,7 +96,7 @@ def test_a_planner_begins_where_the_vans_suffice_on_the_busiest_day(week):
     assert planning.own_vans(week) == 6
     assert planning.usual_capacity(week) == 70  # (200 + 149) * 1.2 / 6
     without = week.assign(vans=np.nan)
-    assert planning.own_vans(without) == 0
+    assert planning.own_vans(without) is None
     assert planning.usual_capacity(without) == planning.UNKNOWN_CAPACITY
 
 
