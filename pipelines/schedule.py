@@ -4,9 +4,7 @@ Of several schedulers on one database one leads, by a session-level advisory loc
 others stand by, and one of them goes on when the leader is gone.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from threading import Event
 
 import sqlalchemy as sa
@@ -16,13 +14,10 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 from sqlalchemy.exc import SQLAlchemyError
 
-from forecaster.errors import HarborError
-from pipelines import lateness, missed
-from pipelines.child import Child, harbor
+from pipelines import missed
+from pipelines.child import Child
+from pipelines.clock import Clock, utc_now
 from pipelines.heartbeat import this_process
-from pipelines.ledger import recorded
-from pipelines.missed import Due
-from pipelines.nightly import NIGHT_LOCK
 from pipelines.settings import Settings
 from pipelines.store import beats
 from pipelines.store import nights as store
@@ -35,17 +30,6 @@ DEADLINE = timedelta(hours=3)
 STAND_BY_S = 5.0
 A_SECOND = timedelta(seconds=1)
 LOOK_AGAIN = timedelta(minutes=10)
-MOST_TRIES = 3
-"""Of one origin by one scheduler; the next night tries no more than the policy says."""
-MOST_LATE_TRIES = 12
-"""The same where a feed is late: its files come one by one, and some are broken."""
-
-Now = Callable[[], datetime]
-
-
-def utc_now() -> datetime:
-    """The time, with a zone."""
-    return datetime.now(UTC)
 
 
 def run_clock(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
@@ -91,7 +75,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
         scheduler.shutdown()
 
 
-def _scheduler(settings: Settings, clock: "Clock") -> BackgroundScheduler:
+def _scheduler(settings: Settings, clock: Clock) -> BackgroundScheduler:
     """Strikes every night, and looks at once and again some time after each look."""
     # One thread: a night and a look after the one before never run side by side.
     scheduler = BackgroundScheduler(
@@ -135,98 +119,6 @@ class EveryNight(BaseTrigger):  # type: ignore[misc]
         begin = now if previous is None else min(now, previous + A_SECOND)
         # In UTC: the library compares times of one zone by the wall clock.
         return missed.next_night(self._settings, begin).astimezone(UTC)
-
-
-class Clock:
-    """What the leader does when its clock strikes; whatever is due, the ledger says."""
-
-    def __init__(
-        self,
-        engine: sa.Engine,
-        settings: Settings,
-        lock: HeldLock,
-        run: Callable[[list[str]], int],
-        now: Now = utc_now,
-    ) -> None:
-        """Nothing is done yet.
-
-        Args:
-          engine: Database the pipelines own.
-          settings: When the night runs, and what becomes of missed ones.
-          lock: The leader's; without it nothing is written down.
-          run: Runs a command to its end, and gives its exit status.
-          now: The time, with a zone.
-        """
-        self._engine, self._settings, self._lock = engine, settings, lock
-        self._run, self._now = run, now
-        self._tries: dict[date, int] = {}
-        self._written_down: set[date] = set()
-
-    def strike(self) -> None:
-        """At the night's hour: what was missed by policy, and the night in any case."""
-        with _warned():
-            hour = missed.last_hour(self._settings, self._now())
-            origin = missed.origin_at(self._engine, self._settings, hour)
-            self._tries.clear()
-            self._run_missed(but=origin)
-            self._run_night(origin)
-
-    def look(self) -> None:
-        """Between the nights: those missed or failed, and one whose feed came late."""
-        with _warned():
-            if self._a_night_runs():
-                return
-            self._run_missed()
-            self._run_late()
-
-    def _a_night_runs(self) -> bool:
-        with self._engine.connect() as connection:
-            return not is_free(connection, NIGHT_LOCK)
-
-    def _run_missed(self, but: date | None = None) -> None:
-        due = missed.find_due(self._engine, self._settings, self._now())
-        if not due.missed <= self._written_down:
-            self._write_down(due)
-        for origin in due.run:
-            if origin != but and self._tries.get(origin, 0) < MOST_TRIES:
-                self._run_night(origin)
-
-    def _run_late(self) -> None:
-        origin = lateness.late_night_with_news(
-            self._engine, self._settings.inbox, self._now()
-        )
-        if origin is not None and self._tries.get(origin, 0) < MOST_LATE_TRIES:
-            self._run_night(origin)
-
-    def _run_night(self, origin: date) -> None:
-        self._tries[origin] = self._tries.get(origin, 0) + 1
-        status = self._run(harbor("nightly", "--origin", str(origin), "--leash"))
-        log.info("nightly_ended", origin=str(origin), status=status)
-
-    def _write_down(self, due: Due) -> None:
-        policy = self._settings.missed_nights
-        self._written_down |= due.missed
-        with recorded(self._engine, "schedule", lock=self._lock) as run:
-            reason = (
-                "No scheduler ran at its hour, or it failed, and the policy for missed "
-                f"nights is {policy!r}. 'harbor nightly --origin DAY' runs it."
-            )
-            with run.engine.begin() as connection:
-                store.leave_out(connection, list(due.leave_out), run.run_id, reason)
-            run.counts |= {
-                "policy": policy,
-                "run": [str(day) for day in due.run],
-                "left_out": [str(day) for day in due.leave_out],
-            }
-
-
-@contextmanager
-def _warned() -> Iterator[None]:
-    """The clock goes on when the database is away; the next look finds what is due."""
-    try:
-        yield
-    except (SQLAlchemyError, HarborError) as error:
-        log.warning("look_failed", reason=str(error).strip().splitlines()[0])
 
 
 def _is_held(engine: sa.Engine, lock: HeldLock) -> bool:

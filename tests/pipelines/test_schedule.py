@@ -15,13 +15,15 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines import missed, schedule
+from pipelines.child import harbor
 from pipelines.cli.night_findings import look_at_nights
+from pipelines.clock import Clock
 from pipelines.days import newest_whole_day
 from pipelines.fencing import LostRunError
 from pipelines.ledger import recorded
 from pipelines.missed import Due
 from pipelines.nightly import NIGHT_LOCK
-from pipelines.schedule import Clock, EveryNight
+from pipelines.schedule import EveryNight
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.store.locks import try_lock
@@ -252,7 +254,7 @@ def test_after_downtime_the_policy_is_followed_and_written_down(
     lead, policy, ran, left_out
 ):
     fleet = lead(policy)
-    fleet.night([*schedule.harbor("nightly"), "--origin", str(day(6))])
+    fleet.night([*harbor("nightly"), "--origin", str(day(6))])
     fleet.now = at("2026-06-10 15:00")
     for clock in (fleet.clock, fleet.clock, fleet.new_clock()):
         clock.look()
@@ -388,7 +390,7 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
 @pytest.mark.db
 def test_a_leader_that_lost_its_lock_writes_nothing_down(lead):
     fleet = lead("skip")
-    fleet.night([*schedule.harbor("nightly"), "--origin", str(day(6))])
+    fleet.night([*harbor("nightly"), "--origin", str(day(6))])
     _end_session(fleet.engine, fleet.lock.pid)
     with pytest.raises(LostRunError, match="lost the database session"):
         fleet.clock._write_down(Due(leave_out=(day(7),)))
@@ -438,7 +440,7 @@ SCHEDULER = """
 import sys
 from threading import Event
 import sqlalchemy as sa
-from pipelines import child, schedule
+from pipelines import child, clock, schedule
 from pipelines.settings import Settings
 
 NIGHT = '''
@@ -456,8 +458,8 @@ with recorded(sa.create_engine(sys.argv[1]), "nightly", date(2026, 1, 1)):
 '''
 url = sys.argv[1]
 schedule.STAND_BY_S = 0.05
-schedule.harbor = lambda *_: [sys.executable, "-c", NIGHT, url]
-schedule.Clock.look = lambda clock: clock._run_night(sys.argv[2])
+clock.harbor = lambda *_: [sys.executable, "-c", NIGHT, url]
+clock.Clock.look = lambda clock: clock._run_night(sys.argv[2])
 print("started", flush=True)
 schedule.run_clock(sa.create_engine(url), Settings(), Event())
 """
