@@ -22,7 +22,7 @@ from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp
 from tests.benchmarks.peers import outcome_of
-from tests.benchmarks.peers.neural import neural_gru
+from tests.benchmarks.peers.neural import Settings, neural_gru
 
 EPOCHS = (1, 2, 4, 8, 16, 32, 64, 100)
 
@@ -31,13 +31,16 @@ def main() -> None:
     """Measures one folder and prints a line for each number of epochs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument(
+        "--tuned", metavar="RATE,SCALER", help="of the peer, where they are known"
+    )
     ratios.add_option(parser)
     asked = parser.parse_args()
     folder = asked.folder
     panel = panel_of(folder)
     plan = backtest.plan(panel, HOLDOUT_DAYS, HORIZON)
     print(f"{folder.name}. {stamp()}", flush=True)
-    peer = neural_gru(panel, plan)
+    peer = neural_gru(panel, plan, _settings(asked.tuned))
     wanted = _mape(panel, plan, outcome_of(panel, plan, peer.forecasts))
     print(
         f"neuralforecast's GRU ({peer.note}): {wanted} % in {peer.train_seconds:.0f} s"
@@ -54,6 +57,13 @@ def main() -> None:
             return
     print("never as good")
     ratios.write(asked.json, "time_to_mape", {f"{folder.name}.times_faster": 0.0})
+
+
+def _settings(tuned: str | None) -> Settings | None:
+    if tuned is None:
+        return None
+    rate, scaler = tuned.split(",")
+    return Settings(float(rate), scaler)
 
 
 def _ours(panel: Panel, plan: Plan, epochs: int) -> tuple[float, float]:
