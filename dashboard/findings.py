@@ -94,6 +94,17 @@ def depot_figures(days: pd.DataFrame) -> Figures:
     }
 
 
+def history_sentence(has_forecast: bool) -> str:
+    """What the chart of a depot's days shows."""
+    marks = "A triangle marks a holiday or an event."
+    if not has_forecast:
+        return f"Orders per day of the last 8 weeks. {marks}"
+    return (
+        "Orders per day of the last 8 weeks and of the days ahead. Eight in ten days "
+        f"should fall within the shaded band. {marks}"
+    )
+
+
 def past_sentence(past: pd.DataFrame) -> str:
     """How far off the forecasts of one depot were, in words.
 

@@ -38,15 +38,17 @@ def table(rows_of: pd.DataFrame, on_wide: Collection[str] = ()) -> str:
     """A small table of `tables`, written out; its first column names the rows.
 
     Args:
-      rows_of: The table.
+      rows_of: The table; columns of empty words alone are left out.
       on_wide: Columns that a phone has no room for.
     """
-    first, *rest = rows_of.columns
-    written = {name: column(rows_of[name], str(name)) for name in rows_of.columns}
-    side = {name: _side(rows_of[name], written[name]) for name in rows_of.columns}
+    every = {name: column(rows_of[name], str(name)) for name in rows_of.columns}
+    written = {name: cells for name, cells in every.items() if any(cells) or not cells}
+    first, *rest = written
+    side = {name: _side(rows_of[name], written[name]) for name in written}
     is_narrow = len(rest) < MANY_COLUMNS and all(side[n] in SHORT for n in rest)
-    narrow = " narrow" if is_narrow else ""
-    side |= {name: f"{side[name]} desk".strip() for name in on_wide}
+    wide = " numbers" if all(side[n] != "fill" for n in rest) else ""
+    narrow = " narrow" if is_narrow else wide
+    side |= {n: f"{side[n]} desk".strip() for n in on_wide if n in side}
     heads = "".join(f'<th scope="col" class="{side[n]}">{escape(n)}</th>' for n in rest)
     rows = []
     for position, name in enumerate(written[first]):

@@ -32,7 +32,9 @@ def assumptions(city: str, assumed: Assumptions) -> str:
 
 
 def _vans_a_day(assumed: Assumptions) -> str:
-    return "" if assumed.vans is None else f"{wording.count(assumed.vans, 'van')} a day, "
+    return (
+        "" if assumed.vans is None else f"{wording.count(assumed.vans, 'van')} a day, "
+    )
 
 
 def figures(days: pd.DataFrame, assumed: Assumptions) -> dict[str, tuple[str, str]]:

@@ -39,6 +39,7 @@ _RULES = """
 .hf .fill { text-align: left; white-space: normal; padding-left: 1rem; }
 .hf .word, .hf .short { white-space: nowrap; }
 .hf.narrow tbody th { white-space: nowrap; }
+.hf.numbers { max-width: 64rem; }
 .hf thead .day small { white-space: nowrap; }
 .hf .wide { width: 6rem; white-space: nowrap; }
 .hf-calendar th, .hf-calendar td { padding: .125rem .0625rem; text-align: center;

@@ -80,7 +80,8 @@ def fleet_week(fresh: Freshness) -> pd.DataFrame:
       that day, NaN where not known or where it was closed on either), change (of the
       depot's days against those same days, a fraction), p50_before (what the forecast
       before said of that day, NaN where it did not), before_on (the origin of that one,
-      NaT where there is none), revised (of the depot's days against those, a fraction).
+      NaT where there is none), revised (of the depot's days against those, a fraction;
+      0 where they differ by less than half an order a day).
     """
     return read(
         statements.FLEET_WEEK,

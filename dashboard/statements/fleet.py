@@ -78,6 +78,9 @@ left join forecast_totals t
 order by day_on
 """  # noqa: S608 - of our own words
 
+LEAST_REVISED = 0.5
+"""Orders a day by which a forecast must differ from the one before to have changed."""
+
 # Days that are shut in one of the two weeks are not compared. The forecast before is the
 # one of the last origin before, made last there.
 FLEET_WEEK = f"""
@@ -108,8 +111,10 @@ with closures as ({CLOSURES}), before as (
 ), measured as (
     select *, sum(p50) filter (where week_before is not null) over depot
               / nullif(sum(week_before) over depot, 0) - 1 as change,
-           sum(p50) filter (where p50_before is not null) over depot
-              / nullif(sum(p50_before) over depot, 0) - 1 as revised
+           case when abs(sum(p50 - p50_before) over depot)
+                     < {LEAST_REVISED} * count(p50_before) over depot then 0
+                else sum(p50) filter (where p50_before is not null) over depot
+                     / nullif(sum(p50_before) over depot, 0) - 1 end as revised
     from week window depot as (partition by depot_id)
 )
 select * from measured order by city, name, depot_id, target_on

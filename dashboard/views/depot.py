@@ -56,8 +56,7 @@ with history:
         parts.chart(
             charts.fan,
             days,
-            "Orders per day of the last 8 weeks and of the days ahead. Eight in ten days "
-            "should fall within the shaded band. A triangle marks a holiday or an event.",
+            findings.history_sentence(not ahead.empty),
             tables.depot_days(days),
             f"history-{depot}",
         )
@@ -85,7 +84,7 @@ else:
         f"past-forecasts-{depot}",
     )
 
-st.header("Ahead")
+st.header("Holidays and events ahead")
 events = queries.events_ahead(depot, fresh)
 if events.empty:
     st.caption("No holidays or events are known for the next 4 weeks.")

@@ -59,7 +59,9 @@ else:
 st.header("Rows that could not be read")
 rejected = queries.rejected(fresh)
 if rejected.empty:
-    st.caption("Every row of the files that were loaded could be read.")
+    st.caption(
+        "No row is put aside: every one could be read, if not at first then later."
+    )
 else:
     st.caption(
         "By file and reason, with the first such row; the other rows of these files are "

@@ -18,6 +18,14 @@ def test_small_tables_are_written_out_and_escaped():
     ]
 
 
+def test_a_column_that_says_nothing_is_not_drawn():
+    table = pd.DataFrame({"Depot": ["A", "B"], "Gate": ["", ""], "Why": ["", "x"]})
+    read = Cells(lines.table(table, on_wide=("Gate",)))
+    assert read.text == [["Depot", "Why"], ["A", ""], ["B", "x"]]
+    nothing = Cells(lines.table(table.iloc[:0]))
+    assert nothing.text == [["Depot", "Gate", "Why"]]
+
+
 def test_figures_are_escaped():
     read = Cells(lines.figures({"<i>": ("1", "<s>")}))
     assert [tag for tag, _ in read.tags] == ["dl", "div", "dt", "dd", "small"]

@@ -203,7 +203,18 @@ def test_the_week_stands_beside_what_the_forecast_before_said(fresh, seeded):
         both = own.dropna(subset=["p50_before"])
         assert len(both) == 7 - (seeded.through - before_on).days
         revised = both["p50"].sum() / both["p50_before"].sum() - 1
-        np.testing.assert_allclose(own["revised"], revised)
+        moved = abs(both["p50"].sum() - both["p50_before"].sum()) / len(both)
+        np.testing.assert_allclose(own["revised"], revised if moved >= 0.5 else 0)
+    assert (week["revised"] != 0).any()
+
+
+def test_a_change_of_less_than_half_an_order_a_day_is_none(seeded, write):
+    made = schema.forecasts.c
+    tiny = {name: made[name] / 1000 for name in ("p10", "p50", "p90")}
+    write(sa.update(schema.forecasts).values(tiny))
+    week = queries.fleet_week(queries.freshness())
+    assert (week["p50"] != week["p50_before"]).any()
+    assert (week["revised"] == 0).all()
 
 
 def test_a_first_forecast_was_not_revised(seeded, write):
