@@ -82,7 +82,8 @@ def _inbox(settings: Settings) -> Finding:
             f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
         )
         return Finding("inbox", False, says)
-    holds = f"holds {found} files" if found else "is empty"
+    many = "1 file" if found == 1 else f"{found} files"
+    holds = f"holds {many}" if found else "is empty"
     return Finding("inbox", True, f"{settings.inbox} {holds}; each night loads it")
 
 

@@ -59,6 +59,11 @@ def _fit(known: Mapping[str, Any]) -> str:
 
 def _told(what: str, known: Mapping[str, Any]) -> str:
     names = [name for name in known if name not in SENTENCES]
-    plain = [f"{name.replace('_', ' ')} {said(known[name])}" for name in names]
+    plain = [_named(name, known[name]) for name in names]
     sentences = [said(known[name]) for name in SENTENCES if name in known]
     return ": ".join([", ".join([what, *plain]), *sentences])
+
+
+def _named(name: str, value: object) -> str:
+    unit = " s" if name.endswith("_s") else ""
+    return f"{name.removesuffix('_s').replace('_', ' ')} {said(value)}{unit}"

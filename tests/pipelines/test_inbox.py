@@ -41,4 +41,4 @@ def test_doctor_says_where_it_is_and_what_it_holds(tmp_path):
     assert found.good
     assert f"{tmp_path}/inbox is empty" in found.says
     (settings.inbox / "orders.csv").write_text("")
-    assert "holds 1 files" in doctor._inbox(settings).says
+    assert "holds 1 file;" in doctor._inbox(settings).says

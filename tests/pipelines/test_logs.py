@@ -140,7 +140,7 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
         ("file", {"path": "a.csv", "state": "loaded", "accepted": 3, "rejected": 0},
          "a.csv: loaded, accepted 3, rejected 0"),
         ("database_away", {"reason": "it is gone", "waiting_s": 9},
-         "database away, waiting s 9: it is gone"),
+         "database away, waiting 9 s: it is gone"),
         ("skipped", {"error": "Nothing new."}, "skipped: Nothing new."),
         ("done", {"took_seconds": 2.0, "canary": {"passed": True, "checks": []}},
          "done in 2.0 s: canary passed"),
