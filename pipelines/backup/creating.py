@@ -27,6 +27,14 @@ STAGED = ".harbor-*.making"
 STAGED_FOR_S = 86_400.0
 
 
+# An older database, which is backed up too, has no column `pruned_at`.
+KEPT = """
+select filename, sha256 from models
+where to_jsonb(models) ->> 'pruned_at' is null
+order by filename
+"""
+
+
 @dataclass(frozen=True)
 class Created:
     """A backup that is whole, and what was taken away for it."""
@@ -100,8 +108,9 @@ def _fill(
         with _in_ledger(engine, status) as run:
             tables = _rows(connection)
             schema = str(connection.scalar(sa.text("select current_schema()")))
-            clients.dump(engine.url, schema, snapshot, staging / DATABASE)
+            # First: what the snapshot has, a night may prune during a long dump.
             missing = _copy_artefacts(connection, settings.artefacts, staging)
+            clients.dump(engine.url, schema, snapshot, staging / DATABASE)
             paths = [path for path in staging.rglob("*") if path.is_file()]
             manifest = Manifest(
                 made_at=now,
@@ -141,10 +150,7 @@ def _copy_artefacts(
     folder = staging / ARTEFACTS
     folder.mkdir(mode=0o700)
     missing = {}
-    named = (
-        "select filename, sha256 from models where pruned_at is null order by filename"
-    )
-    for filename, sha256 in connection.execute(sa.text(named)):
+    for filename, sha256 in connection.execute(sa.text(KEPT)):
         try:
             content = recorded_content(artefacts / filename, sha256)
         except ArtefactError as error:

@@ -71,10 +71,14 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
         return Finding("last night", False, f"{says}failed: {last['error']}")
     refused = last["counts"].get("refused")
     if refused:
+        many = (
+            "1 file of the inbox was"
+            if refused == 1
+            else f"{refused} files of the inbox were"
+        )
         says += (
-            f"{last['state']}, but {refused} files of the inbox were refused, and will be "
-            f"every night; 'harbor runs show {last['run_id']}' says why. Mend them or take "
-            "them away"
+            f"{last['state']}, but {many} refused, and will be every night; 'harbor runs "
+            f"show {last['run_id']}' says why. Mend what was refused, or take it away"
         )
         return Finding("last night", False, says)
     late = last["counts"].get("late_depots")

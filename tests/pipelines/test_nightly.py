@@ -324,7 +324,7 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
     assert done["steps"]["ingest"]["refused"] == 1
     found = {each.what: each for each in look_at_nights(fleet, night().settings)}
     assert not found["last night"].good
-    assert "1 files of the inbox were refused" in found["last night"].says
+    assert "1 file of the inbox was refused" in found["last night"].says
     assert f"harbor runs show {done['run_id']}" in found["last night"].says
 
 

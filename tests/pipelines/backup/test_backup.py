@@ -63,6 +63,23 @@ def test_an_artefact_that_was_pruned_is_not_missed(original, tmp_path):
     assert not any("artefacts" in part.path for part in made.manifest.parts)
 
 
+def test_a_database_of_before_artefacts_were_pruned_is_saved_whole(original, tmp_path):
+    newest = migrate.status(original.engine).found
+    original.change(
+        "alter table models drop column pruned_at",
+        "update alembic_version set version_num = '0011'",
+    )
+    try:
+        made = original.backup(tmp_path)
+    finally:
+        original.change(
+            "alter table models add column pruned_at timestamptz",
+            f"update alembic_version set version_num = '{newest}'",
+        )
+    assert made.manifest.missing == {}
+    assert any("artefacts" in part.path for part in made.manifest.parts)
+
+
 def test_it_comes_back_on_another_machine(original, saved, elsewhere):
     done = elsewhere.restore(saved.folder)
     assert done.artefacts == 1
@@ -93,14 +110,20 @@ def test_what_comes_in_meanwhile_is_not_in_it(
 ):
     """Rows, dump and artefacts are of one moment."""
     before, dump = original.rows(), clients.dump
+    kept = original.settings.artefacts
+    away = kept.with_name("away")
 
     def late_dump(url, *arguments):
         with psycopg.connect(original.address) as link:
             link.execute("update models set filename = 'x' || filename")
+        kept.rename(away)
         dump(url, *arguments)
 
     monkeypatch.setattr(clients, "dump", late_dump)
-    made = original.backup(tmp_path)
+    try:
+        made = original.backup(tmp_path)
+    finally:
+        away.rename(kept)
     original.change("update models set filename = substr(filename, 2)")
     assert made.manifest.missing == {}
     elsewhere.restore(made.folder)
