@@ -61,6 +61,9 @@ _RULES = """
 @media (max-width: 1000px) {
   [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { row-gap: 1rem; }
   [data-testid="stColumn"] { min-width: calc(100% - 1.5rem); }
+  .hf-week th, .hf-week td { padding-left: .25rem; padding-right: .25rem; }
+  .hf-week .wide { width: auto; }
+  .hf-week th:first-child, .hf-plan th:first-child { overflow-wrap: anywhere; }
 }
 @media (max-width: 640px) {
   .hf { font-size: .75rem; }
@@ -70,7 +73,7 @@ _RULES = """
   .hf thead .day small { white-space: normal; }
   .hf .fill { padding-left: .375rem; }
   .hf .word { white-space: normal; min-width: 3.75rem; }
-  .hf-week th:first-child, .hf-plan th:first-child { overflow-wrap: anywhere; }
+  .hf-week th, .hf-week td { padding-left: .1875rem; padding-right: .1875rem; }
   .hf small, .hf .closed { font-size: .6875rem; }
   .hf-calendar th, .hf-calendar td { padding: .125rem 0; font-size: .625rem; }
   .hf-calendar th:first-child { width: 5rem; padding-right: .25rem; }
