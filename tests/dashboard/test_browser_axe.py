@@ -18,7 +18,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 
 VERSION = "4.10.3"
 PATHS = ("/", "/depot?depot=LON-03", "/plan", "/accuracy", "/models", "/pipeline")
-LOOK = """axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]})
+# What there is to see is the same in the dark, only its colours are not.
+RULES = {
+    "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
+    "dark": {"type": "rule", "values": ["color-contrast"]},
+}
+LOOK = """rules => axe.run(document, {runOnly: rules})
     .then(found => found.violations.flatMap(rule =>
         rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 120)}`)))"""
 PATIENCE_S = 60
@@ -64,8 +69,8 @@ def fleet(engine, database_url, tmp_path_factory, chromium, axe):
 @pytest.mark.parametrize("path", PATHS)
 def test_a_page_keeps_nobody_out(fleet, visit, axe, path):
     window = visit(fleet)
-    for scheme in ("light", "dark"):
+    for scheme, rules in RULES.items():
         window.page.emulate_media(color_scheme=scheme)
         window.to(path)
         window.page.evaluate(axe)
-        assert window.page.evaluate(LOOK) == [], scheme
+        assert window.page.evaluate(LOOK, rules) == [], scheme
