@@ -34,6 +34,8 @@ _RULES = """
 .hf a { color: inherit; text-decoration: underline 1px var(--hf-quiet);
   text-underline-offset: .2em; }
 .hf a:hover, .hf a:focus-visible { text-decoration: underline 2px var(--hf-accent); }
+:is(a, button, summary):focus-visible { outline: 2px solid #1787ac !important;
+  outline-offset: 2px; }
 .hf td { white-space: nowrap; }
 .hf .phone { display: none; }
 .hf .fill { text-align: left; white-space: normal; padding-left: 1rem; }

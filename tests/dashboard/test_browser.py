@@ -90,6 +90,9 @@ def test_a_chosen_city_can_be_sent_to_a_colleague(fleet, visit):
 def test_what_if_is_asked_from_the_keyboard_and_answered(fleet, visit):
     window = visit(fleet[0])
     window.to("/depot?depot=LON-01")
+    window.page.keyboard.press("Tab")
+    where = "() => [document.activeElement.tagName, getComputedStyle(document.activeElement)"
+    assert window.page.evaluate(f"{where}.outlineStyle]") == ["A", "solid"]
     window.choose("Suppose this depot has", "a closed day")
     window.page.get_by_text("These days would have").wait_for()
 
