@@ -26,9 +26,9 @@ from forecaster.scaling import SPREAD_DAYS
 from forecaster.strangers import lend_days
 from forecaster.yearly import LONGEST_LAG
 
-CORES = os.cpu_count() or 1
-LEAST_PART, PART = 32, 256
-"""Depots whose features are held at once, for each core."""
+PART = 256
+"""Depots whose features are held at once, for each core. Fewer are not shared out: small
+products on two threads wait for the interpreter longer than they take."""
 BATCH = 64
 """Depots the network reads at once: products this small stay in the cache."""
 MOST_ORIGINS = 64
@@ -89,10 +89,12 @@ def _ask_together(
     span = (origins[-1] - origins[0]).days + 1
     stranger_d = _strangers(artefact, panel, panel.origin)
     panel = lend_days(panel.last(days_that_matter(artefact) + span - 1), stranger_d)
+    parts = [
+        panel.part(first, first + PART) for first in range(0, panel.n_depots, PART)
+    ]
     asked = _Asked(artefact, span)
     # NumPy's products and functions let other threads run.
-    with ThreadPoolExecutor(CORES) as threads:
-        parts = _parts(panel)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
         surprise = _surprise(parts, asked.last.read, threads)
         found = list(threads.map(partial(asked.answers, surprise), parts))
     plain_doh = np.concatenate([part.plain_doh for part in found])
@@ -107,12 +109,6 @@ def _ask_together(
             spread_d=spread_do[:, at] + np.float32(STRANGER_SPREAD) * stranger_d,
             stranger_d=stranger_d,
         )
-
-
-def _parts(panel: Panel) -> list[Panel]:
-    """Some depots for each core, and again, until none are left."""
-    size = min(PART, max(LEAST_PART, -(-panel.n_depots // CORES)))
-    return [panel.part(first, first + size) for first in range(0, panel.n_depots, size)]
 
 
 def _surprise(
