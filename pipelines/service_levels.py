@@ -22,6 +22,7 @@ NIGHTS_READY = 0.99
 """Share of nights whose forecast is there in time."""
 ANSWERED = 0.99
 """Share of probes that the dashboard answers."""
+PROBES_A_DAY = 24 * 60
 QUICK_S = 1.5
 QUICK = 0.95
 """Share of its answers that come within `QUICK_S`: the p95."""
@@ -61,6 +62,7 @@ class Level:
       wanted: The share promised.
       of: How many nights, or probes, there were.
       kept: In how many of them it was kept.
+      whole: How many there are in so many days; a young system has had fewer.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Level:
     wanted: float
     of: int
     kept: int
+    whole: int = 0
 
     @property
     def share(self) -> float | None:
@@ -79,7 +82,8 @@ class Level:
         """The part of the failures allowed that is left; below 0 it is overspent."""
         if self.of == 0:
             return None
-        return 1 - (self.of - self.kept) / (self.of * (1 - self.wanted))
+        allowed = max(self.of, self.whole) * (1 - self.wanted)
+        return 1 - (self.of - self.kept) / allowed
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,12 @@ class Levels:
     def all(self) -> tuple[Level, ...]:
         """The promises, one by one."""
         kept = sum(night.is_kept for night in self.nights)
-        seen = self.answers
+        days, seen, due = self.days, self.answers, len(self.nights)
+        probes = days * PROBES_A_DAY
         return (
-            Level("forecast_ready", self.days, NIGHTS_READY, len(self.nights), kept),
-            Level("dashboard_up", self.days, ANSWERED, seen.probes, seen.answered),
-            Level("dashboard_quick", self.days, QUICK, seen.answered, seen.quick),
+            Level("forecast_ready", days, NIGHTS_READY, due, kept, whole=days),
+            Level("dashboard_up", days, ANSWERED, seen.probes, seen.answered, probes),
+            Level("dashboard_quick", days, QUICK, seen.answered, seen.quick, probes),
         )
 
 

@@ -99,6 +99,13 @@ def test_the_budget_that_is_left(of, kept, share, left):
     assert level.budget_left == (left if left is None else pytest.approx(left))
 
 
+def test_a_young_system_has_the_budget_of_a_whole_window():
+    """Its own start, in which the pages did not answer yet, does not overspend it."""
+    first_hour = Level("dashboard_up", 30, 0.99, of=60, kept=50, whole=43_200)
+    assert first_hour.share == pytest.approx(50 / 60)
+    assert first_hour.budget_left == pytest.approx(1 - 10 / 432)
+
+
 def add_run(connection, step, origin, finished, state="done"):
     values = {
         "step": step, "origin_on": origin, "state": state, "started_at": finished,
@@ -173,7 +180,10 @@ def test_the_command_tells_machines_and_people(clean_engine, monkeypatch, capsys
     assert levels["forecast_ready"]["missed"] == len(told["nights"]) >= 8
     assert levels["dashboard_up"]["kept"] == 1
     assert levels["dashboard_quick"]["kept"] == pytest.approx(0.9)
-    assert levels["dashboard_quick"]["budget_left"] == pytest.approx(-1)
+    # Two late of the 1 in 20 of a whole month's minutes.
+    assert levels["dashboard_quick"]["budget_left"] == pytest.approx(
+        1 - 2 / (0.05 * 30 * 24 * 60)
+    )
     # Between the 19th and the 20th of 20, as percentile_cont counts: 19 × 0.95 = 18.05.
     assert told["dashboard_p95_seconds"] == pytest.approx(2.0 + 0.05 * 2.0)
 

@@ -69,9 +69,9 @@ def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, scre
     ready = (("level", "forecast_ready"), ("window", "30d"))
     assert numbers[("harbor_level_of", *ready)] == 3
     assert numbers[("harbor_level_kept", *ready)] == 2
-    # One missed where 0.03 might be.
+    # One missed where 0.3 of thirty might be.
     assert numbers[("harbor_level_budget_left_ratio", *ready)] == pytest.approx(
-        1 - 1 / 0.03
+        1 - 1 / 0.3
     )
     assert plain(numbers, "forecast_ready") == 1
     assert plain(numbers, "last_night_kept") == 1
