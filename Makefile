@@ -27,7 +27,8 @@ demo: venv ## Invent a fleet, forecast it, and serve the dashboard on this machi
 	@"$(BIN)/harbor" demo
 
 test: venv ## Run every test, the database tests on the embedded Postgres included
-	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile
+	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile \
+		--no-loadscope-reorder
 
 check: venv lint types test ## Lint, format, types, tests and migrations: all that CI runs
 	@"$(BIN)/harbor" db check
