@@ -36,7 +36,7 @@ def calibrated(judged: Artefact, panel: Panel) -> Artefact:
         judged,
         delivery=delivery,
         intervals=intervals.for_usual_days(
-            table, _calmness(judged, panel, len(origins))
+            table, _calmness(judged, panel, len(origins) - judged.horizon + 1)
         ),
         totals=groups,
     )

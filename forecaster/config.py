@@ -84,8 +84,8 @@ class ModelConfig(Config):
     """
 
     units: int = 64
-    head_units: int = 32
-    dropout: float = 0.2
+    head_units: int = 64
+    dropout: float = 0.3
     embedding_units: int = 8
     embedding_dropout: float = 0.3
 

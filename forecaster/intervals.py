@@ -76,6 +76,7 @@ def calibrate(
             "Intervals need at least one known actual for each horizon day. Load a "
             "longer history, or shorten the horizon."
         )
+    known_odh = _told_at_every_horizon(known_odh)
     days = range(residual_odh.shape[2])
     columns = [residual_odh[..., h][known_odh[..., h]] for h in days]
     low_h = np.minimum([np.quantile(column, LOW) for column in columns], -1e-6)
@@ -149,6 +150,20 @@ def band(
     own_d = np.array([known.get(depot, 1.0) for depot in depot_ids], np.float32)
     width_dh = (own_d * spread_d)[:, None] * table.weekday_w[weekday_h]
     return point_dh + table.low_h * width_dh, point_dh + table.high_h * width_dh
+
+
+def _told_at_every_horizon(
+    known_odh: Bool[np.ndarray, "origin depot horizon"],
+) -> Bool[np.ndarray, "origin depot horizon"]:
+    """Those targets that were forecast from H days ahead down to one.
+
+    The first days after a fit are the targets of short horizons only: a holiday among
+    them would widen those bands and no others. All, where too few are left.
+    """
+    origins, _, horizon = known_odh.shape
+    target_oh = np.arange(origins)[:, None] + np.arange(horizon)
+    told_odh = known_odh & (target_oh >= horizon - 1)[:, None]
+    return told_odh if told_odh.any(axis=(0, 1)).all() else known_odh
 
 
 def _weekday_factors(

@@ -23,7 +23,7 @@ from forecaster.config import TaskConfig, TrainConfig
 from forecaster.errors import ConfigError
 from forecaster.features import Features
 from forecaster.inputs import Slices
-from forecaster.model import DepotForecaster, init_params
+from forecaster.model import TRAINED_ORIGINS, DepotForecaster, init_params
 from forecaster.sampling import Rows
 
 DEVICES = "devices"
@@ -278,9 +278,12 @@ def _window_loss(
     setup: Setup, params: Params, slices: Slices, key: Array
 ) -> tuple[Array, Array]:
     """Huber loss of one window, as (total, count) over its known days."""
-    forecast_ch = setup.train_forecast(params, slices, key)
-    actual_ch, known_ch = inputs.actuals(jnp, slices, setup.horizon)
-    return losses.huber(actual_ch, forecast_ch, known_ch, setup.huber_delta)
+    forecast_oh = setup.train_forecast(params, slices, key)
+    actual_oh, known_oh = (
+        value_ch[TRAINED_ORIGINS]
+        for value_ch in inputs.actuals(jnp, slices, setup.horizon)
+    )
+    return losses.huber(actual_oh, forecast_oh, known_oh, setup.huber_delta)
 
 
 def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> TrainState:

@@ -30,6 +30,15 @@ def test_each_horizon_day_has_its_own_width(rng):
     assert table.high_h[1] > 3 * table.high_h[0]
 
 
+def test_a_wild_day_that_only_short_horizons_foretold_widens_no_band(rng):
+    residual = rng.normal(0, 0.1, (28, 3))
+    wild = residual.copy()
+    wild[0, 0] = wild[0, 1] = wild[1, 0] = 9.0
+    calm, same = calibrated(residual), calibrated(wild)
+    np.testing.assert_array_equal(same.high_h, calm.high_h)
+    assert same.weekday_w[0] == calm.weekday_w[0]
+
+
 def test_unknown_days_do_not_count():
     residual = np.array([[0.0], [1.0], [-1.0], [99.0]])
     known = np.array([[1], [1], [1], [0]], bool)
