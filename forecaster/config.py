@@ -83,7 +83,7 @@ class ModelConfig(Config):
         one without an embedding can be forecast.
     """
 
-    units: int = 64
+    units: int = 32
     head_units: int = 64
     dropout: float = 0.3
     embedding_units: int = 8
@@ -120,7 +120,7 @@ class TrainConfig(Config):
     epochs: int = 100
     most_steps: int = 800
     batch_size: int = 64
-    members: int = 3
+    members: int = 4
     learning_rate: float = 6e-3
     weight_decay: float = 1e-2
     huber_delta: float = 0.05

@@ -124,4 +124,3 @@ def test_dropout_follows_its_key(apply, params, window):
     ]
     np.testing.assert_array_equal(made[0], made[1])
     assert (made[0] != made[2]).any()
-
