@@ -1,7 +1,7 @@
 """The network in Flax, written for one depot; `train` maps it over many.
 
 Two GRU layers read the context day by day. From the state after each day a head emits
-all H days ahead at once, so that every day of the history is an origin to learn from
+all H days ahead at once, so that any day of the history is an origin to learn from
 (forking sequences, arXiv 2510.04487). What it emits is added to a plain forecast.
 
 A few numbers learnt for each depot by name (an entity embedding, arXiv 1604.06737) say how

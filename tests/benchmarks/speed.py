@@ -204,15 +204,17 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> Told:
 def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     """Floating-point operations of a step's matrix products, forward and backward."""
     from forecaster.inputs import PAST_COLUMNS, TARGET_COLUMNS
+    from forecaster.model import TRAINED_ORIGINS
 
     units, width = model.units, model.head_units
     n_past, n_target = PAST_COLUMNS, TARGET_COLUMNS
     day = n_calendar * width
     day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
-    day += task.horizon * (units + n_past) * width
-    day += task.horizon * (n_target * width + width * width + width)
+    ahead = (units + n_past + n_target + width + 1) * width
+    n_origins = len(range(task.context)[TRAINED_ORIGINS])
+    window = task.context * day + n_origins * task.horizon * ahead
     # Two operations a product; the backward pass takes twice the forward one.
-    return 2.0 * 3.0 * batch * task.context * day
+    return 2.0 * 3.0 * batch * window
 
 
 def _matmul_peak() -> float:

@@ -1,8 +1,8 @@
 """How long training takes to be as good as neuralforecast's GRU, on the same cores.
 
 The peer's time is that of its last fit; tuning its learning rate and its scaler is not
-counted. Ours is trained anew with twice the epochs, until its holdout MAPE is no worse;
-its time is the whole training, both fits and the calibration.
+counted. Ours, given as many units, is trained anew with twice the epochs, until its
+holdout MAPE is no worse; its time is the whole training, both fits and the calibration.
 
     make time-to-mape DATA="DATA/bayarea_bikeshare"
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from forecaster import backtest
 from forecaster.backtest import Outcome, Plan
+from forecaster.config import ModelConfig
 from forecaster.devices import use_all_cores
 from forecaster.learning import Recipe, learn
 from forecaster.panel import Panel
@@ -22,7 +23,7 @@ from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp
 from tests.benchmarks.peers import outcome_of
-from tests.benchmarks.peers.neural import Settings, neural_gru
+from tests.benchmarks.peers.neural import UNITS, Settings, neural_gru
 
 EPOCHS = (1, 2, 4, 8, 16, 32, 64, 100)
 
@@ -68,7 +69,7 @@ def _settings(tuned: str | None) -> Settings | None:
 
 def _ours(panel: Panel, plan: Plan, epochs: int) -> tuple[float, float]:
     """MAPE over the holdout, and seconds of training."""
-    recipe = Recipe()
+    recipe = Recipe(model=ModelConfig(units=UNITS))
     recipe = replace(recipe, train=replace(recipe.train, epochs=epochs))
     use_all_cores(recipe.train.batch_size, "")
     learnt = learn(panel.as_of(plan.trained_through), recipe)

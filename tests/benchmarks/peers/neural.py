@@ -1,4 +1,4 @@
-"""The GRU of neuralforecast, of the same size, on log counts with the same calendar.
+"""The GRU of neuralforecast, two layers too, on log counts with the same calendar.
 
 Its learning rate and how it scales a window are tuned on the last days of the training
 period, where it stops early.
@@ -27,6 +27,7 @@ LEARNING_RATES = (1e-3, 3e-3)
 SCALERS = ("robust", "standard", "identity")
 TUNING_STEPS, MOST_STEPS = 150, 600
 CONTEXT = 128
+UNITS = 64
 COLUMNS = ("GRU-lo-80", "GRU-median", "GRU-hi-80")
 
 
@@ -78,8 +79,8 @@ def _rolled(
         input_size=CONTEXT,
         inference_input_size=CONTEXT,
         encoder_n_layers=2,
-        encoder_hidden_size=64,
-        decoder_hidden_size=64,
+        encoder_hidden_size=UNITS,
+        decoder_hidden_size=UNITS,
         futr_exog_list=known,
         loss=MQLoss(level=[80]),
         scaler_type=settings.scaler,
