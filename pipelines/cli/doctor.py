@@ -123,8 +123,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
     closed = _closed_days(engine, newest)
-    late = (settings.due_on(datetime.now(UTC), zones) - newest).days
-    data = Finding("data", late <= 0, f"ends {newest}, {max(late, 0)} days late")
+    data = lateness(newest, settings.due_on(datetime.now(UTC), zones))
     if champion is None:
         none = Finding("champion", False, "none; train one with 'harbor train'")
         return [data, closed, none]
@@ -133,6 +132,13 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
     except HarborError as error:
         return [data, closed, Finding("champion", False, str(error))]
     return [data, closed, Finding("champion", True, f"{champion['version']}, whole")]
+
+
+def lateness(newest: date, due_on: date) -> Finding:
+    """By how much the newest day of the data lies before the one that is due."""
+    late = max((due_on - newest).days, 0)
+    days = "1 day" if late == 1 else f"{late} days"
+    return Finding("data", late == 0, f"ends {newest}, {days} late")
 
 
 def _closed_days(engine: sa.Engine, newest: date) -> Finding:
