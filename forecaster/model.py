@@ -34,7 +34,7 @@ will do to learn from, at half the cost."""
 
 
 class DepotForecaster(nn.Module):
-    """Log counts of the H days after each of C days, for one depot.
+    """Log counts of the H days after context days, for one depot.
 
     Attributes:
       horizon: H.
@@ -51,8 +51,8 @@ class DepotForecaster(nn.Module):
     @nn.compact
     def __call__(
         self, slices: Slices, train: bool = False
-    ) -> Float[Array, "context horizon"]:
-        """Forecasts from every context day.
+    ) -> Float[Array, "origin horizon"]:
+        """Forecasts from every context day; in training, from `TRAINED_ORIGINS`.
 
         Args:
           slices: One depot's days, without a batch axis.

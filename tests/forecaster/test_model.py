@@ -104,6 +104,15 @@ def test_each_step_reads_the_calendar_of_its_own_day(apply, params, window, step
     assert changed.tolist() == [step]
 
 
+def test_training_forecasts_every_other_day_as_serving_does(params, window):
+    sure = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
+    module = DepotForecaster(TASK.horizon, sure, room=4)
+    key = {"dropout": jax.random.key(0)}
+    trained = module.apply({"params": params}, window, train=True, rngs=key)
+    served = module.apply({"params": params}, window)
+    np.testing.assert_allclose(trained, served[1::2], atol=1e-6)
+
+
 def test_model_and_gradient_keep_strict_types(apply, params, window):
     with jax.numpy_dtype_promotion("strict"):
         key = jax.random.key(0)
