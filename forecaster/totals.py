@@ -3,6 +3,9 @@
 Depots that miss together make a total as uncertain as the sum of their bands; depots
 that miss apart make it surer. How it was on days the fit had not seen is kept as the
 reach of a total's misses, in sums of half bands, and applied to the bands ahead.
+
+A total is a single series, whose misses resemble each other from day to day: a month of
+them is worth its weeks. So its quantiles are widened as those of as few draws are.
 """
 
 from collections.abc import Sequence
@@ -16,6 +19,9 @@ from forecaster.intervals import HIGH, LOW
 
 # Forecast days after which a city's own evidence weighs as much as that of all cities.
 CITY_DAYS = 200
+WEEK_DAYS = 7
+NORMAL_HIGH = 1.2816
+"""The normal distribution's quantile of `HIGH`."""
 
 
 class Bands(NamedTuple):
@@ -92,9 +98,13 @@ def calibrate(
         _reaches(bands, actual_odh, known_odh & (city_d == name)[:, None])
         for name in names
     ]
-    any_city_q = _quantiles(np.concatenate(own))
-    city_cq = np.array([_drawn(reach_r, any_city_q) for reach_r in own], np.float32)
-    return TotalsTable(names, _quantiles(fleet_r), any_city_q, city_cq)
+    weeks = len(actual_odh) / WEEK_DAYS
+    of_cities = weeks * len(names)
+    any_city_q = _quantiles(np.concatenate(own), of_cities)
+    rows = [_drawn(reach_r, any_city_q, of_cities) for reach_r in own]
+    return TotalsTable(
+        names, _quantiles(fleet_r, weeks), any_city_q, np.array(rows, np.float32)
+    )
 
 
 def of_scopes(
@@ -149,15 +159,41 @@ def _reaches(
     return miss_oh[some_oh] / half_oh[some_oh]
 
 
-def _quantiles(reach_r: Float[np.ndarray, " row"]) -> Float32[np.ndarray, " 3"]:
+def _quantiles(
+    reach_r: Float[np.ndarray, " row"], draws: float
+) -> Float32[np.ndarray, " 3"]:
+    """Those of what misses reached, made for as few draws as they are worth."""
     if not len(reach_r):
         return plain_table().fleet_q
-    return np.quantile(reach_r, [LOW, 0.5, HIGH]).astype(np.float32)
+    low, middle, high = np.quantile(reach_r, [LOW, 0.5, HIGH])
+    wider = widening(draws)
+    return np.array(
+        [middle + wider * (low - middle), middle, middle + wider * (high - middle)],
+        np.float32,
+    )
+
+
+def widening(draws: float) -> float:
+    """By how much Student's t reaches further than the normal distribution, at `HIGH`.
+
+    The first terms of its expansion in 1 / degrees of freedom (Abramowitz and Stegun,
+    26.7.5): within 2 % from two degrees on.
+
+    Args:
+      draws: As many degrees of freedom; at least one counts.
+    """
+    z, freedom = NORMAL_HIGH, max(draws, 1.0)
+    student = z + (z**3 + z) / (4 * freedom)
+    student += (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return student / z
 
 
 def _drawn(
-    reach_r: Float[np.ndarray, " row"], any_city_q: Float32[np.ndarray, " 3"]
+    reach_r: Float[np.ndarray, " row"],
+    any_city_q: Float32[np.ndarray, " 3"],
+    draws: float,
 ) -> Float32[np.ndarray, " 3"]:
     """A city's own quantiles, drawn towards those of all cities."""
     weight = len(reach_r) / (len(reach_r) + CITY_DAYS)
-    return (weight * _quantiles(reach_r) + (1 - weight) * any_city_q).astype(np.float32)
+    own_q = _quantiles(reach_r, draws)
+    return (weight * own_q + (1 - weight) * any_city_q).astype(np.float32)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from forecaster import totals
 from forecaster.totals import Bands
@@ -107,3 +108,23 @@ def test_the_fleet_comes_first_and_then_each_city():
         "Aden": [1.0, 2.0, 4.0],
         "Bonn": [2.5, 5.0, 10.0],
     }
+
+
+def test_a_month_of_misses_that_last_for_days_still_promises_eighty_percent(rng):
+    """Each draw lasts half a week; the next month's are others."""
+    held = []
+    for _ in range(300):
+        miss = np.repeat(rng.normal(0, 10, 16), (3, 4) * 8)[:, None, None]
+        bands = bands_around(np.full((56, 1, 1), 100.0), 12.8)
+        seen = Bands(*(part[:28] for part in bands))
+        known = np.ones((28, 1, 1), bool)
+        table = totals.calibrate(seen, 100 + miss[:28], known, ("Aden",))
+        ahead = Bands(*(part[28:] for part in bands))
+        held.append(share_inside(ahead, 100 + miss[28:], table.fleet_q))
+    assert np.mean(held) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("draws", [2, 4, 20, 1000])
+def test_few_draws_widen_as_students_t_does(draws):
+    exact = stats.t.ppf(0.9, draws) / stats.norm.ppf(0.9)
+    assert totals.widening(draws) == pytest.approx(exact, rel=0.022)
