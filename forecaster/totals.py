@@ -162,15 +162,17 @@ def _reaches(
 def _quantiles(
     reach_r: Float[np.ndarray, " row"], draws: float
 ) -> Float32[np.ndarray, " 3"]:
-    """Those of what misses reached, made for as few draws as they are worth."""
+    """Those of what misses reached, widened for as few draws as they are worth.
+
+    By widening alone no further than the sums of the depots' bands: that is how far a
+    total reaches whose depots all miss together.
+    """
     if not len(reach_r):
         return plain_table().fleet_q
     low, middle, high = np.quantile(reach_r, [LOW, 0.5, HIGH])
-    wider = widening(draws)
-    return np.array(
-        [middle + wider * (low - middle), middle, middle + wider * (high - middle)],
-        np.float32,
-    )
+    lower, higher = middle + widening(draws) * (np.array([low, high]) - middle)
+    reached = [min(low, max(lower, -1.0)), middle, max(high, min(higher, 1.0))]
+    return np.array(reached, np.float32)
 
 
 def widening(draws: float) -> float:

@@ -128,3 +128,14 @@ def test_a_month_of_misses_that_last_for_days_still_promises_eighty_percent(rng)
 def test_few_draws_widen_as_students_t_does(draws):
     exact = stats.t.ppf(0.9, draws) / stats.norm.ppf(0.9)
     assert totals.widening(draws) == pytest.approx(exact, rel=0.022)
+
+
+def test_few_days_alone_make_no_band_wider_than_the_sums(rng):
+    bands, actual = days(rng, together=True)
+    few = Bands(*(part[:7] for part in bands))
+    known = np.ones((7, DEPOTS, HORIZON), bool)
+    miss = 0.8 * (actual[:7] - few.p50)
+    table = totals.calibrate(few, few.p50 + miss, known, CITIES)
+    raw = np.quantile((miss / 12.8)[:, 0], [0.1, 0.9])
+    assert (np.abs(raw) < 1).all()
+    np.testing.assert_allclose(table.fleet_q[[0, 2]], [-1, 1])
