@@ -6,8 +6,8 @@ from dashboard.statements.shared import (
     IS_LATE,
     SEEN_AND_DUE,
     SPECIAL_DAYS,
-    shut,
 )
+from pipelines.schema.closures import is_closed
 
 # The forecast of the depot before the one shown: of an earlier origin, made last there.
 # A night's forecast bears the moment the night began; what it looked at, its own run knows.
@@ -48,7 +48,7 @@ with closures as ({CLOSURES}), here as (
 ), before as ({BEFORE})
 select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
        p.p50 as p50_before, o.orders as planned, o.reason, o.made_by,
-       coalesce(f.basis = 'closed', {shut("here", "g.day_on")}) as is_closed,
+       coalesce(f.basis = 'closed', {is_closed("g.day_on", "here")}) as is_closed,
        array(select distinct what from special s
              where g.day_on between s.starts_on and s.ends_on and not is_holiday
              order by what) as events,

@@ -5,8 +5,8 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
+from pipelines.schema.closures import CLOSURES, is_closed
 from pipelines.store import order_counts
-from pipelines.store.closures import is_closed
 
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
@@ -106,16 +106,12 @@ from demand_changes
 
 # Orders that came although the depot was known to be closed: kept, and told.
 ON_CLOSED_DAYS = f"""
+with closures as ({CLOSURES})
 select count(*) as days, coalesce(sum(v.orders), 0)::bigint as orders,
        max(v.service_on) as last_on
 from demand_versions v join depots d using (depot_id)
 where v.superseded_at is null and v.orders > 0 and v.service_on >= :since
-  and ({is_closed("v.service_on")}
-       or exists (
-           select from events e
-           where e.kind = 'closed' and v.service_on between e.starts_on and e.ends_on
-             and coalesce(e.depot_id, v.depot_id) = v.depot_id
-             and coalesce(e.city, d.city) = d.city))
+  and {is_closed("v.service_on")}
 """
 
 
