@@ -77,7 +77,8 @@ def build_panel(
     n_steps = (through - start_on).days + 1
     announced = Announced(depots, events, holidays)
     closed_dt, calendar = announced.lay_out(through, start_on, n_steps + ahead)
-    demand_dt = _demand(list(depots["depot_id"]), demand, start_on, n_steps)
+    demand_dt = np.full((len(depots), n_steps), np.nan, np.float32)
+    fill_demand(demand_dt, list(depots["depot_id"]), start_on, demand)
     demand_dt[closed_dt[:, :n_steps]] = np.nan
     return Panel(
         depot_ids=tuple(depots["depot_id"]),
@@ -90,17 +91,28 @@ def build_panel(
     )
 
 
-def _demand(
-    depot_ids: Sequence[str], demand: pd.DataFrame, start_on: date, n_steps: int
-) -> Float32[np.ndarray, "depot time"]:
+def fill_demand(
+    demand_dt: Float32[np.ndarray, "depot time"],
+    depot_ids: Sequence[str],
+    start_on: date,
+    demand: pd.DataFrame,
+) -> None:
+    """Writes rows of demand into their cells, in place.
+
+    A depot that is not among those laid out has no cell, and its rows are left out.
+
+    Args:
+      demand_dt: Orders per day; cells without a row stay as they are.
+      depot_ids: In the order of the matrix.
+      start_on: Day of step 0; no row is of an earlier day, nor of one past the last.
+      demand: depot_id, service_on, orders (NaN where not observed).
+    """
     row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
-    day = pd.to_datetime(demand["service_on"])
-    step = (day - pd.Timestamp(start_on)).dt.days.to_numpy()
-    demand_dt = np.full((len(depot_ids), n_steps), np.nan, np.float32)
-    known = row >= 0
+    day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(start_on)
     orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-    demand_dt[row[known], step[known]] = orders[known]
-    return demand_dt
+    is_laid_out = row >= 0
+    step = day.dt.days.to_numpy(int)[is_laid_out]
+    demand_dt[row[is_laid_out], step] = orders[is_laid_out]
 
 
 def _closed(

@@ -1,13 +1,14 @@
 """What is asked of the whole fleet."""
 
 from dashboard.statements.shared import CALLED, CLOSURES, IS_LATE, SEEN_AND_DUE
+from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 
 # `shown` is the newest origin's forecast: the champion's, or the newest made there. Its
 # own `made_at` is when its night began.
-FRESHNESS = """
+FRESHNESS = f"""
 select (select count(*) from depots) as depots,
-       (select array_agg(distinct timezone) from depots) as zones,
+       (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as last_on,
        champion.version as champion,
@@ -32,7 +33,7 @@ left join lateral (
 ) shown on true
 left join models model on model.version = shown.model_version
 left join runs made_by on made_by.run_id = shown.run_id
-"""
+"""  # noqa: S608 - of our own words
 
 DEPOTS = """
 select depot_id,

@@ -220,6 +220,7 @@ def upgrade() -> None:
         sa.Column("service_on", sa.Date(), nullable=False),
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("orders", sa.BigInteger(), nullable=False),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("service_on", "depot_id", name=op.f("pk_order_counts")),
     )
     op.create_table(

@@ -17,6 +17,7 @@ from forecaster.panel import Panel
 from pipelines import forecasting
 from pipelines.backfill.knowledge import Correction, Learnt, stretches
 from pipelines.backfill.plans import Slot
+from pipelines.database import snapshot
 from pipelines.ledger import Run
 from pipelines.panels import PanelsAsKnown
 from pipelines.settings import Settings
@@ -68,7 +69,7 @@ class Hindcaster:
         if not by_origin:
             return []
         origins = sorted(by_origin)
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             known = models.kept_models(connection)
             learnt = Learnt(
                 [

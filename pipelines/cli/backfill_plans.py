@@ -9,6 +9,7 @@ from rich.live import Live
 from pipelines.backfill import BackfillPlan, Slot, read_plan, steering
 from pipelines.cli.console import people, say, show_json, show_table
 from pipelines.cli.workplace import Workplace
+from pipelines.database import snapshot
 from pipelines.store import backfill as store
 
 LOOK_EVERY_S = 1.0
@@ -22,7 +23,7 @@ def read(place: Workplace, backfill_id: int) -> BackfillPlan:
     Raises:
       NoDataError: there is none of that id.
     """
-    with place.engine.connect() as connection:
+    with snapshot(place.engine) as connection:
         return read_plan(connection, backfill_id)
 
 

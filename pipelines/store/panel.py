@@ -53,11 +53,6 @@ def known_by(demand: pd.DataFrame, moment: datetime, origin: date) -> pd.DataFra
     return demand[known & not_yet & (demand["service_on"] <= origin)]
 
 
-def first_day(connection: sa.Connection) -> date | None:
-    """The first day of which anything is known."""
-    return connection.scalar(sa.text("select min(service_on) from demand_versions"))
-
-
 def read_panel_tables(
     connection: sa.Connection,
     through: date,
@@ -67,7 +62,7 @@ def read_panel_tables(
     """Reads depots, demand, events and holidays.
 
     Args:
-      connection: For one short transaction.
+      connection: Of a snapshot.
       through: Last day of demand.
       days: Days of it at most; all of them without.
       all_versions: Whether counts that were corrected come too.
