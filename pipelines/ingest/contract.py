@@ -120,7 +120,7 @@ def _number(
 ORDERS = Kind(
     name="orders",
     table="orders",
-    key=("order_id",),
+    key=("order_id", "id_namespace"),
     columns=(
         _text("order_id"),
         _text("depot_id"),

@@ -125,7 +125,12 @@ class Incoming:
             copy.write(rows)
 
     def merge(
-        self, key: Sequence[str], file_id: int, *, over_later: bool = True
+        self,
+        key: Sequence[str],
+        file_id: int,
+        id_namespace: str = "default",
+        *,
+        over_later: bool = True,
     ) -> int:
         """Inserts or updates, and says how many rows that changed.
 
@@ -135,10 +140,12 @@ class Incoming:
         Args:
           key: By which a later row replaces an earlier one.
           file_id: Of the file that the rows are from.
+          id_namespace: In which the ids of its orders are unique.
           over_later: Whether rows of later files are replaced too.
         """
         names = [column.name for column in self.waiting.columns]
-        extra = {"file_id": file_id} if "file_id" in self.target.c else {}
+        of_file = {"file_id": file_id, "id_namespace": id_namespace}
+        extra = {name: of_file[name] for name in of_file if name in self.target.c}
         present = [self.waiting.c[name] for name in key if name in names]
         newest = (
             # Rows lie in the temporary table in the order in which they came.
@@ -168,7 +175,11 @@ class Incoming:
         after = sa.tuple_(*(insert.excluded[name] for name in values))
         return insert.on_conflict_do_update(
             index_elements=key,
-            set_={name: insert.excluded[name] for name in [*values, *extra]},
+            set_={
+                name: insert.excluded[name]
+                for name in [*values, *extra]
+                if name not in key
+            },
             where=before.is_distinct_from(after)
             & (sa.true() if over_later else self._is_no_later(insert)),
         )
