@@ -40,6 +40,12 @@ def ingest_files(
         typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
     ] = None,
     encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Mark before decimals, . or ,; the other sets thousands apart."
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
     ] = False,
@@ -49,7 +55,7 @@ def ingest_files(
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
-    reading = reading_of(kind, column or [], date_format, encoding)
+    reading = reading_of(kind, column or [], date_format, encoding, decimal)
     with workplace() as place:
         if dry_run:
             report = _load(place.engine, place, paths, reading, dry_run=True)
@@ -71,6 +77,7 @@ def reading_of(
     columns: list[str],
     date_format: str | None,
     encoding: str = "utf-8",
+    decimal: str | None = None,
 ) -> Reading:
     """How files are to be read, from the options of a command.
 
@@ -87,7 +94,7 @@ def reading_of(
             )
         mapping[name.strip()] = theirs.strip()
     try:
-        return Reading(kind, mapping, date_format, encoding)
+        return Reading(kind, mapping, date_format, encoding, decimal)
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.dates import Order
+from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, Parcel
 from pipelines.ingest.report import Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
@@ -66,7 +66,7 @@ def load(
         size_bytes=source.size,
         ignored_columns=plan.ignored,
     )
-    return _Loading(connection, asked, file_id, asked.file.order()).run(progress)
+    return _Loading(connection, asked, file_id, asked.file.conventions()).run(progress)
 
 
 @dataclass
@@ -76,7 +76,7 @@ class _Loading:
     connection: sa.Connection
     asked: Load
     file_id: int
-    order: Order | None
+    found: Conventions
     rows: int = 0
     rejected: int = 0
     blank: int = 0
@@ -87,7 +87,7 @@ class _Loading:
         """Copies every batch, merges them into the table, and settles the ledger."""
         source, plan = self.asked.source, self.asked.file.plan
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
-        for parcel in self.asked.file.parcels(self.order):
+        for parcel in self.asked.file.parcels(self.found):
             self._take(parcel)
             if self.rejected > HOPELESS:
                 self._require_mostly_good()
@@ -101,7 +101,7 @@ class _Loading:
         counts = Counts(accepted, self.rows - accepted, self.rejected)
         store.set_counts(self.connection, self.file_id, vars(counts))
         said = notes.of_file(
-            plan, self.order, self.depot_ids, self.rejected, self.blank
+            plan, self.found, self.depot_ids, self.rejected, self.blank
         )
         return FileReport(
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)

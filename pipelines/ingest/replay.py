@@ -10,12 +10,11 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import dates
 from pipelines.ingest.batches import LONGEST_TOLD, Cells, Detail, tidy
 from pipelines.ingest.checking import check, rejected_rows
+from pipelines.ingest.conventions import find_conventions
 from pipelines.ingest.loading import add_first_seen
 from pipelines.ingest.parcels import as_csv
-from pipelines.ingest.parsing import Rules
 from pipelines.ingest.recognition import Plan, recognise
 from pipelines.ingest.report import Reading
 from pipelines.settings import Settings
@@ -111,10 +110,10 @@ class _OfFile:
         try:
             plan = recognise(header, reading, name)
             cells = _cells(plan, rows)
-            order = self._order(plan, cells, name)
+            found = find_conventions(lambda: iter([cells]), plan, reading, name)
         except RefusedFileError as error:
             return Replayed(left=len(rows), reasons=(str(error),))
-        checked = check(plan.kind, cells, Rules(self.today, order))
+        checked = check(plan.kind, cells, found.rules(reading, self.today))
         bad = {
             row.line: row
             for row in rejected_rows(
@@ -130,17 +129,6 @@ class _OfFile:
         quarantine.set_replayed(self.connection, good)
         accepted = self._load(plan, checked.good_rows()) if good else 0
         return Replayed(accepted, len(good) - accepted, len(bad))
-
-    def _order(self, plan: Plan, cells: Cells, name: str) -> str | None:
-        if self.reading.date_format is not None:
-            return self.reading.date_format
-        dated = [
-            cells[column]
-            for column in plan.positions
-            if plan.kind.column(column).is_dated
-        ]
-        order = dates.find_order([pa.concat_arrays(dated)], name) if dated else None
-        return None if order is None else order.date_format
 
     def _load(self, plan: Plan, rows: pa.Table) -> int:
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)

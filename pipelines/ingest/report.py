@@ -10,6 +10,7 @@ from typing import Literal
 
 from forecaster.errors import BadInputError
 from pipelines.ingest.contract import KINDS, column_names
+from pipelines.ingest.numbers import MARKS
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
 
@@ -23,6 +24,8 @@ class Reading:
       columns: From the contract's column name to the file's own.
       date_format: Of dates that are not ISO 8601, as strptime has it: `%m/%d/%Y`.
       encoding: Of text files.
+      decimal: The mark before the decimals of numbers that are text; the other one sets
+        thousands apart.
 
     Raises:
       BadInputError: one of them is unknown.
@@ -32,6 +35,7 @@ class Reading:
     columns: Mapping[str, str] = field(default_factory=dict)
     date_format: str | None = None
     encoding: str = "utf-8"
+    decimal: str | None = None
 
     def __post_init__(self) -> None:
         """Checks at the door."""
@@ -48,6 +52,10 @@ class Reading:
             )
         _check_date_format(self.date_format)
         _check_encoding(self.encoding)
+        if self.decimal not in (None, *MARKS):
+            raise BadInputError(
+                f"decimal is {self.decimal!r}, but the mark before decimals is . or ,."
+            )
 
     def fingerprint(self, kind: str, columns: Mapping[str, str]) -> str:
         """sha256 of everything that decides what the same bytes mean."""
@@ -56,6 +64,7 @@ class Reading:
             dict(columns),
             self.date_format,
             codecs.lookup(self.encoding).name,
+            self.decimal,
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 

@@ -39,6 +39,11 @@ class TextFile:
     header: Header
     encoding: str
 
+    @property
+    def separator(self) -> str:
+        """Between its cells."""
+        return self.header.separator
+
     def batches(self) -> Iterator[Batch]:
         """Its rows in order."""
         for block in read_blocks(self.source, self.encoding):
