@@ -10,7 +10,8 @@ from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, Parcel
-from pipelines.ingest.report import Counts, FileReport, Reading
+from pipelines.ingest.plausibility import OrderIds
+from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
@@ -63,6 +64,7 @@ def load(
         sha256=sha256,
         reading=reading,
         kind=plan.kind.name,
+        source=asked.reading.source or DEFAULT_SOURCE,
         size_bytes=source.size,
         ignored_columns=plan.ignored,
     )
@@ -80,6 +82,7 @@ class _Loading:
     rows: int = 0
     rejected: int = 0
     blank: int = 0
+    moved: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
@@ -100,21 +103,28 @@ class _Loading:
         incoming.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
         store.set_counts(self.connection, self.file_id, vars(counts))
-        said = notes.of_file(
-            plan, self.found, self.depot_ids, self.rejected, self.blank
-        )
+        said = [
+            *notes.of_file(plan, self.found, self.depot_ids, self.rejected, self.blank),
+            *notes.moved(self.moved),
+        ]
         return FileReport(
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)
         )
 
     def _settle(self, incoming: store.Incoming) -> int:
         """Merges what has come, and creates the depots it names."""
-        table = incoming.target.name
+        table, reading = incoming.target.name, self.asked.reading
+        name, plan = self.asked.source.name, self.asked.file.plan
+        ids = OrderIds(name, plan, self.rows, reading.id_namespace)
+        if not reading.force:
+            self.moved = ids.require_own_orders(incoming)
         with (
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            accepted = incoming.merge(self.asked.file.plan.kind.key, self.file_id)
+            accepted = incoming.merge(plan.kind.key, self.file_id, reading.id_namespace)
+            if not reading.force:
+                ids.require_own_ids(incoming, accepted)
             self._add_first_seen()
         return accepted
 

@@ -36,6 +36,12 @@ def of_file(
         yield f"Depots that differ in letter case only, and stay apart: {_some(alike)}."
 
 
+def moved(orders: int) -> Iterator[str]:
+    """Says that orders which were there already are at another depot or day now."""
+    if orders:
+        yield f"Orders moved to another depot or day: {orders:,}."
+
+
 def _alike(depot_ids: Iterable[str]) -> list[str]:
     """Ids that one would take for each other, such as B00906/b00906."""
     spellings = defaultdict(list)

@@ -84,6 +84,34 @@ def count_undescribed(connection: sa.Connection) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
+# An order is the same under another namespace where its moment is, too: ids alone are not.
+KNOWN_ORDERS = """
+select count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
+       count(*) filter (where not is_ours and not is_elsewhere and was = now) as doubled,
+       min(id_namespace)
+           filter (where not is_ours and not is_elsewhere and was = now) as other_namespace
+from (select o.id_namespace, o.id_namespace = :id_namespace as is_ours,
+             o.depot_id <> i.depot_id as is_elsewhere,
+             o.ordered_local as was, i.ordered_local as now
+      from incoming i join orders o using (order_id)) both_sides
+"""
+
+
+@dataclass(frozen=True)
+class KnownOrders:
+    """Orders on their way in whose ids are there already.
+
+    Args:
+      moved: At another depot or on another day, in the same namespace.
+      doubled: At the same depot and moment, in another namespace.
+      other_namespace: One of those; None where there is none.
+    """
+
+    moved: int
+    doubled: int
+    other_namespace: str | None
+
+
 @dataclass(frozen=True)
 class Incoming:
     """A temporary table of rows on their way into a table.
@@ -123,6 +151,18 @@ class Incoming:
             cursor.copy(f"copy incoming ({columns}) from stdin (format csv)") as copy,
         ):
             copy.write(rows)
+
+    def known_orders(self, id_namespace: str) -> KnownOrders:
+        """Looks up the orders that have come among those that are there."""
+        asked = {"id_namespace": id_namespace}
+        found = self.connection.execute(sa.text(KNOWN_ORDERS), asked).one()
+        return KnownOrders(*found)
+
+    def n_orders(self) -> int:
+        """How many different order ids have come."""
+        ids = sa.select(self.waiting.c.order_id).distinct().subquery()
+        counted = sa.select(sa.func.count()).select_from(ids)
+        return int(self.connection.scalar(counted) or 0)
 
     def merge(
         self,
