@@ -63,6 +63,8 @@ for command in COMMANDS:
 for group in (schedule, backfill, runs, models, quarantine, notices, db, backup):
     app.add_typer(group.app)
 
+INTERRUPTED = 128 + signal.SIGINT
+
 
 def main() -> None:
     """Runs one command; a failure that was foreseen is told in one sentence."""
@@ -79,9 +81,11 @@ def main() -> None:
             raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        say("harbor: stopped.")
-        sys.exit(130)
+    except SystemExit as left:
+        # Typer makes this of Ctrl-C, without a word.
+        if left.code == INTERRUPTED:
+            say("harbor: stopped.")
+        raise
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
