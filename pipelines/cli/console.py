@@ -42,7 +42,7 @@ CONTROL = re.compile(
 
 
 def visible(text: str) -> str:
-    """Text with each control character written as Python writes it, such as `\\x1b`."""
+    """Text with each control character written as Python would write it."""
     return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 

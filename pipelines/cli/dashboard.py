@@ -71,7 +71,9 @@ def serve(place: Workplace, address: str, port: int) -> None:
         child.terminate()
         child.wait()
     if code != 0:
-        raise HarborError(f"The dashboard's server {_how_it_ended(code)}. Start it again.")
+        raise HarborError(
+            f"The dashboard's server {_how_it_ended(code)}. Start it again."
+        )
 
 
 def _how_it_ended(code: int) -> str:

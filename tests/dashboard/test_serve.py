@@ -56,6 +56,7 @@ def test_it_listens_where_it_is_told_and_keeps_to_itself():
         "--client.showErrorDetails=none",
         "--client.toolbarMode=minimal",
         "--server.enableXsrfProtection=true",
+        "--server.enableAgentApi=false",
     }
 
 
@@ -85,9 +86,7 @@ def test_every_page_may_be_opened_by_its_own_address():
         pytest.param("sys.exit(7)", "exit code 7", id="an error"),
     ],
 )
-def test_a_server_that_ends_by_itself_is_a_failure(
-    tmp_path, monkeypatch, ending, told
-):
+def test_a_server_that_ends_by_itself_is_a_failure(tmp_path, monkeypatch, ending, told):
     server = [sys.executable, "-c", f"import os, sys; {ending}"]
     monkeypatch.setattr(serve, "streamlit_arguments", lambda *_: server)
     place = Workplace(Settings(home=tmp_path), sa.create_engine("postgresql://h/d"))

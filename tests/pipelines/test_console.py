@@ -101,5 +101,7 @@ def test_any_text_in_a_cell_comes_out_as_it_went_in_and_moves_nothing(text):
     row = table_of(text).rstrip(" ")
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", row)
     escaped = [each.encode("unicode_escape").decode() for each in text]
-    shown = [each if each in row else code for each, code in zip(text, escaped, strict=True)]
+    shown = [
+        each if each in row else code for each, code in zip(text, escaped, strict=True)
+    ]
     assert row == "".join(shown)
