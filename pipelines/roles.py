@@ -2,7 +2,7 @@
 
 The owner is whoever runs the migrations: the tables are theirs. The writer fills them and
 changes none; the reader sees them and may call `add_override`, which is the dashboard's
-role of migration 0006. Whoever connects as the owner steps down to the writer before a
+role that the first migration makes. Whoever connects as the owner steps down to the writer before a
 pipeline works, so that a mistake cannot take a table away.
 """
 

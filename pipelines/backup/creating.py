@@ -28,10 +28,9 @@ STAGED = ".harbor-*.making"
 STAGED_FOR_S = 86_400.0
 
 
-# An older database, which is backed up too, has no column `pruned_at`.
 KEPT = """
 select filename, sha256 from models
-where to_jsonb(models) ->> 'pruned_at' is null
+where pruned_at is null
 order by filename
 """
 

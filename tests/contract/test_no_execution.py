@@ -41,7 +41,6 @@ NAMES_OF_OURS = {
     "pipelines/store/ingest.py": ({"columns"}, "of a table of ours, by its kind"),
     "pipelines/store/forecasts.py": ({"table", "names"}, "of pipelines.schema"),
     "pipelines/cli/db.py": ({"role"}, "a sentence for people"),
-    "migrations/versions/0007_order_counts.py": ({"name"}, "out of a tuple beside it"),
 }
 """What else a statement may be put together from, and why that is no input."""
 

@@ -63,23 +63,6 @@ def test_an_artefact_that_was_pruned_is_not_missed(original, tmp_path):
     assert not any("artefacts" in part.path for part in made.manifest.parts)
 
 
-def test_a_database_of_before_artefacts_were_pruned_is_saved_whole(original, tmp_path):
-    newest = migrate.status(original.engine).found
-    original.change(
-        "alter table models drop column pruned_at",
-        "update alembic_version set version_num = '0011'",
-    )
-    try:
-        made = original.backup(tmp_path)
-    finally:
-        original.change(
-            "alter table models add column pruned_at timestamptz",
-            f"update alembic_version set version_num = '{newest}'",
-        )
-    assert made.manifest.missing == {}
-    assert any("artefacts" in part.path for part in made.manifest.parts)
-
-
 def test_it_comes_back_on_another_machine(original, saved, elsewhere):
     done = elsewhere.restore(saved.folder)
     assert done.artefacts == 1

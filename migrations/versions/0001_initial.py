@@ -1,0 +1,672 @@
+"""Creates every table, the triggers that mark changed days, and `add_override`.
+
+Revision ID: 0001_initial
+Revises: none
+"""
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+revision = "0001_initial"
+down_revision = None
+
+SQL = Path(__file__).parents[1] / "sql"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "backfills",
+        sa.Column(
+            "backfill_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+        ),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.Column("asked", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column("ledger", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("wanted", sa.Text(), nullable=True),
+        sa.CheckConstraint(
+            "state in ('planned','running','paused','cancelled','done','failed')",
+            name=op.f("ck_backfills_state"),
+        ),
+        sa.CheckConstraint(
+            "wanted in ('pause','cancel')", name=op.f("ck_backfills_wanted")
+        ),
+        sa.PrimaryKeyConstraint("backfill_id", name=op.f("pk_backfills")),
+    )
+    op.create_table(
+        "beats",
+        sa.Column("process", sa.Text(), nullable=False),
+        sa.Column("host", sa.Text(), nullable=False),
+        sa.Column("pid", sa.BigInteger(), nullable=False),
+        sa.Column("beat_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("process", name=op.f("pk_beats")),
+    )
+    op.create_table(
+        "daily_counts",
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("service_on", sa.Date(), nullable=False),
+        sa.Column("orders", sa.BigInteger(), nullable=True),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint("orders >= 0", name=op.f("ck_daily_counts_orders")),
+        sa.PrimaryKeyConstraint("depot_id", "service_on", name=op.f("pk_daily_counts")),
+    )
+    op.create_table(
+        "dashboard_probes",
+        sa.Column("probed_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("answered", sa.Boolean(), nullable=False),
+        sa.Column("seconds", sa.Double(), nullable=True),
+        sa.CheckConstraint("seconds >= 0", name=op.f("ck_dashboard_probes_seconds")),
+        sa.PrimaryKeyConstraint("probed_at", name=op.f("pk_dashboard_probes")),
+    )
+    op.create_table(
+        "demand_versions",
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("service_on", sa.Date(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("orders", sa.BigInteger(), nullable=True),
+        sa.Column("known_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("superseded_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column(
+            "recorded_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.CheckConstraint("orders >= 0", name=op.f("ck_demand_versions_orders")),
+        sa.PrimaryKeyConstraint(
+            "depot_id", "service_on", "version", name=op.f("pk_demand_versions")
+        ),
+    )
+    op.create_index(
+        "ix_demand_versions_service_on", "demand_versions", ["service_on"], unique=False
+    )
+    op.create_index(
+        "uq_demand_versions_current",
+        "demand_versions",
+        ["depot_id", "service_on"],
+        unique=True,
+        postgresql_where=sa.text("superseded_at IS NULL"),
+    )
+    op.create_table(
+        "depots",
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("city", sa.Text(), nullable=False),
+        sa.Column("timezone", sa.Text(), nullable=False),
+        sa.Column("country", sa.Text(), nullable=False),
+        sa.Column("subdivision", sa.Text(), nullable=True),
+        sa.Column("vans", sa.Integer(), nullable=True),
+        sa.Column("opened_on", sa.Date(), nullable=True),
+        sa.Column("closed_on", sa.Date(), nullable=True),
+        sa.Column(
+            "closed_weekdays",
+            postgresql.ARRAY(sa.SmallInteger()),
+            server_default=sa.text("'{}'"),
+            nullable=False,
+        ),
+        sa.Column("is_complete", sa.Boolean(), nullable=False),
+        sa.CheckConstraint("depot_id <> ''", name=op.f("ck_depots_depot_id")),
+        sa.CheckConstraint("vans >= 0", name=op.f("ck_depots_vans")),
+        sa.PrimaryKeyConstraint("depot_id", name=op.f("pk_depots")),
+    )
+    op.create_table(
+        "dirty_days",
+        sa.Column("mark_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("day_on", sa.Date(), nullable=False),
+        sa.PrimaryKeyConstraint("mark_id", name=op.f("pk_dirty_days")),
+    )
+    op.create_table(
+        "events",
+        sa.Column(
+            "event_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+        ),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("starts_on", sa.Date(), nullable=False),
+        sa.Column("ends_on", sa.Date(), nullable=False),
+        sa.Column("city", sa.Text(), nullable=True),
+        sa.Column("depot_id", sa.Text(), nullable=True),
+        sa.Column("value", sa.Double(), nullable=True),
+        sa.Column("known_from", sa.Date(), nullable=True),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.CheckConstraint(
+            "city is null or depot_id is null", name=op.f("ck_events_scope")
+        ),
+        sa.CheckConstraint("ends_on >= starts_on", name=op.f("ck_events_order")),
+        sa.PrimaryKeyConstraint("event_id", name=op.f("pk_events")),
+        sa.UniqueConstraint(
+            "kind",
+            "starts_on",
+            "ends_on",
+            "city",
+            "depot_id",
+            name="uq_events_kind",
+            postgresql_nulls_not_distinct=True,
+        ),
+    )
+    op.create_table(
+        "files",
+        sa.Column("file_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("reading", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("size_bytes", sa.BigInteger(), nullable=False),
+        sa.Column("accepted", sa.BigInteger(), nullable=False),
+        sa.Column("unchanged", sa.BigInteger(), nullable=False),
+        sa.Column("rejected", sa.BigInteger(), nullable=False),
+        sa.Column("ignored_columns", postgresql.ARRAY(sa.Text()), nullable=False),
+        sa.Column(
+            "loaded_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.CheckConstraint(
+            "kind in ('depots','orders','daily','events')", name=op.f("ck_files_kind")
+        ),
+        sa.PrimaryKeyConstraint("file_id", name=op.f("pk_files")),
+        sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
+    )
+    op.create_table(
+        "frozen_days",
+        sa.Column("before_on", sa.Date(), nullable=False),
+        sa.Column("orders_dropped", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "frozen_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint("before_on", name=op.f("pk_frozen_days")),
+    )
+    op.create_table(
+        "notices",
+        sa.Column(
+            "notice_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+        ),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("channel", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("sentence", sa.Text(), nullable=False),
+        sa.Column(
+            "made_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.Column("tries", sa.Integer(), server_default=sa.text("0"), nullable=False),
+        sa.Column("next_try_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.CheckConstraint(
+            "kind in ('failure','recovery','silence')", name=op.f("ck_notices_kind")
+        ),
+        sa.CheckConstraint(
+            "sent_at is null or next_try_at is null", name=op.f("ck_notices_sent")
+        ),
+        sa.PrimaryKeyConstraint("notice_id", name=op.f("pk_notices")),
+        sa.UniqueConstraint("key", "channel", name="uq_notices_key_channel"),
+    )
+    op.create_table(
+        "order_counts",
+        sa.Column("service_on", sa.Date(), nullable=False),
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("orders", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("service_on", "depot_id", name=op.f("pk_order_counts")),
+    )
+    op.create_table(
+        "orders",
+        sa.Column("order_id", sa.Text(), nullable=False),
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("ordered_local", sa.DateTime(), nullable=False),
+        sa.Column("utc_offset_minutes", sa.SmallInteger(), nullable=True),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("order_id", name=op.f("pk_orders")),
+    )
+    op.create_index(
+        "ix_orders_ordered_local",
+        "orders",
+        ["ordered_local"],
+        unique=False,
+        postgresql_using="brin",
+    )
+    op.create_table(
+        "public_holidays",
+        sa.Column("country", sa.Text(), nullable=False),
+        sa.Column("subdivision", sa.Text(), nullable=False),
+        sa.Column("day_on", sa.Date(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint(
+            "country", "subdivision", "day_on", name=op.f("pk_public_holidays")
+        ),
+    )
+    op.create_table(
+        "runs",
+        sa.Column("run_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("parent_id", sa.BigInteger(), nullable=True),
+        sa.Column("step", sa.Text(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column(
+            "started_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.Column(
+            "heartbeat_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column(
+            "counts",
+            postgresql.JSONB(astext_type=sa.Text()),
+            server_default=sa.text("'{}'"),
+            nullable=False,
+        ),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("host", sa.Text(), nullable=True),
+        sa.Column("pid", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint(
+            "state in ('running','done','failed','skipped')", name=op.f("ck_runs_state")
+        ),
+        sa.ForeignKeyConstraint(
+            ["parent_id"], ["runs.run_id"], name=op.f("fk_runs_parent_id")
+        ),
+        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_runs")),
+    )
+    op.create_index(op.f("ix_runs_parent_id"), "runs", ["parent_id"], unique=False)
+    op.create_table(
+        "backfill_slots",
+        sa.Column("backfill_id", sa.BigInteger(), nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("step", sa.Text(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=True),
+        sa.Column("is_in", sa.Boolean(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("model_version", sa.Text(), nullable=True),
+        sa.Column("rows", sa.BigInteger(), nullable=False),
+        sa.Column("estimate_s", sa.Double(), nullable=True),
+        sa.Column("overwrites", sa.BigInteger(), nullable=False),
+        sa.Column("newest_made_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("run_id", sa.BigInteger(), nullable=True),
+        sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint(
+            "is_in = (state <> 'left out')", name=op.f("ck_backfill_slots_is_in")
+        ),
+        sa.CheckConstraint(
+            "state in ('left out','waiting','done','failed')",
+            name=op.f("ck_backfill_slots_state"),
+        ),
+        sa.CheckConstraint(
+            "step in ('ingest','demand','train','forecast','score')",
+            name=op.f("ck_backfill_slots_step"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["backfill_id"],
+            ["backfills.backfill_id"],
+            name=op.f("fk_backfill_slots_backfill_id"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["runs.run_id"], name=op.f("fk_backfill_slots_run_id")
+        ),
+        sa.PrimaryKeyConstraint(
+            "backfill_id", "number", name=op.f("pk_backfill_slots")
+        ),
+    )
+    op.create_table(
+        "models",
+        sa.Column("version", sa.Text(), nullable=False),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.Column("trained_through", sa.Date(), nullable=False),
+        sa.Column("data_watermark", sa.Text(), nullable=False),
+        sa.Column("filename", sa.Text(), nullable=False),
+        sa.Column("sha256", sa.Text(), nullable=False),
+        sa.Column("seed", sa.BigInteger(), nullable=False),
+        sa.Column("role", sa.Text(), nullable=False),
+        sa.Column(
+            "scores",
+            postgresql.JSONB(astext_type=sa.Text()),
+            server_default=sa.text("'{}'"),
+            nullable=False,
+        ),
+        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("promoted_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("run_id", sa.BigInteger(), nullable=True),
+        sa.Column("pruned_at", sa.DateTime(timezone=True), nullable=True),
+        sa.CheckConstraint(
+            "role in ('challenger','champion','retired','rejected','judge')",
+            name=op.f("ck_models_role"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["runs.run_id"], name=op.f("fk_models_run_id")
+        ),
+        sa.PrimaryKeyConstraint("version", name=op.f("pk_models")),
+    )
+    op.create_index(
+        "uq_models_champion",
+        "models",
+        ["role"],
+        unique=True,
+        postgresql_where=sa.text("role = 'champion'"),
+    )
+    op.create_table(
+        "overrides",
+        sa.Column(
+            "override_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+        ),
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("target_on", sa.Date(), nullable=False),
+        sa.Column("action", sa.Text(), nullable=False),
+        sa.Column("orders", sa.Double(), nullable=True),
+        sa.Column("p50", sa.Double(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=False),
+        sa.Column("model_version", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("made_by", sa.Text(), nullable=False),
+        sa.Column(
+            "made_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.CheckConstraint(
+            "action in ('set','lock','unlock','withdraw')",
+            name=op.f("ck_overrides_action"),
+        ),
+        sa.CheckConstraint(
+            "case when action = 'withdraw' then orders is null else coalesce(orders >= 0 and orders < 1e7, false) end",
+            name=op.f("ck_overrides_orders"),
+        ),
+        sa.CheckConstraint(
+            "length(btrim(made_by)) between 1 and 100",
+            name=op.f("ck_overrides_made_by"),
+        ),
+        sa.CheckConstraint(
+            "length(btrim(reason)) between 1 and 500", name=op.f("ck_overrides_reason")
+        ),
+        sa.ForeignKeyConstraint(
+            ["depot_id"], ["depots.depot_id"], name=op.f("fk_overrides_depot_id")
+        ),
+        sa.PrimaryKeyConstraint("override_id", name=op.f("pk_overrides")),
+    )
+    op.create_index(
+        "ix_overrides_depot_day",
+        "overrides",
+        ["depot_id", "target_on", "override_id"],
+        unique=False,
+    )
+    op.create_table(
+        "quarantine",
+        sa.Column(
+            "quarantine_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+        ),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.Column("line", sa.BigInteger(), nullable=True),
+        sa.Column("column_name", sa.Text(), nullable=True),
+        sa.Column("value", sa.Text(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("raw", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column("replayed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["file_id"],
+            ["files.file_id"],
+            name=op.f("fk_quarantine_file_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("quarantine_id", name=op.f("pk_quarantine")),
+    )
+    op.create_index(
+        op.f("ix_quarantine_file_id"), "quarantine", ["file_id"], unique=False
+    )
+    op.create_table(
+        "run_lines",
+        sa.Column("line_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("run_id", sa.BigInteger(), nullable=False),
+        sa.Column("written_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("level", sa.Text(), nullable=False),
+        sa.Column("event", sa.Text(), nullable=False),
+        sa.Column("fields", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["run_id"],
+            ["runs.run_id"],
+            name=op.f("fk_run_lines_run_id"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("line_id", name=op.f("pk_run_lines")),
+    )
+    op.create_index(op.f("ix_run_lines_run_id"), "run_lines", ["run_id"], unique=False)
+    op.create_table(
+        "depot_score_totals",
+        sa.Column("is_live", sa.Boolean(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=False),
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("model_version", sa.Text(), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("scored", sa.BigInteger(), nullable=False),
+        sa.Column("inside", sa.BigInteger(), nullable=False),
+        sa.Column("volume", sa.Double(), nullable=False),
+        sa.Column("gap", sa.Double(), nullable=False),
+        sa.Column("miss", sa.Double(), nullable=False),
+        sa.Column("with_naive", sa.BigInteger(), nullable=False),
+        sa.Column("with_naive_miss", sa.Double(), nullable=False),
+        sa.Column("with_naive_naive_miss", sa.Double(), nullable=False),
+        sa.Column("compared", sa.BigInteger(), nullable=False),
+        sa.Column("compared_inside", sa.BigInteger(), nullable=False),
+        sa.Column("compared_volume", sa.Double(), nullable=False),
+        sa.Column("compared_gap", sa.Double(), nullable=False),
+        sa.Column("compared_error", sa.Double(), nullable=False),
+        sa.Column("naive_error", sa.Double(), nullable=False),
+        sa.Column("median_error", sa.Double(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["depot_id"],
+            ["depots.depot_id"],
+            name=op.f("fk_depot_score_totals_depot_id"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["model_version"],
+            ["models.version"],
+            name=op.f("fk_depot_score_totals_model_version"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "is_live",
+            "origin_on",
+            "depot_id",
+            "model_version",
+            name=op.f("pk_depot_score_totals"),
+        ),
+    )
+    op.create_table(
+        "forecast_totals",
+        sa.Column("city", sa.Text(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=False),
+        sa.Column("target_on", sa.Date(), nullable=False),
+        sa.Column("model_version", sa.Text(), nullable=False),
+        sa.Column("p10", sa.Double(), nullable=False),
+        sa.Column("p50", sa.Double(), nullable=False),
+        sa.Column("p90", sa.Double(), nullable=False),
+        sa.CheckConstraint(
+            "0 <= p10 and p10 <= p50 and p50 <= p90",
+            name=op.f("ck_forecast_totals_quantiles"),
+        ),
+        sa.CheckConstraint(
+            "target_on > origin_on", name=op.f("ck_forecast_totals_future")
+        ),
+        sa.ForeignKeyConstraint(
+            ["model_version"],
+            ["models.version"],
+            name=op.f("fk_forecast_totals_model_version"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "city",
+            "origin_on",
+            "target_on",
+            "model_version",
+            name=op.f("pk_forecast_totals"),
+        ),
+    )
+    op.create_table(
+        "forecasts",
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=False),
+        sa.Column("target_on", sa.Date(), nullable=False),
+        sa.Column("model_version", sa.Text(), nullable=False),
+        sa.Column("p10", sa.Double(), nullable=False),
+        sa.Column("p50", sa.Double(), nullable=False),
+        sa.Column("p90", sa.Double(), nullable=False),
+        sa.Column("basis", sa.Text(), nullable=False),
+        sa.Column("is_live", sa.Boolean(), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("run_id", sa.BigInteger(), nullable=True),
+        sa.CheckConstraint(
+            "basis in ('model','similar','closed')", name=op.f("ck_forecasts_basis")
+        ),
+        sa.CheckConstraint(
+            "0 <= p10 and p10 <= p50 and p50 <= p90",
+            name=op.f("ck_forecasts_quantiles"),
+        ),
+        sa.CheckConstraint("target_on > origin_on", name=op.f("ck_forecasts_future")),
+        sa.ForeignKeyConstraint(
+            ["depot_id"], ["depots.depot_id"], name=op.f("fk_forecasts_depot_id")
+        ),
+        sa.ForeignKeyConstraint(
+            ["model_version"],
+            ["models.version"],
+            name=op.f("fk_forecasts_model_version"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["runs.run_id"], name=op.f("fk_forecasts_run_id")
+        ),
+        sa.PrimaryKeyConstraint(
+            "depot_id",
+            "origin_on",
+            "target_on",
+            "model_version",
+            name=op.f("pk_forecasts"),
+        ),
+    )
+    op.create_index("ix_forecasts_origin_on", "forecasts", ["origin_on"], unique=False)
+    op.create_index("ix_forecasts_target_on", "forecasts", ["target_on"], unique=False)
+    op.create_table(
+        "score_totals",
+        sa.Column("is_live", sa.Boolean(), nullable=False),
+        sa.Column("target_on", sa.Date(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=False),
+        sa.Column("city", sa.Text(), nullable=False),
+        sa.Column("model_version", sa.Text(), nullable=False),
+        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("scored", sa.BigInteger(), nullable=False),
+        sa.Column("inside", sa.BigInteger(), nullable=False),
+        sa.Column("volume", sa.Double(), nullable=False),
+        sa.Column("gap", sa.Double(), nullable=False),
+        sa.Column("miss", sa.Double(), nullable=False),
+        sa.Column("positive", sa.BigInteger(), nullable=False),
+        sa.Column("positive_error", sa.Double(), nullable=False),
+        sa.Column("beside_naive", sa.BigInteger(), nullable=False),
+        sa.Column("beside_naive_error", sa.Double(), nullable=False),
+        sa.Column("beside_naive_naive_error", sa.Double(), nullable=False),
+        sa.Column("common", sa.BigInteger(), nullable=False),
+        sa.Column("common_inside", sa.BigInteger(), nullable=False),
+        sa.Column("common_volume", sa.Double(), nullable=False),
+        sa.Column("common_gap", sa.Double(), nullable=False),
+        sa.Column("common_miss", sa.Double(), nullable=False),
+        sa.Column("naive_gap", sa.Double(), nullable=False),
+        sa.Column("naive_miss", sa.Double(), nullable=False),
+        sa.Column("median_gap", sa.Double(), nullable=False),
+        sa.Column("median_miss", sa.Double(), nullable=False),
+        sa.Column("compared", sa.BigInteger(), nullable=False),
+        sa.Column("compared_error", sa.Double(), nullable=False),
+        sa.Column("naive_error", sa.Double(), nullable=False),
+        sa.Column("median_error", sa.Double(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["model_version"],
+            ["models.version"],
+            name=op.f("fk_score_totals_model_version"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "is_live",
+            "target_on",
+            "origin_on",
+            "city",
+            "model_version",
+            name=op.f("pk_score_totals"),
+        ),
+    )
+    op.create_index(
+        "ix_score_totals_origin_on", "score_totals", ["origin_on"], unique=False
+    )
+    op.create_table(
+        "scores",
+        sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column("origin_on", sa.Date(), nullable=False),
+        sa.Column("target_on", sa.Date(), nullable=False),
+        sa.Column("model_version", sa.Text(), nullable=False),
+        sa.Column("actual", sa.Double(), nullable=False),
+        sa.Column("p10", sa.Double(), nullable=False),
+        sa.Column("p50", sa.Double(), nullable=False),
+        sa.Column("p90", sa.Double(), nullable=False),
+        sa.Column("seasonal_naive", sa.Double(), nullable=True),
+        sa.Column("median4", sa.Double(), nullable=True),
+        sa.Column("is_live", sa.Boolean(), nullable=False),
+        sa.Column(
+            "scored_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.ForeignKeyConstraint(
+            ["depot_id"], ["depots.depot_id"], name=op.f("fk_scores_depot_id")
+        ),
+        sa.ForeignKeyConstraint(
+            ["model_version"], ["models.version"], name=op.f("fk_scores_model_version")
+        ),
+        sa.PrimaryKeyConstraint(
+            "depot_id",
+            "origin_on",
+            "target_on",
+            "model_version",
+            name=op.f("pk_scores"),
+        ),
+    )
+    op.create_index(
+        "ix_scores_origin_on", "scores", ["origin_on", "target_on"], unique=False
+    )
+    op.create_index(
+        "ix_scores_target_on_miss",
+        "scores",
+        ["target_on", "is_live", sa.literal_column("abs(p50 - actual)")],
+        unique=False,
+    )
+
+    _run_script("0001_changed_days.sql")
+    _run_script("0001_overrides.sql")
+
+
+def downgrade() -> None:
+    _run_script("0001_down.sql")
+
+
+def _run_script(name: str) -> None:
+    """Runs a file of several statements; `{schema}` is the schema of the tables."""
+    bind = op.get_bind()
+    schema = bind.scalar(sa.text("select quote_ident(current_schema())"))
+    script = (SQL / name).read_text().replace("{schema}", str(schema))
+    bind.connection.driver_connection.execute(script)
