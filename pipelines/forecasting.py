@@ -14,6 +14,7 @@ from forecaster.errors import ArtefactError, NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
 from pipelines import demand, late_bands, naive_gate
+from pipelines.database import snapshot
 from pipelines.ledger import Run
 from pipelines.measures import inference_measured
 from pipelines.panels import PanelsAsKnown, read_panel
@@ -53,7 +54,7 @@ def forecast_from(
       NoDataError: there is no demand up to the origin.
     """
     demand.require_counted(engine, origin)
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         model = model_for(connection, origin)
         live = is_live(origin, demand_store.last_day(connection), now, zone)
     loaded = load_recorded(artefacts, model)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines import canary
 from pipelines.canary import Outcome
+from pipelines.database import snapshot
 from pipelines.store import models
 
 NO_WORSE = 1.02
@@ -55,7 +56,7 @@ def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Ver
     Raises:
       NothingToDoError: there is no challenger.
     """
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         found = _challenger(connection, version)
         champion = models.champion(connection)
     if found["role"] != "challenger":

@@ -17,6 +17,7 @@ from forecaster.errors import ArtefactError, ConfigError
 from forecaster.panel import Panel
 from pipelines import compiled, demand, machine
 from pipelines.backtesting import BASELINES, judge_scores
+from pipelines.database import snapshot
 from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
 from pipelines.measures import step_counts, training_measured
@@ -159,7 +160,7 @@ def warm_up(
 
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
     """The fit by which the champion was judged, if it is there and whole."""
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         champion = models.champion(connection)
         run_id = None if champion is None else champion["run_id"]
         found = None if run_id is None else models.judge_of(connection, run_id)

@@ -17,8 +17,9 @@ from forecaster.panel import Panel
 from pipelines import forecasting
 from pipelines.backfill.knowledge import Correction, Learnt, stretches
 from pipelines.backfill.plans import Slot
+from pipelines.database import snapshot
 from pipelines.ledger import Run
-from pipelines.panels import PanelsAsKnown
+from pipelines.panels import PanelsAsKnown, first_origin
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import backfill_ground as ground
@@ -68,14 +69,18 @@ class Hindcaster:
         if not by_origin:
             return []
         origins = sorted(by_origin)
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             known = models.kept_models(connection)
             learnt = Learnt(
                 [
                     Correction(*row)
                     for row in ground.corrections(connection, origins[-1])
                 ],
-                ground.announced(connection),
+                ground.announced(connection)
+                | {
+                    first_origin(moment, self.settings.zone)
+                    for moment in ground.events_changed(connection)
+                },
                 self.settings.zone,
             )
         versions = {origin: _version(by_origin[origin], known) for origin in origins}

@@ -7,6 +7,7 @@ from typing import Any
 from pipelines.backfill import BackfillPlan, Slot, read_plan, steering
 from pipelines.cli.console import say, show_json, show_table, standing_line
 from pipelines.cli.workplace import Workplace
+from pipelines.database import snapshot
 from pipelines.store import backfill as store
 
 LOOK_EVERY_S = 1.0
@@ -20,7 +21,7 @@ def read(place: Workplace, backfill_id: int) -> BackfillPlan:
     Raises:
       NoDataError: there is none of that id.
     """
-    with place.engine.connect() as connection:
+    with snapshot(place.engine) as connection:
         return read_plan(connection, backfill_id)
 
 

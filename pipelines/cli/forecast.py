@@ -8,6 +8,7 @@ import typer
 from pipelines import demand, forecasting
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, past_day, workplace
+from pipelines.database import snapshot
 from pipelines.ledger import recorded
 from pipelines.store.forecasts import read_forecasts, read_totals
 
@@ -35,7 +36,7 @@ def forecast(
             version = forecasting.forecast_from(
                 engine, settings.artefacts, day, place.now, settings.zone, run
             )
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
     if as_json:

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.schema import forecast_totals, forecasts, scores
+from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
 from pipelines.store import score_totals
-from pipelines.store.closures import CLOSED_BY_EVENT, is_closed
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
 
@@ -181,7 +181,7 @@ join depots d on d.depot_id = f.depot_id
 join demand_versions v
   on v.depot_id = f.depot_id and v.service_on = f.target_on
  and v.superseded_at is null and v.orders is not null
-where not {is_closed("f.target_on")}
+where not {is_closed_by_rule("f.target_on")}
   and not exists (
       select from closed_by_event c
       where c.depot_id = f.depot_id and c.day_on = f.target_on)

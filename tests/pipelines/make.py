@@ -25,7 +25,9 @@ def add_depot(
     connection.execute(sa.insert(depots), {**row, **columns})
 
 
-def add_orders(connection: sa.Connection, depot_id: str, *moments: str | tuple) -> None:
+def add_orders(
+    connection: sa.Connection, depot_id: str, *moments: str | tuple, file_id: int = 1
+) -> None:
     """Orders at wall-clock times, or (time, minutes east of UTC)."""
     count = connection.scalar(sa.select(sa.func.count()).select_from(orders))
     for number, moment in enumerate(moments, start=count):
@@ -37,7 +39,7 @@ def add_orders(connection: sa.Connection, depot_id: str, *moments: str | tuple) 
                 "depot_id": depot_id,
                 "ordered_local": datetime.fromisoformat(local),
                 "utc_offset_minutes": offset,
-                "file_id": 1,
+                "file_id": file_id,
             },
         )
 
