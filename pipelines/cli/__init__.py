@@ -74,8 +74,6 @@ for group in (
 ):
     app.add_typer(group.app)
 
-INTERRUPTED = 128 + signal.SIGINT
-
 
 def main() -> None:
     """Runs one command; a failure that was foreseen is told in one sentence."""
@@ -92,11 +90,9 @@ def main() -> None:
             raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)
-    except SystemExit as left:
-        # Typer makes this of Ctrl-C, without a word.
-        if left.code == INTERRUPTED:
-            say("harbor: stopped.")
-        raise
+    except KeyboardInterrupt:
+        say("harbor: stopped.")
+        sys.exit(130)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -1,14 +1,12 @@
 """`harbor dashboard`: the pages, served on this machine."""
 
 import os
-import signal
 import subprocess
 import sys
 from typing import Annotated
 
 import typer
 
-from forecaster.errors import HarborError
 from pipelines import ports
 from pipelines.cli.console import say, show_json
 from pipelines.cli.workplace import AsJson, Port, Workplace, workplace
@@ -51,9 +49,6 @@ def serve(place: Workplace, address: str, port: int) -> None:
     """Runs Streamlit as a child until it ends or is stopped.
 
     The child is told where the database is; it never starts one of its own.
-
-    Raises:
-      HarborError: it ended by itself, and not well.
     """
     from dashboard.serve import login_file, streamlit_arguments
 
@@ -63,23 +58,12 @@ def serve(place: Workplace, address: str, port: int) -> None:
     # What Streamlit says is for people.
     child = subprocess.Popen(arguments, env=_environment(place), stdout=sys.stderr)  # noqa: S603 - no shell
     try:
-        code = child.wait()
+        child.wait()
     except KeyboardInterrupt:
         say("Stopping.")
-        return
     finally:
         child.terminate()
         child.wait()
-    if code != 0:
-        raise HarborError(
-            f"The dashboard's server {_how_it_ended(code)}. Start it again."
-        )
-
-
-def _how_it_ended(code: int) -> str:
-    if code < 0:
-        return f"was ended by signal {-code} ({signal.strsignal(-code)})"
-    return f"ended with exit code {code}"
 
 
 def _environment(place: Workplace) -> dict[str, str]:

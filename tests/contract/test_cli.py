@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 import typer.main
 
 from pipelines.cli import app
-from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 
@@ -93,21 +91,6 @@ def test_a_database_that_does_not_answer_is_one_sentence_without_its_password():
     assert done.stderr.startswith("harbor: The database does not answer")
     assert "s3cret" not in done.stderr + done.stdout
     assert "Traceback" not in done.stderr
-
-
-def test_ctrl_c_ends_with_a_word(tmp_path):
-    url = "postgresql://nobody@127.0.0.1:1/none"
-    port = str(free_port())
-    watching = subprocess.Popen(
-        [sys.executable, "-m", "pipelines", "watch", "--port", port],
-        env={**os.environ, "HARBOR_DATABASE_URL": url, "HARBOR_HOME": str(tmp_path)},
-        cwd=ROOT, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    assert watching.stderr.readline().startswith("Watching: http://127.0.0.1:")
-    watching.send_signal(signal.SIGINT)
-    said = watching.communicate()[1]
-    assert watching.returncode == 128 + signal.SIGINT
-    assert said.splitlines()[-1] == "harbor: stopped."
 
 
 @pytest.mark.db

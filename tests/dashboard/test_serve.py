@@ -1,21 +1,15 @@
 """How the pages are started, and that a host without JAX can serve them."""
 
 import os
-import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
-from dashboard import asgi, serve
+from dashboard import asgi
 from dashboard.serve import APP, streamlit_arguments
-from forecaster.errors import HarborError
-from pipelines.cli import dashboard as commands
-from pipelines.cli.workplace import Workplace
-from pipelines.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 JAX = ["jax", "jaxlib", "flax", "optax", "orbax"]
@@ -77,21 +71,6 @@ def test_a_page_tells_the_browser_where_the_server_is_before_anything_asks():
 def test_every_page_may_be_opened_by_its_own_address():
     said = [view.stem for view in (APP.parent / "views").glob("*.py")]
     assert {route.path for route in asgi.routes()} == {"/", *(f"/{n}" for n in said)}
-
-
-@pytest.mark.parametrize(
-    ("ending", "told"),
-    [
-        pytest.param("os.kill(os.getpid(), 9)", "signal 9 (Killed)", id="killed"),
-        pytest.param("sys.exit(7)", "exit code 7", id="an error"),
-    ],
-)
-def test_a_server_that_ends_by_itself_is_a_failure(tmp_path, monkeypatch, ending, told):
-    server = [sys.executable, "-c", f"import os, sys; {ending}"]
-    monkeypatch.setattr(serve, "streamlit_arguments", lambda *_: server)
-    place = Workplace(Settings(home=tmp_path), sa.create_engine("postgresql://h/d"))
-    with pytest.raises(HarborError, match=re.escape(told)):
-        commands.serve(place, "127.0.0.1", 8501)
 
 
 @pytest.mark.db
