@@ -212,10 +212,12 @@ where not {is_closed("f.target_on")}
 ORIGINS_TO_SCORE = f"""
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select distinct origin_on from (
-    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p50, v.orders {KNOWN}
+    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p10, f.p50, f.p90,
+           f.is_live, v.orders {KNOWN}
 ) known
 full join scores s using (depot_id, origin_on, target_on, model_version)
-where s.actual is distinct from known.orders or s.p50 is distinct from known.p50
+where (s.actual, s.p10, s.p50, s.p90, s.is_live)
+      is distinct from (known.orders, known.p10, known.p50, known.p90, known.is_live)
 order by origin_on
 """
 BASELINES_TABLE = """
