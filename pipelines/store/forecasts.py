@@ -105,16 +105,15 @@ def read_forecasts(
 def read_totals(
     connection: sa.Connection, origin: date, model_version: str
 ) -> list[dict[str, Any]]:
-    """One origin's totals of one model: the fleet, then its cities, by day."""
-    statement = (
-        sa.select(forecast_totals)
-        .where(
-            forecast_totals.c.origin_on == origin,
-            forecast_totals.c.model_version == model_version,
-        )
-        .order_by(forecast_totals.c.city, forecast_totals.c.target_on)
-    )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    """One origin's totals of one model: the fleet, then its cities, by day.
+
+    Returns:
+      city ('' for the fleet), target_on, p50 (the sum of the depots', as on the pages),
+      p10 and p90 (the band of the total itself).
+    """
+    asked = {"origin": origin, "model": model_version}
+    found = connection.execute(sa.text(TOTALS), asked).mappings()
+    return [dict(row) for row in found]
 
 
 def origins_to_score(connection: sa.Connection) -> list[date]:
@@ -196,6 +195,15 @@ def _copy_table(connection: sa.Connection, table: pa.Table) -> None:
         copy.write(memoryview(sink.getvalue()))
 
 
+TOTALS = """
+select t.city, t.target_on, t.p10, sum(f.p50) as p50, t.p90
+from forecast_totals t
+join depots d on t.city in ('', d.city)
+join forecasts f using (depot_id, origin_on, target_on, model_version)
+where t.origin_on = :origin and t.model_version = :model
+group by t.city, t.target_on, t.p10, t.p90
+order by t.city, t.target_on
+"""
 # Days that are known, and were open by all that is known now: a closure may be told
 # after the forecast, or taken back.
 KNOWN = f"""
