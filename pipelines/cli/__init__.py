@@ -12,7 +12,7 @@ from types import FrameType
 import typer
 
 from forecaster.errors import HarborError
-from pipelines.advice import is_outage, sentence
+from pipelines.advice import is_foreseen, sentence
 from pipelines.cli import (
     backfill,
     backtest,
@@ -86,7 +86,7 @@ def main() -> None:
         say(f"harbor: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
-        if not is_outage(error):
+        if not is_foreseen(error):
             raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)

@@ -62,7 +62,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _show_totals(totals: list[dict[str, Any]]) -> None:
-    """One line a city, the fleet first; beside each day's p50 its band."""
+    """One line a city, the fleet first; beside each day's sum the band of the total."""
     by_city: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in totals:
         by_city[row["city"] or "all depots"].append(row)
@@ -79,5 +79,7 @@ def _show_totals(totals: list[dict[str, Any]]) -> None:
     ]
     columns = ("", *(f"{day:%a %d %b}" for day in days))
     show_table(
-        "Orders expected together (p50, and p10–p90 of the total)", columns, lines
+        "Orders expected together (sum of p50, and p10–p90 of the total)",
+        columns,
+        lines,
     )
