@@ -60,7 +60,7 @@ def _locked(door: IO[str]) -> Iterator[None]:
 def _is_there(users: IO[str]) -> bool:
     """Whether the home is still where it was; who finds it elsewhere stops its server."""
     try:
-        return os.path.samestat(os.stat(users.name), os.fstat(users.fileno()))
+        return os.path.samestat(Path(users.name).stat(), os.fstat(users.fileno()))
     except FileNotFoundError:
         return False
 

@@ -343,6 +343,11 @@ def kill_backend(url):
     return link
 
 
+def work_on(link):
+    while True:
+        link.execute("select 1")
+
+
 def test_who_leaves_while_it_recovers_leaves_nothing_running(home):
     with embedded.running(home) as url:
         pid = server_pid(home)
@@ -357,8 +362,7 @@ def test_a_server_stuck_while_stopping_is_ended_and_recovered(home, monkeypatch)
     holder, url = held(home)
     pid = server_pid(home)
     with kill_backend(url) as link, pytest.raises(psycopg.OperationalError):
-        while True:
-            link.execute("select 1")
+        work_on(link)
     while "automatic recovery" not in cluster.locate(home).log.read_text():
         continue
     os.kill(pid, signal.SIGINT)
