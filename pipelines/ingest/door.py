@@ -98,7 +98,9 @@ def ingest(
                 progress(Far(name, rows, done, total))
 
             opening = partial(parser.open, each, reading, today)
-            reports.append(_ingest_one(begin, opening, each, reading, settings, tell))
+            reports.append(
+                _ingest_one(begin, opening, each, reading, settings, tell, dry_run)
+            )
         return IngestReport(reports, tuple(_notes(begin, reports)))
 
 
@@ -109,10 +111,11 @@ def _ingest_one(
     reading: Reading,
     settings: Settings,
     tell: Callable[[int, int], None],
+    dry_run: bool,
 ) -> FileReport:
     kind = None
     try:
-        asked = Load(source, reading, opening(), settings)
+        asked = Load(source, reading, opening(), settings, dry_run)
         kind = asked.file.plan.kind.name
         with begin() as connection:
             report = load(connection, asked, tell)

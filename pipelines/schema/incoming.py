@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import CLOCK, Moment, metadata
 
 depots = sa.Table(
     "depots",
@@ -45,7 +45,8 @@ files = sa.Table(
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    sa.Column("loaded_at", Moment, nullable=False, server_default=NOW),
+    # Noted last, in the order of commits: see `store.commit_order`.
+    sa.Column("loaded_at", Moment, nullable=False, server_default=CLOCK),
     sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
     sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
 )
