@@ -16,6 +16,8 @@ from forecaster.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY, Calendar
 from forecaster.errors import NoDataError
 from forecaster.panel import Panel
 
+ALWAYS, NEVER = pd.Timestamp(1900, 1, 1), pd.Timestamp(2200, 1, 1)
+
 
 @dataclass(frozen=True)
 class Announced:
@@ -29,19 +31,27 @@ class Announced:
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Closed days and the calendar, by the events known at an origin."""
-        events = self.events[self._known_from() <= pd.Timestamp(origin)]
+        day = pd.Timestamp(origin)
+        known = (self._known_from() <= day) & (day < self._known_until())
+        events = self.events[known]
         closed_dt = _closed(self.depots, events, start_on, n_steps)
         parts = (self.depots, events, self.holidays)
         return closed_dt, build_calendar(*parts, start_on, n_steps)
 
     def tells_later_than(self, day: date) -> bool:
-        """Whether an event was announced after a day."""
-        return bool((self._known_from() > pd.Timestamp(day)).any())
+        """Whether an event was announced, corrected or withdrawn after a day."""
+        told = pd.concat([self._known_from(), self._known_until()])
+        return bool(told.between(pd.Timestamp(day), NEVER, inclusive="neither").any())
 
     def _known_from(self) -> pd.Series:
         """The day each event was known; one without was known always."""
-        always = pd.Timestamp(1900, 1, 1)
-        return pd.to_datetime(self.events["known_from"]).fillna(always)
+        return pd.to_datetime(self.events["known_from"]).fillna(ALWAYS)
+
+    def _known_until(self) -> pd.Series:
+        """The first day that knew otherwise, in the future for what still stands."""
+        if "known_until" not in self.events:
+            return pd.Series(NEVER, self.events.index)
+        return pd.to_datetime(self.events["known_until"]).fillna(NEVER)
 
 
 def build_panel(
@@ -59,8 +69,9 @@ def build_panel(
         closed_weekdays (ISO weekdays, Monday is 1); sets the order of depots.
       demand: depot_id, service_on, orders (NaN where not observed). A day without a
         row is not observed.
-      events: kind, starts_on, ends_on, city, depot_id, value, known_from. Kind
-        `closed` closes; events known only after `through` are left out.
+      events: kind, starts_on, ends_on, city, depot_id, value, known_from; and, of
+        versions, known_until: the first origin that knew otherwise. Kind `closed`
+        closes; what was not known at `through` is left out.
       holidays: country, subdivision, day_on, name.
       through: The origin: the last day whose actuals the panel shows.
       ahead: Days after it whose calendar is needed.

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -52,6 +53,7 @@ class PanelsAsKnown:
         """
         tables = _read(engine, last, all_versions=True)
         newest = tables.newest()
+        newest = replace(newest, events=as_known(newest.events, zone))
         self._zone = zone
         self._panel = _build(newest, last)
         # Days that turned out to be closed are shown to origins that did not know.
@@ -85,6 +87,29 @@ class PanelsAsKnown:
 def noon_after(origin: date, zone: ZoneInfo) -> datetime:
     """The moment after which nothing that comes in is known to an origin."""
     return datetime.combine(origin + timedelta(days=1), KNOWN_BY, tzinfo=zone)
+
+
+def first_origin(moment: datetime, zone: ZoneInfo) -> date:
+    """The first origin that knows what came in at a moment."""
+    local = moment.astimezone(zone)
+    return local.date() - timedelta(days=1 if local.time() <= KNOWN_BY else 0)
+
+
+def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Versions of events as `build_panel` takes them, each with the origins that know it.
+
+    A first version is known from the day its file says, whenever it was loaded; a
+    correction from its arrival, and never before that day.
+    """
+    known = pd.to_datetime(versions["known_from"])
+    arrived, until = (
+        pd.to_datetime(versions[name].map(partial(first_origin, zone=zone), "ignore"))
+        for name in ("known_at", "superseded_at")
+    )
+    corrected = arrived.where(~(known > arrived), known)
+    return versions.assign(
+        known_from=known.where(versions["version"] == 1, corrected), known_until=until
+    )
 
 
 def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> PanelTables:

@@ -29,8 +29,8 @@ select seen.last_on, due.due_on, {IS_LATE} as is_late,
        (select count(*) from demand_versions v
         where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.looked_at)
          as corrected,
-       array(select distinct e.kind from events e join files using (file_id)
-             where loaded_at > b.looked_at
+       array(select distinct e.kind from event_versions e
+             where greatest(e.known_at, e.superseded_at) > b.looked_at
                and e.ends_on > :origin and e.starts_on <= :until
                and (e.depot_id = d.depot_id or e.city = d.city
                     or (e.depot_id is null and e.city is null))

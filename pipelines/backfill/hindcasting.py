@@ -19,7 +19,7 @@ from pipelines.backfill.knowledge import Correction, Learnt, stretches
 from pipelines.backfill.plans import Slot
 from pipelines.database import snapshot
 from pipelines.ledger import Run
-from pipelines.panels import PanelsAsKnown
+from pipelines.panels import PanelsAsKnown, first_origin
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import backfill_ground as ground
@@ -76,7 +76,11 @@ class Hindcaster:
                     Correction(*row)
                     for row in ground.corrections(connection, origins[-1])
                 ],
-                ground.announced(connection),
+                ground.announced(connection)
+                | {
+                    first_origin(moment, self.settings.zone)
+                    for moment in ground.events_changed(connection)
+                },
                 self.settings.zone,
             )
         versions = {origin: _version(by_origin[origin], known) for origin in origins}

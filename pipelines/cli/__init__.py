@@ -21,6 +21,7 @@ from pipelines.cli import (
     db,
     demo,
     doctor,
+    events,
     forecast,
     ingest,
     models,
@@ -60,7 +61,17 @@ COMMANDS = (
 )
 for command in COMMANDS:
     command.register(app)
-for group in (schedule, backfill, runs, models, quarantine, notices, db, backup):
+for group in (
+    schedule,
+    backfill,
+    runs,
+    models,
+    events,
+    quarantine,
+    notices,
+    db,
+    backup,
+):
     app.add_typer(group.app)
 
 

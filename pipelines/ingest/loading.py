@@ -8,12 +8,13 @@ import sqlalchemy as sa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
+from pipelines.ingest.contract import EVENTS, Kind
 from pipelines.ingest.dates import Order
 from pipelines.ingest.parcels import Opened, Parcel
 from pipelines.ingest.report import Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
-from pipelines.store import commit_order, order_counts, score_totals
+from pipelines.store import commit_order, events, order_counts, score_totals
 from pipelines.store import ingest as store
 
 WITHOUT_CITY = "Unassigned"
@@ -116,7 +117,7 @@ class _Loading:
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            accepted = incoming.merge(self.asked.file.plan.kind.key, self.file_id)
+            accepted = merge(incoming, self.asked.file.plan.kind, self.file_id)
             self._add_first_seen()
         return accepted
 
@@ -153,6 +154,22 @@ class _Loading:
     def _add_first_seen(self) -> None:
         if self.asked.file.plan.kind.name in ("orders", "daily"):
             add_first_seen(self.connection, self.depot_ids, self.asked.settings)
+
+
+def merge(
+    incoming: store.Incoming, kind: Kind, file_id: int, *, over_later: bool = True
+) -> int:
+    """Takes rows into their table, events in versions; says how many changed it.
+
+    Args:
+      incoming: The rows.
+      kind: Of the file.
+      file_id: Of the file.
+      over_later: Whether rows of later files are replaced too.
+    """
+    if kind is EVENTS:
+        return events.append(incoming, file_id, over_later=over_later)
+    return incoming.merge(kind.key, file_id, over_later=over_later)
 
 
 def add_first_seen(

@@ -19,6 +19,7 @@ from pipelines.schema.forecasting import (
 from pipelines.schema.incoming import (
     daily_counts,
     depots,
+    event_versions,
     events,
     files,
     orders,
@@ -53,6 +54,7 @@ __all__ = [
     "depot_score_totals",
     "depots",
     "dirty_days",
+    "event_versions",
     "events",
     "files",
     "forecast_totals",

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines import demand, scoring
-from pipelines.schema import depots, events, forecasts, scores
+from pipelines.schema import depots, event_versions, events, forecasts, scores
 from pipelines.store import models as model_store
 from tests.pipelines.make import START, add_fleet
 
@@ -107,6 +107,19 @@ def test_a_closure_told_after_the_forecast_takes_its_scores_away(
         open_again = {"closed_weekdays": [], "closed_on": None, "opened_on": None}
         connection.execute(sa.update(depots).values(open_again))
     assert scored(fleet) == EVERY
+
+
+def test_a_closure_that_was_corrected_gives_the_scores_of_its_open_days_back(fleet):
+    closure = {"event_id": "e", "kind": "closed", "depot_id": "A0", "file_id": 1}
+    first = closure | {"starts_on": AHEAD[0], "ends_on": AHEAD[6]}
+    with fleet.begin() as connection:
+        connection.execute(sa.insert(event_versions), first)
+    assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD}
+    corrected = first | {"ends_on": AHEAD[1], "version": 2}
+    with fleet.begin() as connection:
+        connection.execute(sa.update(event_versions).values(superseded_at=NOW))
+        connection.execute(sa.insert(event_versions), corrected)
+    assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD[:2]}
 
 
 def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):
