@@ -145,7 +145,7 @@ def upgrade() -> None:
         sa.Column(
             "known_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.Column("superseded_at", sa.DateTime(timezone=True), nullable=True),

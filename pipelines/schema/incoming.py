@@ -100,7 +100,7 @@ event_versions = sa.Table(
     sa.Column("known_from", sa.Date),
     sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
     # When it arrived: a first version is known from `known_from`, a later one from here.
-    sa.Column("known_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("known_at", Moment, nullable=False, server_default=CLOCK),
     sa.Column("superseded_at", Moment),
     # Null: somebody withdrew it by hand, for this reason.
     sa.Column("file_id", sa.BigInteger),
