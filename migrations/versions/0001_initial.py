@@ -77,7 +77,7 @@ def upgrade() -> None:
         sa.Column(
             "recorded_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.CheckConstraint("orders >= 0", name=op.f("ck_demand_versions_orders")),
@@ -145,7 +145,7 @@ def upgrade() -> None:
         sa.Column(
             "known_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.Column("superseded_at", sa.DateTime(timezone=True), nullable=True),
@@ -184,7 +184,7 @@ def upgrade() -> None:
         sa.Column(
             "loaded_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.CheckConstraint(

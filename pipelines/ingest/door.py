@@ -106,7 +106,9 @@ def ingest(
                 progress(Far(name, rows, done, total))
 
             opening = partial(parser.open, each, today=today)
-            reports.append(_ingest_one(begin, opening, each, reading, settings, tell))
+            reports.append(
+                _ingest_one(begin, opening, each, reading, settings, tell, dry_run)
+            )
         return IngestReport(reports, tuple(_notes(begin, reports)))
 
 
@@ -117,11 +119,12 @@ def _ingest_one(
     asked: Reading,
     settings: Settings,
     tell: Callable[[int, int], None],
+    dry_run: bool,
 ) -> FileReport:
     kind = None
     try:
         reading = reading_of(source, asked, settings.sources)
-        whole = Load(source, reading, opening(reading), settings)
+        whole = Load(source, reading, opening(reading), settings, dry_run)
         kind = whole.file.plan.kind.name
         with begin() as connection:
             report = load(connection, whole, tell)

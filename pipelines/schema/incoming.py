@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import CLOCK, Moment, metadata
 
 depots = sa.Table(
     "depots",
@@ -47,7 +47,8 @@ files = sa.Table(
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    sa.Column("loaded_at", Moment, nullable=False, server_default=NOW),
+    # Noted last, in the order of commits: see `store.commit_order`.
+    sa.Column("loaded_at", Moment, nullable=False, server_default=CLOCK),
     sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
     sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
 )
@@ -108,7 +109,7 @@ event_versions = sa.Table(
     sa.Column("known_from", sa.Date),
     sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
     # When it arrived: a first version is known from `known_from`, a later one from here.
-    sa.Column("known_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("known_at", Moment, nullable=False, server_default=CLOCK),
     sa.Column("superseded_at", Moment),
     # Null: somebody withdrew it by hand, for this reason.
     sa.Column("file_id", sa.BigInteger),
