@@ -38,6 +38,8 @@ def sentence(error: BaseException) -> str:
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
         return "It was stopped from outside. Start it again, and it goes on from there."
+    if isinstance(error, BaseExceptionGroup):
+        return error.message
     if _is_unusable_place(error):
         return _told_of_place(error)
     first = (
@@ -47,9 +49,16 @@ def sentence(error: BaseException) -> str:
     return f"{told}. {_what_to_do(error)}."
 
 
-def is_outage(error: BaseException) -> bool:
-    """Whether disk, database or a place somebody named fails: no fault of the program."""
-    return _is_full_disk(error) or _is_lost_database(error) or _is_unusable_place(error)
+def is_foreseen(error: BaseException) -> bool:
+    """Whether a sentence says enough of an error: it is no fault of the program.
+
+    So it is with every error of `forecaster.errors`, with a full disk, with a database
+    that went away, with a place that cannot be used, and with a group of such.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_foreseen(each) for each in error.exceptions)
+    known = isinstance(error, HarborError) or _is_unusable_place(error)
+    return known or _is_full_disk(error) or _is_lost_database(error)
 
 
 def _what_to_do(error: BaseException) -> str:

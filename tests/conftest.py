@@ -9,7 +9,11 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+from hypothesis import settings
 
+# How long an example takes is the machine's business: no property has a deadline.
+settings.register_profile("harbor", deadline=None)
+settings.load_profile("harbor")
 # Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Hundreds of loads, each of which would start a parser; those that want one say so.

@@ -6,7 +6,7 @@ import typer
 
 from forecaster.errors import NothingToDoError
 from pipelines import migrate, roles
-from pipelines.cli.console import machine, say, show_json, show_table
+from pipelines.cli.console import say, show_json, show_line, show_table
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded, workplace
 from pipelines.database import database_url, open_engine
 from pipelines.ledger import recorded
@@ -177,4 +177,4 @@ def url(as_json: AsJson = False) -> None:
         if as_json:
             show_json({"url": address})
         else:
-            machine.print(address, markup=False)
+            show_line(address)

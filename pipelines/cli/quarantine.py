@@ -10,6 +10,7 @@ from pipelines import demand
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.ingest import reading_of
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.database import snapshot
 from pipelines.ingest import replay
 from pipelines.ledger import recorded
 from pipelines.store import quarantine
@@ -31,7 +32,7 @@ def list_rejected(
 
     Example: `harbor quarantine list --file orders-2026-03`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with workplace() as place, snapshot(place.engine) as connection:
         found = quarantine.newest_rejected(connection, limit, file)
         in_all = quarantine.count_rejected(connection, file)
     if as_json:
@@ -88,6 +89,12 @@ def replay_rejected(
         str | None,
         typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
     ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Mark before decimals, . or ,; the other sets thousands apart."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judges rows in quarantine anew, and loads those whose cause is mended.
@@ -96,7 +103,7 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
-    reading = reading_of(None, column or [], date_format)
+    reading = reading_of(None, column or [], date_format, decimal=decimal)
     with workplace() as place, recorded(place.engine, "replay") as run:
         done = replay(run.engine, reading, place.settings, place.now, file)
         run.counts |= {"accepted": done.accepted, "left": done.left}

@@ -8,13 +8,15 @@ import sqlalchemy as sa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.dates import Order
+from pipelines.ingest.contract import EVENTS, Kind
+from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, Parcel
-from pipelines.ingest.report import Counts, FileReport, Reading
+from pipelines.ingest.plausibility import OrderIds
+from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
+from pipelines.store import events, order_counts, score_totals
 from pipelines.store import ingest as store
-from pipelines.store import order_counts, score_totals
 
 WITHOUT_CITY = "Unassigned"
 """City of depots nobody has described. They share one, because silence is judged per
@@ -23,6 +25,7 @@ city: a day without an order is 0 where any of them reported."""
 HOPELESS = 10_000
 """Bad rows after which a file need not be read to its end to be refused."""
 LONGEST_VALUE_TOLD = 60
+MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,11 @@ def load(
         sha256=sha256,
         reading=reading,
         kind=plan.kind.name,
+        source=asked.reading.source or DEFAULT_SOURCE,
         size_bytes=source.size,
         ignored_columns=plan.ignored,
     )
-    return _Loading(connection, asked, file_id, asked.file.order()).run(progress)
+    return _Loading(connection, asked, file_id, asked.file.conventions()).run(progress)
 
 
 @dataclass
@@ -76,10 +80,12 @@ class _Loading:
     connection: sa.Connection
     asked: Load
     file_id: int
-    order: Order | None
+    found: Conventions
     rows: int = 0
     rejected: int = 0
     blank: int = 0
+    decoded_bytes: int = 0
+    moved: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
@@ -87,8 +93,9 @@ class _Loading:
         """Copies every batch, merges them into the table, and settles the ledger."""
         source, plan = self.asked.source, self.asked.file.plan
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
-        for parcel in self.asked.file.parcels(self.order):
+        for parcel in self.asked.file.parcels(self.found):
             self._take(parcel)
+            self._require_bounded()
             if self.rejected > HOPELESS:
                 self._require_mostly_good()
             incoming.write(parcel.rows)
@@ -100,21 +107,28 @@ class _Loading:
         incoming.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
         store.set_counts(self.connection, self.file_id, vars(counts))
-        said = notes.of_file(
-            plan, self.order, self.depot_ids, self.rejected, self.blank
-        )
+        said = [
+            *notes.of_file(plan, self.found, self.depot_ids, self.rejected, self.blank),
+            *notes.moved(self.moved),
+        ]
         return FileReport(
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)
         )
 
     def _settle(self, incoming: store.Incoming) -> int:
         """Merges what has come, and creates the depots it names."""
-        table = incoming.target.name
+        table, reading = incoming.target.name, self.asked.reading
+        name, plan = self.asked.source.name, self.asked.file.plan
+        ids = OrderIds(name, plan, self.rows, reading.id_namespace)
+        if not reading.force:
+            self.moved = ids.require_own_orders(incoming)
         with (
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            accepted = incoming.merge(self.asked.file.plan.kind.key, self.file_id)
+            accepted = merge(incoming, plan.kind, self.file_id, reading.id_namespace)
+            if not reading.force:
+                ids.require_own_ids(incoming, accepted)
             self._add_first_seen()
         return accepted
 
@@ -125,7 +139,23 @@ class _Loading:
         self.rows += parcel.n_rows
         self.rejected += len(parcel.rejected)
         self.blank += parcel.blank
+        # Of text that was read, or of rows that came out of little: whichever is more.
+        self.decoded_bytes += max(parcel.size, len(parcel.rows))
         self.depot_ids.update(parcel.depot_ids)
+
+    def _require_bounded(self) -> None:
+        limits = self.asked.settings
+        seen = self.rows + self.rejected + self.blank
+        if seen > limits.max_file_rows:
+            holds = f"{limits.max_file_rows:,} rows (HARBOR_MAX_FILE_ROWS)"
+        elif self.decoded_bytes > limits.max_file_mib * MIB:
+            holds = f"{limits.max_file_mib:,} MiB once unpacked (HARBOR_MAX_FILE_MIB)"
+        else:
+            return
+        raise RefusedFileError(
+            f"{self.asked.source.name} holds more than {holds}. Look at what wrote it; if "
+            "it is right, split it or raise the setting."
+        )
 
     def _require_mostly_good(self) -> None:
         share, seen = self.asked.settings.most_rejected, self.rows + self.rejected
@@ -151,6 +181,28 @@ class _Loading:
     def _add_first_seen(self) -> None:
         if self.asked.file.plan.kind.name in ("orders", "daily"):
             add_first_seen(self.connection, self.depot_ids, self.asked.settings)
+
+
+def merge(
+    incoming: store.Incoming,
+    kind: Kind,
+    file_id: int,
+    id_namespace: str,
+    *,
+    over_later: bool = True,
+) -> int:
+    """Takes rows into their table, events in versions; says how many changed it.
+
+    Args:
+      incoming: The rows.
+      kind: Of the file.
+      file_id: Of the file.
+      id_namespace: In which the ids of its orders are unique.
+      over_later: Whether rows of later files are replaced too.
+    """
+    if kind is EVENTS:
+        return events.append(incoming, file_id, over_later=over_later)
+    return incoming.merge(kind.key, file_id, id_namespace, over_later=over_later)
 
 
 def add_first_seen(
