@@ -50,6 +50,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("process", name=op.f("pk_beats")),
     )
     op.create_table(
+        "demo_fleet",
+        sa.Column("seed", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("n_depots", sa.Integer(), nullable=False),
+        sa.Column("n_days", sa.Integer(), nullable=False),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint("seed", name=op.f("pk_demo_fleet")),
+    )
+    op.create_table(
         "daily_counts",
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("service_on", sa.Date(), nullable=False),

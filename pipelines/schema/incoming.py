@@ -162,3 +162,13 @@ quarantine = sa.Table(
     # When it went in after all; null: it is still put aside.
     sa.Column("replayed_at", Moment),
 )
+
+# At most one row: the fleet that 'harbor demo' invented. Own files are refused beside it.
+demo_fleet = sa.Table(
+    "demo_fleet",
+    metadata,
+    sa.Column("seed", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("n_depots", sa.Integer, nullable=False),
+    sa.Column("n_days", sa.Integer, nullable=False),
+    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
+)
