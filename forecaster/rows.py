@@ -16,6 +16,8 @@ from forecaster.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY, Calendar
 from forecaster.errors import NoDataError
 from forecaster.panel import Panel
 
+ALWAYS, NEVER = pd.Timestamp(1900, 1, 1), pd.Timestamp(2200, 1, 1)
+
 
 @dataclass(frozen=True)
 class Announced:
@@ -29,19 +31,27 @@ class Announced:
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Closed days and the calendar, by the events known at an origin."""
-        events = self.events[self._known_from() <= pd.Timestamp(origin)]
+        day = pd.Timestamp(origin)
+        known = (self._known_from() <= day) & (day < self._known_until())
+        events = self.events[known]
         closed_dt = _closed(self.depots, events, start_on, n_steps)
         parts = (self.depots, events, self.holidays)
         return closed_dt, build_calendar(*parts, start_on, n_steps)
 
     def tells_later_than(self, day: date) -> bool:
-        """Whether an event was announced after a day."""
-        return bool((self._known_from() > pd.Timestamp(day)).any())
+        """Whether an event was announced, corrected or withdrawn after a day."""
+        told = pd.concat([self._known_from(), self._known_until()])
+        return bool(told.between(pd.Timestamp(day), NEVER, inclusive="neither").any())
 
     def _known_from(self) -> pd.Series:
         """The day each event was known; one without was known always."""
-        always = pd.Timestamp(1900, 1, 1)
-        return pd.to_datetime(self.events["known_from"]).fillna(always)
+        return pd.to_datetime(self.events["known_from"]).fillna(ALWAYS)
+
+    def _known_until(self) -> pd.Series:
+        """The first day that knew otherwise, in the future for what still stands."""
+        if "known_until" not in self.events:
+            return pd.Series(NEVER, self.events.index)
+        return pd.to_datetime(self.events["known_until"]).fillna(NEVER)
 
 
 def build_panel(
@@ -59,8 +69,9 @@ def build_panel(
         closed_weekdays (ISO weekdays, Monday is 1); sets the order of depots.
       demand: depot_id, service_on, orders (NaN where not observed). A day without a
         row is not observed.
-      events: kind, starts_on, ends_on, city, depot_id, value, known_from. Kind
-        `closed` closes; events known only after `through` are left out.
+      events: kind, starts_on, ends_on, city, depot_id, value, known_from; and, of
+        versions, known_until: the first origin that knew otherwise. Kind `closed`
+        closes; what was not known at `through` is left out.
       holidays: country, subdivision, day_on, name.
       through: The origin: the last day whose actuals the panel shows.
       ahead: Days after it whose calendar is needed.
@@ -77,7 +88,8 @@ def build_panel(
     n_steps = (through - start_on).days + 1
     announced = Announced(depots, events, holidays)
     closed_dt, calendar = announced.lay_out(through, start_on, n_steps + ahead)
-    demand_dt = _demand(list(depots["depot_id"]), demand, start_on, n_steps)
+    demand_dt = np.full((len(depots), n_steps), np.nan, np.float32)
+    fill_demand(demand_dt, list(depots["depot_id"]), start_on, demand)
     demand_dt[closed_dt[:, :n_steps]] = np.nan
     return Panel(
         depot_ids=tuple(depots["depot_id"]),
@@ -90,17 +102,28 @@ def build_panel(
     )
 
 
-def _demand(
-    depot_ids: Sequence[str], demand: pd.DataFrame, start_on: date, n_steps: int
-) -> Float32[np.ndarray, "depot time"]:
+def fill_demand(
+    demand_dt: Float32[np.ndarray, "depot time"],
+    depot_ids: Sequence[str],
+    start_on: date,
+    demand: pd.DataFrame,
+) -> None:
+    """Writes rows of demand into their cells, in place.
+
+    A depot that is not among those laid out has no cell, and its rows are left out.
+
+    Args:
+      demand_dt: Orders per day; cells without a row stay as they are.
+      depot_ids: In the order of the matrix.
+      start_on: Day of step 0; no row is of an earlier day, nor of one past the last.
+      demand: depot_id, service_on, orders (NaN where not observed).
+    """
     row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
-    day = pd.to_datetime(demand["service_on"])
-    step = (day - pd.Timestamp(start_on)).dt.days.to_numpy()
-    demand_dt = np.full((len(depot_ids), n_steps), np.nan, np.float32)
-    known = row >= 0
+    day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(start_on)
     orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-    demand_dt[row[known], step[known]] = orders[known]
-    return demand_dt
+    is_laid_out = row >= 0
+    step = day.dt.days.to_numpy(int)[is_laid_out]
+    demand_dt[row[is_laid_out], step] = orders[is_laid_out]
 
 
 def _closed(

@@ -27,6 +27,8 @@ def sentence(error: BaseException) -> str:
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
         return "It was stopped from outside. Start it again, and it goes on from there."
+    if isinstance(error, BaseExceptionGroup):
+        return error.message
     first = (
         [FULL_DISK] if _wrote_no_more(error) else str(error).strip().splitlines()[:1]
     )
@@ -34,9 +36,16 @@ def sentence(error: BaseException) -> str:
     return f"{told}. {_what_to_do(error)}."
 
 
-def is_outage(error: BaseException) -> bool:
-    """Whether the disk is full or the database went away: no fault of the program."""
-    return _is_full_disk(error) or _is_lost_database(error)
+def is_foreseen(error: BaseException) -> bool:
+    """Whether a sentence says enough of an error: it is no fault of the program.
+
+    So it is with every error of `forecaster.errors`, with a full disk, with a database
+    that went away, and with a group of such.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_foreseen(each) for each in error.exceptions)
+    known = isinstance(error, HarborError)
+    return known or _is_full_disk(error) or _is_lost_database(error)
 
 
 def _what_to_do(error: BaseException) -> str:

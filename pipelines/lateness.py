@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines.database import snapshot
 from pipelines.store import lateness as store
 from pipelines.store import nights, runs
 
@@ -85,7 +86,7 @@ def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date 
       inbox: Where files come in.
       now: With a time zone.
     """
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         done = nights.newest_done(connection)
         last = runs.last_night(connection)
         if done is None or last is None or not done["counts"].get("late_depots"):

@@ -35,7 +35,7 @@ def freshness() -> Freshness:
         last_override=known(row["last_override"]),
         late_cities=tuple((known(row["late_cities"]) or {}).items()),
         alarms=tuple(row["alarms"] or ()),
-        zones=tuple(row["zones"] or ()),
+        zones=tuple((known(row["zones"]) or {}).items()),
     )
 
 

@@ -1,12 +1,14 @@
 """What is asked of the whole fleet."""
 
-from dashboard.statements.shared import CALLED, CLOSURES, IS_LATE, SEEN_AND_DUE, shut
+from dashboard.statements.shared import CALLED, CLOSURES, IS_LATE, SEEN_AND_DUE
+from pipelines.schema.active_depots import ACTIVE_ZONES
+from pipelines.schema.closures import is_closed
 
 # `shown` is the newest origin's forecast: the champion's, or the newest made there. Its
 # own `made_at` is when its night began.
-FRESHNESS = """
+FRESHNESS = f"""
 select (select count(*) from depots) as depots,
-       (select array_agg(distinct timezone) from depots) as zones,
+       (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as last_on,
        champion.version as champion,
@@ -31,7 +33,7 @@ left join lateral (
 ) shown on true
 left join models model on model.version = shown.model_version
 left join runs made_by on made_by.run_id = shown.run_id
-"""
+"""  # noqa: S608 - of our own words
 
 DEPOTS = """
 select depot_id,
@@ -57,7 +59,7 @@ with closures as ({CLOSURES}), scope as (
 ), past as (
     select g.day_on, sum(v.orders)::float8 as actual,
            count(*) filter (where v.orders is null and g.day_on >= s.first_on
-                                  and not {shut("s", "g.day_on")}) as missing
+                                  and not {is_closed("g.day_on", "s")}) as missing
     from days g cross join scope s
     left join demand_versions v
       on v.depot_id = s.depot_id and v.service_on = g.day_on
@@ -98,7 +100,7 @@ with closures as ({CLOSURES}), before as (
 ), week as (
     select p.depot_id, p.called as name, p.city, p.vans, p.last_on, p.is_late,
            f.target_on, f.p10, f.p50, f.p90, f.basis,
-           case when f.basis <> 'closed' and not {shut("p", "(f.target_on - 7)")}
+           case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "p")}
                 then b.orders end as week_before,
            said.p50 as p50_before, (select origin_on from before) as before_on
     from place p

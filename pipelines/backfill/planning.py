@@ -10,7 +10,15 @@ import sqlalchemy as sa
 from forecaster.config import days_to_learn
 from pipelines import demand
 from pipelines.backfill.asking import Asked
-from pipelines.backfill.plans import NO_MODEL, TRAIN_ONE, BackfillPlan, Slot, read_plan
+from pipelines.backfill.plans import (
+    LIVE_STAYS,
+    NO_MODEL,
+    TRAIN_ONE,
+    BackfillPlan,
+    Slot,
+    read_plan,
+)
+from pipelines.database import snapshot
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import backfill_ground as ground
@@ -28,12 +36,13 @@ def make_plan(engine: sa.Engine, settings: Settings, asked: Asked) -> BackfillPl
     Raises:
       NoDataError: there is no demand, or a depot asked for is unknown.
     """
-    newest = demand.default_origin(engine)
     until = asked.last + timedelta(days=settings.horizon)
-    with engine.begin() as connection:
+    with snapshot(engine) as connection:
+        newest = demand.newest_counted(connection)
         slots = _Layout.read(connection, settings, asked, newest).slots()
-        rows = [asdict(slot) for slot in slots]
         ledger = moves.ledger_now(connection, asked.last, until)
+    rows = [asdict(slot) for slot in slots]
+    with engine.begin() as connection:
         backfill_id = store.add_plan(connection, asked.to_json(), ledger, rows)
         return read_plan(connection, backfill_id)
 
@@ -180,7 +189,7 @@ class _Layout:
         if held is None:
             return None
         if held.live:
-            return "forecast in time by that model; a live forecast stays"
+            return LIVE_STAYS
         whole = held.rows >= self.n_depots * self.horizon
         if whole and self.asked.only == "missing":
             return "is there already (--only missing)"

@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.backfill import courtesy
 from pipelines.backfill.plans import BackfillPlan, read_plan
+from pipelines.database import snapshot
 from pipelines.store import backfill as store
 
 ENDED = ("done", "cancelled")
@@ -74,7 +75,7 @@ def is_at_work(engine: sa.Engine, plan: BackfillPlan) -> bool:
 
 
 def _plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         return read_plan(connection, backfill_id)
 
 

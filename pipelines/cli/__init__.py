@@ -12,7 +12,7 @@ from types import FrameType
 import typer
 
 from forecaster.errors import HarborError
-from pipelines.advice import is_outage, sentence
+from pipelines.advice import is_foreseen, sentence
 from pipelines.cli import (
     backfill,
     backtest,
@@ -21,6 +21,7 @@ from pipelines.cli import (
     db,
     demo,
     doctor,
+    events,
     forecast,
     ingest,
     models,
@@ -60,7 +61,17 @@ COMMANDS = (
 )
 for command in COMMANDS:
     command.register(app)
-for group in (schedule, backfill, runs, models, quarantine, notices, db, backup):
+for group in (
+    schedule,
+    backfill,
+    runs,
+    models,
+    events,
+    quarantine,
+    notices,
+    db,
+    backup,
+):
     app.add_typer(group.app)
 
 
@@ -75,7 +86,7 @@ def main() -> None:
         say(f"harbor: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
-        if not is_outage(error):
+        if not is_foreseen(error):
             raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)

@@ -38,9 +38,8 @@ def apply_and_tell(backfill_id: int, as_json: bool) -> None:
             show_failures(done)
     if done.failed:
         raise HarborError(
-            f"{len(done.failed)} of {len(done.slots)} slots failed: "
-            f"{done.failed[0].error} 'harbor backfill retry {backfill_id} --failed' tries "
-            "them again."
+            f"{len(done.failed)} of {len(done.slots)} slots failed. 'harbor backfill "
+            f"retry {backfill_id} --failed' tries them again."
         )
 
 

@@ -9,7 +9,7 @@ import typer
 
 from pipelines import ports
 from pipelines.cli.console import say, show_json
-from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.cli.workplace import AsJson, Port, Workplace, workplace
 from pipelines.roles import READER
 from pipelines.settings import Settings
 
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 def dashboard(
     address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1)] = 8501,
+    port: Port = 8501,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Serve other machines without a login.")
     ] = False,

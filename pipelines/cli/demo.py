@@ -9,7 +9,7 @@ import typer
 from pipelines.cli.console import progress, say, show_json
 from pipelines.cli.dashboard import serve
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.workplace import AsJson, Port, workplace
 from pipelines.demo import stages
 from pipelines.demo.stages import Advance, Demo
 
@@ -26,7 +26,7 @@ def demo(
     no_serve: Annotated[
         bool, typer.Option("--no-serve", help="End after the scores.")
     ] = False,
-    port: Annotated[int, typer.Option(help="Of the dashboard.", min=1)] = 8501,
+    port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
     """Invents a fleet, loads its files, trains, forecasts, scores, serves the pages.

@@ -8,6 +8,7 @@ import typer
 from pipelines import demand, forecasting
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, past_day, workplace
+from pipelines.database import snapshot
 from pipelines.ledger import recorded
 from pipelines.store.forecasts import read_forecasts, read_totals
 
@@ -35,7 +36,7 @@ def forecast(
             version = forecasting.forecast_from(
                 engine, settings.artefacts, day, place.now, settings.zone, run
             )
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
     if as_json:
@@ -61,7 +62,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _show_totals(totals: list[dict[str, Any]]) -> None:
-    """One line a city, the fleet first; beside each day's p50 its band."""
+    """One line a city, the fleet first; beside each day's sum the band of the total."""
     by_city: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in totals:
         by_city[row["city"] or "all depots"].append(row)
@@ -78,5 +79,7 @@ def _show_totals(totals: list[dict[str, Any]]) -> None:
     ]
     columns = ("", *(f"{day:%a %d %b}" for day in days))
     show_table(
-        "Orders expected together (p50, and p10–p90 of the total)", columns, lines
+        "Orders expected together (sum of p50, and p10–p90 of the total)",
+        columns,
+        lines,
     )

@@ -4,7 +4,6 @@ from typing import Annotated
 
 import sqlalchemy as sa
 import typer
-from rich.progress import DownloadColumn
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
 from pipelines import demand
@@ -143,7 +142,7 @@ def _load(
     reading: Reading,
     dry_run: bool,
 ) -> IngestReport:
-    with progress("Reading", None, DownloadColumn(binary_units=True)) as bar:
+    with progress("Reading", None, in_bytes=True) as bar:
 
         def tell(far: Far) -> None:
             bar.update(

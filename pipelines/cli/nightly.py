@@ -50,10 +50,6 @@ def nightly(
     if as_json:
         show_json(done)
         return
-    for alarm in done["steps"]["watch"].get("alarms", ()):
-        say(alarm)
-    if failed := done["steps"].get("judge", {}).get("canary_failed"):
-        say(failed)
     if refused := done["steps"]["ingest"].get("refused"):
         say(
             f"Files of the inbox that were refused: {refused}. 'harbor runs show "

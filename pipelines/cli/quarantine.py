@@ -10,6 +10,7 @@ from pipelines import demand
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.ingest import reading_of
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.database import snapshot
 from pipelines.ingest import replay
 from pipelines.ledger import recorded
 from pipelines.store import quarantine
@@ -31,7 +32,7 @@ def list_rejected(
 
     Example: `harbor quarantine list --file orders-2026-03`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with workplace() as place, snapshot(place.engine) as connection:
         found = quarantine.newest_rejected(connection, limit, file)
         in_all = quarantine.count_rejected(connection, file)
     if as_json:

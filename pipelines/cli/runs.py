@@ -12,6 +12,7 @@ from pipelines.cli import log_words
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.counted import counted
 from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.database import snapshot
 from pipelines.heartbeat import give_up_lost_runs
 from pipelines.store import run_lines, runs
 
@@ -68,7 +69,7 @@ def show_run(
     """
     with workplace() as place:
         give_up_lost_runs(place.engine)
-        with place.engine.connect() as connection:
+        with snapshot(place.engine) as connection:
             found = runs.run_with_steps(connection, run_id)
             logged = run_lines.lines_of(connection, run_id, newest=lines)
     if not found:

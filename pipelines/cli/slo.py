@@ -7,6 +7,7 @@ import typer
 from pipelines import service_levels
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.database import snapshot
 from pipelines.service_levels import Level, Levels
 
 PROMISES = {
@@ -31,7 +32,7 @@ def slo(
 
     Example: `harbor slo --days 30`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with workplace() as place, snapshot(place.engine) as connection:
         windows = service_levels.WINDOWS if days is None else (days,)
         found = [
             service_levels.look(connection, place.settings, place.now, each)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
@@ -143,15 +143,22 @@ def _show(made: Trained) -> None:
         f"Model {made.version}, trained through {made.trained_through} in {made.seconds} s."
     )
     say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
-    show_scores(made.scores["models"], "Over the days the judged fit had not seen")
+    show_scores(made.scores, "Over the days the judged fit had not seen")
 
 
-def show_scores(models: dict[str, dict[str, float | int | None]], title: str) -> None:
-    """A table of scores in percent."""
+def show_scores(scores: dict[str, Any], title: str) -> None:
+    """Shows a table of scores in percent.
+
+    Args:
+      scores: With `models`, and `network_share` where it is known.
+      title: Of the table.
+    """
+    own = "baseline" if scores.get("network_share") == 0 else "gru"
     columns = ("mape", "wape", "bias", "mase", "coverage80", "days")
     names = ("model", "MAPE %", "WAPE %", "bias %", "MASE", "80 % band", "days")
     rows = [
-        (name, *(scores[key] for key in columns)) for name, scores in models.items()
+        (own if name == "gru" else name, *(each[key] for key in columns))
+        for name, each in scores["models"].items()
     ]
     show_table(title, names, rows)
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines import backfill, demand, forecasting, judging, training
+from pipelines.database import snapshot
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import InventedFleet, invent
 from pipelines.demo.manifest import is_written, read_manifest
@@ -102,7 +103,7 @@ def train_model(demo: Demo, report: Reports) -> str:
 def hindcast(demo: Demo, advance: Advance) -> str:
     """Forecasts the days the judged fit had not seen, and scores them."""
     origin = demand.default_origin(demo.engine)
-    with demo.engine.connect() as connection:
+    with snapshot(demo.engine) as connection:
         judge = models.newest_judge(connection)
         if judge is None or forecasts.has_scores(connection):
             return "scored already"
@@ -126,7 +127,7 @@ def forecast(demo: Demo) -> str:
     """Forecasts the next days with the champion, unless that is done."""
     origin = demand.default_origin(demo.engine)
     settings = demo.settings
-    with demo.engine.connect() as connection:
+    with snapshot(demo.engine) as connection:
         model = forecasting.model_for(connection, origin)
         version = str(model["version"])
         if forecasts.read_forecasts(connection, origin, version):

@@ -1,17 +1,21 @@
 """The server of one data directory: made, configured, started, stopped."""
 
-import os
 import shutil
-import tempfile
 from pathlib import Path
 
-from forecaster.errors import DatabaseError
-from pipelines.embedded.binaries import MAJOR, Account, programs, run
-from pipelines.embedded.cluster import OWNER, Cluster, answers
-from pipelines.embedded.remains import PATIENCE_S, forget_dead_server
+import structlog
 
-# The kernel's limit on a socket's path is 107 bytes, and the file's name takes 14.
-LONGEST_SOCKET_DIRECTORY = 90
+from forecaster.errors import DatabaseError
+from pipelines.embedded.binaries import MAJOR, make_private_directory, programs, run
+from pipelines.embedded.cluster import OWNER, Cluster, answers
+from pipelines.embedded.remains import (
+    PATIENCE_S,
+    STOP_PATIENCE_S,
+    forget_dead_server,
+)
+
+log = structlog.get_logger()
+
 MOST_LOG_BYTES = 8 * 2**20
 CONFIGURATION = """\
 # Written at every start.
@@ -38,13 +42,15 @@ def start(cluster: Cluster) -> None:
     Raises:
       DatabaseError: it does not come up; the end of its log is in the message.
     """
-    _make_directory(cluster.directory, cluster.account)
+    make_private_directory(cluster.directory, cluster.account)
     if not (cluster.data / "PG_VERSION").exists():
         _make_cluster(cluster)
     _refuse_other_version(cluster)
-    sockets = _socket_directory(cluster)
-    forget_dead_server(cluster, sockets)
-    _configure(cluster, sockets)
+    make_private_directory(cluster.sockets, cluster.account)
+    forget_dead_server(cluster)
+    if answers(cluster):
+        return
+    _configure(cluster)
     _turn_over(cluster.log)
     pg_ctl = programs(cluster.account) / "pg_ctl"
     options = ["--wait", f"--timeout={PATIENCE_S}", f"--log={cluster.log}"]
@@ -62,17 +68,22 @@ def start(cluster: Cluster) -> None:
 
 
 def stop(cluster: Cluster) -> None:
-    """Stops the server and waits until it has written everything down."""
-    pg_ctl = programs(cluster.account) / "pg_ctl"
-    run([pg_ctl, "stop", "-D", cluster.data, "-m", "fast", "-w"], cluster.account)
+    """Stops the server and waits until it has written everything down.
 
-
-def _make_directory(directory: Path, account: Account) -> None:
-    if directory.exists():
+    One that does not answer recovers from a crash; asked to stop then, PostgreSQL 18 may
+    wait for itself for ever. It is ended at once: the next start recovers it again.
+    """
+    if answers(cluster) and _stopped(cluster, "fast"):
         return
-    directory.mkdir(parents=True, mode=0o700)
-    if not account.is_me:
-        os.chown(directory, account.uid, account.gid)
+    log.warning("database_stopped_at_once", folder=str(cluster.directory))
+    _stopped(cluster, "immediate")
+
+
+def _stopped(cluster: Cluster, mode: str) -> bool:
+    pg_ctl = programs(cluster.account) / "pg_ctl"
+    options = ["-m", mode, "--wait", f"--timeout={STOP_PATIENCE_S}"]
+    done = run([pg_ctl, "stop", "-D", cluster.data, *options], cluster.account)
+    return done.returncode == 0
 
 
 def _make_cluster(cluster: Cluster) -> None:
@@ -103,25 +114,10 @@ def _refuse_other_version(cluster: Cluster) -> None:
         )
 
 
-def _socket_directory(cluster: Cluster) -> Path:
-    directory = cluster.directory / "socket"
-    if len(os.fsencode(directory)) <= LONGEST_SOCKET_DIRECTORY:
-        _make_directory(directory, cluster.account)
-        return directory
-    if cluster.socket_note.exists():
-        noted = Path(cluster.socket_note.read_text().strip())
-        if noted.is_dir() and noted.stat().st_uid == cluster.account.uid:
-            return noted
-    short = Path(tempfile.mkdtemp(prefix="harbor-", dir="/tmp"))
-    os.chown(short, cluster.account.uid, cluster.account.gid)
-    return short
-
-
-def _configure(cluster: Cluster, sockets: Path) -> None:
-    quoted = str(sockets).replace("'", "''")
+def _configure(cluster: Cluster) -> None:
+    quoted = str(cluster.sockets).replace("'", "''")
     conf = cluster.data / "postgresql.auto.conf"
     conf.write_text(CONFIGURATION.format(sockets=quoted))
-    cluster.socket_note.write_text(str(sockets))
 
 
 def _turn_over(log: Path) -> None:

@@ -8,14 +8,15 @@ import sqlalchemy as sa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
+from pipelines.ingest.contract import EVENTS, Kind
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, Parcel
 from pipelines.ingest.plausibility import OrderIds
 from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
+from pipelines.store import events, order_counts, score_totals
 from pipelines.store import ingest as store
-from pipelines.store import order_counts, score_totals
 
 WITHOUT_CITY = "Unassigned"
 """City of depots nobody has described. They share one, because silence is judged per
@@ -125,7 +126,7 @@ class _Loading:
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            accepted = incoming.merge(plan.kind.key, self.file_id, reading.id_namespace)
+            accepted = merge(incoming, plan.kind, self.file_id, reading.id_namespace)
             if not reading.force:
                 ids.require_own_ids(incoming, accepted)
             self._add_first_seen()
@@ -180,6 +181,28 @@ class _Loading:
     def _add_first_seen(self) -> None:
         if self.asked.file.plan.kind.name in ("orders", "daily"):
             add_first_seen(self.connection, self.depot_ids, self.asked.settings)
+
+
+def merge(
+    incoming: store.Incoming,
+    kind: Kind,
+    file_id: int,
+    id_namespace: str,
+    *,
+    over_later: bool = True,
+) -> int:
+    """Takes rows into their table, events in versions; says how many changed it.
+
+    Args:
+      incoming: The rows.
+      kind: Of the file.
+      file_id: Of the file.
+      id_namespace: In which the ids of its orders are unique.
+      over_later: Whether rows of later files are replaced too.
+    """
+    if kind is EVENTS:
+        return events.append(incoming, file_id, over_later=over_later)
+    return incoming.merge(kind.key, file_id, id_namespace, over_later=over_later)
 
 
 def add_first_seen(

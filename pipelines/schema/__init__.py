@@ -1,4 +1,4 @@
-"""SQLAlchemy tables and nothing else: the one truth about columns, theme by theme.
+"""SQLAlchemy tables, and SQL conditions over them that every room takes from here.
 
 Dates end in `_on` and are a depot's local service day; moments end in `_at` and carry a
 zone, except `ordered_local`, the wall-clock time as the file had it.
@@ -19,6 +19,7 @@ from pipelines.schema.forecasting import (
 from pipelines.schema.incoming import (
     daily_counts,
     depots,
+    event_versions,
     events,
     files,
     orders,
@@ -53,6 +54,7 @@ __all__ = [
     "depot_score_totals",
     "depots",
     "dirty_days",
+    "event_versions",
     "events",
     "files",
     "forecast_totals",

@@ -43,6 +43,8 @@ order_counts = sa.Table(
     sa.Column("service_on", sa.Date, primary_key=True),
     sa.Column("depot_id", sa.Text, primary_key=True),
     sa.Column("orders", sa.BigInteger, nullable=False),
+    # The first file that brought any of them; corrections come in later ones.
+    sa.Column("file_id", sa.BigInteger, nullable=False),
 )
 
 # Days whose orders must be counted anew, more than once perhaps; -infinity: every day.

@@ -80,10 +80,18 @@ daily_counts = sa.Table(
     sa.CheckConstraint("orders >= 0", name="orders"),
 )
 
-events = sa.Table(
-    "events",
+# Appended, never overwritten: a correction or a withdrawal closes the version before it.
+event_versions = sa.Table(
+    "event_versions",
     metadata,
-    sa.Column("event_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    # As the file said, else made of kind, start and scope: see `store.events`.
+    sa.Column(
+        "event_id",
+        sa.Text,
+        primary_key=True,
+        server_default=sa.text("gen_random_uuid()::text"),
+    ),
+    sa.Column("version", sa.Integer, primary_key=True, server_default="1"),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("starts_on", sa.Date, nullable=False),
     sa.Column("ends_on", sa.Date, nullable=False),
@@ -91,19 +99,30 @@ events = sa.Table(
     sa.Column("city", sa.Text),
     sa.Column("depot_id", sa.Text),
     sa.Column("value", sa.Double),
+    # The first origin that knows of the event; null: every one.
     sa.Column("known_from", sa.Date),
-    sa.Column("file_id", sa.BigInteger, nullable=False),
-    sa.UniqueConstraint(
-        "kind",
-        "starts_on",
-        "ends_on",
-        "city",
-        "depot_id",
-        name="uq_events_kind",
-        postgresql_nulls_not_distinct=True,
-    ),
+    sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
+    # When it arrived: a first version is known from `known_from`, a later one from here.
+    sa.Column("known_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("superseded_at", Moment),
+    # Null: somebody withdrew it by hand, for this reason.
+    sa.Column("file_id", sa.BigInteger),
+    sa.Column("reason", sa.Text),
     sa.CheckConstraint("ends_on >= starts_on", name="order"),
     sa.CheckConstraint("city is null or depot_id is null", name="scope"),
+)
+sa.Index(
+    "uq_event_versions_current",
+    event_versions.c.event_id,
+    unique=True,
+    postgresql_where=event_versions.c.superseded_at.is_(None),
+)
+
+# The newest version of every event that stands: a view, the one place that says so.
+events = sa.Table(
+    "events",
+    sa.MetaData(),
+    *(sa.Column(column.name, column.type) for column in event_versions.columns),
 )
 
 public_holidays = sa.Table(

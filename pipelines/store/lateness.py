@@ -5,21 +5,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines.store.closures import is_closed
+from pipelines.schema.closures import CLOSURES, is_closed
 
 # Depots that were open on the day and reported in the fortnight before, by city.
 REPORTS = f"""
+with closures as ({CLOSURES})
 select d.city, count(*) as expected, count(v.depot_id) as reported
 from depots d
 left join demand_versions v
   on v.depot_id = d.depot_id and v.service_on = :day
  and v.superseded_at is null and v.orders is not null
 where not {is_closed("cast(:day as date)")}
-  and not exists (
-      select from events e
-      where e.kind = 'closed' and :day between e.starts_on and e.ends_on
-        and coalesce(e.depot_id, d.depot_id) = d.depot_id
-        and coalesce(e.city, d.city) = d.city)
   and exists (
       select from demand_versions b
       where b.depot_id = d.depot_id and b.superseded_at is null

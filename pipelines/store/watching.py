@@ -5,6 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines.schema.active_depots import ACTIVE_ZONES
+
 # The newest run of each step in each state; a night without work hides none before it.
 NEWEST_RUNS = """
 select distinct on (step, state)
@@ -15,14 +17,14 @@ order by step, state, run_id desc
 """
 
 # A member of a role that may not connect may not ask for the size either.
-TALLIES = """
+TALLIES = f"""
 select (select version from models where role = 'champion') as champion,
        (select promoted_at from models where role = 'champion') as promoted_at,
        (select trained_through from models where role = 'champion') as trained_through,
        (select max(origin_on) from forecasts) as origin_on,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as newest_on,
-       (select array_agg(distinct timezone) from depots) as zones,
+       (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select count(*) from depots) as depots,
        (select max(loaded_at) from files) as file_at,
        (select beat_at from beats where process = 'scheduler') as scheduler_beat_at,

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from forecaster.errors import DatabaseError
 from pipelines import migrate, schedule, service_levels
 from pipelines.advice import sentence
-from pipelines.database import NO_ANSWER, reason
+from pipelines.database import NO_ANSWER, reason, snapshot
 from pipelines.live_accuracy import LOOK_BACK_DAYS
 from pipelines.service_levels import Levels
 from pipelines.settings import Settings
@@ -109,7 +109,7 @@ def take(
     """
     try:
         migrate.require_current(engine)
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             seen = _read(connection, settings, now)
     except DatabaseError as error:
         return Look(now, str(error), schema_is_current=False)
@@ -122,7 +122,7 @@ def take(
 
 def _read(connection: sa.Connection, settings: Settings, now: datetime) -> Look:
     tallies = store.tallies(connection)
-    due_on = settings.due_on(now, tallies["zones"] or ())
+    due_on = settings.due_on(now, tallies["zones"] or {})
     return Look(
         now,
         schema_is_current=True,
@@ -153,7 +153,7 @@ def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | 
             return before
     assert seen.due_on is not None, "it was looked at"
     try:
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             connection.execute(
                 sa.text(f"set local statement_timeout = '{SLOW_SECONDS}s'")
             )

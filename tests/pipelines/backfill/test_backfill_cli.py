@@ -99,6 +99,19 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
     assert harbor("resume", 1).exit_code == 0
 
 
+def test_a_slot_that_fails_is_told_once_and_how_to_try_again(
+    harbor, add_model, settings
+):
+    version = add_model(days_before(7))
+    planned(harbor, 6, 6)
+    (artefact,) = settings.artefacts.glob(f"*{version}*")
+    artefact.write_bytes(b"broken")
+    done = harbor("apply", 1)
+    told = done.stderr + str(done.exception)
+    assert told.count(artefact.name) == 1
+    assert "1 of 2 slots failed. 'harbor backfill retry 1 --failed' tries" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
