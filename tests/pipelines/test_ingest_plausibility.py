@@ -137,4 +137,4 @@ def test_rows_out_of_quarantine_go_to_the_namespace_of_their_file(load, clean_en
     load("north3.csv", [*orders("A", 3), "5,A,soon"])
     told = replay(clean_engine, Reading(), gone, now)
     assert told.accepted == 0
-    assert "harbor.toml has only none" in told.reasons[0]
+    assert "harbor.toml has no sources" in told.reasons[0]
