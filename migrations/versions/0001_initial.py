@@ -258,15 +258,12 @@ def upgrade() -> None:
         "orders",
         sa.Column("order_id", sa.Text(), nullable=False),
         sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column(
+            "id_namespace", sa.Text(), server_default=sa.text("''"), nullable=False
+        ),
         sa.Column("ordered_local", sa.DateTime(), nullable=False),
         sa.Column("utc_offset_minutes", sa.SmallInteger(), nullable=True),
         sa.Column("file_id", sa.BigInteger(), nullable=False),
-        sa.Column(
-            "id_namespace",
-            sa.Text(),
-            server_default=sa.text("'default'"),
-            nullable=False,
-        ),
         sa.PrimaryKeyConstraint("order_id", "id_namespace", name=op.f("pk_orders")),
     )
     op.create_index(

@@ -60,17 +60,12 @@ orders = sa.Table(
     metadata,
     sa.Column("order_id", sa.Text, primary_key=True),
     sa.Column("depot_id", sa.Text, nullable=False),
+    # An order_id is unique within it: two partners may both count from 1. Of no source: ''.
+    sa.Column("id_namespace", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
     # Minutes east of UTC where the file gave an offset; null: the depot's own time.
     sa.Column("utc_offset_minutes", sa.SmallInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
-    # An order_id is unique within it: two partners may both count from 1.
-    sa.Column(
-        "id_namespace",
-        sa.Text,
-        primary_key=True,
-        server_default=sa.text("'default'"),
-    ),
 )
 # Orders come in by the day, so old ones lie together: a few pages tell where.
 sa.Index("ix_orders_ordered_local", orders.c.ordered_local, postgresql_using="brin")

@@ -168,7 +168,7 @@ class Incoming:
         self,
         key: Sequence[str],
         file_id: int,
-        id_namespace: str = "default",
+        id_namespace: str = "",
         *,
         over_later: bool = True,
     ) -> int:
