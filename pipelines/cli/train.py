@@ -146,6 +146,11 @@ def _show(made: Trained) -> None:
     )
     say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
     show_scores(made.scores, "Over the days the judged fit had not seen")
+    if made.scores["network_share"] == 0:
+        say(
+            "Its network did not help on those days, so it delivers the baseline: the "
+            "plain forecast without the network's correction."
+        )
 
 
 def show_scores(scores: dict[str, Any], title: str) -> None:
