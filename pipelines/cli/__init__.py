@@ -20,7 +20,9 @@ from pipelines.cli import (
     dashboard,
     db,
     demo,
+    depots,
     doctor,
+    files,
     forecast,
     ingest,
     models,
@@ -60,7 +62,9 @@ COMMANDS = (
 )
 for command in COMMANDS:
     command.register(app)
-for group in (schedule, backfill, runs, models, quarantine, notices, db, backup):
+for group in (
+    schedule, backfill, runs, models, files, depots, quarantine, notices, db, backup,
+):  # fmt: skip
     app.add_typer(group.app)
 
 

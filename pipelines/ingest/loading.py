@@ -114,7 +114,10 @@ class _Loading:
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            accepted = incoming.merge(self.asked.file.plan.kind.key, self.file_id)
+            key = self.asked.file.plan.kind.key
+            accepted = incoming.merge(key, self.file_id)
+            if accepted < self.rows:
+                incoming.note_repeats(key, self.file_id)
             self._add_first_seen()
         return accepted
 

@@ -152,6 +152,7 @@ class _OfFile:
         ):
             key, file_id = plan.kind.key, self.file["file_id"]
             accepted = incoming.merge(key, file_id, over_later=False)
+            incoming.note_repeats(key, file_id)
             self._add_first_seen(plan, rows)
         incoming.drop()
         return accepted

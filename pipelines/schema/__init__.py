@@ -20,10 +20,12 @@ from pipelines.schema.incoming import (
     daily_counts,
     depots,
     events,
+    file_repeats,
     files,
     orders,
     public_holidays,
     quarantine,
+    superseded_rows,
 )
 from pipelines.schema.ledger import (
     backfill_slots,
@@ -54,6 +56,7 @@ __all__ = [
     "depots",
     "dirty_days",
     "events",
+    "file_repeats",
     "files",
     "forecast_totals",
     "forecasts",
@@ -70,4 +73,5 @@ __all__ = [
     "runs",
     "score_totals",
     "scores",
+    "superseded_rows",
 ]
