@@ -3,6 +3,7 @@
 The only module of the program that prints.
 """
 
+import csv
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,14 @@ def say(text: str) -> None:
 def show_json(value: object) -> None:
     """Prints one JSON value for a machine; NaN does not exist there and becomes null."""
     sys.stdout.write(json.dumps(_without_nan(value), default=str, indent=1) + "\n")
+    sys.stdout.flush()
+
+
+def show_csv(rows: Sequence[Mapping[str, object]]) -> None:
+    """Prints rows with the same keys as CSV, under a header."""
+    table = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
+    table.writeheader()
+    table.writerows(rows)
     sys.stdout.flush()
 
 
