@@ -158,6 +158,9 @@ def upgrade() -> None:
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("reading", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column(
+            "source", sa.Text(), server_default=sa.text("'default'"), nullable=False
+        ),
         sa.Column("size_bytes", sa.BigInteger(), nullable=False),
         sa.Column("accepted", sa.BigInteger(), nullable=False),
         sa.Column("unchanged", sa.BigInteger(), nullable=False),
@@ -262,7 +265,13 @@ def upgrade() -> None:
         sa.Column("ordered_local", sa.DateTime(), nullable=False),
         sa.Column("utc_offset_minutes", sa.SmallInteger(), nullable=True),
         sa.Column("file_id", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("order_id", name=op.f("pk_orders")),
+        sa.Column(
+            "id_namespace",
+            sa.Text(),
+            server_default=sa.text("'default'"),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint("order_id", "id_namespace", name=op.f("pk_orders")),
     )
     op.create_index(
         "ix_orders_ordered_local",

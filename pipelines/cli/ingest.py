@@ -11,6 +11,8 @@ from pipelines import demand
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
+from pipelines.ingest.matching import reading_as
+from pipelines.ingest.report import DEFAULT_SOURCE
 from pipelines.ingest.sources import SUFFIXES
 from pipelines.ledger import recorded
 
@@ -39,7 +41,28 @@ def ingest_files(
         str | None,
         typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
     ] = None,
-    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text files. [default: utf-8]")
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Mark before decimals, . or ,; the other sets thousands apart."
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of [sources.NAME] in harbor.toml. [default: by the file's name]",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Load also what moves many orders or repeats most ids."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
     ] = False,
@@ -49,8 +72,11 @@ def ingest_files(
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
-    reading = reading_of(kind, column or [], date_format, encoding)
+    reading = reading_of(
+        kind, column or [], date_format, encoding, decimal, source, force
+    )
     with workplace() as place:
+        _require_known(reading, place)
         if dry_run:
             report = _load(place.engine, place, paths, reading, dry_run=True)
         else:
@@ -70,7 +96,10 @@ def reading_of(
     kind: str | None,
     columns: list[str],
     date_format: str | None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
+    decimal: str | None = None,
+    source: str | None = None,
+    force: bool = False,
 ) -> Reading:
     """How files are to be read, from the options of a command.
 
@@ -87,7 +116,17 @@ def reading_of(
             )
         mapping[name.strip()] = theirs.strip()
     try:
-        return Reading(kind, mapping, date_format, encoding)
+        return Reading(
+            kind, mapping, date_format, encoding, decimal, source=source, force=force
+        )
+    except BadInputError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _require_known(reading: Reading, place: Workplace) -> None:
+    """Refuses a source that harbor.toml does not have, before a run is recorded."""
+    try:
+        reading_as(reading.source or DEFAULT_SOURCE, reading, place.settings.sources)
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -98,6 +98,12 @@ def replay_rejected(
         str | None,
         typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
     ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Mark before decimals, . or ,; the other sets thousands apart."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judges rows in quarantine anew, and loads those whose cause is mended.
@@ -106,7 +112,7 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
-    reading = reading_of(None, column or [], date_format)
+    reading = reading_of(None, column or [], date_format, decimal=decimal)
     with workplace() as place, recorded(place.engine, "replay") as run:
         done = replay(run.engine, reading, place.settings, place.now, file)
         run.counts |= {"accepted": done.accepted, "left": done.left}

@@ -12,6 +12,7 @@ import structlog
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.loading import Load, load
+from pipelines.ingest.matching import reading_as, reading_of, require_readable
 from pipelines.ingest.parcels import Opened
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.report import FileReport, IngestReport, Reading
@@ -68,12 +69,19 @@ def ingest(
       engine: Database the pipelines own.
       paths: Files, folders, and URLs that pyarrow's file systems open; they are taken
         in the order of their names, and the later one wins.
-      reading: What is known about the files.
-      settings: Zone and country of depots that nobody has described yet.
+      reading: What is known about the files; it goes before what their sources say.
+      settings: Zone and country of depots that nobody has described yet, and the sources.
       progress: Told as rows and bytes go by.
       dry_run: Does everything, and takes it back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
+
+    Raises:
+      BadInputError: a source is named that harbor.toml does not have, or says what cannot
+        be.
     """
+    require_readable(settings.sources)
+    if reading.source is not None:
+        reading_as(reading.source, reading, settings.sources)
     today = today or datetime.now(settings.zone).date()
     found = settled(find_sources(paths), settings.inbox, settings.settle_seconds)
     total = sum(each.size for each in found if isinstance(each, Source))
@@ -97,25 +105,26 @@ def ingest(
                 done, rows = min(done + size, total), rows + more
                 progress(Far(name, rows, done, total))
 
-            opening = partial(parser.open, each, reading, today)
+            opening = partial(parser.open, each, today=today)
             reports.append(_ingest_one(begin, opening, each, reading, settings, tell))
         return IngestReport(reports, tuple(_notes(begin, reports)))
 
 
 def _ingest_one(
     begin: Begin,
-    opening: Callable[[], Opened],
+    opening: Callable[[Reading], Opened],
     source: Source,
-    reading: Reading,
+    asked: Reading,
     settings: Settings,
     tell: Callable[[int, int], None],
 ) -> FileReport:
     kind = None
     try:
-        asked = Load(source, reading, opening(), settings)
-        kind = asked.file.plan.kind.name
+        reading = reading_of(source, asked, settings.sources)
+        whole = Load(source, reading, opening(reading), settings)
+        kind = whole.file.plan.kind.name
         with begin() as connection:
-            report = load(connection, asked, tell)
+            report = load(connection, whole, tell)
     except RefusedFileError as error:
         return _refused(source.shown, kind, str(error))
     log.info("file", path=report.path, state=report.state, **vars(report.counts))

@@ -8,9 +8,10 @@ import sqlalchemy as sa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.dates import Order
+from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, Parcel
-from pipelines.ingest.report import Counts, FileReport, Reading
+from pipelines.ingest.plausibility import OrderIds
+from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
@@ -63,10 +64,11 @@ def load(
         sha256=sha256,
         reading=reading,
         kind=plan.kind.name,
+        source=asked.reading.source or DEFAULT_SOURCE,
         size_bytes=source.size,
         ignored_columns=plan.ignored,
     )
-    return _Loading(connection, asked, file_id, asked.file.order()).run(progress)
+    return _Loading(connection, asked, file_id, asked.file.conventions()).run(progress)
 
 
 @dataclass
@@ -76,10 +78,11 @@ class _Loading:
     connection: sa.Connection
     asked: Load
     file_id: int
-    order: Order | None
+    found: Conventions
     rows: int = 0
     rejected: int = 0
     blank: int = 0
+    moved: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
@@ -87,7 +90,7 @@ class _Loading:
         """Copies every batch, merges them into the table, and settles the ledger."""
         source, plan = self.asked.source, self.asked.file.plan
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
-        for parcel in self.asked.file.parcels(self.order):
+        for parcel in self.asked.file.parcels(self.found):
             self._take(parcel)
             if self.rejected > HOPELESS:
                 self._require_mostly_good()
@@ -100,24 +103,31 @@ class _Loading:
         incoming.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
         store.set_counts(self.connection, self.file_id, vars(counts))
-        said = notes.of_file(
-            plan, self.order, self.depot_ids, self.rejected, self.blank
-        )
+        said = [
+            *notes.of_file(plan, self.found, self.depot_ids, self.rejected, self.blank),
+            *notes.moved(self.moved),
+        ]
         return FileReport(
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)
         )
 
     def _settle(self, incoming: store.Incoming) -> int:
         """Merges what has come, and creates the depots it names."""
-        table = incoming.target.name
+        table, reading = incoming.target.name, self.asked.reading
+        name, plan = self.asked.source.name, self.asked.file.plan
+        ids = OrderIds(name, plan, self.rows, reading.id_namespace)
+        if not reading.force:
+            self.moved = ids.require_own_orders(incoming)
         with (
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            key = self.asked.file.plan.kind.key
-            accepted = incoming.merge(key, self.file_id)
+            key, namespace = plan.kind.key, reading.id_namespace
+            accepted = incoming.merge(key, self.file_id, namespace)
             if accepted < self.rows:
-                incoming.note_repeats(key, self.file_id)
+                incoming.note_repeats(key, self.file_id, namespace)
+            if not reading.force:
+                ids.require_own_ids(incoming, accepted)
             self._add_first_seen()
         return accepted
 

@@ -40,6 +40,8 @@ files = sa.Table(
     # are another load.
     sa.Column("reading", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
+    # Of `[sources.NAME]`; 'default' where no source was told or matched.
+    sa.Column("source", sa.Text, nullable=False, server_default=sa.text("'default'")),
     sa.Column("size_bytes", sa.BigInteger, nullable=False),
     sa.Column("accepted", sa.BigInteger, nullable=False),
     sa.Column("unchanged", sa.BigInteger, nullable=False),
@@ -71,6 +73,13 @@ orders = sa.Table(
     # Minutes east of UTC where the file gave an offset; null: the depot's own time.
     sa.Column("utc_offset_minutes", sa.SmallInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
+    # An order_id is unique within it: two partners may both count from 1.
+    sa.Column(
+        "id_namespace",
+        sa.Text,
+        primary_key=True,
+        server_default=sa.text("'default'"),
+    ),
 )
 # Orders come in by the day, so old ones lie together: a few pages tell where.
 sa.Index("ix_orders_ordered_local", orders.c.ordered_local, postgresql_using="brin")

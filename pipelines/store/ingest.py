@@ -96,6 +96,34 @@ def count_undescribed(connection: sa.Connection) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
+# An order is the same under another namespace where its moment is, too: ids alone are not.
+KNOWN_ORDERS = """
+select count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
+       count(*) filter (where not is_ours and not is_elsewhere and was = now) as doubled,
+       min(id_namespace)
+           filter (where not is_ours and not is_elsewhere and was = now) as other_namespace
+from (select o.id_namespace, o.id_namespace = :id_namespace as is_ours,
+             o.depot_id <> i.depot_id as is_elsewhere,
+             o.ordered_local as was, i.ordered_local as now
+      from incoming i join orders o using (order_id)) both_sides
+"""
+
+
+@dataclass(frozen=True)
+class KnownOrders:
+    """Orders on their way in whose ids are there already.
+
+    Args:
+      moved: At another depot or on another day, in the same namespace.
+      doubled: At the same depot and moment, in another namespace.
+      other_namespace: One of those; None where there is none.
+    """
+
+    moved: int
+    doubled: int
+    other_namespace: str | None
+
+
 @dataclass(frozen=True)
 class Incoming:
     """A temporary table of rows on their way into a table.
@@ -136,8 +164,25 @@ class Incoming:
         ):
             copy.write(rows)
 
+    def known_orders(self, id_namespace: str) -> KnownOrders:
+        """Looks up the orders that have come among those that are there."""
+        asked = {"id_namespace": id_namespace}
+        found = self.connection.execute(sa.text(KNOWN_ORDERS), asked).one()
+        return KnownOrders(*found)
+
+    def n_orders(self) -> int:
+        """How many different order ids have come."""
+        ids = sa.select(self.waiting.c.order_id).distinct().subquery()
+        counted = sa.select(sa.func.count()).select_from(ids)
+        return int(self.connection.scalar(counted) or 0)
+
     def merge(
-        self, key: Sequence[str], file_id: int, *, over_later: bool = True
+        self,
+        key: Sequence[str],
+        file_id: int,
+        id_namespace: str = "default",
+        *,
+        over_later: bool = True,
     ) -> int:
         """Inserts or updates, and says how many rows that changed.
 
@@ -147,10 +192,12 @@ class Incoming:
         Args:
           key: By which a later row replaces an earlier one.
           file_id: Of the file that the rows are from.
+          id_namespace: In which the ids of its orders are unique.
           over_later: Whether rows of later files are replaced too.
         """
         names = [column.name for column in self.waiting.columns]
-        extra = {"file_id": file_id} if "file_id" in self.target.c else {}
+        of_file = {"file_id": file_id, "id_namespace": id_namespace}
+        extra = {name: of_file[name] for name in of_file if name in self.target.c}
         present = [self.waiting.c[name] for name in key if name in names]
         newest = (
             # Rows lie in the temporary table in the order in which they came.
@@ -185,7 +232,11 @@ class Incoming:
         after = sa.tuple_(*(insert.excluded[name] for name in values))
         return insert.on_conflict_do_update(
             index_elements=key,
-            set_={name: insert.excluded[name] for name in [*values, *extra]},
+            set_={
+                name: insert.excluded[name]
+                for name in [*values, *extra]
+                if name not in key
+            },
             where=before.is_distinct_from(after)
             & (sa.true() if over_later else self._is_no_later(insert)),
         )
@@ -207,16 +258,18 @@ class Incoming:
         columns = ["table_name", "file_id", "content"]
         self.connection.execute(sa.insert(superseded_rows).from_select(columns, below))
 
-    def note_repeats(self, key: Sequence[str], file_id: int) -> None:
+    def note_repeats(self, key: Sequence[str], file_id: int, id_namespace: str) -> None:
         """Writes down which earlier files had brought some of these rows alike.
 
         Args:
           key: As of `merge`, which comes before.
           file_id: Of the file that the rows are from.
+          id_namespace: As of `merge`.
         """
         if self.target.name not in WITHDRAWABLE:
             return
-        match = [self.target.c[name] == self.waiting.c[name] for name in key]
+        came = {"id_namespace": sa.literal(id_namespace), **self.waiting.c}
+        match = [self.target.c[name] == came[name] for name in key]
         earlier = (
             sa.select(sa.literal(file_id), self.target.c.file_id)
             .distinct()

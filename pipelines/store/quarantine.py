@@ -92,9 +92,9 @@ def rejected(connection: sa.Connection, quarantine_id: int) -> dict[str, Any] | 
 def files_with_rejected(
     connection: sa.Connection, path: str | None = None
 ) -> list[dict[str, Any]]:
-    """file_id, path and kind of files with rows in quarantine, earliest first."""
+    """file_id, path, kind and source of files with rows in quarantine, earliest first."""
     statement = (
-        sa.select(files.c.file_id, files.c.path, files.c.kind)
+        sa.select(files.c.file_id, files.c.path, files.c.kind, files.c.source)
         .where(files.c.file_id.in_(sa.select(quarantine.c.file_id).where(OPEN)))
         .order_by(files.c.file_id)
     )
