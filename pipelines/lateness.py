@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines.ingest.inbox import DONE
 from pipelines.store import lateness as store
 from pipelines.store import nights, runs
 
@@ -100,5 +101,10 @@ def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date 
 
 
 def _has_newer_file(folder: Path, moment: datetime) -> bool:
+    done = folder / DONE
     files = (path for path in folder.rglob("*") if path.is_file())
-    return any(path.stat().st_mtime > moment.timestamp() for path in files)
+    return any(
+        path.stat().st_mtime > moment.timestamp()
+        for path in files
+        if not path.is_relative_to(done)
+    )

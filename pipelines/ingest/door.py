@@ -1,8 +1,8 @@
-"""Files to rows: every file in a transaction of its own."""
+"""Files to rows: every file in a transaction of its own, or many small ones in one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 
@@ -11,12 +11,18 @@ import structlog
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
+from pipelines.ingest.inbox import DONE, put_away
 from pipelines.ingest.loading import Load, load
 from pipelines.ingest.matching import reading_as, reading_of, require_readable
-from pipelines.ingest.parcels import Opened
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.report import FileReport, IngestReport, Reading
 from pipelines.ingest.settling import Unsettled, settled
+from pipelines.ingest.small_files import (
+    MOST_FILES,
+    NotAllNewError,
+    SmallFile,
+    load_together,
+)
 from pipelines.ingest.sources import Source, Unreadable, find_sources
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
@@ -40,6 +46,9 @@ class Far:
     done: int
     total: int
 
+
+FEW_FILES = 8
+"""As many are as quick one by one."""
 
 Progress = Callable[[Far], None]
 
@@ -83,52 +92,115 @@ def ingest(
     if reading.source is not None:
         reading_as(reading.source, reading, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    found = settled(find_sources(paths), settings.inbox, settings.settle_seconds)
+    sources = find_sources(paths, settings.inbox / DONE)
+    found = settled(sources, settings.inbox, settings.settle_seconds)
     total = sum(each.size for each in found if isinstance(each, Source))
-    done = rows = 0
-    reports = []
     with (
         Parser(settings.parser_memory_mib) as parser,
         _transactions(engine, dry_run) as begin,
     ):
+        call = _Call(begin, parser, reading, settings, today, progress, total, dry_run)
         for each in found:
-            if isinstance(each, Unreadable):
-                reports.append(_refused(each.shown, None, each.reason))
-                continue
-
-            if isinstance(each, Unsettled):
-                reports.append(_waiting(each))
-                continue
-
-            def tell(size: int, more: int, name: str = each.name) -> None:
-                nonlocal done, rows
-                done, rows = min(done + size, total), rows + more
-                progress(Far(name, rows, done, total))
-
-            opening = partial(parser.open, each, today=today)
-            reports.append(_ingest_one(begin, opening, each, reading, settings, tell))
-        return IngestReport(reports, tuple(_notes(begin, reports)))
+            call.take(each)
+        call.flush()
+        return IngestReport(call.reports, tuple(_notes(begin, call.reports)))
 
 
-def _ingest_one(
-    begin: Begin,
-    opening: Callable[[Reading], Opened],
-    source: Source,
-    asked: Reading,
-    settings: Settings,
-    tell: Callable[[int, int], None],
-) -> FileReport:
-    kind = None
-    try:
-        reading = reading_of(source, asked, settings.sources)
-        whole = Load(source, reading, opening(reading), settings)
-        kind = whole.file.plan.kind.name
-        with begin() as connection:
-            report = load(connection, whole, tell)
-    except RefusedFileError as error:
-        return _refused(source.shown, kind, str(error))
-    log.info("file", path=report.path, state=report.state, **vars(report.counts))
-    return report
+@dataclass
+class _Call:
+    """A call under way: its files in order, of which small ones are held back a while."""
+
+    begin: Begin
+    parser: Parser
+    reading: Reading
+    settings: Settings
+    today: date
+    progress: Progress
+    total: int
+    dry_run: bool
+    done: int = 0
+    rows: int = 0
+    held: list[SmallFile] = field(default_factory=list)
+    reports: list[FileReport] = field(default_factory=list)
+
+    def take(self, each: Source | Unreadable | Unsettled) -> None:
+        """Loads a file, or holds it back to be loaded together with those after it."""
+        file: Load | SmallFile | FileReport
+        if isinstance(each, Source):
+            file = self._opened(each)
+        elif isinstance(each, Unsettled):
+            file = _waiting(each)
+        else:
+            file = _refused(each.shown, None, each.reason)
+        if not self._joins(file):
+            self.flush()
+        if isinstance(file, SmallFile) and file.is_simple:
+            self.held.append(file)
+        elif isinstance(file, FileReport):
+            self.reports.append(file)
+        else:
+            self._load(file.load if isinstance(file, SmallFile) else file)
+
+    def flush(self) -> None:
+        """Loads the files that are held back."""
+        held, self.held = self.held, []
+        self._load_all(held)
+
+    def _joins(self, file: Load | SmallFile | FileReport) -> bool:
+        if not isinstance(file, SmallFile) or not file.is_simple:
+            return False
+        return not self.held or (
+            file.group == self.held[0].group and len(self.held) < MOST_FILES
+        )
+
+    def _opened(self, source: Source) -> Load | SmallFile | FileReport:
+        kind = None
+        try:
+            reading = reading_of(source, self.reading, self.settings.sources)
+            opened = self.parser.open(source, reading, self.today)
+            kind = opened.plan.kind.name
+            load = Load(source, reading, opened, self.settings)
+            return SmallFile.of(load) or load
+        except RefusedFileError as error:
+            return _refused(source.shown, kind, str(error))
+
+    def _load_all(self, files: Sequence[SmallFile]) -> None:
+        """Loads files together; where that is not possible, by halves."""
+        if len(files) <= FEW_FILES:
+            for file in files:
+                self._load(file.load)
+            return
+        try:
+            with self.begin() as connection:
+                reports = load_together(connection, files)
+        except NotAllNewError:
+            half = len(files) // 2
+            self._load_all(files[:half])
+            self._load_all(files[half:])
+            return
+        for file, report in zip(files, reports, strict=True):
+            self._tell(file.load.source, file.load.source.size, file.n_rows)
+            self._add(file.load.source, report)
+
+    def _load(self, asked: Load) -> None:
+        try:
+            with self.begin() as connection:
+                report = load(connection, asked, partial(self._tell, asked.source))
+        except RefusedFileError as error:
+            kind = asked.file.plan.kind.name
+            self.reports.append(_refused(asked.source.shown, kind, str(error)))
+        else:
+            self._add(asked.source, report)
+
+    def _add(self, source: Source, report: FileReport) -> None:
+        log.info("file", path=report.path, state=report.state, **vars(report.counts))
+        self.reports.append(report)
+        if not self.dry_run:
+            put_away(source, self.settings.inbox)
+
+    def _tell(self, source: Source, size: int, rows: int) -> None:
+        self.done, self.rows = min(self.done + size, self.total), self.rows + rows
+        self.progress(Far(source.name, self.rows, self.done, self.total))
 
 
 def _notes(begin: Begin, reports: Sequence[FileReport]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -55,9 +56,8 @@ def load(
     store.lock(connection, plan.kind.name)
     known = store.known_file(connection, sha256, reading)
     if known is not None:
-        counts = Counts(0, known.accepted + known.unchanged, known.rejected)
-        progress(source.size, counts.unchanged + counts.rejected)
-        return FileReport(source.shown, plan.kind.name, "unchanged", counts)
+        progress(source.size, known.accepted + known.unchanged + known.rejected)
+        return unchanged(asked, known)
     file_id = store.add_file(
         connection,
         path=source.address,
@@ -69,6 +69,18 @@ def load(
         ignored_columns=plan.ignored,
     )
     return _Loading(connection, asked, file_id, asked.file.conventions()).run(progress)
+
+
+def unchanged(asked: Load, known: sa.Row[Any]) -> FileReport:
+    """Reports on a file that the ledger has already.
+
+    Args:
+      asked: The file.
+      known: Its row of `files`.
+    """
+    counts = Counts(0, known.accepted + known.unchanged, known.rejected)
+    kind = asked.file.plan.kind.name
+    return FileReport(asked.source.shown, kind, "unchanged", counts)
 
 
 @dataclass

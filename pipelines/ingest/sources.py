@@ -13,7 +13,8 @@ from pyarrow import fs
 
 from forecaster.errors import RefusedFileError
 
-TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+PLAIN_SUFFIXES = (".csv", ".tsv")
+TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz")
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet")
 HASHED_AT_ONCE = 1 << 20
 
@@ -36,6 +37,8 @@ class Source:
     system: fs.FileSystem = field(repr=False)
     # That opens its file system, where it is not this machine's; may hold a password.
     url: str | None = field(default=None, repr=False)
+    # The file of this machine that it was taken out of, such as a .zip.
+    container: Path | None = None
 
     @property
     def name(self) -> str:
@@ -46,6 +49,11 @@ class Source:
     def is_text(self) -> bool:
         """Whether it is CSV, by its suffix."""
         return self.path.lower().endswith(TEXT_SUFFIXES)
+
+    @property
+    def is_plain_text(self) -> bool:
+        """Whether it is text that is not packed, so that it holds what its size says."""
+        return self.path.lower().endswith(PLAIN_SUFFIXES)
 
     def open_stream(self) -> Any:
         """Its bytes from the start; a .gz is unpacked on the way."""
@@ -99,26 +107,32 @@ class Unreadable:
     reason: str
 
 
-def find_sources(named: Sequence[str]) -> list[Source | Unreadable]:
+def find_sources(
+    named: Sequence[str], passed_over: Path | None = None
+) -> list[Source | Unreadable]:
     """Every file that was named or lies in a folder that was, in the order of names.
 
     In folders, hidden files and files of other kinds (`.tmp` and `.part` among them) are
     passed over; a file that was named itself is never passed over.
+
+    Args:
+      named: Files, folders and URLs.
+      passed_over: A folder inside others that is not looked into.
     """
     found: dict[str, Source | Unreadable] = {}
     for path in named:
-        for each in _at(path):
+        for each in _at(path, passed_over):
             address = each.address if isinstance(each, Source) else each.shown
             found.setdefault(address, each)
     return [found[address] for address in sorted(found)]
 
 
-def _at(named: str) -> Iterator[Source | Unreadable]:
+def _at(named: str, passed_over: Path | None) -> Iterator[Source | Unreadable]:
     try:
         if "://" in named:
             yield from _at_url(named)
         else:
-            yield from _at_path(Path(named).expanduser())
+            yield from _at_path(Path(named).expanduser(), passed_over)
     except (OSError, pa.ArrowException) as error:
         yield Unreadable(
             _without_secrets(named),
@@ -126,13 +140,17 @@ def _at(named: str) -> Iterator[Source | Unreadable]:
         )
 
 
-def _at_path(path: Path) -> Iterator[Source | Unreadable]:
+def _at_path(path: Path, passed_over: Path | None) -> Iterator[Source | Unreadable]:
     if not path.is_dir():
         yield _local(path, str(path))
         return
     root = path.resolve()
     for folder, below, names in os.walk(root, onerror=_raise):
-        below[:] = sorted(name for name in below if not name.startswith("."))
+        below[:] = sorted(
+            name
+            for name in below
+            if not name.startswith(".") and Path(folder, name) != passed_over
+        )
         yield from _linked(path, root, [Path(folder, name) for name in below])
         for name in sorted(names):
             if name.startswith(".") or not name.lower().endswith(SUFFIXES):

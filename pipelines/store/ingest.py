@@ -57,6 +57,29 @@ def add_file(connection: sa.Connection, **values: object) -> int:
     return int(connection.execute(statement).scalar_one())
 
 
+def known_files(
+    connection: sa.Connection, pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], sa.Row[Any]]:
+    """The ledger's rows of many files, by sha256 and reading; see `known_file`."""
+    wanted = set(pairs)
+    statement = sa.select(files).where(
+        files.c.sha256.in_({sha256 for sha256, _ in wanted}),
+        files.c.withdrawn_at.is_(None),
+    )
+    found = {(row.sha256, row.reading): row for row in connection.execute(statement)}
+    return {pair: row for pair, row in found.items() if pair in wanted}
+
+
+def add_files(
+    connection: sa.Connection, entries: Sequence[Mapping[str, object]]
+) -> list[int]:
+    """Writes files with their counts into the ledger, and returns their ids in order."""
+    statement = sa.insert(files).returning(
+        files.c.file_id, sort_by_parameter_order=True
+    )
+    return list(connection.scalars(statement, [dict(entry) for entry in entries]))
+
+
 def set_counts(
     connection: sa.Connection, file_id: int, counts: Mapping[str, int]
 ) -> None:
@@ -175,6 +198,32 @@ class Incoming:
         ids = sa.select(self.waiting.c.order_id).distinct().subquery()
         counted = sa.select(sa.func.count()).select_from(ids)
         return int(self.connection.scalar(counted) or 0)
+
+    def add_new(self, key: Sequence[str], id_namespace: str) -> int:
+        """Inserts the rows if not one of their keys is known, and says how many they are.
+
+        Args:
+          key: Of the table.
+          id_namespace: As of `merge`; an order that is known in another one counts as
+            known.
+        """
+        names = [column.name for column in self.waiting.columns]
+        match = [
+            self.target.c[name] == self.waiting.c[name] for name in key if name in names
+        ]
+        known = sa.select(self.target.c.file_id).join(self.waiting, sa.and_(*match))
+        if self.connection.scalar(known.limit(1)) is not None:
+            return 0
+        extra = {"id_namespace": id_namespace} if "id_namespace" in key else {}
+        rows = sa.select(
+            *self.waiting.c, *(sa.literal(value) for value in extra.values())
+        )
+        insert = pg.insert(self.target).from_select([*names, *extra], rows)
+        done = self.connection.execute(
+            insert.on_conflict_do_nothing(index_elements=key),
+            execution_options={"preserve_rowcount": True},
+        )
+        return int(done.rowcount)
 
     def merge(
         self,
