@@ -72,6 +72,11 @@ def ingest_files(
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
+    if not all(path.strip() for path in paths):
+        raise typer.BadParameter(
+            "PATH is empty, but names a file, a folder or a URL. Look at the variable it "
+            "came from; '.' is the current folder."
+        )
     reading = reading_of(
         kind, column or [], date_format, encoding, decimal, source, force
     )

@@ -216,7 +216,8 @@ def _waiting(left: Unsettled) -> FileReport:
 
 
 def _refused(shown: str, kind: str | None, reason: str) -> FileReport:
-    log.warning("file", path=shown, state="refused", reason=reason)
+    # Of the level of other files: who asked for the load is told of refusals in any case.
+    log.info("file", path=shown, state="refused", reason=reason)
     return FileReport(shown, kind, "refused", error=reason)
 
 

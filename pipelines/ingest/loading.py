@@ -25,6 +25,7 @@ city: a day without an order is 0 where any of them reported."""
 HOPELESS = 10_000
 """Bad rows after which a file need not be read to its end to be refused."""
 LONGEST_VALUE_TOLD = 60
+MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class _Loading:
     rows: int = 0
     rejected: int = 0
     blank: int = 0
+    decoded_bytes: int = 0
     moved: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
@@ -104,6 +106,7 @@ class _Loading:
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
         for parcel in self.asked.file.parcels(self.found):
             self._take(parcel)
+            self._require_bounded()
             if self.rejected > HOPELESS:
                 self._require_mostly_good()
             incoming.write(parcel.rows)
@@ -150,7 +153,23 @@ class _Loading:
         self.rows += parcel.n_rows
         self.rejected += len(parcel.rejected)
         self.blank += parcel.blank
+        # Of text that was read, or of rows that came out of little: whichever is more.
+        self.decoded_bytes += max(parcel.size, len(parcel.rows))
         self.depot_ids.update(parcel.depot_ids)
+
+    def _require_bounded(self) -> None:
+        limits = self.asked.settings
+        seen = self.rows + self.rejected + self.blank
+        if seen > limits.max_file_rows:
+            holds = f"{limits.max_file_rows:,} rows (HARBOR_MAX_FILE_ROWS)"
+        elif self.decoded_bytes > limits.max_file_mib * MIB:
+            holds = f"{limits.max_file_mib:,} MiB once unpacked (HARBOR_MAX_FILE_MIB)"
+        else:
+            return
+        raise RefusedFileError(
+            f"{self.asked.source.name} holds more than {holds}. Look at what wrote it; if "
+            "it is right, split it or raise the setting."
+        )
 
     def _require_mostly_good(self) -> None:
         share, seen = self.asked.settings.most_rejected, self.rows + self.rejected

@@ -14,6 +14,7 @@ from zoneinfo import available_timezones
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.countries import known_countries
 from pipelines.ingest import dates
 from pipelines.ingest.numbers import OTHER
 
@@ -192,7 +193,7 @@ def zone(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
 
 def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
     """A two-letter country, in capitals."""
-    if not re.fullmatch("[A-Za-z]{2}", cell):
+    if cell.upper() not in known_countries():
         raise ValueError("is not an ISO 3166 country of two letters, such as NL")
     return cell.upper()
 
