@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
+from pathlib import Path
 
 import sqlalchemy as sa
 import structlog
@@ -23,7 +24,8 @@ from pipelines.ingest.small_files import (
     SmallFile,
     load_together,
 )
-from pipelines.ingest.sources import Source, Unreadable, find_sources
+from pipelines.ingest.sources import Source, Unreadable
+from pipelines.ingest.spool import Spool, spool_folder
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
 
@@ -66,6 +68,7 @@ def ingest(
     settings: Settings,
     progress: Progress = _silent,
     *,
+    query: str | None = None,
     dry_run: bool = False,
     today: date | None = None,
 ) -> IngestReport:
@@ -76,11 +79,13 @@ def ingest(
 
     Args:
       engine: Database the pipelines own.
-      paths: Files, folders, and URLs that pyarrow's file systems open; they are taken
-        in the order of their names, and the later one wins.
+      paths: Files, folders, `-` for standard input, http(s):// URLs, and URLs that
+        pyarrow's file systems open; they are taken in the order of their names, and the
+        later one wins.
       reading: What is known about the files; it goes before what their sources say.
       settings: Zone and country of depots that nobody has described yet, and the sources.
       progress: Told as rows and bytes go by.
+      query: Run on each of the paths, which are addresses of databases then.
       dry_run: Does everything, and takes it back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
 
@@ -92,18 +97,23 @@ def ingest(
     if reading.source is not None:
         reading_as(reading.source, reading, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    sources = find_sources(paths, settings.inbox / DONE)
-    found = settled(sources, settings.inbox, settings.settle_seconds)
-    total = sum(each.size for each in found if isinstance(each, Source))
-    with (
-        Parser(settings.parser_memory_mib) as parser,
-        _transactions(engine, dry_run) as begin,
-    ):
-        call = _Call(begin, parser, reading, settings, today, progress, total, dry_run)
-        for each in found:
-            call.take(each)
-        call.flush()
-        return IngestReport(call.reports, tuple(_notes(begin, call.reports)))
+    with spool_folder() as folder:
+        spool = Spool(Path(folder), settings.max_file_mib << 20, query)
+        sources = spool.find(paths, settings.inbox / DONE)
+        found = settled(sources, settings.inbox, settings.settle_seconds)
+        total = sum(each.size for each in found if isinstance(each, Source))
+        with (
+            Parser(settings.parser_memory_mib) as parser,
+            _transactions(engine, dry_run) as begin,
+        ):
+            call = _Call(
+                begin, parser, reading, settings, today, progress, total, dry_run
+            )
+            for each in found:
+                call.take(each)
+            call.flush()
+            call.put_away()
+            return IngestReport(call.reports, tuple(_notes(begin, call.reports)))
 
 
 @dataclass
@@ -122,6 +132,9 @@ class _Call:
     rows: int = 0
     held: list[SmallFile] = field(default_factory=list)
     reports: list[FileReport] = field(default_factory=list)
+    loaded: list[Source] = field(default_factory=list)
+    # Archives of which not every file was loaded.
+    incomplete: list[Source] = field(default_factory=list)
 
     def take(self, each: Source | Unreadable | Unsettled) -> None:
         """Loads a file, or holds it back to be loaded together with those after it."""
@@ -146,6 +159,14 @@ class _Call:
         held, self.held = self.held, []
         self._load_all(held)
 
+    def put_away(self) -> None:
+        """Moves files of the inbox that are in the database, an archive as a whole."""
+        if self.dry_run:
+            return
+        for source in self.loaded:
+            if source.container not in self.incomplete:
+                put_away(source, self.settings.inbox)
+
     def _joins(self, file: Load | SmallFile | FileReport) -> bool:
         if not isinstance(file, SmallFile) or not file.is_simple:
             return False
@@ -162,7 +183,7 @@ class _Call:
             load = Load(source, reading, opened, self.settings)
             return SmallFile.of(load) or load
         except RefusedFileError as error:
-            return _refused(source.shown, kind, str(error))
+            return self._refuse(source, kind, str(error))
 
     def _load_all(self, files: Sequence[SmallFile]) -> None:
         """Loads files together; where that is not possible, by halves."""
@@ -188,15 +209,19 @@ class _Call:
                 report = load(connection, asked, partial(self._tell, asked.source))
         except RefusedFileError as error:
             kind = asked.file.plan.kind.name
-            self.reports.append(_refused(asked.source.shown, kind, str(error)))
+            self.reports.append(self._refuse(asked.source, kind, str(error)))
         else:
             self._add(asked.source, report)
 
     def _add(self, source: Source, report: FileReport) -> None:
         log.info("file", path=report.path, state=report.state, **vars(report.counts))
         self.reports.append(report)
-        if not self.dry_run:
-            put_away(source, self.settings.inbox)
+        self.loaded.append(source)
+
+    def _refuse(self, source: Source, kind: str | None, reason: str) -> FileReport:
+        if source.container is not None:
+            self.incomplete.append(source.container)
+        return _refused(source.shown, kind, reason)
 
     def _tell(self, source: Source, size: int, rows: int) -> None:
         self.done, self.rows = min(self.done + size, self.total), self.rows + rows

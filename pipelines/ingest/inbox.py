@@ -22,8 +22,9 @@ def put_away(source: Source, inbox: Path) -> None:
       source: A file whose rows are in the database.
       inbox: Files elsewhere stay where they are.
     """
-    path = source.container or Path(source.path)
-    if source.url is not None or not path.is_relative_to(inbox):
+    lying = source.container or source
+    path = Path(lying.path)
+    if lying.url is not None or not path.is_relative_to(inbox):
         return
     inside = path.relative_to(inbox)
     if inside.parts[0] == DONE or not source.is_unchanged():

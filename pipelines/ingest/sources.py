@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,10 +12,13 @@ import pyarrow as pa
 from pyarrow import fs
 
 from forecaster.errors import RefusedFileError
+from pipelines.ingest import workbook
 
 PLAIN_SUFFIXES = (".csv", ".tsv")
-TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz")
-SUFFIXES = (*TEXT_SUFFIXES, ".parquet")
+WORKBOOK_SUFFIX = ".xlsx"
+TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
+ARCHIVE_SUFFIX = ".zip"
+SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ARCHIVE_SUFFIX)
 HASHED_AT_ONCE = 1 << 20
 
 
@@ -37,8 +40,8 @@ class Source:
     system: fs.FileSystem = field(repr=False)
     # That opens its file system, where it is not this machine's; may hold a password.
     url: str | None = field(default=None, repr=False)
-    # The file of this machine that it was taken out of, such as a .zip.
-    container: Path | None = None
+    # The .zip that it was taken out of.
+    container: "Source | None" = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -47,8 +50,13 @@ class Source:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is CSV, by its suffix."""
+        """Whether it is read as CSV, by its suffix."""
         return self.path.lower().endswith(TEXT_SUFFIXES)
+
+    @property
+    def is_workbook(self) -> bool:
+        """Whether it is a spreadsheet, of which `open_stream` makes CSV in UTF-8."""
+        return self.path.lower().endswith(WORKBOOK_SUFFIX)
 
     @property
     def is_plain_text(self) -> bool:
@@ -56,13 +64,24 @@ class Source:
         return self.path.lower().endswith(PLAIN_SUFFIXES)
 
     def open_stream(self) -> Any:
-        """Its bytes from the start; a .gz is unpacked on the way."""
+        """Its bytes from the start; a .gz is unpacked, a .xlsx made CSV on the way.
+
+        Raises:
+          RefusedFileError: the spreadsheet cannot be read.
+        """
+        if self.is_workbook:
+            with self.system.open_input_stream(self.path, compression=None) as stream:
+                return workbook.as_csv(stream.read(), self.name)
         packed = "gzip" if self.path.lower().endswith(".gz") else None
         return self.system.open_input_stream(self.path, compression=packed)
 
     def open_file(self) -> Any:
         """Its bytes in any order."""
         return self.system.open_input_file(self.path)
+
+    def inside(self, archive: "Source") -> "Source":
+        """The same file, as one that was taken out of an archive."""
+        return replace(self, container=archive)
 
     def sha256(self) -> str:
         """Of the bytes as they lie there.
@@ -84,7 +103,9 @@ class Source:
     def is_unchanged(self) -> bool:
         """Whether its size and its time of change are what they were."""
         now = self.system.get_file_info(self.path)
-        return bool((now.size, now.mtime_ns) == (self.size, self.modified_ns))
+        return bool((now.size, now.mtime_ns) == (self.size, self.modified_ns)) and (
+            self.container is None or self.container.is_unchanged()
+        )
 
     def require_unchanged(self) -> None:
         """Refuses a file that was written to while it was read.
@@ -135,8 +156,8 @@ def _at(named: str, passed_over: Path | None) -> Iterator[Source | Unreadable]:
             yield from _at_path(Path(named).expanduser(), passed_over)
     except (OSError, pa.ArrowException) as error:
         yield Unreadable(
-            _without_secrets(named),
-            f"{_without_secrets(named)} cannot be opened: {first_line(error)}.",
+            without_secrets(named),
+            f"{without_secrets(named)} cannot be opened: {first_line(error)}.",
         )
 
 
@@ -182,19 +203,30 @@ def _local(path: Path, shown: str) -> Source | Unreadable:
     return _source(fs.LocalFileSystem(), whole.as_posix(), shown, str(whole))
 
 
+def copy_of(path: Path, shown: str, address: str) -> Source | Unreadable:
+    """A file of this machine that holds what was fetched from elsewhere.
+
+    Args:
+      path: Of the copy.
+      shown: As people know what was fetched.
+      address: For the ledger, without a password.
+    """
+    return _source(fs.LocalFileSystem(), str(path), shown, address)
+
+
 def _raise(error: OSError) -> None:
     raise error
 
 
 def _at_url(named: str) -> Iterator[Source | Unreadable]:
-    shown = _without_secrets(named).rstrip("/")
+    shown = without_secrets(named).rstrip("/")
     try:
         system, path = fs.FileSystem.from_uri(named)
     except pa.ArrowInvalid:
         yield Unreadable(
             shown,
-            f"{shown} cannot be opened: a URL begins with file://, s3:// or gs://. Copy the "
-            "file to one of these, or to a folder.",
+            f"{shown} cannot be opened: a URL begins with file://, s3://, gs://, abfs:// "
+            "(Azure), http:// or https://. Copy the file to one of these, or to a folder.",
         )
         return
     if system.get_file_info(path).type != fs.FileType.Directory:
@@ -226,12 +258,16 @@ def _source(
     return Source(shown, path, address, info.size, info.mtime_ns, system, url)
 
 
-def _without_secrets(named: str) -> str:
+def without_secrets(named: str) -> str:
     """A URL without user, password and options."""
     if "://" not in named:
         return named
     parts = urlsplit(named)
-    return f"{parts.scheme}://{parts.netloc.rsplit('@', 1)[-1]}{parts.path}"
+    user, _, host = parts.netloc.rpartition("@")
+    # Azure's container stands where others have the user.
+    if user and ":" not in user and parts.scheme in ("abfs", "abfss"):
+        host = parts.netloc
+    return f"{parts.scheme}://{host}{parts.path}"
 
 
 def first_line(error: Exception) -> str:
