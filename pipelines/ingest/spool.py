@@ -15,6 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+import pyarrow as pa
+
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.database_source import write_rows
 from pipelines.ingest.sources import (
@@ -130,7 +132,7 @@ class Spool:
             OSError,
             RuntimeError,
             zipfile.BadZipFile,
-            NotImplementedError,
+            pa.ArrowException,
         ) as error:
             yield Unreadable(
                 each.shown,

@@ -115,7 +115,7 @@ def test_every_file_of_an_archive_goes_in_under_its_own_name(clean_engine, tmp_p
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda path: write(path, b"PK no archive"), "cannot be unpacked: File is not"),
+        (lambda path: write(path, b"PK no archive"), "a.zip cannot be unpacked: "),
         (lambda path: archive(path, readme_txt="x"), "holds no file that ends in .csv"),
     ],
     ids=["broken", "nothing in it"],
