@@ -200,11 +200,44 @@ def upgrade() -> None:
             server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
+        sa.Column("withdrawn_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
             "kind in ('depots','orders','daily','events')", name=op.f("ck_files_kind")
         ),
         sa.PrimaryKeyConstraint("file_id", name=op.f("pk_files")),
-        sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
+    )
+    op.create_index(
+        "uq_files_sha256_reading",
+        "files",
+        ["sha256", "reading"],
+        unique=True,
+        postgresql_where=sa.text("withdrawn_at IS NULL"),
+    )
+    op.create_table(
+        "file_repeats",
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.Column("repeats_file_id", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["file_id"], ["files.file_id"], name=op.f("fk_file_repeats_file_id")
+        ),
+        sa.ForeignKeyConstraint(
+            ["repeats_file_id"],
+            ["files.file_id"],
+            name=op.f("fk_file_repeats_repeats_file_id"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "file_id", "repeats_file_id", name=op.f("pk_file_repeats")
+        ),
+    )
+    op.create_table(
+        "superseded_rows",
+        sa.Column(
+            "superseded_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+        ),
+        sa.Column("table_name", sa.Text(), nullable=False),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.Column("content", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.PrimaryKeyConstraint("superseded_id", name=op.f("pk_superseded_rows")),
     )
     op.create_table(
         "frozen_days",
@@ -461,6 +494,12 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("raw", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("replayed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("dismissed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("dismissed_because", sa.Text(), nullable=True),
+        sa.CheckConstraint(
+            "(dismissed_at is null) = (dismissed_because is null)",
+            name=op.f("ck_quarantine_dismissed"),
+        ),
         sa.ForeignKeyConstraint(
             ["file_id"],
             ["files.file_id"],
@@ -693,6 +732,7 @@ def upgrade() -> None:
 
     _run_script("0001_events.sql")
     _run_script("0001_changed_days.sql")
+    _run_script("0001_superseded_rows.sql")
     _run_script("0001_overrides.sql")
 
 

@@ -7,7 +7,9 @@ was expected.
 
 import signal
 import sys
+from importlib.metadata import version
 from types import FrameType
+from typing import Annotated
 
 import typer
 
@@ -20,8 +22,10 @@ from pipelines.cli import (
     dashboard,
     db,
     demo,
+    depots,
     doctor,
     events,
+    files,
     forecast,
     ingest,
     models,
@@ -46,7 +50,31 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"harbor {version('harbor-fleet')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version of this program and end.",
+        ),
+    ] = False,
+) -> None:
+    """Forecasts how many orders each depot will receive, every night."""
+
+
 COMMANDS = (
     demo,
     ingest,
@@ -63,16 +91,9 @@ COMMANDS = (
 for command in COMMANDS:
     command.register(app)
 for group in (
-    schedule,
-    backfill,
-    runs,
-    models,
-    events,
-    quarantine,
-    notices,
-    db,
+    schedule, backfill, runs, models, files, events, depots, quarantine, notices, db,
     backup,
-):
+):  # fmt: skip
     app.add_typer(group.app)
 
 

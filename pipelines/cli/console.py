@@ -4,6 +4,7 @@ The only module of the program that prints. Whatever it is given is plain text: 
 markup has no meaning in it, and control characters are shown, not sent to the terminal.
 """
 
+import csv
 import json
 import re
 import sys
@@ -64,6 +65,14 @@ def show_line(text: str) -> None:
 def show_json(value: object) -> None:
     """Prints one JSON value for a machine; NaN does not exist there and becomes null."""
     sys.stdout.write(json.dumps(_without_nan(value), default=str, indent=1) + "\n")
+    sys.stdout.flush()
+
+
+def show_csv(rows: Sequence[Mapping[str, object]]) -> None:
+    """Prints rows with the same keys as CSV, under a header."""
+    table = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])
+    table.writeheader()
+    table.writerows(rows)
     sys.stdout.flush()
 
 

@@ -14,6 +14,7 @@ from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
 from pipelines.ingest.matching import reading_as
 from pipelines.ingest.report import DEFAULT_SOURCE
 from pipelines.ingest.sources import SUFFIXES
+from pipelines.ingest.spool import STDIN
 from pipelines.ledger import recorded
 
 MOST_TOLD = 5
@@ -32,7 +33,9 @@ def register(app: typer.Typer) -> None:
 def ingest_files(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH...", help="Files, folders, s3:// or gs:// URLs."),
+        typer.Argument(
+            metavar="PATH...", help="Files, folders, URLs, or - for standard input."
+        ),
     ],
     kind: Annotated[
         str | None,
@@ -68,12 +71,19 @@ def ingest_files(
             "--force", help="Load also what moves many orders or repeats most ids."
         ),
     ] = False,
+    query: Annotated[
+        str | None,
+        typer.Option(help="A select to run; PATH is the address of a database then."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Loads depots, orders, daily counts and events; safe to repeat.
+
+    Reads .csv, .tsv (packed as .gz too), .parquet, .xlsx, and .zip of these, from files,
+    folders, http(s)://, s3://, gs://, abfs:// (Azure), standard input, or a database.
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
@@ -82,16 +92,20 @@ def ingest_files(
             "PATH is empty, but names a file, a folder or a URL. Look at the variable it "
             "came from; '.' is the current folder."
         )
+    if STDIN in paths and kind is None:
+        raise typer.BadParameter(
+            "Standard input has no name: say what it is by --kind."
+        )
     reading = reading_of(
         kind, column or [], date_format, encoding, decimal, source, force
     )
     with kept(UNCHANGED if dry_run else KEPT), workplace() as place:
         _require_known(reading, place)
         if dry_run:
-            report = _load(place.engine, place, paths, reading, dry_run=True)
+            report = _load(place.engine, place, paths, reading, query, dry_run=True)
         else:
             with recorded(place.engine, "ingest") as run:
-                report = _load(run.engine, place, paths, reading, dry_run=False)
+                report = _load(run.engine, place, paths, reading, query, dry_run=False)
                 run.counts |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
                 demand.rebuild_in(run, place.now)
@@ -146,6 +160,7 @@ def _load(
     place: Workplace,
     paths: list[str],
     reading: Reading,
+    query: str | None,
     dry_run: bool,
 ) -> IngestReport:
     with progress("Reading", None, in_bytes=True) as bar:
@@ -158,7 +173,9 @@ def _load(
                 total=far.total,
             )
 
-        return ingest(engine, paths, reading, place.settings, tell, dry_run=dry_run)
+        return ingest(
+            engine, paths, reading, place.settings, tell, query=query, dry_run=dry_run
+        )
 
 
 def _totals(report: IngestReport) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -57,9 +58,8 @@ def load(
     store.lock(connection, plan.kind.name)
     known = store.known_file(connection, sha256, reading)
     if known is not None:
-        counts = Counts(0, known.accepted + known.unchanged, known.rejected)
-        progress(source.size, counts.unchanged + counts.rejected)
-        return FileReport(source.shown, plan.kind.name, "unchanged", counts)
+        progress(source.size, known.accepted + known.unchanged + known.rejected)
+        return unchanged(asked, known)
     file_id = store.add_file(
         connection,
         path=source.address,
@@ -71,6 +71,18 @@ def load(
         ignored_columns=plan.ignored,
     )
     return _Loading(connection, asked, file_id, asked.file.conventions()).run(progress)
+
+
+def unchanged(asked: Load, known: sa.Row[Any]) -> FileReport:
+    """Reports on a file that the ledger has already.
+
+    Args:
+      asked: The file.
+      known: Its row of `files`.
+    """
+    counts = Counts(0, known.accepted + known.unchanged, known.rejected)
+    kind = asked.file.plan.kind.name
+    return FileReport(asked.source.shown, kind, "unchanged", counts)
 
 
 @dataclass
@@ -128,7 +140,10 @@ class _Loading:
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            accepted = merge(incoming, plan.kind, self.file_id, reading.id_namespace)
+            namespace = reading.id_namespace
+            accepted = merge(incoming, plan.kind, self.file_id, namespace)
+            if accepted < self.rows:
+                incoming.note_repeats(plan.kind.key, self.file_id, namespace)
             if not reading.force:
                 ids.require_own_ids(incoming, accepted)
             self._add_first_seen()

@@ -146,6 +146,7 @@ class _OfFile:
             accepted = merge(
                 incoming, plan.kind, file_id, id_namespace, over_later=False
             )
+            incoming.note_repeats(plan.kind.key, file_id, id_namespace)
             self._add_first_seen(plan, rows)
         incoming.drop()
         return accepted

@@ -199,5 +199,6 @@ def _file_as_json(file: FileReport) -> dict[str, object]:
         "path": file.path,
         "kind": file.kind,
         "state": file.state,
+        **vars(file.counts),
     }
     return told if file.error is None else told | {"error": file.error}

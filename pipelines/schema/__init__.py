@@ -22,10 +22,12 @@ from pipelines.schema.incoming import (
     depots,
     event_versions,
     events,
+    file_repeats,
     files,
     orders,
     public_holidays,
     quarantine,
+    superseded_rows,
 )
 from pipelines.schema.ledger import (
     backfill_slots,
@@ -58,6 +60,7 @@ __all__ = [
     "dirty_days",
     "event_versions",
     "events",
+    "file_repeats",
     "files",
     "forecast_totals",
     "forecasts",
@@ -74,4 +77,5 @@ __all__ = [
     "runs",
     "score_totals",
     "scores",
+    "superseded_rows",
 ]

@@ -49,8 +49,18 @@ files = sa.Table(
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
     # Noted last, in the order of commits: see `store.commit_order`.
     sa.Column("loaded_at", Moment, nullable=False, server_default=CLOCK),
-    sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
+    # When it was taken back; null while its rows count.
+    sa.Column("withdrawn_at", Moment),
     sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
+)
+
+# A file that was withdrawn may be loaded once more.
+sa.Index(
+    "uq_files_sha256_reading",
+    files.c.sha256,
+    files.c.reading,
+    unique=True,
+    postgresql_where=files.c.withdrawn_at.is_(None),
 )
 
 # No foreign keys on the two bulk tables: the load creates missing depots in the same
@@ -79,6 +89,37 @@ daily_counts = sa.Table(
     sa.Column("orders", sa.BigInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
     sa.CheckConstraint("orders >= 0", name="orders"),
+)
+
+# Rows of orders and daily_counts that a later file replaced: they come back when that
+# file is withdrawn. A trigger writes them.
+superseded_rows = sa.Table(
+    "superseded_rows",
+    metadata,
+    sa.Column(
+        "superseded_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
+    ),
+    sa.Column("table_name", sa.Text, nullable=False),
+    # The file that brought the row.
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+    # The row as it was, by column.
+    sa.Column("content", pg.JSONB, nullable=False),
+)
+
+# Which files brought rows that an earlier one had brought alike: such a row stands under
+# the earlier file, so that one cannot be withdrawn alone.
+file_repeats = sa.Table(
+    "file_repeats",
+    metadata,
+    sa.Column(
+        "file_id", sa.BigInteger, sa.ForeignKey("files.file_id"), primary_key=True
+    ),
+    sa.Column(
+        "repeats_file_id",
+        sa.BigInteger,
+        sa.ForeignKey("files.file_id"),
+        primary_key=True,
+    ),
 )
 
 # Appended, never overwritten: a correction or a withdrawal closes the version before it.
@@ -156,6 +197,12 @@ quarantine = sa.Table(
     sa.Column("raw", pg.JSONB, nullable=False),
     # When it went in after all; null: it is still put aside.
     sa.Column("replayed_at", Moment),
+    # When somebody decided that it need not go in, and why.
+    sa.Column("dismissed_at", Moment),
+    sa.Column("dismissed_because", sa.Text),
+    sa.CheckConstraint(
+        "(dismissed_at is null) = (dismissed_because is null)", name="dismissed"
+    ),
 )
 
 # At most one row: the fleet that 'harbor demo' invented. Own files are refused beside it.

@@ -42,7 +42,9 @@ def test_a_load_prints_one_object_and_counts_demand(harbor, clean_engine, tmp_pa
     done = harbor("ingest", path, "--json")
     assert done.exit_code == 0
     told = json.loads(done.stdout)
-    assert told["files"] == [{"path": str(path), "kind": "daily", "state": "loaded"}]
+    assert told["files"] == [
+        {"path": str(path), "kind": "daily", "state": "loaded"} | told["daily"]
+    ]
     assert told["daily"] == {"accepted": 1, "unchanged": 0, "rejected": 1}
     with clean_engine.connect() as connection:
         demand = connection.execute(sa.text("select orders from demand_versions"))
