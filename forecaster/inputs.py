@@ -42,6 +42,8 @@ class Slices(NamedTuple):
     yearly: Array  # [B, C + H, 13]
     response: Array  # [B, C + H, 2]
     calendar: Array  # [B, C + H, F]
+    # [B, C + H, 1 + F] as `Features.lead_gtf` has it; None where all was known in time.
+    lead: Array | None = None
 
 
 def cut(
@@ -87,11 +89,16 @@ def cut(
         yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
         response=features.response_dtf[row_b1, near_bs] * near_inside,
         calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
+        lead=None
+        if features.lead_gtf is None
+        else features.lead_gtf[group_b1, near_bs] * near_inside,
     )
 
 
 def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
     """What `cut` gives for the last day of some depots in a row, hardly copied.
+
+    The origins that are asked together know the same, so nothing is hidden from them.
 
     Args:
       features: At least of the days that are read; those of a longer history or of
@@ -187,10 +194,10 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     middle = windows.plain_forecast(xp, log_demand, regular, level)
     smoothed = _smoothed_forecast(xp, slices, horizon)
     anomaly = (log_demand - level[..., None, None]) * observed
-    yearly, response = (
-        windows.days_ahead(xp, value, context, horizon)
-        for value in (slices.yearly, slices.response)
-    )
+    yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
+    response = windows.days_ahead(xp, slices.response, context, horizon)
+    # What kind of day it would be was not known, so nothing of such days is remembered.
+    response = _as_known(xp, response, slices, slice(1))
     lift = (middle - level[..., None])[..., None]
     gap = (smoothed - middle)[..., None]
     lay, missed = yearly[..., :-YEARLY_MISSES], yearly[..., -YEARLY_MISSES:]
@@ -198,6 +205,37 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
         [anomaly, observed, regular, lay, response, lift, missed, gap], axis=-1
     )
     return Targets(features, middle, 0.5 * (middle + smoothed))
+
+
+def calendar_of_today(xp: ModuleType, slices: Slices) -> Array:
+    """The calendar of each day as it was known on that day: [..., C + H, F]."""
+    if slices.lead is None:
+        return slices.calendar
+    return xp.where(slices.lead[..., 1:] >= 0.0, slices.calendar, 0.0)
+
+
+def calendar_ahead(xp: ModuleType, slices: Slices, horizon: int) -> Array:
+    """The calendar of each day ahead as every origin knew it: [..., C, H, F]."""
+    context = n_context(slices, horizon)
+    calendar = windows.days_ahead(xp, slices.calendar, context, horizon)
+    return _as_known(xp, calendar, slices, slice(1, None))
+
+
+def _as_known(xp: ModuleType, ahead: Array, slices: Slices, lead: slice) -> Array:
+    """What the H days after every origin say, and nothing where it was not known yet.
+
+    Args:
+      xp: numpy or jax.numpy.
+      ahead: [..., C, H, F].
+      slices: The days that it is of.
+      lead: The columns of `slices.lead` that speak of it: F of them, or one for all.
+    """
+    if slices.lead is None:
+        return ahead
+    context, horizon = ahead.shape[-3:-1]
+    lead_chf = windows.days_ahead(xp, slices.lead[..., lead], context, horizon)
+    days_h1 = xp.arange(1, horizon + 1, dtype=np.float32)[:, None]
+    return xp.where(lead_chf >= days_h1, ahead, 0.0)
 
 
 def actuals(xp: ModuleType, slices: Slices, horizon: int) -> tuple[Array, Array]:
@@ -221,11 +259,11 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """The same stretches with the last `context` days as their only origins."""
     near = context + horizon
     tail = windows.lookback(horizon) + near
-    near_only = ("recent", "yearly", "response", "calendar")
+    near_only = ("recent", "yearly", "response", "calendar", "lead")
     days = {
         name: value[..., -near:, :] if name in near_only else value[..., -tail:]
         for name, value in slices._asdict().items()
-        if name != "depot"
+        if name != "depot" and value is not None
     }
     return Slices(depot=slices.depot, **days)
 
