@@ -247,7 +247,7 @@ def batches(
     for row in rows:
         slices = inputs.cut(features, task, row.depot_b[own], row.last_b[own])
         yield Batch(
-            Slices(*(np.asarray(value, np.float32) for value in slices)),
+            jax.tree.map(lambda value: np.asarray(value, np.float32), slices),
             row.weight_b[own],
             np.arange(len(row.weight_b), dtype=np.int32)[own],
         )
