@@ -75,11 +75,11 @@ def _require_good_end(status: int) -> None:
     """Raises HarborError unless the server ended as one does that was asked to."""
     if status == 0:
         return
-    how = f"with status {status}"
+    how = f"status {status}"
     if status < 0:
-        how = f"by the signal {signal.Signals(-status).name}"
+        how = f"signal {signal.Signals(-status).name}"
     raise HarborError(
-        f"The dashboard's server was ended {how}. See what it said above, and whether the "
+        f"The dashboard's server ended, by {how}. See what it said above, and whether the "
         "machine ran out of memory; then start 'harbor dashboard' again."
     )
 

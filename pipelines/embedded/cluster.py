@@ -91,6 +91,16 @@ def address(cluster: Cluster, database: str = OWNER) -> str:
     return f"postgresql://{OWNER}@/{database}?host={quoted}"
 
 
+def takes_queries(cluster: Cluster) -> bool:
+    """Whether any server takes queries at the cluster's socket."""
+    try:
+        with psycopg.connect(address(cluster, "postgres"), connect_timeout=5) as link:
+            link.execute("select 1")
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
 def answers(cluster: Cluster) -> bool:
     """Whether the server of this very directory takes queries now.
 

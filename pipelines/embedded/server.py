@@ -11,7 +11,7 @@ import structlog
 
 from forecaster.errors import DatabaseError
 from pipelines.embedded.binaries import MAJOR, make_private_directory, programs, run
-from pipelines.embedded.cluster import OWNER, Cluster, answers
+from pipelines.embedded.cluster import OWNER, Cluster, answers, takes_queries
 from pipelines.embedded.remains import (
     PATIENCE_S,
     STOP_PATIENCE_S,
@@ -75,7 +75,7 @@ def stop(cluster: Cluster) -> None:
     One that does not answer recovers from a crash; asked to stop then, PostgreSQL 18 may
     wait for itself for ever. It is ended at once: the next start recovers it again.
     """
-    if answers(cluster) and _stopped(cluster, "fast"):
+    if takes_queries(cluster) and _stopped(cluster, "fast"):
         return
     log.warning("database_stopped_at_once", folder=str(cluster.directory))
     _stopped(cluster, "immediate")

@@ -334,6 +334,15 @@ def test_a_database_copied_without_its_owner_says_so(home):
         cluster.locate(home)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has such an account")
+def test_a_home_moved_to_where_its_account_cannot_enter_says_so(home):
+    with embedded.running(home):
+        pass
+    home.parent.chmod(0o700)
+    with pytest.raises(DatabaseError, match="may not enter the folders above it"):
+        cluster.locate(home)
+
+
 def kill_backend(url):
     """As the kernel does where memory runs out: the server recovers by itself."""
     link = psycopg.connect(url, autocommit=True)

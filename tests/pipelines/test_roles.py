@@ -319,7 +319,7 @@ def test_the_embedded_dashboard_is_told_the_readers_address(
 
 
 @pytest.mark.parametrize(
-    ("status", "told"), [(-9, "by the signal SIGKILL"), (1, "with status 1")]
+    ("status", "told"), [(-9, "ended, by signal SIGKILL"), (1, "ended, by status 1")]
 )
 def test_a_dashboard_whose_server_was_ended_ends_as_a_failure(
     database_url, tmp_path, monkeypatch, status, told

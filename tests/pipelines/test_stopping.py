@@ -144,5 +144,5 @@ def test_a_dashboard_whose_server_was_killed_ends_as_a_failure(engine, database_
         while not (found := children(dashboard.pid)):
             assert dashboard.poll() is None
         os.kill(found[0], signal.SIGKILL)
-        assert "was ended by the signal SIGKILL" in dashboard.communicate()[1]
+        assert "ended, by signal SIGKILL" in dashboard.communicate()[1]
     assert dashboard.returncode == 1
