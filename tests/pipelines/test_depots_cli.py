@@ -4,12 +4,14 @@ import json
 from datetime import date
 
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from pipelines import demand
 from pipelines.cli import app
 from pipelines.cli.depots import flags
 from pipelines.store.depots import known_depots
+from tests.answers import ANSWERS
 from tests.pipelines.ingesting import load_one, write
 from tests.pipelines.test_withdrawal import NOW
 
@@ -52,3 +54,9 @@ def test_the_command_prints_them_for_people_and_for_machines(fleet):
     assert "closed since 2024-01-05" in harbor()
     (only,) = json.loads(harbor("--incomplete", "--json"))
     assert (only["depot_id"], only["flags"]) == ("NEW", ["incomplete"])
+
+
+def test_an_answer_that_is_not_of_its_type_fails_its_test(fleet, monkeypatch):
+    monkeypatch.setitem(ANSWERS, "depots list", list[int])
+    done = CliRunner().invoke(app, ["depots", "list", "--json"])
+    assert isinstance(done.exception, ValidationError)

@@ -1,0 +1,408 @@
+"""What each command prints with `--json`: the types that `deploy/docs/json.md` shows.
+
+Keys may be added; a key that stands here is always there. Rows of tables have the columns
+of `pipelines.schema`, so a column that is renamed is renamed in the answer.
+"""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from datetime import date, datetime
+from typing import Any, NotRequired
+
+import sqlalchemy as sa
+from typer._click.globals import get_current_context
+from typing_extensions import TypedDict, get_type_hints
+
+from pipelines import schema
+from pipelines.backfill.plans import Slot
+from pipelines.ingest.replay import Replayed
+from pipelines.ingest.report import Counts
+from pipelines.pruning import Pruned
+from pipelines.retention import Dropped
+from pipelines.roles import Standing
+from pipelines.store.depots import KnownDepot
+from pipelines.store.files import LoadedFile
+from pipelines.training import Trained
+
+Moment, Day = datetime, date
+
+
+def _row(name: str, table: sa.Table, **more: Any) -> Any:
+    """A row of a table, and what comes beside its columns."""
+    columns = {column.name: _type(column) for column in table.columns}
+    return TypedDict(name, columns | more)
+
+
+def _type(column: sa.Column[Any]) -> Any:
+    of_json = isinstance(column.type, sa.JSON)
+    found = Any if of_json else column.type.python_type
+    return found | None if column.nullable and not of_json else found
+
+
+def _record(name: str, source: type, **more: Any) -> Any:
+    """The fields of a dataclass, and what comes beside them."""
+    hints = get_type_hints(source)
+    known = {field.name: hints[field.name] for field in fields(source)}
+    return TypedDict(name, known | more)
+
+
+Run = _row("Run", schema.runs)
+Model = _row("Model", schema.models)
+Notice = _row("Notice", schema.notices)
+LogLine = _row("LogLine", schema.run_lines, step=str)
+PlanOverview = _row(
+    "PlanOverview", schema.backfills, waiting=int, done=int, failed=int, left_out=int
+)
+PlanSlot = _record("PlanSlot", Slot, action=str)
+File = _record("File", LoadedFile)
+Depot = _record("Depot", KnownDepot, flags=list[str])
+Role = _record("Role", Standing)
+ReplayedRows = _record("ReplayedRows", Replayed)
+RowCounts = _record("RowCounts", Counts)
+Training = _record("Training", Trained, promoted=bool, reason=str)
+PrunedArtefacts = _record("PrunedArtefacts", Pruned)
+DroppedOrders = _record("DroppedOrders", Dropped)
+
+
+class RejectedRow(TypedDict):
+    quarantine_id: int
+    path: str
+    kind: str
+    line: int | None
+    column: str | None
+    value: str | None
+    reason: str
+    loaded_at: Moment
+    dismissed_at: Moment | None
+    dismissed_because: str | None
+
+
+class RejectedRowWhole(RejectedRow):
+    file_id: int
+    raw: Any
+    replayed_at: Moment | None
+
+
+class IngestedFile(TypedDict):
+    path: str
+    kind: str | None
+    state: str
+    accepted: int
+    unchanged: int
+    rejected: int
+    error: NotRequired[str]
+
+
+class Ingested(TypedDict):
+    files: list[IngestedFile]
+    orders: RowCounts
+    daily: RowCounts
+    depots: RowCounts
+    events: RowCounts
+
+
+class Forecast(TypedDict):
+    depot_id: str
+    origin_on: Day
+    target_on: Day
+    p10: float
+    p50: float
+    p90: float
+    model_version: str
+
+
+class Scores(TypedDict):
+    mape: float | None
+    wape: float | None
+    bias: float | None
+    mase: float | None
+    coverage80: float | None
+    days: int
+
+
+class Backtest(TypedDict):
+    horizon: int
+    holdout_days: int
+    stride: int
+    origins: list[Day]
+    trained_through: Day
+    depots: int
+    train_seconds: float
+    models: dict[str, Scores]
+
+
+class Night(TypedDict):
+    origin: Day
+    run_id: int
+    steps: dict[str, Any]
+
+
+class LiveScores(TypedDict):
+    part: str | int
+    mape: float | None
+    naive_mape: float | None
+    median_mape: float | None
+    wape: float | None
+    bias: float | None
+    coverage80: float | None
+    days: int
+    gated: bool
+
+
+class LiveAnswer(TypedDict):
+    by: str
+    days: int
+    scores: list[LiveScores]
+
+
+class Plan(TypedDict):
+    plan: int
+    created_at: Moment
+    state: str
+    asked: Any
+    seconds_left: float | None
+    without_model: Any
+    slots: list[PlanSlot]
+
+
+class Hindcast(TypedDict):
+    origin: Day
+    model: str | None
+    reason: str
+
+
+class RunWithSteps(TypedDict):
+    run: Run
+    steps: list[Run]
+
+
+class RunWithLines(RunWithSteps):
+    lines: list[LogLine]
+
+
+class Withdrawn(TypedDict):
+    files: list[File]
+    removed: int
+    restored: int
+    depots: int
+
+
+class Dismissed(TypedDict):
+    dismissed: int
+
+
+class Champion(TypedDict):
+    champion: str
+    reason: str
+
+
+class Finding(TypedDict):
+    what: str
+    good: bool
+    says: str
+
+
+class SentNotice(TypedDict):
+    channel: str
+    sent: bool
+    says: str
+
+
+class Sentence(TypedDict):
+    said: str
+
+
+class Address(TypedDict):
+    url: str
+
+
+class NextNight(TypedDict):
+    next: Moment
+
+
+class Schedule(NextNight):
+    next_utc: Moment
+    next_origin: Day | None
+    timezone: str
+    clock_changes: list[Any]
+    missed_nights: str
+    due_now: list[Day]
+    to_leave_out: list[Day]
+    scheduler_runs: bool
+    last: Any
+
+
+class ServiceLevel(TypedDict):
+    promised: float
+    kept: float | None
+    of: int
+    missed: int
+    budget_left: float | None
+
+
+class ServiceLevels(TypedDict):
+    days: int
+    levels: dict[str, ServiceLevel]
+    dashboard_p95_seconds: float | None
+    nights: list[Any]
+
+
+class SchemaStatus(TypedDict):
+    found: str | None
+    wanted: str
+    current: bool
+
+
+class SchemaCheck(TypedDict):
+    same: bool
+
+
+class PrunedAll(TypedDict):
+    artefacts: PrunedArtefacts
+    orders: DroppedOrders | None
+
+
+class Backup(TypedDict):
+    backup: str
+    bytes: int
+    missing: dict[str, str]
+    removed: list[str]
+
+
+class Restored(TypedDict):
+    backup: str
+    rows: int
+    artefacts: int
+
+
+class Stage(TypedDict):
+    stage: str
+    seconds: float
+    outcome: str
+
+
+class Demo(TypedDict):
+    stages: list[Stage]
+
+
+class TpuCheck(TypedDict):
+    topology: str
+    cores: int
+    batch_size: int
+    compile_seconds: float
+    bytes_per_core: int
+    hbm_bytes_per_core: int
+    collectives: dict[str, int]
+    largest_batch: int
+
+
+ANSWERS: dict[str, Any] = {
+    "demo": Demo,
+    "ingest": Ingested,
+    "train": Training,
+    "backtest": Backtest,
+    "forecast": list[Forecast],
+    "nightly": Night,
+    "dashboard": Address,
+    "watch": Address,
+    "slo": list[ServiceLevels],
+    "doctor": list[Finding],
+    "tpu-check": TpuCheck,
+    "schedule run": NextNight,
+    "schedule show": Schedule,
+    "backfill run": list[Hindcast],
+    "backfill plan": Plan,
+    "backfill apply": Plan,
+    "backfill status": Plan | list[PlanOverview],
+    "backfill pause": Sentence,
+    "backfill resume": Plan,
+    "backfill cancel": Sentence,
+    "backfill retry": Plan,
+    "runs list": list[Run],
+    "runs show": RunWithLines,
+    "runs follow": RunWithSteps,
+    "models list": list[Model],
+    "models show": Model,
+    "models live": LiveAnswer,
+    "models promote": Champion,
+    "models rollback": Champion,
+    "files list": list[File],
+    "files withdraw": Withdrawn,
+    "depots list": list[Depot],
+    "quarantine list": list[RejectedRow],
+    "quarantine show": RejectedRowWhole,
+    "quarantine replay": ReplayedRows,
+    "quarantine dismiss": Dismissed,
+    "notices test": list[SentNotice],
+    "notices list": list[Notice],
+    "db upgrade": SchemaStatus,
+    "db roles": list[Role],
+    "db status": SchemaStatus,
+    "db check": SchemaCheck,
+    "db prune": PrunedAll,
+    "db url": Address,
+    "backup create": Backup,
+    "backup restore": Restored,
+}
+"""By the words after `harbor`."""
+
+WORDS = {
+    str: "text",
+    int: "whole number",
+    float: "number",
+    bool: "true or false",
+    Moment: "moment",
+    Day: "day",
+    type(None): "null",
+    list: "list",
+    Any: "any JSON",
+}
+
+
+def words_of_the_command() -> str:
+    """Which command runs now, as the words after `harbor`; empty where none does."""
+    context = get_current_context(silent=True)
+    return "" if context is None else context.command_path.partition(" ")[2]
+
+
+def told(found: Any) -> str:
+    """A type in words."""
+    inside = getattr(found, "__args__", ())
+    origin = getattr(found, "__origin__", None)
+    if found in WORDS:
+        words = WORDS[found]
+    elif origin is NotRequired:
+        words = f"{told(inside[0])}; may be missing"
+    elif origin is list or inside[1:] == (...,):
+        words = f"list of {told(inside[0])}"
+    elif origin is dict:
+        words = f"object of {told(inside[1])} by name"
+    elif inside:
+        words = " or ".join(told(each) for each in inside)
+    else:
+        words = f"[{found.__name__}](#{found.__name__.lower()})"
+    return words
+
+
+def records(found: Any) -> Iterator[Any]:
+    """The named objects that a type consists of, itself first."""
+    for inside in getattr(found, "__args__", ()):
+        yield from records(inside)
+    if hasattr(found, "__required_keys__"):
+        yield found
+        for each in get_type_hints(found).values():
+            yield from records(each)
+
+
+def page() -> str:
+    """Every answer and every object in it, as Markdown tables."""
+    lines = ["| command | answer |", "|---|---|"]
+    lines += [f"| `harbor {name}` | {told(each)} |" for name, each in ANSWERS.items()]
+    named = {
+        record.__name__: record for each in ANSWERS.values() for record in records(each)
+    }
+    for name, record in sorted(named.items()):
+        hints = get_type_hints(record, include_extras=True)
+        lines += ["", f"## {name}", "", "| key | value |", "|---|---|"]
+        lines += [f"| `{key}` | {told(each)} |" for key, each in hints.items()]
+    return "\n".join(lines) + "\n"
