@@ -27,8 +27,8 @@ def apply_and_tell(backfill_id: int, as_json: bool) -> None:
                 )
         except (KeyboardInterrupt, SystemExit):
             say(
-                f"Plan {backfill_id} is paused; 'harbor backfill resume {backfill_id}' "
-                "goes on."
+                f"Plan {backfill_id} is paused; 'harbor backfill resume "
+                f"{backfill_id}' continues it."
             )
             raise
         if as_json:

@@ -34,14 +34,19 @@ def ingest_files(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=THEIRS", help="What a file calls a column."),
+        typer.Option(
+            metavar="NAME=THEIRS",
+            help="The file's own name of a column; may be repeated.",
+        ),
     ] = None,
     date_format: Annotated[
         str | None,
-        typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
+        typer.Option(
+            help="Format of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."
+        ),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Of text files. [default: utf-8]")
+        str | None, typer.Option(help="Encoding of text files. [default: utf-8]")
     ] = None,
     decimal: Annotated[
         str | None,
@@ -63,7 +68,7 @@ def ingest_files(
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -198,10 +203,10 @@ def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
         )
     if report.is_nothing_new:
         waiting = len(report.waiting)
-        left = f" {waiting} are still being written; load again." if waiting else ""
+        left = f"; still being written: {waiting}, so load again later" * (waiting > 0)
         raise NothingToDoError(
-            "There is nothing new: every file was loaded before "
-            f"({len(report.files) - waiting} in all).{left}"
+            "There is nothing new. Files loaded before: "
+            f"{len(report.files) - waiting}{left}."
         )
 
 

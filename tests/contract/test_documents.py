@@ -145,7 +145,7 @@ def test_the_login_that_a_page_shows_is_one_once_its_secret_is_a_secret(tmp_path
     )
     (tmp_path / login.FILE).touch(0o600)
     (tmp_path / login.FILE).write_text(textwrap.dedent(shown))
-    with pytest.raises(ConfigError, match="cookie_secret in login.toml has"):
+    with pytest.raises(ConfigError, match=r"cookie_secret in login\.toml has"):
         login.rule(tmp_path)
     whole = shown.replace("32 or more random characters", secrets.token_urlsafe(32))
     (tmp_path / login.FILE).write_text(textwrap.dedent(whole))
