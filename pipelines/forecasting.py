@@ -20,8 +20,8 @@ from pipelines.ledger import Run
 from pipelines.measures import inference_measured
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.store import demand as demand_store
+from pipelines.store import feed_freshness, models
 from pipelines.store import forecasts as store
-from pipelines.store import models
 
 log = structlog.get_logger()
 
@@ -60,13 +60,14 @@ def forecast_from(
     with snapshot(engine) as connection:
         model = model_for(connection, origin)
         live = is_live(origin, demand_store.last_day(connection), now, zone)
+        missing = feed_freshness.missing_days(connection, origin)
     loaded = load_recorded(artefacts, model)
     if live:
         loaded = naive_gate.with_live_gate(engine, loaded)
     panel = _panel(engine, origin, zone, live)
     made = inference_measured(run, lambda: infer.forecast(loaded, panel))
     if live:
-        made = late_bands.widened(made, loaded, panel)
+        made = late_bands.widened(made, loaded, panel, missing)
     write(engine, panel, made, str(model["version"]), now, zone, run)
     if run is not None:
         run.counts |= naive_gate.counts(loaded)

@@ -18,7 +18,8 @@ NO_WORSE = 1.02
 the same settings differ by about as much by chance."""
 
 
-BASELINE_ALONE = "Its network did not help, so it delivers the baseline, which"
+AS_BASELINE = "Delivering the baseline, it"
+"""Begins a reason where the network did not help and has no share in the forecast."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:
         compared += f" and {champion:.2f} % of the champion"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
     promoted, why = _rule(own, naive, champion, is_first)
-    it = BASELINE_ALONE if scores.get("network_share") == 0 else "It"
+    it = AS_BASELINE if scores.get("network_share") == 0 else "It"
     return Verdict(version, promoted, f"{it} {why}: {compared}, {days}.")
 
 
@@ -145,7 +146,7 @@ def _rule(
     if own > NO_WORSE * champion:
         return False, "is worse than the champion"
     if f"{own:.2f}" == f"{champion:.2f}":
-        return False, "is no better than the champion, which stays"
+        return False, "is no better than the champion"
     return True, "beats the seasonal naive"
 
 

@@ -105,7 +105,13 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     @field_validator("home")
     @classmethod
     def _absolute(cls, home: Path) -> Path:
-        return home.expanduser().resolve()
+        home = home.expanduser().resolve()
+        there = next(place for place in (home, *home.parents) if place.exists())
+        if not there.is_dir():
+            raise ValueError(
+                f"{there} is no folder; name one, or a place for a new one"
+            )
+        return home
 
     @field_validator("database_url")
     @classmethod

@@ -3,11 +3,10 @@
 from dashboard.statements.shared import (
     CLOSURES,
     IS_GATED,
-    IS_LATE,
-    SEEN_AND_DUE,
     SPECIAL_DAYS,
 )
 from pipelines.schema.closures import is_closed
+from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
 # The forecast of the depot before the one shown: of an earlier origin, made last there.
 # A night's forecast bears the moment the night began; what it looked at, its own run knows.
@@ -23,7 +22,7 @@ BEFORE = """
 # How new a depot's orders are, and what came since the forecast before.
 NEWS = f"""
 with closures as ({CLOSURES}), before as ({BEFORE})
-select seen.last_on, due.due_on, {IS_LATE} as is_late,
+select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
        {IS_GATED.format(depot="d.depot_id")} as is_gated,
        b.origin_on as before_on, b.model_version as before_model,
        (select count(*) from demand_versions v
@@ -35,7 +34,7 @@ select seen.last_on, due.due_on, {IS_LATE} as is_late,
                and (e.depot_id = d.depot_id or e.city = d.city
                     or (e.depot_id is null and e.city is null))
              order by e.kind) as new_events
-from depots d {SEEN_AND_DUE} left join before b on true
+from depots d join ({FEED_FRESHNESS}) f using (depot_id) left join before b on true
 where d.depot_id = :depot
 """  # noqa: S608 - of our own words
 

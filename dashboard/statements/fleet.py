@@ -1,8 +1,9 @@
 """What is asked of the whole fleet."""
 
-from dashboard.statements.shared import CALLED, CLOSURES, IS_LATE, SEEN_AND_DUE
+from dashboard.statements.shared import CALLED, CLOSURES
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
+from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
 # `shown` is the newest origin's forecast: the champion's, or the newest made there. Its
 # own `made_at` is when its night began.
@@ -89,8 +90,9 @@ FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as (
     select max(origin_on) as origin_on from forecasts where origin_on < :origin
 ), called as ({CALLED}), place as (
-    select d.*, called.name as called, seen.last_on, {IS_LATE} as is_late
-    from depots d join called using (depot_id) {SEEN_AND_DUE}
+    select d.*, called.name as called, fresh.last_on, fresh.is_late, fresh.is_silent
+    from depots d join called using (depot_id)
+    join ({FEED_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
 ), said as (
     select distinct on (depot_id, target_on) depot_id, target_on, origin_on, p50
@@ -98,7 +100,7 @@ with closures as ({CLOSURES}), before as (
     where target_on > :origin
     order by depot_id, target_on, made_at desc
 ), week as (
-    select p.depot_id, p.called as name, p.city, p.vans, p.last_on, p.is_late,
+    select p.depot_id, p.called as name, p.city, p.vans, p.last_on, p.is_late, p.is_silent,
            f.target_on, f.p10, f.p50, f.p90, f.basis,
            case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "p")}
                 then b.orders end as week_before,

@@ -1,7 +1,6 @@
 """What several statements ask alike: which days are shut, special, or overdue."""
 
 from pipelines.schema import closures
-from pipelines.schema.closures import is_closed
 
 # Names as people read them: with the id where the city has two of that name.
 CALLED = """
@@ -14,22 +13,6 @@ CALLED = """
 # Closures that can matter from :since on; `is_closed` looks at no others.
 CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"  # noqa: S608 - of our own words
 
-
-# A depot is late when it has no count for the last day on which it was open and its
-# fleet has counts. One that has not been open for two weeks cannot be late.
-SEEN_AND_DUE = f"""
-    left join lateral (
-        select max(service_on) as last_on from demand_versions v
-        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
-    ) seen on true
-    left join lateral (
-        select max(day_on) as due_on
-        from (select cast(:last_on as date) - n as day_on
-              from generate_series(0, 13) as n) recent
-        where not {is_closed("day_on")}
-    ) due on true
-"""  # noqa: S608 - of our own words
-IS_LATE = "due.due_on is not null and coalesce(seen.last_on < due.due_on, true)"
 
 # What is special about a day at the depot `here`, as one row per day and thing.
 SPECIAL_DAYS = """

@@ -50,6 +50,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("process", name=op.f("pk_beats")),
     )
     op.create_table(
+        "demo_fleet",
+        sa.Column("seed", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("n_depots", sa.Integer(), nullable=False),
+        sa.Column("n_days", sa.Integer(), nullable=False),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint("seed", name=op.f("pk_demo_fleet")),
+    )
+    op.create_table(
         "daily_counts",
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("service_on", sa.Date(), nullable=False),
@@ -77,7 +90,7 @@ def upgrade() -> None:
         sa.Column(
             "recorded_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.CheckConstraint("orders >= 0", name=op.f("ck_demand_versions_orders")),
@@ -145,7 +158,7 @@ def upgrade() -> None:
         sa.Column(
             "known_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.Column("superseded_at", sa.DateTime(timezone=True), nullable=True),
@@ -184,7 +197,7 @@ def upgrade() -> None:
         sa.Column(
             "loaded_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.CheckConstraint(
@@ -245,15 +258,12 @@ def upgrade() -> None:
         "orders",
         sa.Column("order_id", sa.Text(), nullable=False),
         sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column(
+            "id_namespace", sa.Text(), server_default=sa.text("''"), nullable=False
+        ),
         sa.Column("ordered_local", sa.DateTime(), nullable=False),
         sa.Column("utc_offset_minutes", sa.SmallInteger(), nullable=True),
         sa.Column("file_id", sa.BigInteger(), nullable=False),
-        sa.Column(
-            "id_namespace",
-            sa.Text(),
-            server_default=sa.text("'default'"),
-            nullable=False,
-        ),
         sa.PrimaryKeyConstraint("order_id", "id_namespace", name=op.f("pk_orders")),
     )
     op.create_index(

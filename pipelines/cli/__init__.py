@@ -37,6 +37,7 @@ from pipelines.cli import (
 )
 from pipelines.cli.console import say
 from pipelines.cli.logs import configure_logs, take_library_logs
+from pipelines.cli.stopping import INTERRUPTED
 
 app = typer.Typer(
     name="harbor",
@@ -90,9 +91,11 @@ def main() -> None:
             raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        say("harbor: stopped.")
-        sys.exit(130)
+    except SystemExit as end:
+        # Typer turns Ctrl-C into this, without a word.
+        if end.code == INTERRUPTED:
+            say("harbor: Stopped.")
+        raise
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

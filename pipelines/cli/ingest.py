@@ -8,6 +8,7 @@ import typer
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
 from pipelines import demand
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
 from pipelines.ingest.matching import reading_as
@@ -16,6 +17,11 @@ from pipelines.ingest.sources import SUFFIXES
 from pipelines.ledger import recorded
 
 MOST_TOLD = 5
+UNCHANGED = "Nothing was changed."
+KEPT = (
+    "Files that were loaded whole are kept, the one at hand is not. The same command "
+    "goes on from there."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -84,7 +90,7 @@ def ingest_files(
     reading = reading_of(
         kind, column or [], date_format, encoding, decimal, source, force
     )
-    with workplace() as place:
+    with kept(UNCHANGED if dry_run else KEPT), workplace() as place:
         _require_known(reading, place)
         if dry_run:
             report = _load(place.engine, place, paths, reading, dry_run=True)
@@ -215,6 +221,6 @@ def _rest(report: IngestReport, dry_run: bool) -> str:
     others = [file.state for file in report.files if file.state != "refused"]
     new = others.count("loaded")
     if not new:
-        return "Nothing was changed."
+        return UNCHANGED
     went = "would go in" if dry_run else "went in"
     return f"{new} of the other {len(others)} {went}."

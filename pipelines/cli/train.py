@@ -13,6 +13,7 @@ import typer
 
 from pipelines import demand, judging, training
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, past_day, workplace
 from pipelines.judging import Verdict
 from pipelines.ledger import recorded
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
+KEPT = "No model was recorded. The same command goes on from the last checkpoint."
 FITS = {"judged": "First fit (evaluation)", "served": "Second fit (production)"}
 
 Epochs = Annotated[
@@ -68,7 +70,7 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
-    with workplace() as place:
+    with kept(KEPT), workplace() as place:
         day = past_day(place, through, "--through") or demand.default_origin(
             place.engine
         )
@@ -150,6 +152,11 @@ def _show(made: Trained) -> None:
     )
     say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
     show_scores(made.scores, "Scores on the holdout days")
+    if made.scores["network_share"] == 0:
+        say(
+            "Its network did not help on those days, so it delivers the baseline: the "
+            "plain forecast without the network's correction."
+        )
 
 
 def show_scores(scores: dict[str, Any], title: str) -> None:

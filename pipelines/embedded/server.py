@@ -1,7 +1,11 @@
 """The server of one data directory: made, configured, started, stopped."""
 
+import errno
+import os
+import re
 import shutil
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import structlog
 
@@ -40,7 +44,7 @@ def start(cluster: Cluster) -> None:
     A server left by a crash recovers here; that may take minutes and is waited for.
 
     Raises:
-      DatabaseError: it does not come up; the end of its log is in the message.
+      DatabaseError: it does not come up; the message says why.
     """
     make_private_directory(cluster.directory, cluster.account)
     if not (cluster.data / "PG_VERSION").exists():
@@ -52,6 +56,7 @@ def start(cluster: Cluster) -> None:
         return
     _configure(cluster)
     _turn_over(cluster.log)
+    written = cluster.log.stat().st_size if cluster.log.exists() else 0
     pg_ctl = programs(cluster.account) / "pg_ctl"
     options = ["--wait", f"--timeout={PATIENCE_S}", f"--log={cluster.log}"]
     done = run(
@@ -60,11 +65,8 @@ def start(cluster: Cluster) -> None:
         timeout=PATIENCE_S + 30,
     )
     if done.returncode != 0 and not answers(cluster):
-        log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
-        raise DatabaseError(
-            f"The embedded Postgres in {cluster.directory} did not start: "
-            f"{_last_lines(log or done.stdout)}"
-        )
+        said = cluster.log.read_bytes()[written:] if cluster.log.exists() else b""
+        raise _failure(cluster, "does not start", said.decode(errors="replace"), done)
 
 
 def stop(cluster: Cluster) -> None:
@@ -97,10 +99,7 @@ def _make_cluster(cluster: Cluster) -> None:
         cluster.account,
     )
     if done.returncode != 0:
-        raise DatabaseError(
-            f"A database could not be made in {cluster.directory}: "
-            f"{_last_lines(done.stdout)}"
-        )
+        raise _failure(cluster, "cannot be made", "", done)
     making.rename(cluster.data)
 
 
@@ -126,5 +125,17 @@ def _turn_over(log: Path) -> None:
         log.replace(log.with_name(f"{log.name}.1"))
 
 
-def _last_lines(text: str, count: int = 3) -> str:
-    return " / ".join(text.strip().splitlines()[-count:])
+def _failure(
+    cluster: Cluster, what: str, logged: str, done: CompletedProcess[str]
+) -> DatabaseError:
+    """What went wrong in one sentence, out of the server's log and its program's words."""
+    where = f"The embedded Postgres in {cluster.directory} {what}"
+    lines = f"{logged}\n{done.stdout}".strip().splitlines()
+    if any(os.strerror(errno.ENOSPC) in line for line in lines):
+        return DatabaseError(
+            f"{where}: its disk is full. Make room there, then start this again."
+        )
+    told = [line for line in lines if "FATAL:" in line or "error:" in line]
+    why = (told or lines[-1:] or ["it says nothing"])[0]
+    why = re.split(r"FATAL:|error:", why)[-1].strip().rstrip(".")
+    return DatabaseError(f"{where}: {why}. {cluster.log} has the whole of it.")

@@ -9,7 +9,7 @@ from functools import partial
 import sqlalchemy as sa
 import structlog
 
-from forecaster.errors import RefusedFileError
+from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.loading import Load, load
 from pipelines.ingest.matching import reading_as, reading_of, require_readable
@@ -20,6 +20,7 @@ from pipelines.ingest.settling import Unsettled, settled
 from pipelines.ingest.sources import Source, Unreadable, find_sources
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
+from pipelines.store.demo import read_demo_fleet
 
 log = structlog.get_logger()
 
@@ -59,6 +60,7 @@ def ingest(
     *,
     dry_run: bool = False,
     today: date | None = None,
+    is_invented: bool = False,
 ) -> IngestReport:
     """Loads files; safe to repeat, and to run beside other loads.
 
@@ -74,16 +76,19 @@ def ingest(
       progress: Told as rows and bytes go by.
       dry_run: Does everything, and takes it back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
+      is_invented: Whether the files are those of 'harbor demo'.
 
     Raises:
       BadInputError: a source is named that harbor.toml does not have, or says what cannot
-        be.
+        be; or own files would mix with the demo's.
     """
     require_readable(settings.sources)
     if reading.source is not None:
         reading_as(reading.source, reading, settings.sources)
     today = today or datetime.now(settings.zone).date()
     found = settled(find_sources(paths), settings.inbox, settings.settle_seconds)
+    if found and not is_invented:
+        _refuse_beside_demo(engine)
     total = sum(each.size for each in found if isinstance(each, Source))
     done = rows = 0
     reports = []
@@ -106,8 +111,21 @@ def ingest(
                 progress(Far(name, rows, done, total))
 
             opening = partial(parser.open, each, today=today)
-            reports.append(_ingest_one(begin, opening, each, reading, settings, tell))
+            reports.append(
+                _ingest_one(begin, opening, each, reading, settings, tell, dry_run)
+            )
         return IngestReport(reports, tuple(_notes(begin, reports)))
+
+
+def _refuse_beside_demo(engine: sa.Engine) -> None:
+    with engine.connect() as connection:
+        held = read_demo_fleet(connection)
+    if held is not None:
+        raise BadInputError(
+            f"This database holds the {held.n_depots} invented depots of 'harbor demo', "
+            "which own files would mix with. Set HARBOR_HOME to a new place, as in "
+            "'export HARBOR_HOME=$PWD/var/mine', and load them there."
+        )
 
 
 def _ingest_one(
@@ -117,11 +135,12 @@ def _ingest_one(
     asked: Reading,
     settings: Settings,
     tell: Callable[[int, int], None],
+    dry_run: bool,
 ) -> FileReport:
     kind = None
     try:
         reading = reading_of(source, asked, settings.sources)
-        whole = Load(source, reading, opening(reading), settings)
+        whole = Load(source, reading, opening(reading), settings, dry_run)
         kind = whole.file.plan.kind.name
         with begin() as connection:
             report = load(connection, whole, tell)

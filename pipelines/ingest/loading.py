@@ -15,12 +15,11 @@ from pipelines.ingest.plausibility import OrderIds
 from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
-from pipelines.store import events, order_counts, score_totals
+from pipelines.store import commit_order, events, order_counts, score_totals
 from pipelines.store import ingest as store
 
 WITHOUT_CITY = "Unassigned"
-"""City of depots nobody has described. They share one, because silence is judged per
-city: a day without an order is 0 where any of them reported."""
+"""City of depots nobody has described."""
 
 HOPELESS = 10_000
 """Bad rows after which a file need not be read to its end to be refused."""
@@ -30,12 +29,13 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Load:
-    """A file about to be loaded, and how."""
+    """A file about to be loaded, and how; a dry run is taken back, and no news."""
 
     source: Source
     reading: Reading
     file: Opened
     settings: Settings
+    is_dry_run: bool = False
 
 
 def load(
@@ -106,6 +106,8 @@ class _Loading:
         accepted = self._settle(incoming)
         incoming.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
+        if not self.asked.is_dry_run:
+            commit_order.arrive(self.connection)
         store.set_counts(self.connection, self.file_id, vars(counts))
         said = [
             *notes.of_file(plan, self.found, self.depot_ids, self.rejected, self.blank),

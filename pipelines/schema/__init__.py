@@ -18,6 +18,7 @@ from pipelines.schema.forecasting import (
 )
 from pipelines.schema.incoming import (
     daily_counts,
+    demo_fleet,
     depots,
     event_versions,
     events,
@@ -51,6 +52,7 @@ __all__ = [
     "daily_counts",
     "dashboard_probes",
     "demand_versions",
+    "demo_fleet",
     "depot_score_totals",
     "depots",
     "dirty_days",

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import CLOCK, Moment, metadata
 
 depots = sa.Table(
     "depots",
@@ -47,7 +47,8 @@ files = sa.Table(
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    sa.Column("loaded_at", Moment, nullable=False, server_default=NOW),
+    # Noted last, in the order of commits: see `store.commit_order`.
+    sa.Column("loaded_at", Moment, nullable=False, server_default=CLOCK),
     sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
     sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
 )
@@ -59,17 +60,12 @@ orders = sa.Table(
     metadata,
     sa.Column("order_id", sa.Text, primary_key=True),
     sa.Column("depot_id", sa.Text, nullable=False),
+    # An order_id is unique within it: two partners may both count from 1. Of no source: ''.
+    sa.Column("id_namespace", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
     # Minutes east of UTC where the file gave an offset; null: the depot's own time.
     sa.Column("utc_offset_minutes", sa.SmallInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
-    # An order_id is unique within it: two partners may both count from 1.
-    sa.Column(
-        "id_namespace",
-        sa.Text,
-        primary_key=True,
-        server_default=sa.text("'default'"),
-    ),
 )
 # Orders come in by the day, so old ones lie together: a few pages tell where.
 sa.Index("ix_orders_ordered_local", orders.c.ordered_local, postgresql_using="brin")
@@ -108,7 +104,7 @@ event_versions = sa.Table(
     sa.Column("known_from", sa.Date),
     sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
     # When it arrived: a first version is known from `known_from`, a later one from here.
-    sa.Column("known_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("known_at", Moment, nullable=False, server_default=CLOCK),
     sa.Column("superseded_at", Moment),
     # Null: somebody withdrew it by hand, for this reason.
     sa.Column("file_id", sa.BigInteger),
@@ -160,4 +156,14 @@ quarantine = sa.Table(
     sa.Column("raw", pg.JSONB, nullable=False),
     # When it went in after all; null: it is still put aside.
     sa.Column("replayed_at", Moment),
+)
+
+# At most one row: the fleet that 'harbor demo' invented. Own files are refused beside it.
+demo_fleet = sa.Table(
+    "demo_fleet",
+    metadata,
+    sa.Column("seed", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("n_depots", sa.Integer, nullable=False),
+    sa.Column("n_days", sa.Integer, nullable=False),
+    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
 )

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
-from pipelines.store import order_counts
+from pipelines.store import commit_order, order_counts
 from pipelines.store.observed_zeros import OBSERVED_ZEROS
 
 # Two recounts at once would both close the version before.
@@ -178,9 +178,11 @@ def recount(
         left_old = left.rowcount
     by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MOST_DAYS_TOLD})
     told = tuple(CorrectedDay(*row) for row in by_day)
-    connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
-    connection.execute(sa.text(APPEND), {"now": now})
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
+    if new or corrected:
+        commit_order.arrive(connection)
+        connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
+        connection.execute(sa.text(APPEND), {"now": now})
     connection.execute(sa.text("drop table demand_now, demand_changes"))
     return DemandChange(new, corrected, first, last, left_old, told)
 

@@ -1,6 +1,6 @@
 """What the watch reads: few statements, none of which waits for a lock."""
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -62,16 +62,6 @@ select (select count(*) from quarantine where replayed_at is null) as quarantine
 from files
 """
 
-# The newest count of each depot that has one in the four weeks up to a day.
-OLDEST_DEPOT = """
-select min(last_on) from (
-    select max(service_on) as last_on from demand_versions
-    where superseded_at is null and orders is not null
-      and service_on > cast(:day as date) - 28
-    group by depot_id
-) seen
-"""
-
 
 def newest_runs(connection: sa.Connection) -> list[dict[str, Any]]:
     """Of each step the newest run in each state."""
@@ -104,11 +94,3 @@ def compiling(
 def rows_and_files(connection: sa.Connection) -> dict[str, int]:
     """How much came in, and how much of it was put aside."""
     return dict(connection.execute(sa.text(ROWS)).mappings().one())
-
-
-def oldest_depot(connection: sa.Connection, day: date) -> date | None:
-    """The newest day counted of the depot that is furthest behind.
-
-    One that has been silent for four weeks is not waited for any more.
-    """
-    return connection.scalar(sa.text(OLDEST_DEPOT), {"day": day})

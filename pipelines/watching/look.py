@@ -15,7 +15,7 @@ from pipelines.database import NO_ANSWER, reason, snapshot
 from pipelines.live_accuracy import LOOK_BACK_DAYS
 from pipelines.service_levels import Levels
 from pipelines.settings import Settings
-from pipelines.store import accuracy, lateness
+from pipelines.store import accuracy, feed_freshness
 from pipelines.store import watching as store
 from pipelines.store.accuracy import PartScores
 from pipelines.store.locks import is_free
@@ -47,7 +47,7 @@ class SlowLook:
       accuracy: Of what was shown and both baselines.
       parts: Of what was shown, by city and by day ahead, as sums.
       late: Depots that lack the day that is due.
-      oldest_on: The newest day of the depot that is furthest behind.
+      oldest_on: The newest day of the late depot that is furthest behind.
     """
 
     key: tuple[object, ...]
@@ -166,7 +166,7 @@ def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | 
 def _read_slow(
     connection: sa.Connection, key: tuple[object, ...], at: datetime, due_on: date
 ) -> SlowLook:
-    reports = lateness.reports_of(connection, due_on)
+    cities = feed_freshness.by_city(connection, due_on)
     return SlowLook(
         key,
         at,
@@ -175,8 +175,8 @@ def _read_slow(
         parts={
             part: accuracy.by_part(connection, part, LOOK_BACK_DAYS) for part in PARTS
         },
-        late=sum(city.expected - city.reported for city in reports),
-        oldest_on=store.oldest_depot(connection, due_on),
+        late=sum(city.late for city in cities),
+        oldest_on=feed_freshness.oldest_day(connection, due_on),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
-from pipelines import schema
+from pipelines import lateness, schema
 from pipelines.store.forecasts import read_totals
 from tests.dashboard.seed import CHAMPION, JUDGE, remade, seed
 
@@ -242,6 +242,26 @@ def test_a_first_forecast_was_not_revised(seeded, write):
     week = queries.fleet_week(queries.freshness())
     assert week[["p50_before", "revised"]].isna().all(axis=None)
     assert week["before_on"].isna().all()
+
+
+def test_the_page_and_the_ledger_know_the_same_depots_as_late(
+    seeded, write, clean_engine
+):
+    """One silent for weeks is none of them, and shown as such; one never heard of too."""
+    versions = schema.demand_versions.c
+    gone = seeded.through - 20 * A_DAY
+    write(
+        sa.delete(schema.demand_versions).where(
+            ((versions.depot_id == "LON-01") & (versions.service_on > gone))
+            | (versions.depot_id == "RTM-03")
+        )
+    )
+    week = queries.fleet_week(queries.freshness()).drop_duplicates("depot_id")
+    ledger = lateness.look(clean_engine, seeded.through)
+    late = week[week["is_late"]]
+    assert dict(late.groupby("city").size()) == ledger.by_city == {"London": 1}
+    assert set(week.loc[week["is_silent"], "depot_id"]) == {"LON-01", "RTM-03"}
+    assert ledger.expected == len(week) - 2
 
 
 def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engine):

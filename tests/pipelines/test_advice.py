@@ -33,6 +33,13 @@ def wrapped(error):
         (OperationalError("select 1", {}, psycopg.OperationalError()), True, "doctor"),
         (wrapped(UniqueViolation("duplicate key")), False, "report it"),
         (OSError(errno.EACCES, "Permission denied"), False, "report it"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/a"), True, "/a cannot"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/a"),
+            True,
+            "let this user",
+        ),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/a"), False, "report it"),
         (MemoryError(), False, "more memory"),
         (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), False, "device memory"),
         (

@@ -66,7 +66,7 @@ def test_on_a_tie_the_champion_stays():
         verdict = decide("v1", beside(champion), is_first=False)
         assert not verdict.promoted
         assert verdict.reason.startswith(
-            "It is no better than the champion, which stays: MAPE 6.00 %"
+            "It is no better than the champion: MAPE 6.00 %"
         )
     assert decide("v1", beside(6.01), is_first=False).promoted
 
@@ -77,7 +77,8 @@ def test_on_a_tie_the_champion_stays():
 def test_a_model_whose_network_did_not_help_is_told_as_the_baseline(share, said):
     judged = scores(6.0, 9.0) | {"network_share": share}
     reason = decide("v1", judged, is_first=False).reason
-    assert ("delivers the baseline, which beats the seasonal naive" in reason) is said
+    started = reason.startswith("Delivering the baseline, it beats the seasonal naive")
+    assert started is said
 
 
 def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():

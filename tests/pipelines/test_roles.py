@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from dashboard import database
-from forecaster.errors import DatabaseError
+from forecaster.errors import DatabaseError, HarborError
 from pipelines import migrate, roles
 from pipelines.cli import dashboard as dashboard_command
 from pipelines.cli.workplace import Workplace, workplace
@@ -292,12 +292,13 @@ class Started:
     """A child that has ended at once, and what it was told."""
 
     told: ClassVar[dict[str, str]] = {}
+    status = 0
 
     def __init__(self, _arguments, env, **_):
         self.told.update(env)
 
     def wait(self):
-        return 0
+        return self.status
 
     def terminate(self):
         pass
@@ -315,3 +316,17 @@ def test_the_embedded_dashboard_is_told_the_readers_address(
     dashboard_command.serve(place, "127.0.0.1", 8501)
     assert sa.make_url(Started.told["HARBOR_DATABASE_URL"]).username == user
     assert "HARBOR_DATABASE_URL_FILE" not in Started.told
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(-9, "by the signal SIGKILL"), (1, "with status 1")]
+)
+def test_a_dashboard_whose_server_was_ended_ends_as_a_failure(
+    database_url, tmp_path, monkeypatch, status, told
+):
+    monkeypatch.setattr(Started, "status", status)
+    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
+    settings = Settings(home=tmp_path, database_url=database_url)
+    place = Workplace(settings, sa.create_engine(database_url))
+    with pytest.raises(HarborError, match=told):
+        dashboard_command.serve(place, "127.0.0.1", 8501)
