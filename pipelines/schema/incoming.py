@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import CLOCK, Moment, metadata
+from pipelines.schema.base import CLOCK, NOW, Moment, metadata
 
 depots = sa.Table(
     "depots",
