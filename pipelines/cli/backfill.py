@@ -185,7 +185,10 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
     """
     asked = _asked(first, last)
     with (
-        kept("Its plan is paused. 'harbor backfill status' names it, to be resumed."),
+        kept(
+            "Its plan is paused. 'harbor backfill status' lists it, 'harbor backfill "
+            "resume' continues it."
+        ),
         workplace() as place,
         progress("Hindcasting", len(asked.origins)) as bar,
     ):

@@ -14,7 +14,7 @@ from pipelines.cli.workplace import AsJson, Port, workplace
 from pipelines.demo import stages
 from pipelines.demo.stages import Advance, Demo
 
-KEPT = "Stages that were done are kept. The same command goes on from there."
+KEPT = "Stages that were done are kept. The same command continues from there."
 
 
 def register(app: typer.Typer) -> None:

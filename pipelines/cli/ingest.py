@@ -19,8 +19,8 @@ from pipelines.ledger import recorded
 MOST_TOLD = 5
 UNCHANGED = "Nothing was changed."
 KEPT = (
-    "Files that were loaded whole are kept, the one at hand is not. The same command "
-    "goes on from there."
+    "Files that were loaded completely are kept, the current one is not. The same "
+    "command continues from there."
 )
 
 

@@ -14,7 +14,7 @@ from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 
-KEPT = "Steps that were done are kept. 'harbor nightly' goes on from there."
+KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
 """A server that restarts is waited for: nobody is there at night to start again."""
 

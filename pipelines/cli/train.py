@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
-KEPT = "No model was recorded. The same command goes on from the last checkpoint."
+KEPT = "No model was recorded. The same command continues from the last checkpoint."
 FITS = {"judged": "First fit (evaluation)", "served": "Second fit (production)"}
 
 Epochs = Annotated[
