@@ -97,8 +97,8 @@ def _read(path: Path) -> dict[str, Any]:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{path.name} cannot be read ({type(error).__name__}), so nobody is let in. "
-            "Mend it, or take it away to serve this machine only."
+            f"{path.name} cannot be read ({type(error).__name__}), so nobody is let "
+            "in. Correct it, or remove it to serve this machine only."
         ) from None
     if mode & OPEN_TO_OTHERS:
         raise ConfigError(

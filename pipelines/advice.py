@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError, PendingRollbackError
 from forecaster.errors import HarborError
 
 NOT_FORESEEN = (
-    "This was not foreseen. Start it again; if it fails again, report it with what "
-    "'harbor runs show' says of the run"
+    "This is unexpected. Try again; if it fails again, report it with what 'harbor "
+    "runs show' says of the run"
 )
 
 
@@ -37,7 +37,9 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, HarborError):
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
-        return "It was stopped from outside. Start it again, and it goes on from there."
+        return (
+            "It was stopped from outside. Start it again, and it continues from there."
+        )
     if isinstance(error, BaseExceptionGroup):
         return error.message
     if _is_unusable_place(error):
@@ -69,7 +71,7 @@ def _what_to_do(error: BaseException) -> str:
     if str(error).startswith(FULL_DEVICE):
         return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_lost_database(error):
-        return "Look at the database with 'harbor doctor', then start it again"
+        return "Check the database with 'harbor doctor', then try again"
     return NOT_FORESEEN
 
 

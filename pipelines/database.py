@@ -98,7 +98,9 @@ def connect(
             said = reason(error)
             refusal = _refusal(said)
         if refusal is not None:
-            raise DatabaseError(f"The database refuses us: {said}. {refusal}.")
+            raise DatabaseError(
+                f"The database refuses the connection: {said}. {refusal}."
+            )
         if left_s <= 0:
             raise DatabaseError(f"The database does not answer: {said}. {NO_ANSWER}.")
         log.warning("database_away", reason=said, waiting_s=round(left_s))

@@ -97,8 +97,8 @@ def require_over(engine: sa.Engine, day: date, now: datetime, zone: str) -> None
     newest = max(newest_whole_day(now, {name: 1}) for name in names)
     if day > newest:
         raise BadInputError(
-            f"The day asked for is {day}, but it is not over at any depot; the newest "
-            f"that is over is {newest}. Choose that one or an earlier one."
+            f"The day is {day}, but it is not over at any depot; the newest day that "
+            f"is over is {newest}. Choose that day or an earlier one."
         )
 
 

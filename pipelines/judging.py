@@ -64,7 +64,7 @@ def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Ver
         found = _challenger(connection, version)
         champion = models.champion(connection)
     if found["role"] != "challenger":
-        reason = f"It was judged before. {found['reason'] or ''}".strip()
+        reason = f"It has been judged already. {found['reason'] or ''}".strip()
         return Verdict(found["version"], found["role"] == "champion", reason)
     verdict = _verdict(found, champion)
     if verdict.promoted:

@@ -15,8 +15,9 @@ from pipelines.store.locks import HeldLock, try_lock
 
 NIGHT_LOCK = 0x4E49_4748  # "NIGH"
 TAKEN_OVER = (
-    "It was killed, or lost the database session that held its lock, and another night "
-    "has begun. What it wrote before is whole; the other night goes on from there."
+    "It was killed, or lost the database session that held its lock, and another "
+    "night has begun. What it stored before is complete; the other night continues "
+    "from there."
 )
 
 
@@ -37,7 +38,7 @@ def run_night(night: Night) -> dict[str, Any]:
     with try_lock(night.engine, NIGHT_LOCK) as lock:
         if lock is None:
             raise NothingToDoError(
-                "Another nightly run is at work. See 'harbor runs follow'."
+                "Another nightly run is in progress. See 'harbor runs follow'."
             )
         take_over(night.engine, "nightly", TAKEN_OVER)
         return _run_steps(night, lock)

@@ -158,7 +158,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
             secret = secret_names(cls)
             wrong = "; ".join(_complaint(detail, secret) for detail in error.errors())
             raise ConfigError(
-                f"{wrong}. Mend it in the environment or in harbor.toml."
+                f"{wrong}. Correct it in the environment or in harbor.toml."
             ) from None
 
     @classmethod
@@ -187,8 +187,8 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ConfigError(
-                f"harbor.toml in {Path.cwd()} cannot be read: {reason}. Mend it, or work "
-                "in a folder that this account may enter."
+                f"harbor.toml in {Path.cwd()} cannot be read: {reason}. Correct it, "
+                "or work in a folder that this account may enter."
             ) from None
 
     @property

@@ -78,11 +78,11 @@ def apply_plan(
 def _require_work(plan: BackfillPlan) -> None:
     if plan.state == "cancelled":
         raise BadInputError(
-            f"Plan {plan.backfill_id} was cancelled. Plan anew with 'harbor backfill "
-            "plan'."
+            f"Plan {plan.backfill_id} was cancelled. Make a new one with 'harbor "
+            "backfill plan'."
         )
     if not plan.waiting:
-        told = f"No slot of plan {plan.backfill_id} waits to be done."
+        told = f"Plan {plan.backfill_id} has no slots left to do."
         if plan.failed:
             again = f"'harbor backfill retry {plan.backfill_id} --failed'"
             told += f" {len(plan.failed)} failed; {again} tries them again."
@@ -207,9 +207,7 @@ class _Applying:
 
     def _stop_if_wanted(self) -> None:
         if self._wanted() is not None:
-            raise _StopWantedError(
-                "Somebody wanted the backfill to pause, or cancelled it."
-            )
+            raise _StopWantedError("The backfill was paused or cancelled.")
 
     def _wanted(self) -> str | None:
         with self.engine.connect() as connection:

@@ -106,8 +106,8 @@ class Hindcaster:
         first, last = batch.origins[0], batch.origins[-1]
         if not batch.version:
             raise NoModelError(
-                f"No model saw nothing after {first}. Train one with 'harbor train "
-                f"--through {first}'."
+                f"No model was trained on days up to {first} alone. Train one with "
+                f"'harbor train --through {first}'."
             )
         run.counts |= {"origins": 0, "rows": 0, "model": batch.version}
         left = batch.origins

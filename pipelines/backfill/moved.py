@@ -41,8 +41,8 @@ def require_unmoved(engine: sa.Engine, settings: Settings, plan: BackfillPlan) -
         moved.append(f"forecasts from {some}{more} were made anew")
     if moved:
         raise BadInputError(
-            f"The ledger has moved since plan {plan.backfill_id} was made: "
-            f"{'; '.join(moved)}. Plan anew with 'harbor backfill plan'."
+            f"Data or models have changed since plan {plan.backfill_id} was made: "
+            f"{'; '.join(moved)}. Make a new plan with 'harbor backfill plan'."
         )
 
 

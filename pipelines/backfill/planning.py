@@ -88,11 +88,11 @@ class _Layout:
     def slots(self) -> list[Slot]:
         """Every slot in the order in which it is done."""
         laid_out = [
-            *self._whole("ingest", "loads what has come into the inbox"),
-            *self._whole("demand", "counts orders and daily files anew"),
+            *self._whole("ingest", "loads the new files of the inbox"),
+            *self._whole("demand", "counts demand again"),
             *self._training(),
             *self._forecasts(),
-            *self._whole("score", "scores every forecast whose day is known"),
+            *self._whole("score", "scores every forecast whose actuals are known"),
         ]
         return [
             Slot(number, *each[:-1], **each[-1])
@@ -117,12 +117,14 @@ class _Layout:
         origins = [day for day in lonely if self._may_be_learnt(day)]
         took = ground.seconds_a_run(self.connection, "train")
         if not origins:
-            told = "every origin has a model that saw nothing after it"
+            told = "every origin has a model that was trained on nothing later"
             if lonely:
-                told = f"no origin without a model has {self._least_days} days known"
+                told = f"no origin without a model has {self._least_days} days of data"
             yield "train", None, False, told, {"state": "left out"}
             return
-        told = f"{len(origins)} origins have no model that saw nothing after them"
+        told = (
+            f"origins without a model that was trained on nothing later: {len(origins)}"
+        )
         yield "train", min(origins), True, told, {"estimate_s": took}
 
     def _forecasts(self) -> Iterator[tuple[Any, ...]]:
@@ -146,7 +148,7 @@ class _Layout:
     def _judged(self, origin: date) -> tuple[str, bool, str | None]:
         """Why an origin is in or out, whether it is in, and the model that serves it."""
         if not self._is_observed(origin):
-            return f"nothing is known of any day up to {origin}", False, None
+            return f"there is no data up to {origin}", False, None
         if origin > self.newest:
             return f"the data ends on {self.newest}, before it", False, None
         if there := self._there_by_pruned(origin):
@@ -164,7 +166,7 @@ class _Layout:
     def _without_model(self, origin: date) -> tuple[str, bool]:
         """Why an origin that no model may serve is in or out."""
         if not self._may_be_learnt(origin):
-            few = f"{self._known_days(origin)} days are known up to {origin}"
+            few = f"{self._known_days(origin)} days of data up to {origin}"
             return (
                 f"{NO_MODEL}, and only {few}: training needs {self._least_days}",
                 False,
@@ -192,7 +194,7 @@ class _Layout:
             return LIVE_STAYS
         whole = held.rows >= self.n_depots * self.horizon
         if whole and self.asked.only == "missing":
-            return "is there already (--only missing)"
+            return "already there (--only missing)"
         return None
 
     def _there_by_pruned(self, origin: date) -> str | None:

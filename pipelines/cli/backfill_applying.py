@@ -20,7 +20,8 @@ def apply_and_tell(backfill_id: int, as_json: bool) -> None:
       HarborError: a slot failed, or the plan cannot be applied.
     """
     paused = (
-        f"Plan {backfill_id} is paused. 'harbor backfill resume {backfill_id}' goes on."
+        f"Plan {backfill_id} is paused. 'harbor backfill resume {backfill_id}' "
+        "continues it."
     )
     with kept(paused), workplace() as place:
         waiting = len(read(place, backfill_id).waiting)

@@ -45,7 +45,11 @@ def standing(place: Workplace, found: BackfillPlan) -> str:
     if not found.waiting:
         return told
     seconds = found.seconds_left()
-    took = "" if seconds is None else f" About {duration(seconds)} left by past runs."
+    took = (
+        ""
+        if seconds is None
+        else f" About {duration(seconds)} left, judging by past runs."
+    )
     return told + took
 
 
@@ -54,7 +58,7 @@ def _state(place: Workplace, found: BackfillPlan) -> str:
         place.engine, found
     )
     return (
-        f"broken off ('harbor backfill resume {found.backfill_id}' goes on)"
+        f"interrupted ('harbor backfill resume {found.backfill_id}' continues it)"
         if broke_off
         else found.state
     )
@@ -100,20 +104,20 @@ def show_plan(made: BackfillPlan) -> None:
     show_table(f"Plan {made.backfill_id}", columns, rows)
     if made.without_model and "train" not in made.asked.what:
         say(
-            f"{len(made.without_model)} origins have no model that saw nothing after them. "
-            "Plan with --what train,forecast,score to train one through "
-            f"{made.without_model[0]} first."
+            "Days without a model that was trained on nothing later: "
+            f"{len(made.without_model)}. Plan with --what train,forecast,score to "
+            f"train one through {made.without_model[0]} first."
         )
     waiting = len(made.waiting)
     seconds = made.seconds_left()
     took = (
-        "no past run says how long it takes"
+        "with no past run to tell how long they take"
         if seconds is None
-        else f"about {duration(seconds)} by past runs"
+        else f"about {duration(seconds)} judging by past runs"
     )
     say(
-        f"{waiting} of {len(made.slots)} slots to do, {took}. 'harbor backfill apply "
-        f"{made.backfill_id}' does them."
+        f"{waiting} of {len(made.slots)} slots to do, {took}. Apply the plan with "
+        f"'harbor backfill apply {made.backfill_id}'."
     )
 
 

@@ -32,7 +32,7 @@ def dashboard(
     """Serves the dashboard until Ctrl-C.
 
     Other machines are served only with a login (login.toml in HARBOR_HOME) or with
-    --insecure. With --json it first says where.
+    --insecure. With --json it first prints its address.
 
     Example: `harbor dashboard --port 8501`
     """

@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Looks at everything the program needs, and says what to do about it.
+    """Checks everything the program needs, and says how to correct what is wrong.
 
     Example: `harbor doctor`
     """
@@ -53,7 +53,7 @@ def doctor(as_json: AsJson = False) -> None:
         ]
         show_table("", ("", "what", "finding"), rows)
     if not all(found.good for found in findings):
-        say("Some of this needs a look.")
+        say("Lines marked LOOK need attention.")
         raise typer.Exit(1)
 
 
@@ -142,7 +142,7 @@ def _champion(settings: Settings, champion: dict[str, Any] | None) -> Finding:
         forecasting.load_recorded(settings.artefacts, champion)
     except HarborError as error:
         return Finding("champion", False, str(error))
-    return Finding("champion", True, f"{champion['version']}, whole")
+    return Finding("champion", True, f"{champion['version']}, its artefact is intact")
 
 
 def lateness(newest: date, due_on: date) -> Finding:
@@ -176,8 +176,9 @@ def _closed_days(engine: sa.Engine, newest: date) -> Finding:
     if found.last_on is None:
         return Finding("closed days", True, f"no orders on them since {since}")
     says = (
-        f"{found.orders:,} orders came on {found.days:,} closed depot-days since {since}, "
-        f"the last on {found.last_on}; kept, not scored. If the depots were open, mend "
-        "closed_weekdays, opened_on, closed_on or the events of kind 'closed'"
+        f"{found.orders:,} orders came on {found.days:,} closed depot-days since "
+        f"{since}, the last on {found.last_on}; kept, not scored. If the depots were "
+        "open, correct closed_weekdays, opened_on, closed_on or the events of kind "
+        "'closed'"
     )
     return Finding("closed days", True, says)

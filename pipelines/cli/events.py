@@ -23,14 +23,14 @@ app = typer.Typer(
 @app.command("list")
 def list_events(
     kind: Annotated[
-        str | None, typer.Option(help="Only of this kind, for example closed.")
+        str | None, typer.Option(help="Only events of this kind, for example closed.")
     ] = None,
     since: Annotated[
         str | None,
         typer.Option(metavar="DATE", help="Only events that end then or later."),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Withdrawn events too.")
+        bool, typer.Option("--all", help="Show withdrawn events, too.")
     ] = False,
     limit: Annotated[int, typer.Option(help="Events to show.", min=1)] = 50,
     as_json: AsJson = False,
@@ -47,18 +47,18 @@ def list_events(
         show_json([asdict(event) for event in shown])
         return
     if not found:
-        say("No such event is known.")
+        say("No events match.")
         return
     columns = ("id", "kind", "from", "to", "where", "value", "known from", "state")
     show_table("Events", columns, [_row(event) for event in shown])
     if len(found) > limit:
-        say(f"{limit} of {len(found):,} events; ask for more with --limit.")
+        say(f"{limit} of {len(found):,} events; show more with --limit.")
 
 
 @app.command("withdraw")
 def withdraw_event(
     event_id: Annotated[str, typer.Argument(metavar="ID")],
-    reason: Annotated[str, typer.Option(help="Why, for whoever asks later.")],
+    reason: Annotated[str, typer.Option(help="Reason, stored with the event.")],
     as_json: AsJson = False,
 ) -> None:
     """Withdraws an event: from now on it does not take place.

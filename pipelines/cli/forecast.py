@@ -21,14 +21,16 @@ def register(app: typer.Typer) -> None:
 def forecast(
     origin: Annotated[
         str | None,
-        typer.Option(help="Last day the forecast may see. [default: the data's last]"),
+        typer.Option(
+            help="Last day the forecast may see. [default: the last day of data]"
+        ),
     ] = None,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print one CSV row per depot and day.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forecasts every depot and writes it down for the dashboard.
+    """Forecasts every depot, and stores the forecast for the dashboard.
 
     Example: `harbor forecast --origin 2026-03-31 --csv > forecast.csv`
     """
@@ -49,7 +51,10 @@ def forecast(
     elif as_csv:
         show_csv(rows)
     else:
-        say(f"Forecast from {day} with model {version}; p10 and p90 bound 80 %.")
+        say(
+            f"Forecast from {day} with model {version}; 80 % of days should fall "
+            "between p10 and p90."
+        )
         _show_totals(totals)
         _show(rows)
 
@@ -86,7 +91,7 @@ def _show_totals(totals: list[dict[str, Any]]) -> None:
     ]
     columns = ("", *(f"{day:%a %d %b}" for day in days))
     show_table(
-        "Orders expected together (sum of p50, and p10–p90 of the total)",
+        "Orders expected in total (sum of p50, and p10–p90 of the total)",
         columns,
         lines,
     )

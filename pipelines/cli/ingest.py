@@ -20,8 +20,8 @@ from pipelines.ledger import recorded
 MOST_TOLD = 5
 UNCHANGED = "Nothing was changed."
 KEPT = (
-    "Files that were loaded whole are kept, the one at hand is not. The same command "
-    "goes on from there."
+    "Files that were loaded completely are kept, the current one is not. The same "
+    "command continues from there."
 )
 
 
@@ -43,14 +43,19 @@ def ingest_files(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=THEIRS", help="What a file calls a column."),
+        typer.Option(
+            metavar="NAME=THEIRS",
+            help="The file's own name of a column; may be repeated.",
+        ),
     ] = None,
     date_format: Annotated[
         str | None,
-        typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
+        typer.Option(
+            help="Format of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."
+        ),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Of text files. [default: utf-8]")
+        str | None, typer.Option(help="Encoding of text files. [default: utf-8]")
     ] = None,
     decimal: Annotated[
         str | None,
@@ -76,7 +81,7 @@ def ingest_files(
         typer.Option(help="A select to run; PATH is the address of a database then."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -221,10 +226,10 @@ def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
         )
     if report.is_nothing_new:
         waiting = len(report.waiting)
-        left = f" {waiting} are still being written; load again." if waiting else ""
+        left = f"; still being written: {waiting}, so load again later" * (waiting > 0)
         raise NothingToDoError(
-            "There is nothing new: every file was loaded before "
-            f"({len(report.files) - waiting} in all).{left}"
+            "There is nothing new. Files loaded before: "
+            f"{len(report.files) - waiting}{left}."
         )
 
 

@@ -14,7 +14,7 @@ from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 
-KEPT = "Steps that were done are kept. 'harbor nightly' goes on from there."
+KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
 """A server that restarts is waited for: nobody is there at night to start again."""
 
@@ -27,7 +27,9 @@ def register(app: typer.Typer) -> None:
 def nightly(
     origin: Annotated[
         str | None,
-        typer.Option(help="Last day the night may see. [default: the data's last]"),
+        typer.Option(
+            help="Last day the night may see. [default: the last day of data]"
+        ),
     ] = None,
     on_leash: Annotated[
         bool,
@@ -35,10 +37,10 @@ def nightly(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Loads the inbox, counts, scores, trains, judges, promotes and forecasts.
+    """Loads the inbox, counts demand, scores, trains, judges, promotes and forecasts.
 
-    Run again after it broke off, it goes on from there. Where it is done and nothing has
-    come in since, it does nothing and ends with 3.
+    Run again after an interruption, it continues from there. If the night is done and no
+    new data has come in, it does nothing and ends with 3.
 
     Example: `harbor nightly --origin 2026-03-31`
     """
@@ -55,7 +57,7 @@ def nightly(
     if refused := done["steps"]["ingest"].get("refused"):
         say(
             f"Files of the inbox that were refused: {refused}. 'harbor runs show "
-            f"{done['run_id']}' says which and why."
+            f"{done['run_id']}' lists them with the reasons."
         )
     say(
         f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."

@@ -24,11 +24,11 @@ def register(app: typer.Typer) -> None:
 
 def slo(
     days: Annotated[
-        int | None, typer.Option(help="Days looked back. [default: 30 and 90]", min=1)
+        int | None, typer.Option(help="Days to look back. [default: 30 and 90]", min=1)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Says how the service levels were kept, and how much of their budget is left.
+    """Shows how well the service levels were kept, and how much error budget is left.
 
     Example: `harbor slo --days 30`
     """

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
-KEPT = "No model was recorded. The same command goes on from the last checkpoint."
-FITS = {"judged": "Choosing (first fit)", "served": "Learning (second fit)"}
+KEPT = "No model was recorded. The same command continues from the last checkpoint."
+FITS = {"judged": "First fit (evaluation)", "served": "Second fit (production)"}
 
 Epochs = Annotated[
-    int | None, typer.Option(help="Passes over the history at most.", min=1)
+    int | None,
+    typer.Option(help="Passes over the history at most; it stops early.", min=1),
 ]
-Seed = Annotated[int | None, typer.Option(help="Of the training.", min=0)]
+Seed = Annotated[int | None, typer.Option(help="Seed of the random numbers.", min=0)]
 
 
 def register(app: typer.Typer) -> None:
@@ -41,21 +42,26 @@ def register(app: typer.Typer) -> None:
 
 def train(
     through: Annotated[
-        str | None, typer.Option(help="Last day to learn from. [default: the data's]")
+        str | None,
+        typer.Option(help="Last day to train on. [default: the last day of data]"),
     ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
     bfloat16: Annotated[
-        bool, typer.Option("--bfloat16", help="Take the products in bfloat16.")
+        bool, typer.Option("--bfloat16", help="Compute matrix products in bfloat16.")
     ] = False,
     profile: Annotated[
         Path | None,
-        typer.Option(help="Folder for a trace of some steps.", metavar="FOLDER"),
+        typer.Option(
+            help="Folder to write a profiler's trace of some steps to.",
+            metavar="FOLDER",
+        ),
     ] = None,
     warm_up: Annotated[
         bool,
         typer.Option(
-            "--warm-up", help="Only compile, so that no night need; no model."
+            "--warm-up",
+            help="Only fill the compile cache for the nights to come; train no model.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -122,9 +128,9 @@ def _warm_up(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> No
         show_json({"trained_through": day, **counts})
         return
     say(
-        f"Compiled {counts['compilations']} programs, found {counts['cache_hits']}, in "
-        f"{counts['compile_seconds']:.1f} s. The next training on this kind of machine "
-        "finds all of them."
+        f"Compiled {counts['compilations']} programs and found {counts['cache_hits']} "
+        f"in the cache, in {counts['compile_seconds']:.1f} s. The next training on "
+        "this kind of machine finds them all there."
     )
 
 
@@ -145,7 +151,7 @@ def _show(made: Trained) -> None:
         f"Model {made.version}, trained through {made.trained_through} in {made.seconds} s."
     )
     say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
-    show_scores(made.scores, "Over the days the judged fit had not seen")
+    show_scores(made.scores, "Scores on the holdout days")
     if made.scores["network_share"] == 0:
         say(
             "Its network did not help on those days, so it delivers the baseline: the "

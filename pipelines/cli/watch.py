@@ -43,7 +43,7 @@ def watch(
     """Serves /metrics, /healthz and /readyz, and sends notices, until Ctrl-C.
 
     Everything is read from the database, so it is the same after a restart. Other
-    machines are answered with --insecure only. With --json it first says where.
+    machines are answered with --insecure only. With --json it first prints its address.
 
     Example: `harbor watch --port 9464`
     """
@@ -61,9 +61,8 @@ def _require_guard(address: str, insecure: bool) -> None:
     if address in LOOPBACK or insecure:
         return
     raise BadInputError(
-        f"--address is {address}, which other machines reach, and nobody is asked who "
-        "they are. Leave it at 127.0.0.1, or add --insecure where only Prometheus gets "
-        "there."
+        f"--address is {address}, which other machines reach, and there is no login. "
+        "Leave it at 127.0.0.1, or add --insecure where only Prometheus can reach it."
     )
 
 

@@ -182,10 +182,11 @@ class _Loading:
         what = first.column_name or "the row"
         value = "" if first.value is None else f" '{first.value[:LONGEST_VALUE_TOLD]}'"
         raise RefusedFileError(
-            f"{self.asked.source.name} has {self.rejected:,} bad rows of {seen:,}, more than "
-            f"the {share:.0%} that may be put aside (HARBOR_MOST_REJECTED). The first is "
-            f"line {first.line}: {what}{value} {first.reason}. Mend the file, or say how it "
-            "is written with --column, --date-format or --encoding."
+            f"{self.asked.source.name} has {self.rejected:,} bad rows of {seen:,}, "
+            f"more than the {share:.0%} that may be put aside (HARBOR_MOST_REJECTED). "
+            f"The first is line {first.line}: {what}{value} {first.reason}. Correct "
+            "the file, or say how it is written with --column, --date-format or "
+            "--encoding."
         )
 
     def _require_rows(self) -> None:

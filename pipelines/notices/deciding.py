@@ -105,19 +105,20 @@ def _failure(failed: NightOver, done: NightOver | None) -> Notice:
 
 def _silence(done: NightOver | None, silent: timedelta) -> Notice:
     hours = silent.total_seconds() / 3600
-    last = "none ever was"
+    last = "none has ever been done"
     if done is not None:
         last = f"the last was that of {done.origin_on}, run {done.run_id}"
     told = (
-        f"No night was done for {hours:.0f} hours; {last}. Look whether a scheduler runs "
-        "and what it says: 'harbor schedule show', 'harbor doctor'."
+        f"No night has been done for {hours:.0f} hours; {last}. Check whether a "
+        "scheduler is running, and what it reports: 'harbor schedule show', 'harbor "
+        "doctor'."
     )
     return Notice(f"silence:{done.run_id if done else 0}", "silence", told)
 
 
 def _recovery(done: NightOver) -> Notice:
     told = (
-        f"Nights are done again: that of {done.origin_on} ended {_clock(done.ended_at)} "
+        f"Nights work again: that of {done.origin_on} ended {_clock(done.ended_at)} "
         f"(run {done.run_id})."
     )
     return Notice(f"recovery:{done.run_id}", "recovery", told)

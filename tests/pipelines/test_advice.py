@@ -55,7 +55,7 @@ def wrapped(error):
             False,
             "Mend it",
         ),
-        (SystemExit(143), False, "goes on from there"),
+        (SystemExit(143), False, "continues from there"),
     ],
 )
 def test_a_failure_says_what_to_do(error, foreseen, advice):

@@ -302,5 +302,7 @@ def test_a_day_that_is_over_at_no_depot_is_refused(clean_engine, zones, over):
         now += timedelta(hours=6)
     own = "Pacific/Auckland"
     require_over(clean_engine, over, now, own)
-    with pytest.raises(BadInputError, match=rf"newest that is over is {over}\. Choose"):
+    with pytest.raises(
+        BadInputError, match=rf"newest day that is over is {over}\. Choose"
+    ):
         require_over(clean_engine, over + timedelta(days=1), now, own)

@@ -141,7 +141,9 @@ def test_a_run_that_was_given_up_publishes_nothing(fleet, publish):
             give_up(fleet, run)
             publish(run.engine)
 
-    with pytest.raises(LostRunError, match=r"was given up while it worked"):
+    with pytest.raises(
+        LostRunError, match=r"was declared dead while it was still working"
+    ):
         work()
     assert published(fleet) == before
     with fleet.connect() as connection:

@@ -251,7 +251,9 @@ def test_the_night_after_a_killed_one_begins_at_once_and_ends_it(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as child:
         assert any(line == "training\n" for line in child.stdout)
-        with pytest.raises(NothingToDoError, match="Another nightly run is at work"):
+        with pytest.raises(
+            NothingToDoError, match="Another nightly run is in progress"
+        ):
             run_night(night())
         child.kill()
     _wait_until_nobody_holds(fleet, NIGHT_LOCK)

@@ -538,7 +538,7 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     assert "Thu 11 Jun 02:30" in said.out
     assert "2026-06-10" in said.out
     assert "done" in said.out
-    assert "No scheduler runs" in said.err
+    assert "No scheduler is running" in said.err
     assert "clocks" not in said.err
 
 
@@ -560,12 +560,12 @@ def test_show_says_what_the_clocks_do_to_the_night(clean_engine, monkeypatch, ca
     command.show()
     said = " ".join(capsys.readouterr().err.split())
     assert (
-        "On Sun 25 Oct 2026 02:30 comes twice: that night runs once, at 02:30 CEST."
-        in said
+        "On Sun 25 Oct 2026 02:30 comes twice as the clocks change: that night runs "
+        "once, at 02:30 CEST." in said
     )
     assert (
-        "On Sun 28 Mar 2027 02:30 is left out by the clocks: that night runs once, at "
-        "03:30 CEST." in said
+        "On Sun 28 Mar 2027 02:30 is skipped as the clocks change: that night runs "
+        "once, at 03:30 CEST." in said
     )
     command.show(as_json=True)
     told = json.loads(capsys.readouterr().out)

@@ -72,10 +72,10 @@ def test_a_plan_for_people_says_why_a_slot_is_left_out_and_offers_to_train(
     add_model(days_before(7))
     span = ("--from", days_before(9), "--to", days_before(6))
     said = harbor("plan", *span).stderr
-    assert "2 origins have no model that saw nothing after them" in said
+    assert "Days without a model that was trained on nothing later: 2." in said
     assert f"--what train,forecast,score to train one through {days_before(9)}" in said
-    assert "3 of 5 slots to do, no past run says how long it takes." in said
-    assert "'harbor backfill apply 1' does them" in said
+    assert "3 of 5 slots to do, with no past run to tell how long they take." in said
+    assert "Apply the plan with 'harbor backfill apply 1'." in said
 
 
 def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatch):
@@ -93,7 +93,7 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
         patched.setattr("pipelines.cli.backfill_applying.apply_plan", interrupted)
         stopped = harbor("apply", 1)
     assert stopped.exception.exit_code == 130
-    assert "Plan 1 is paused. 'harbor backfill resume 1' goes on." in str(
+    assert "Plan 1 is paused. 'harbor backfill resume 1' continues it." in str(
         stopped.exception
     )
     shown = json.loads(harbor("status", 1, "--json").stdout)
@@ -119,7 +119,7 @@ def test_a_slot_that_fails_is_told_once_and_how_to_try_again(
     ("arguments", "code", "says"),
     [
         (("pause", 1), 3, "not being applied"),
-        (("retry", 1, "--failed"), 3, "No slot of plan 1 failed"),
+        (("retry", 1, "--failed"), 3, "Plan 1 has no failed slots"),
         (("apply", 9), 1, "There is no backfill plan 9"),
     ],
 )
@@ -162,7 +162,7 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
     left_out, made = json.loads(harbor(*span, "--json").stdout)
     assert (left_out["model"], made["model"]) == (None, version)
     assert f"harbor train --through {days_before(8)}" in left_out["reason"]
-    assert "1 origins forecast, 1 left out." in harbor(*span).stderr
+    assert "Days forecast from: 1; left out: 1." in harbor(*span).stderr
 
 
 def test_a_backfill_in_one_go_that_is_refused_leaves_no_plan_behind(harbor, fleet):

@@ -82,7 +82,9 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
         assert (slot.state, slot.rows) == ("done", 21)
         return
     assert (slot.state, slot.is_in, slot.rows) == ("left out", False, 0)
-    assert slot.reason == "forecast in time by that model; a live forecast stays"
+    assert (
+        slot.reason == "forecast live by that model; a live forecast is never replaced"
+    )
     with fleet.connect() as connection:
         counts = sa.select(runs.c.counts).where(runs.c.step == "hindcast")
         assert connection.scalar(counts)["rows"] == 2 * 21

@@ -224,7 +224,7 @@ def test_what_is_there_is_not_replaced_unasked(original, mine):
 def test_nobody_else_may_use_the_database(original, mine):
     with (
         psycopg.connect(original.address),
-        pytest.raises(DatabaseError, match=r"1 other sessions.*Stop scheduler"),
+        pytest.raises(DatabaseError, match=r"other sessions: 1.*Stop the scheduler"),
     ):
         original.restore(mine, replace=True)
 

@@ -115,7 +115,7 @@ def test_a_notice_that_is_never_taken_is_given_up(clean_engine, web, post):
     with clean_engine.connect() as connection:
         (row,) = connection.execute(sa.select(schema.notices)).mappings()
     assert (row["next_try_at"], row["sent_at"]) == (None, None)
-    assert row["error"] == "The webhook did not take a notice: it answered 500."
+    assert row["error"] == "The webhook did not accept a notice: it answered 500."
 
 
 @pytest.mark.db
@@ -155,7 +155,7 @@ def test_the_command_sends_a_test(web, post, monkeypatch, capsys):
     monkeypatch.setattr(command.Settings, "load", lambda: post)
     command.send_test(as_json=True)
     assert json.loads(capsys.readouterr().out) == [
-        {"channel": "webhook", "sent": True, "says": "It was taken."}
+        {"channel": "webhook", "sent": True, "says": "It was accepted."}
     ]
     assert web.posted[0][1]["kind"] == "test"
     web.answers.append(500)
@@ -166,7 +166,7 @@ def test_the_command_sends_a_test(web, post, monkeypatch, capsys):
 
 def test_the_command_says_that_no_channel_is_set(monkeypatch):
     monkeypatch.setattr(command.Settings, "load", Settings)
-    with pytest.raises(ConfigError, match=r"so nobody is told anything\. Set one"):
+    with pytest.raises(ConfigError, match=r"so no notices are sent\. Set one"):
         command.send_test()
 
 
@@ -178,9 +178,9 @@ def test_the_command_lists_what_was_told(clean_engine, web, post, monkeypatch, c
 
     monkeypatch.setattr(command, "workplace", here)
     command.list_notices(as_json=False)
-    assert "Nobody was told anything yet" in capsys.readouterr().err
+    assert "There are no notices yet" in capsys.readouterr().err
     web.answers.append(500)
     add_night(clean_engine, "failed", error="Oh.")
     sending.tell(clean_engine, channels_of(post), NOW, SILENCE)
     command.list_notices(as_json=False)
-    assert "waits: The webhook did not take" in capsys.readouterr().out
+    assert "waits: The webhook did not accept" in capsys.readouterr().out
