@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.database import snapshot
+from pipelines.ingest.inbox import DONE
 from pipelines.store import feed_freshness, nights, runs
 
 MOST_TOLD = 5
@@ -97,5 +98,10 @@ def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date 
 
 
 def _has_newer_file(folder: Path, moment: datetime) -> bool:
+    done = folder / DONE
     files = (path for path in folder.rglob("*") if path.is_file())
-    return any(path.stat().st_mtime > moment.timestamp() for path in files)
+    return any(
+        path.stat().st_mtime > moment.timestamp()
+        for path in files
+        if not path.is_relative_to(done)
+    )

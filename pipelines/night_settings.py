@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
+from pipelines.countries import known_countries
 from pipelines.days import newest_whole_day
 from pipelines.wall_clock import WallClock
 
@@ -60,6 +61,13 @@ class NightSettings(BaseSettings):
         if name not in _zones():
             raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
         return name
+
+    @field_validator("country")
+    @classmethod
+    def _known_country(cls, code: str) -> str:
+        if code.upper() not in known_countries():
+            raise ValueError("must be an ISO 3166 country of two letters, such as NL")
+        return code.upper()
 
     @cached_property
     def zone(self) -> ZoneInfo:

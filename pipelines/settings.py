@@ -25,6 +25,7 @@ from pydantic_settings import (
 )
 
 from forecaster.errors import ConfigError
+from pipelines.ingest_settings import IngestSettings
 from pipelines.night_settings import NightSettings
 from pipelines.secret_files import SUFFIX, SecretFiles, secret_names
 from pipelines.setting_names import PREFIX, mistyped, nearest
@@ -61,7 +62,7 @@ def logs_as_json() -> bool:
     return os.environ.get(LOG_JSON, "").lower() in {"1", "true", "yes"}
 
 
-class Settings(NightSettings, WatchSettings, TrainingSettings):
+class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     """What differs between one installation and the next."""
 
     model_config = SettingsConfigDict(
@@ -89,22 +90,6 @@ class Settings(NightSettings, WatchSettings, TrainingSettings):
         default=None,
         description="Lets the role harbor_dashboard connect, in the same way.",
     )
-    settle_seconds: float = Field(
-        default=10,
-        ge=0,
-        description="A file in the inbox that changed within so many is left alone.",
-    )
-    most_rejected: float = Field(
-        default=0.5,
-        ge=0,
-        le=1,
-        description="Share of bad rows above which a file is refused whole.",
-    )
-    parser_memory_mib: int = Field(
-        default=2048,
-        ge=0,
-        description="Memory of the process that parses files; 0: no process of its own.",
-    )
     keep_orders_days: int | None = Field(
         default=None,
         ge=35,
@@ -120,7 +105,13 @@ class Settings(NightSettings, WatchSettings, TrainingSettings):
     @field_validator("home")
     @classmethod
     def _absolute(cls, home: Path) -> Path:
-        return home.expanduser().resolve()
+        home = home.expanduser().resolve()
+        there = next(place for place in (home, *home.parents) if place.exists())
+        if not there.is_dir():
+            raise ValueError(
+                f"{there} is no folder; name one, or a place for a new one"
+            )
+        return home
 
     @field_validator("database_url")
     @classmethod
@@ -228,4 +219,7 @@ def _complaint(wrong: ErrorDetails, secret: Collection[str]) -> str:
     if not name:  # about several at once, whose values are not told
         return said
     value = "***" if name in secret else repr(wrong.get("input"))
+    if wrong["loc"][0] == "sources" and len(wrong["loc"]) > 2:
+        source, key, *_ = wrong["loc"][1:]
+        return f"[sources.{source}] has {key} = {value}: {said}"
     return f"HARBOR_{name.upper()} is {value}: {said}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 import structlog
 
-from forecaster import artefact
+from forecaster import artefact, delivery
 from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError, ConfigError
 from forecaster.panel import Panel
@@ -72,6 +72,7 @@ def train(
     learnt = _learn(panel, settings, recipe, report, run.counts)
     champion = _champion_judge(engine, settings)
     scores = judge_scores(panel, learnt.judged, champion, panels.at)
+    scores["network_share"] = learnt.served.delivery.share
     # What any training of this data comes to: whoever is champion is not in it.
     table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
     judged = replace(learnt.judged, backtest=table)
@@ -89,6 +90,7 @@ def train(
         "epochs": learnt.served_fit.epochs,
         "steps": learnt.judged_fit.steps + learnt.served_fit.steps,
         "parity_error": served.parity_error,
+        "delivers": delivery.in_words(served.delivery.share),
     }
     return Trained(served.version, through, scores, seconds, served.parity_error)
 

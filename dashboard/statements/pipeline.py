@@ -31,7 +31,7 @@ FILES = """
 with loaded as (
     select path, kind, accepted, unchanged, rejected, ignored_columns,
            loaded_at as came_at, null as refused_because
-    from files order by file_id desc limit :most
+    from files where withdrawn_at is null order by file_id desc limit :most
 ), said as (
     select distinct on (l.fields ->> 'path')
            l.fields, l.written_at, r.run_id, r.parent_id
@@ -59,7 +59,7 @@ select f.path, q.reason, count(*) as n_rows, min(q.line) as first_line,
        (array_agg(q.column_name order by q.quarantine_id))[1] as column_name,
        (array_agg(q.value order by q.quarantine_id))[1] as value
 from quarantine q join files f using (file_id)
-where q.replayed_at is null
+where q.replayed_at is null and q.dismissed_at is null
 group by f.file_id, f.path, q.reason
 order by f.file_id desc, n_rows desc, q.reason
 limit :most

@@ -50,6 +50,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("process", name=op.f("pk_beats")),
     )
     op.create_table(
+        "demo_fleet",
+        sa.Column("seed", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("n_depots", sa.Integer(), nullable=False),
+        sa.Column("n_days", sa.Integer(), nullable=False),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint("seed", name=op.f("pk_demo_fleet")),
+    )
+    op.create_table(
         "daily_counts",
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("service_on", sa.Date(), nullable=False),
@@ -173,6 +186,9 @@ def upgrade() -> None:
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("reading", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column(
+            "source", sa.Text(), server_default=sa.text("'default'"), nullable=False
+        ),
         sa.Column("size_bytes", sa.BigInteger(), nullable=False),
         sa.Column("accepted", sa.BigInteger(), nullable=False),
         sa.Column("unchanged", sa.BigInteger(), nullable=False),
@@ -184,11 +200,44 @@ def upgrade() -> None:
             server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
+        sa.Column("withdrawn_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
             "kind in ('depots','orders','daily','events')", name=op.f("ck_files_kind")
         ),
         sa.PrimaryKeyConstraint("file_id", name=op.f("pk_files")),
-        sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
+    )
+    op.create_index(
+        "uq_files_sha256_reading",
+        "files",
+        ["sha256", "reading"],
+        unique=True,
+        postgresql_where=sa.text("withdrawn_at IS NULL"),
+    )
+    op.create_table(
+        "file_repeats",
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.Column("repeats_file_id", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["file_id"], ["files.file_id"], name=op.f("fk_file_repeats_file_id")
+        ),
+        sa.ForeignKeyConstraint(
+            ["repeats_file_id"],
+            ["files.file_id"],
+            name=op.f("fk_file_repeats_repeats_file_id"),
+        ),
+        sa.PrimaryKeyConstraint(
+            "file_id", "repeats_file_id", name=op.f("pk_file_repeats")
+        ),
+    )
+    op.create_table(
+        "superseded_rows",
+        sa.Column(
+            "superseded_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+        ),
+        sa.Column("table_name", sa.Text(), nullable=False),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.Column("content", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.PrimaryKeyConstraint("superseded_id", name=op.f("pk_superseded_rows")),
     )
     op.create_table(
         "frozen_days",
@@ -242,10 +291,13 @@ def upgrade() -> None:
         "orders",
         sa.Column("order_id", sa.Text(), nullable=False),
         sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column(
+            "id_namespace", sa.Text(), server_default=sa.text("''"), nullable=False
+        ),
         sa.Column("ordered_local", sa.DateTime(), nullable=False),
         sa.Column("utc_offset_minutes", sa.SmallInteger(), nullable=True),
         sa.Column("file_id", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("order_id", name=op.f("pk_orders")),
+        sa.PrimaryKeyConstraint("order_id", "id_namespace", name=op.f("pk_orders")),
     )
     op.create_index(
         "ix_orders_ordered_local",
@@ -442,6 +494,12 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("raw", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("replayed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("dismissed_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("dismissed_because", sa.Text(), nullable=True),
+        sa.CheckConstraint(
+            "(dismissed_at is null) = (dismissed_because is null)",
+            name=op.f("ck_quarantine_dismissed"),
+        ),
         sa.ForeignKeyConstraint(
             ["file_id"],
             ["files.file_id"],
@@ -674,6 +732,7 @@ def upgrade() -> None:
 
     _run_script("0001_events.sql")
     _run_script("0001_changed_days.sql")
+    _run_script("0001_superseded_rows.sql")
     _run_script("0001_overrides.sql")
 
 

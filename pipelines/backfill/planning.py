@@ -10,7 +10,14 @@ import sqlalchemy as sa
 from forecaster.config import days_to_learn
 from pipelines import demand
 from pipelines.backfill.asking import Asked
-from pipelines.backfill.plans import NO_MODEL, TRAIN_ONE, BackfillPlan, Slot, read_plan
+from pipelines.backfill.plans import (
+    LIVE_STAYS,
+    NO_MODEL,
+    TRAIN_ONE,
+    BackfillPlan,
+    Slot,
+    read_plan,
+)
 from pipelines.database import snapshot
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
@@ -182,7 +189,7 @@ class _Layout:
         if held is None:
             return None
         if held.live:
-            return "forecast in time by that model; a live forecast stays"
+            return LIVE_STAYS
         whole = held.rows >= self.n_depots * self.horizon
         if whole and self.asked.only == "missing":
             return "is there already (--only missing)"

@@ -116,6 +116,7 @@ class BackfillPlan:
 
 NO_MODEL = "no model saw nothing after it"
 TRAIN_ONE = f"{NO_MODEL}. Train one"
+LIVE_STAYS = "forecast in time by that model; a live forecast stays"
 
 
 def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:

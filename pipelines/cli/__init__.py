@@ -7,12 +7,14 @@ was expected.
 
 import signal
 import sys
+from importlib.metadata import version
 from types import FrameType
+from typing import Annotated
 
 import typer
 
 from forecaster.errors import HarborError
-from pipelines.advice import is_outage, sentence
+from pipelines.advice import is_foreseen, sentence
 from pipelines.cli import (
     backfill,
     backtest,
@@ -20,8 +22,10 @@ from pipelines.cli import (
     dashboard,
     db,
     demo,
+    depots,
     doctor,
     events,
+    files,
     forecast,
     ingest,
     models,
@@ -37,6 +41,7 @@ from pipelines.cli import (
 )
 from pipelines.cli.console import say
 from pipelines.cli.logs import configure_logs, take_library_logs
+from pipelines.cli.stopping import INTERRUPTED
 
 app = typer.Typer(
     name="harbor",
@@ -45,7 +50,31 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"harbor {version('harbor-fleet')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version of this program and end.",
+        ),
+    ] = False,
+) -> None:
+    """Forecasts how many orders each depot will receive, every night."""
+
+
 COMMANDS = (
     demo,
     ingest,
@@ -62,16 +91,9 @@ COMMANDS = (
 for command in COMMANDS:
     command.register(app)
 for group in (
-    schedule,
-    backfill,
-    runs,
-    models,
-    events,
-    quarantine,
-    notices,
-    db,
+    schedule, backfill, runs, models, files, events, depots, quarantine, notices, db,
     backup,
-):
+):  # fmt: skip
     app.add_typer(group.app)
 
 
@@ -86,13 +108,15 @@ def main() -> None:
         say(f"harbor: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
-        if not is_outage(error):
+        if not is_foreseen(error):
             raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        say("harbor: stopped.")
-        sys.exit(130)
+    except SystemExit as end:
+        # Typer turns Ctrl-C into this, without a word.
+        if end.code == INTERRUPTED:
+            say("harbor: Stopped.")
+        raise
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -26,6 +26,7 @@ from pipelines.cli.backfill_plans import (
     why,
 )
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, as_date, workplace
 
 app = typer.Typer(name="backfill", help="Hindcasts of past days.", no_args_is_help=True)
@@ -170,19 +171,19 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
     Example: `harbor backfill run --from 2026-03-01 --to 2026-03-31`
     """
     asked = _asked(first, last)
-    with workplace() as place, progress("Hindcasting", len(asked.origins)) as bar:
-        try:
-            done = run_backfill(
-                place.engine,
-                place.settings,
-                asked.first,
-                asked.last,
-                place.now,
-                lambda _: bar.advance(bar.task_ids[0]),
-            )
-        except (KeyboardInterrupt, SystemExit):
-            say("It is paused; 'harbor backfill status' names its plan, to be resumed.")
-            raise
+    with (
+        kept("Its plan is paused. 'harbor backfill status' names it, to be resumed."),
+        workplace() as place,
+        progress("Hindcasting", len(asked.origins)) as bar,
+    ):
+        done = run_backfill(
+            place.engine,
+            place.settings,
+            asked.first,
+            asked.last,
+            place.now,
+            lambda _: bar.advance(bar.task_ids[0]),
+        )
     slots = done.of("forecast")
     if as_json:
         show_json(

@@ -4,10 +4,8 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from rich.live import Live
-
 from pipelines.backfill import BackfillPlan, Slot, read_plan, steering
-from pipelines.cli.console import people, say, show_json, show_table
+from pipelines.cli.console import say, show_json, show_table, standing_line
 from pipelines.cli.workplace import Workplace
 from pipelines.database import snapshot
 from pipelines.store import backfill as store
@@ -30,11 +28,11 @@ def read(place: Workplace, backfill_id: int) -> BackfillPlan:
 def watch_plan(place: Workplace, backfill_id: int) -> None:
     """Shows how a plan stands until nobody applies it."""
     found = read(place, backfill_id)
-    with Live(standing(place, found), console=people, transient=True) as live:
+    with standing_line(standing(place, found)) as update:
         while steering.is_at_work(place.engine, found):
             time.sleep(LOOK_EVERY_S)
             found = read(place, backfill_id)
-            live.update(standing(place, found))
+            update(standing(place, found))
 
 
 def standing(place: Workplace, found: BackfillPlan) -> str:

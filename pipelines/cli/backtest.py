@@ -71,7 +71,7 @@ def backtest(
         f"{panel.n_depots} depots, trained through {plan.trained_through} in "
         f"{seconds:.0f} s; {len(plan.origins)} origins, {horizon} days each."
     )
-    show_scores(result["models"], f"The last {holdout_days} days, held out")
+    show_scores(result, f"The last {holdout_days} days, held out")
 
 
 def _require_there(origin: date, newest: date) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from forecaster.errors import NothingToDoError
 from pipelines import migrate, roles
-from pipelines.cli.console import machine, say, show_json, show_table
+from pipelines.cli.console import say, show_json, show_line, show_table
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded, workplace
 from pipelines.database import database_url, open_engine
 from pipelines.ledger import recorded
@@ -32,7 +32,7 @@ def upgrade(as_json: AsJson = False) -> None:
         standings = roles.settle(engine, settings)
         found = migrate.status(engine)
     _tell(found, as_json)
-    _tell_of_missing(standings)
+    _tell_what_is_left(standings)
 
 
 @app.command("roles")
@@ -50,13 +50,16 @@ def show_roles(as_json: AsJson = False) -> None:
     if as_json:
         show_json([vars(each) for each in found])
     else:
-        rows = [tuple(vars(each).values()) for each in found]
+        rows = [
+            (each.role, each.is_there, each.has_login, each.reads, each.writes)
+            for each in found
+        ]
         columns = ("role", "there", "connects", "tables read", "tables written")
         show_table("Beside the owner of the tables", columns, rows)
-    _tell_of_missing(found)
+    _tell_what_is_left(found)
 
 
-def _tell_of_missing(found: list[roles.Standing]) -> None:
+def _tell_what_is_left(found: list[roles.Standing]) -> None:
     missing = [each.role for each in found if not each.is_there]
     if missing:
         make = "; ".join(f"create role {role}" for role in missing)
@@ -64,6 +67,13 @@ def _tell_of_missing(found: list[roles.Standing]) -> None:
             f"{' and '.join(missing)} cannot be made by this user. Until a superuser has "
             f"said `{make}`, and you 'harbor db roles', everything runs as the owner."
         )
+    for each in found:
+        if each.too_much:
+            say(
+                f"{each.role} may still use {', '.join(each.too_much)}, as every role of "
+                "this database may. Only a superuser can take that away: run "
+                f"`psql --file={roles.PUBLIC_RIGHTS}` as one, in this database."
+            )
 
 
 @app.command("status")
@@ -167,4 +177,4 @@ def url(as_json: AsJson = False) -> None:
         if as_json:
             show_json({"url": address})
         else:
-            machine.print(address, markup=False)
+            show_line(address)

@@ -8,10 +8,13 @@ import typer
 
 from pipelines.cli.console import progress, say, show_json
 from pipelines.cli.dashboard import serve
+from pipelines.cli.stopping import kept
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.workplace import AsJson, Port, workplace
 from pipelines.demo import stages
 from pipelines.demo.stages import Advance, Demo
+
+KEPT = "Stages that were done are kept. The same command goes on from there."
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +29,7 @@ def demo(
     no_serve: Annotated[
         bool, typer.Option("--no-serve", help="End after the scores.")
     ] = False,
-    port: Annotated[int, typer.Option(help="Of the dashboard.", min=1)] = 8501,
+    port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
     """Invents a fleet, loads its files, trains, forecasts, scores, serves the pages.
@@ -35,7 +38,7 @@ def demo(
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
-    with workplace() as place:
+    with kept(KEPT), workplace() as place:
         plan = Demo(place.engine, place.settings, place.now, seed, depots, days)
         done = _run_stages(plan)
         say(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")

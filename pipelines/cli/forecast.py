@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from pipelines import demand, forecasting
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import say, show_csv, show_json, show_table
 from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.database import snapshot
 from pipelines.ledger import recorded
@@ -23,12 +23,17 @@ def forecast(
         str | None,
         typer.Option(help="Last day the forecast may see. [default: the data's last]"),
     ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print one CSV row per depot and day.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Forecasts every depot and writes it down for the dashboard.
 
-    Example: `harbor forecast --origin 2026-03-31 --json`
+    Example: `harbor forecast --origin 2026-03-31 --csv > forecast.csv`
     """
+    if as_csv and as_json:
+        raise typer.BadParameter("Give --csv or --json, not both.")
     with workplace() as place:
         engine, settings = place.engine, place.settings
         day = past_day(place, origin, "--origin") or demand.default_origin(engine)
@@ -41,6 +46,8 @@ def forecast(
             totals = read_totals(connection, day, version)
     if as_json:
         show_json(rows)
+    elif as_csv:
+        show_csv(rows)
     else:
         say(f"Forecast from {day} with model {version}; p10 and p90 bound 80 %.")
         _show_totals(totals)
@@ -62,7 +69,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _show_totals(totals: list[dict[str, Any]]) -> None:
-    """One line a city, the fleet first; beside each day's p50 its band."""
+    """One line a city, the fleet first; beside each day's sum the band of the total."""
     by_city: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in totals:
         by_city[row["city"] or "all depots"].append(row)
@@ -79,5 +86,7 @@ def _show_totals(totals: list[dict[str, Any]]) -> None:
     ]
     columns = ("", *(f"{day:%a %d %b}" for day in days))
     show_table(
-        "Orders expected together (p50, and p10–p90 of the total)", columns, lines
+        "Orders expected together (sum of p50, and p10–p90 of the total)",
+        columns,
+        lines,
     )

@@ -4,17 +4,25 @@ from typing import Annotated
 
 import sqlalchemy as sa
 import typer
-from rich.progress import DownloadColumn
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
 from pipelines import demand
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
+from pipelines.ingest.matching import reading_as
+from pipelines.ingest.report import DEFAULT_SOURCE
 from pipelines.ingest.sources import SUFFIXES
+from pipelines.ingest.spool import STDIN
 from pipelines.ledger import recorded
 
 MOST_TOLD = 5
+UNCHANGED = "Nothing was changed."
+KEPT = (
+    "Files that were loaded whole are kept, the one at hand is not. The same command "
+    "goes on from there."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -25,7 +33,9 @@ def register(app: typer.Typer) -> None:
 def ingest_files(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH...", help="Files, folders, s3:// or gs:// URLs."),
+        typer.Argument(
+            metavar="PATH...", help="Files, folders, URLs, or - for standard input."
+        ),
     ],
     kind: Annotated[
         str | None,
@@ -39,7 +49,32 @@ def ingest_files(
         str | None,
         typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
     ] = None,
-    encoding: Annotated[str, typer.Option(help="Of text files.")] = "utf-8",
+    encoding: Annotated[
+        str | None, typer.Option(help="Of text files. [default: utf-8]")
+    ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Mark before decimals, . or ,; the other sets thousands apart."
+        ),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Of [sources.NAME] in harbor.toml. [default: by the file's name]",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Load also what moves many orders or repeats most ids."
+        ),
+    ] = False,
+    query: Annotated[
+        str | None,
+        typer.Option(help="A select to run; PATH is the address of a database then."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
     ] = False,
@@ -47,15 +82,30 @@ def ingest_files(
 ) -> None:
     """Loads depots, orders, daily counts and events; safe to repeat.
 
+    Reads .csv, .tsv (packed as .gz too), .parquet, .xlsx, and .zip of these, from files,
+    folders, http(s)://, s3://, gs://, abfs:// (Azure), standard input, or a database.
+
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
-    reading = reading_of(kind, column or [], date_format, encoding)
-    with workplace() as place:
+    if not all(path.strip() for path in paths):
+        raise typer.BadParameter(
+            "PATH is empty, but names a file, a folder or a URL. Look at the variable it "
+            "came from; '.' is the current folder."
+        )
+    if STDIN in paths and kind is None:
+        raise typer.BadParameter(
+            "Standard input has no name: say what it is by --kind."
+        )
+    reading = reading_of(
+        kind, column or [], date_format, encoding, decimal, source, force
+    )
+    with kept(UNCHANGED if dry_run else KEPT), workplace() as place:
+        _require_known(reading, place)
         if dry_run:
-            report = _load(place.engine, place, paths, reading, dry_run=True)
+            report = _load(place.engine, place, paths, reading, query, dry_run=True)
         else:
             with recorded(place.engine, "ingest") as run:
-                report = _load(run.engine, place, paths, reading, dry_run=False)
+                report = _load(run.engine, place, paths, reading, query, dry_run=False)
                 run.counts |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
                 demand.rebuild_in(run, place.now)
@@ -70,7 +120,10 @@ def reading_of(
     kind: str | None,
     columns: list[str],
     date_format: str | None,
-    encoding: str = "utf-8",
+    encoding: str | None = None,
+    decimal: str | None = None,
+    source: str | None = None,
+    force: bool = False,
 ) -> Reading:
     """How files are to be read, from the options of a command.
 
@@ -87,7 +140,17 @@ def reading_of(
             )
         mapping[name.strip()] = theirs.strip()
     try:
-        return Reading(kind, mapping, date_format, encoding)
+        return Reading(
+            kind, mapping, date_format, encoding, decimal, source=source, force=force
+        )
+    except BadInputError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _require_known(reading: Reading, place: Workplace) -> None:
+    """Refuses a source that harbor.toml does not have, before a run is recorded."""
+    try:
+        reading_as(reading.source or DEFAULT_SOURCE, reading, place.settings.sources)
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -97,9 +160,10 @@ def _load(
     place: Workplace,
     paths: list[str],
     reading: Reading,
+    query: str | None,
     dry_run: bool,
 ) -> IngestReport:
-    with progress("Reading", None, DownloadColumn(binary_units=True)) as bar:
+    with progress("Reading", None, in_bytes=True) as bar:
 
         def tell(far: Far) -> None:
             bar.update(
@@ -109,7 +173,9 @@ def _load(
                 total=far.total,
             )
 
-        return ingest(engine, paths, reading, place.settings, tell, dry_run=dry_run)
+        return ingest(
+            engine, paths, reading, place.settings, tell, query=query, dry_run=dry_run
+        )
 
 
 def _totals(report: IngestReport) -> dict[str, int]:
@@ -167,6 +233,6 @@ def _rest(report: IngestReport, dry_run: bool) -> str:
     others = [file.state for file in report.files if file.state != "refused"]
     new = others.count("loaded")
     if not new:
-        return "Nothing was changed."
+        return UNCHANGED
     went = "would go in" if dry_run else "went in"
     return f"{new} of the other {len(others)} {went}."

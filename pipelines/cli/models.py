@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from forecaster import delivery
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
 from pipelines import canary, forecasting, live_accuracy, naive_gate
 from pipelines.cli.console import say, show_json, show_table
@@ -28,11 +29,23 @@ def list_models(as_json: AsJson = False) -> None:
     if as_json:
         show_json(found)
         return
+    columns = ("version", "role", "trained through", "delivers", "reason")
     rows = [
-        (row["version"], row["role"], str(row["trained_through"]), _why(row))
+        (
+            row["version"],
+            row["role"],
+            str(row["trained_through"]),
+            _delivers(row),
+            _why(row),
+        )
         for row in found
     ]
-    show_table("Models", ("version", "role", "trained through", "reason"), rows)
+    show_table("Models", columns, rows)
+
+
+def _delivers(found: dict[str, Any]) -> str:
+    """Whether its forecast is the network's or the baseline."""
+    return delivery.in_words(found["scores"].get("network_share"))
 
 
 def _why(found: dict[str, Any]) -> str:
@@ -60,11 +73,12 @@ def show_model(version: str, as_json: AsJson = False) -> None:
         return
     for name in ("version", "role", "trained_through", "created_at", "seed"):
         say(f"{name.replace('_', ' ')}: {found[name]}")
+    say(f"delivers: {_delivers(found)}")
     say(f"artefact: {_pruned(found) or found['filename']}")
     say(f"reason: {found['reason'] or '–'}")
     _show_canary(found["scores"].get("canary"))
     if found["scores"].get("models"):
-        show_scores(found["scores"]["models"], "Over days its judged fit had not seen")
+        show_scores(found["scores"], "Over days its judged fit had not seen")
 
 
 def _show_canary(canary: dict[str, Any] | None) -> None:

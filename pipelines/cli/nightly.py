@@ -8,11 +8,13 @@ import typer
 from pipelines import leash
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
+from pipelines.cli.stopping import kept
 from pipelines.cli.train import fit_progress
 from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 
+KEPT = "Steps that were done are kept. 'harbor nightly' goes on from there."
 DATABASE_AWAY_S = 90
 """A server that restarts is waited for: nobody is there at night to start again."""
 
@@ -43,17 +45,13 @@ def nightly(
     configure_logs(logging.INFO)
     if on_leash:
         leash.hold()
-    with workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
+    with kept(KEPT), workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
         day = past_day(place, origin, "--origin")
         night = Night(place.engine, place.settings, place.now, day, report)
         done = run_night(night)
     if as_json:
         show_json(done)
         return
-    for alarm in done["steps"]["watch"].get("alarms", ()):
-        say(alarm)
-    if failed := done["steps"].get("judge", {}).get("canary_failed"):
-        say(failed)
     if refused := done["steps"]["ingest"].get("refused"):
         say(
             f"Files of the inbox that were refused: {refused}. 'harbor runs show "

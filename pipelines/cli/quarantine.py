@@ -26,6 +26,10 @@ def list_rejected(
         str | None, typer.Option(help="Only files whose path holds this.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Rows to show.", min=1)] = 50,
+    dismissed: Annotated[
+        bool,
+        typer.Option("--dismissed", help="Rows that were dismissed, with the reason."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Lists the newest rows in quarantine.
@@ -33,16 +37,20 @@ def list_rejected(
     Example: `harbor quarantine list --file orders-2026-03`
     """
     with workplace() as place, snapshot(place.engine) as connection:
-        found = quarantine.newest_rejected(connection, limit, file)
-        in_all = quarantine.count_rejected(connection, file)
+        found = quarantine.newest_rejected(connection, limit, file, dismissed=dismissed)
+        in_all = quarantine.count_rejected(connection, file, dismissed=dismissed)
     if as_json:
         show_json(found)
         return
     if not found:
-        say("No row is in quarantine.")
+        say("No row was dismissed." if dismissed else "No row is in quarantine.")
         return
     columns = ("id", "file", "line", "column", "value", "reason")
-    show_table("In quarantine", columns, [_row(row) for row in found])
+    if dismissed:
+        rows = [(*_row(row), row["dismissed_because"]) for row in found]
+        show_table("Dismissed", (*columns, "dismissed because"), rows)
+    else:
+        show_table("In quarantine", columns, [_row(row) for row in found])
     if in_all > len(found):
         say(f"{len(found)} of {in_all:,} rows; ask for more with --limit.")
 
@@ -71,6 +79,8 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
         "reason",
         "loaded_at",
         "replayed_at",
+        "dismissed_at",
+        "dismissed_because",
     ):
         say(f"{name.replace('_', ' ')}: {_told(found[name])}")
     say(f"cells: {found['raw']}")
@@ -89,6 +99,12 @@ def replay_rejected(
         str | None,
         typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
     ] = None,
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            help="Mark before decimals, . or ,; the other sets thousands apart."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Judges rows in quarantine anew, and loads those whose cause is mended.
@@ -97,7 +113,7 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
-    reading = reading_of(None, column or [], date_format)
+    reading = reading_of(None, column or [], date_format, decimal=decimal)
     with workplace() as place, recorded(place.engine, "replay") as run:
         done = replay(run.engine, reading, place.settings, place.now, file)
         run.counts |= {"accepted": done.accepted, "left": done.left}
@@ -116,6 +132,40 @@ def replay_rejected(
             f"Rows that went in: {done.accepted:,}; known already or otherwise: "
             f"{done.unchanged:,}; left in quarantine: {done.left:,}."
         )
+
+
+@app.command("dismiss")
+def dismiss_rejected(
+    reason: Annotated[str, typer.Option(help="Why they need not go in; it is kept.")],
+    quarantine_ids: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="[ID]...", help="From 'harbor quarantine list'."),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(help="Every row of files whose path contains this."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Closes rows in quarantine that need not go in; they stay listed as dismissed.
+
+    Example: `harbor quarantine dismiss 12 13 --reason "test orders of the partner"`
+    """
+    if not reason.strip() or bool(quarantine_ids) == bool(file):
+        raise typer.BadParameter(
+            "Give a --reason, and either the ids of rows or --file with a part of a path."
+        )
+    with workplace() as place, place.engine.begin() as connection:
+        done = quarantine.dismiss(connection, reason, quarantine_ids or (), file)
+    if as_json:
+        show_json({"dismissed": done})
+    if not done:
+        raise NothingToDoError(
+            "No row was dismissed: none of them is in quarantine. See 'harbor quarantine "
+            "list'."
+        )
+    if not as_json:
+        say(f"Rows dismissed: {done:,}.")
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

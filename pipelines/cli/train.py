@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
 
 from pipelines import demand, judging, training
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, past_day, workplace
 from pipelines.judging import Verdict
 from pipelines.ledger import recorded
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
+KEPT = "No model was recorded. The same command goes on from the last checkpoint."
 FITS = {"judged": "Choosing (first fit)", "served": "Learning (second fit)"}
 
 Epochs = Annotated[
@@ -62,7 +64,7 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
-    with workplace() as place:
+    with kept(KEPT), workplace() as place:
         day = past_day(place, through, "--through") or demand.default_origin(
             place.engine
         )
@@ -143,15 +145,27 @@ def _show(made: Trained) -> None:
         f"Model {made.version}, trained through {made.trained_through} in {made.seconds} s."
     )
     say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
-    show_scores(made.scores["models"], "Over the days the judged fit had not seen")
+    show_scores(made.scores, "Over the days the judged fit had not seen")
+    if made.scores["network_share"] == 0:
+        say(
+            "Its network did not help on those days, so it delivers the baseline: the "
+            "plain forecast without the network's correction."
+        )
 
 
-def show_scores(models: dict[str, dict[str, float | int | None]], title: str) -> None:
-    """A table of scores in percent."""
+def show_scores(scores: dict[str, Any], title: str) -> None:
+    """Shows a table of scores in percent.
+
+    Args:
+      scores: With `models`, and `network_share` where it is known.
+      title: Of the table.
+    """
+    own = "baseline" if scores.get("network_share") == 0 else "gru"
     columns = ("mape", "wape", "bias", "mase", "coverage80", "days")
     names = ("model", "MAPE %", "WAPE %", "bias %", "MASE", "80 % band", "days")
     rows = [
-        (name, *(scores[key] for key in columns)) for name, scores in models.items()
+        (own if name == "gru" else name, *(each[key] for key in columns))
+        for name, each in scores["models"].items()
     ]
     show_table(title, names, rows)
 

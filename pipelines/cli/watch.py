@@ -12,7 +12,7 @@ from forecaster.errors import BadInputError, DatabaseError
 from pipelines import ports
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.workplace import AsJson
+from pipelines.cli.workplace import AsJson, Port
 from pipelines.database import database_url, parsed_url
 from pipelines.reading import reader
 from pipelines.settings import Settings
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1)] = PORT,
+    port: Port = PORT,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Answer other machines, too.")
     ] = False,

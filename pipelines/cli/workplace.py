@@ -16,6 +16,7 @@ from pipelines.settings import Settings
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON value for a machine.")
 ]
+Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pipelines.ingest.recognition import Plan
 
 Cells = dict[str, Any]
-"""Arrays by the contract's column names: tidy texts, or Parquet's own timestamps."""
+"""Arrays by the contract's column names: tidy texts, or Parquet's own times and numbers."""
 
 LONGEST_TOLD = 500
 
@@ -74,6 +74,10 @@ class TableFile(Protocol):
     def plan(self) -> Plan:
         """How it is read."""
 
+    @property
+    def separator(self) -> str | None:
+        """Between its cells; None where it is no text."""
+
     def batches(self) -> Iterator[Batch]:
         """Its rows in order; may be called again.
 
@@ -91,6 +95,13 @@ def tidy(cells: pa.Array) -> pa.Array:
     if not pc.any(empty).as_py():
         return trimmed
     return pc.if_else(empty, pa.scalar(None, pa.string()), trimmed)
+
+
+def shown(cell: pa.Scalar) -> str:
+    """A cell that holds something, as the quarantine can keep it."""
+    if pa.types.is_floating(cell.type):
+        cell = cell.cast(pa.string())
+    return storable(str(cell.as_py()))
 
 
 def storable(text: str) -> str:

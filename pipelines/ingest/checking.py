@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.ingest.batches import Cells, Detail, RejectedRow, storable
+from pipelines.ingest.batches import Cells, Detail, RejectedRow, shown
 from pipelines.ingest.contract import Kind
 from pipelines.ingest.parsing import Rules
 
@@ -103,4 +103,4 @@ def rejected_rows(checked: Checked, detail: Detail) -> list[RejectedRow]:
 
 
 def _told(cell: Any) -> str:
-    return storable(str(cell.as_py())) if cell.is_valid else ""
+    return shown(cell) if cell.is_valid else ""

@@ -3,12 +3,13 @@
     python -m pipelines.ingest.child MIB
 
 Each file is a task on stdin. It is answered on stdout by its plan; when told to go on, by
-the order of its dates, its parcels, and an end.
+its conventions, its parcels, and an end.
 """
 
 import os
 import sys
 import traceback
+from dataclasses import asdict
 from typing import IO
 
 from forecaster.errors import RefusedFileError
@@ -51,9 +52,9 @@ def _parse(task: wire.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
     wire.send(answers, {"plan": wire.of_plan(opened.plan)})
     if not wire.receive(tasks)[0]["go_on"]:
         return
-    order = opened.order()
-    wire.send(answers, {"order": None if order is None else vars(order)})
-    for parcel in opened.parcels(order):
+    found = opened.conventions()
+    wire.send(answers, {"conventions": asdict(found)})
+    for parcel in opened.parcels(found):
         wire.send(answers, {"parcel": wire.of_parcel(parcel)}, parcel.rows)
     wire.send(answers, {"end": True})
 

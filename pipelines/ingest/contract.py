@@ -90,8 +90,8 @@ class Kind:
         return tuple(column.name for column in self.columns if column.in_every_file)
 
 
-def _text(name: str, *, optional: bool = False, empty: bool = False) -> Column:
-    return Column(name, parsing.texts, (name,), not optional, optional or empty)
+def _text(name: str, *, optional: bool = False) -> Column:
+    return Column(name, parsing.texts, (name,), not optional, optional)
 
 
 def _word(name: str, parse: parsing.CellParser) -> Column:
@@ -120,7 +120,7 @@ def _number(
 ORDERS = Kind(
     name="orders",
     table="orders",
-    key=("order_id",),
+    key=("order_id", "id_namespace"),
     columns=(
         _text("order_id"),
         _text("depot_id"),
@@ -154,7 +154,7 @@ DEPOTS = Kind(
         _text("city"),
         _word("timezone", parsing.zone),
         _word("country", parsing.country),
-        _text("subdivision", empty=True),
+        _text("subdivision", optional=True),
         _number("vans", parsing.whole_number, pa.int32(), optional=True),
         _day("opened_on", since=1900, optional=True),
         _day("closed_on", since=1900, optional=True),

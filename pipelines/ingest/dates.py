@@ -154,5 +154,6 @@ def _decide(sample: str, day_first: str, month_first: str, name: str) -> Order:
     )
     raise RefusedFileError(
         f"{name} writes its dates as {sample}, and {why}. Pass --date-format {american} "
-        f"if the month comes first, or --date-format {european} if the day does."
+        f"if the month comes first, or --date-format {european} if the day does; for the "
+        "inbox, set date_format in [sources.NAME] of harbor.toml."
     )

@@ -47,6 +47,7 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
       RefusedFileError: the bytes are no text, or not in that encoding.
     """
     rest, line = b"", 1
+    encoding = "utf-8" if source.is_workbook else encoding
     for some in _unix_lines(_decoded(source, encoding)):
         rest += some
         cut = _end_of_rows(rest)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -9,9 +10,10 @@ from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
 from pipelines.ingest.contract import EVENTS, Kind
-from pipelines.ingest.dates import Order
+from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, Parcel
-from pipelines.ingest.report import Counts, FileReport, Reading
+from pipelines.ingest.plausibility import OrderIds
+from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
 from pipelines.store import commit_order, events, order_counts, score_totals
@@ -23,6 +25,7 @@ WITHOUT_CITY = "Unassigned"
 HOPELESS = 10_000
 """Bad rows after which a file need not be read to its end to be refused."""
 LONGEST_VALUE_TOLD = 60
+MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -55,19 +58,31 @@ def load(
     store.lock(connection, plan.kind.name)
     known = store.known_file(connection, sha256, reading)
     if known is not None:
-        counts = Counts(0, known.accepted + known.unchanged, known.rejected)
-        progress(source.size, counts.unchanged + counts.rejected)
-        return FileReport(source.shown, plan.kind.name, "unchanged", counts)
+        progress(source.size, known.accepted + known.unchanged + known.rejected)
+        return unchanged(asked, known)
     file_id = store.add_file(
         connection,
         path=source.address,
         sha256=sha256,
         reading=reading,
         kind=plan.kind.name,
+        source=asked.reading.source or DEFAULT_SOURCE,
         size_bytes=source.size,
         ignored_columns=plan.ignored,
     )
-    return _Loading(connection, asked, file_id, asked.file.order()).run(progress)
+    return _Loading(connection, asked, file_id, asked.file.conventions()).run(progress)
+
+
+def unchanged(asked: Load, known: sa.Row[Any]) -> FileReport:
+    """Reports on a file that the ledger has already.
+
+    Args:
+      asked: The file.
+      known: Its row of `files`.
+    """
+    counts = Counts(0, known.accepted + known.unchanged, known.rejected)
+    kind = asked.file.plan.kind.name
+    return FileReport(asked.source.shown, kind, "unchanged", counts)
 
 
 @dataclass
@@ -77,10 +92,12 @@ class _Loading:
     connection: sa.Connection
     asked: Load
     file_id: int
-    order: Order | None
+    found: Conventions
     rows: int = 0
     rejected: int = 0
     blank: int = 0
+    decoded_bytes: int = 0
+    moved: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
@@ -88,8 +105,9 @@ class _Loading:
         """Copies every batch, merges them into the table, and settles the ledger."""
         source, plan = self.asked.source, self.asked.file.plan
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
-        for parcel in self.asked.file.parcels(self.order):
+        for parcel in self.asked.file.parcels(self.found):
             self._take(parcel)
+            self._require_bounded()
             if self.rejected > HOPELESS:
                 self._require_mostly_good()
             incoming.write(parcel.rows)
@@ -103,21 +121,31 @@ class _Loading:
         if not self.asked.is_dry_run:
             commit_order.arrive(self.connection)
         store.set_counts(self.connection, self.file_id, vars(counts))
-        said = notes.of_file(
-            plan, self.order, self.depot_ids, self.rejected, self.blank
-        )
+        said = [
+            *notes.of_file(plan, self.found, self.depot_ids, self.rejected, self.blank),
+            *notes.moved(self.moved),
+        ]
         return FileReport(
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)
         )
 
     def _settle(self, incoming: store.Incoming) -> int:
         """Merges what has come, and creates the depots it names."""
-        table = incoming.target.name
+        table, reading = incoming.target.name, self.asked.reading
+        name, plan = self.asked.source.name, self.asked.file.plan
+        ids = OrderIds(name, plan, self.rows, reading.id_namespace)
+        if not reading.force:
+            self.moved = ids.require_own_orders(incoming)
         with (
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            accepted = merge(incoming, self.asked.file.plan.kind, self.file_id)
+            namespace = reading.id_namespace
+            accepted = merge(incoming, plan.kind, self.file_id, namespace)
+            if accepted < self.rows:
+                incoming.note_repeats(plan.kind.key, self.file_id, namespace)
+            if not reading.force:
+                ids.require_own_ids(incoming, accepted)
             self._add_first_seen()
         return accepted
 
@@ -128,7 +156,23 @@ class _Loading:
         self.rows += parcel.n_rows
         self.rejected += len(parcel.rejected)
         self.blank += parcel.blank
+        # Of text that was read, or of rows that came out of little: whichever is more.
+        self.decoded_bytes += max(parcel.size, len(parcel.rows))
         self.depot_ids.update(parcel.depot_ids)
+
+    def _require_bounded(self) -> None:
+        limits = self.asked.settings
+        seen = self.rows + self.rejected + self.blank
+        if seen > limits.max_file_rows:
+            holds = f"{limits.max_file_rows:,} rows (HARBOR_MAX_FILE_ROWS)"
+        elif self.decoded_bytes > limits.max_file_mib * MIB:
+            holds = f"{limits.max_file_mib:,} MiB once unpacked (HARBOR_MAX_FILE_MIB)"
+        else:
+            return
+        raise RefusedFileError(
+            f"{self.asked.source.name} holds more than {holds}. Look at what wrote it; if "
+            "it is right, split it or raise the setting."
+        )
 
     def _require_mostly_good(self) -> None:
         share, seen = self.asked.settings.most_rejected, self.rows + self.rejected
@@ -157,7 +201,12 @@ class _Loading:
 
 
 def merge(
-    incoming: store.Incoming, kind: Kind, file_id: int, *, over_later: bool = True
+    incoming: store.Incoming,
+    kind: Kind,
+    file_id: int,
+    id_namespace: str,
+    *,
+    over_later: bool = True,
 ) -> int:
     """Takes rows into their table, events in versions; says how many changed it.
 
@@ -165,11 +214,12 @@ def merge(
       incoming: The rows.
       kind: Of the file.
       file_id: Of the file.
+      id_namespace: In which the ids of its orders are unique.
       over_later: Whether rows of later files are replaced too.
     """
     if kind is EVENTS:
         return events.append(incoming, file_id, over_later=over_later)
-    return incoming.merge(kind.key, file_id, over_later=over_later)
+    return incoming.merge(kind.key, file_id, id_namespace, over_later=over_later)
 
 
 def add_first_seen(

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from pipelines.ingest.dates import Order
+from pipelines.ingest.conventions import Conventions
+from pipelines.ingest.numbers import WORDS
 from pipelines.ingest.recognition import Plan
 
 MOST_TOLD = 5
@@ -11,14 +12,18 @@ MOST_TOLD = 5
 
 def of_file(
     plan: Plan,
-    order: Order | None,
+    found: Conventions,
     depot_ids: Iterable[str],
     rejected: int,
     blank: int,
 ) -> Iterator[str]:
     """Everything about a file that a person should know and may not expect."""
-    if order is not None:
+    if found.dates is not None:
+        order = found.dates
         yield f"Dates were read as {order.date_format}, which {order.proof} proves."
+    if found.numbers is not None:
+        word, proof = WORDS[found.numbers.mark], found.numbers.proof
+        yield f"Numbers were read with a decimal {word}, which {proof} proves."
     if plan.ignored:
         yield f"Columns not read: {_some(plan.ignored)}."
     if rejected:
@@ -29,6 +34,12 @@ def of_file(
     alike = _alike(depot_ids)
     if alike:
         yield f"Depots that differ in letter case only, and stay apart: {_some(alike)}."
+
+
+def moved(orders: int) -> Iterator[str]:
+    """Says that orders which were there already are at another depot or day now."""
+    if orders:
+        yield f"Orders moved to another depot or day: {orders:,}."
 
 
 def _alike(depot_ids: Iterable[str]) -> list[str]:

@@ -10,10 +10,9 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import dates
-from pipelines.ingest.batches import Batch, RejectedRow, TableFile
+from pipelines.ingest.batches import Batch, Cells, RejectedRow, TableFile
 from pipelines.ingest.checking import check, rejected_rows
-from pipelines.ingest.dates import Order
+from pipelines.ingest.conventions import Conventions, find_conventions
 from pipelines.ingest.parquet import open_parquet
 from pipelines.ingest.parsing import Rules
 from pipelines.ingest.recognition import Plan
@@ -50,14 +49,14 @@ class Opened(Protocol):
     def plan(self) -> Plan:
         """How it is read."""
 
-    def order(self) -> Order | None:
-        """How its dates are written, where they are not ISO 8601 and nobody said.
+    def conventions(self) -> Conventions:
+        """How its dates and numbers are written, where nobody said.
 
         Raises:
           RefusedFileError: nothing in the file tells.
         """
 
-    def parcels(self, order: Order | None) -> Iterator[Parcel]:
+    def parcels(self, found: Conventions) -> Iterator[Parcel]:
         """Its rows, once.
 
         Raises:
@@ -89,16 +88,14 @@ class OpenedHere:
         """How it is read."""
         return self.file.plan
 
-    def order(self) -> Order | None:
-        """As `Opened.order`."""
-        if self.reading.date_format is not None:
-            return None
-        return dates.find_order(self._date_cells(), self.source.name)
+    def conventions(self) -> Conventions:
+        """As `Opened.conventions`."""
+        name, separator = self.source.name, self.file.separator
+        return find_conventions(self._cells, self.plan, self.reading, name, separator)
 
-    def parcels(self, order: Order | None) -> Iterator[Parcel]:
+    def parcels(self, found: Conventions) -> Iterator[Parcel]:
         """As `Opened.parcels`."""
-        said = self.reading.date_format
-        rules = Rules(self.today, order.date_format if order else said)
+        rules = found.rules(self.reading, self.today)
         for batch in self.file.batches():
             yield self._parcel(batch, rules)
 
@@ -119,17 +116,9 @@ class OpenedHere:
             )
         return _packed(checked.good_rows(), batch.size, rejected, detail.blank)
 
-    def _date_cells(self) -> Iterator[pa.Array]:
-        plan = self.plan
-        dated = [name for name in plan.positions if plan.kind.column(name).is_dated]
+    def _cells(self) -> Iterator[Cells]:
         for batch in self.file.batches():
-            cells = batch.cells() or batch.detail().cells
-            texts = [
-                cells[name] for name in dated if pa.types.is_string(cells[name].type)
-            ]
-            if not texts:
-                return
-            yield pa.concat_arrays(texts)
+            yield batch.cells() or batch.detail().cells
 
 
 def _packed(

@@ -10,7 +10,7 @@ from pyarrow import parquet as pq
 from pyarrow import types
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Batch, Cells, Detail, storable, tidy
+from pipelines.ingest.batches import Batch, Cells, Detail, shown, tidy
 from pipelines.ingest.contract import Column
 from pipelines.ingest.recognition import Plan, recognise
 from pipelines.ingest.report import Reading
@@ -30,6 +30,7 @@ class ParquetFile:
     source: Source
     plan: Plan
     bytes_a_row: float
+    separator: None = None
 
     def batches(self) -> Iterator[Batch]:
         """Its rows in order."""
@@ -123,6 +124,12 @@ def _is_usable(column: Column, kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind))
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    )
+
+
 def _batch(
     rows: pa.RecordBatch, names: Mapping[str, str], file: ParquetFile, first_row: int
 ) -> Batch:
@@ -142,6 +149,8 @@ def _readable(cells: pa.Array, column: Column) -> pa.Array:
         if column.holds == "moment":
             return cells
         cells = cells.cast(pa.timestamp("us"), safe=False)
+    if column.holds == "number" and _is_number(cells.type):
+        return cells
     return tidy(cells.cast(pa.string()))
 
 
@@ -176,4 +185,4 @@ class ParquetBatch:
 
 
 def _told(cell: Any) -> str | None:
-    return None if not cell.is_valid else storable(str(cell.as_py()))
+    return None if not cell.is_valid else shown(cell)

@@ -11,7 +11,7 @@ from typing import IO, Any, Self
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import wire
-from pipelines.ingest.dates import Order
+from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, OpenedHere, Parcel
 from pipelines.ingest.recognition import Plan
 from pipelines.ingest.report import Reading
@@ -82,14 +82,13 @@ class _OpenedThere:
     plan: Plan
     child: "_Child"
 
-    def order(self) -> Order | None:
+    def conventions(self) -> Conventions:
         self.child.awaits_word = False
         self.child.tell(self.source, {"go_on": True})
-        told = self.child.hear(self.source, "order")[0]
-        return None if told is None else Order(**told)
+        return wire.conventions(self.child.hear(self.source, "conventions")[0])
 
-    def parcels(self, order: Order | None) -> Iterator[Parcel]:  # noqa: ARG002
-        """The child knows the order: it found it."""
+    def parcels(self, found: Conventions) -> Iterator[Parcel]:  # noqa: ARG002
+        """The child knows the conventions: it found them."""
         while True:
             told, rows = self.child.hear(self.source, "parcel")
             if told is None:

@@ -5,7 +5,7 @@ Verdicts never depend on a value's neighbours: the same cell is read alike in an
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -14,11 +14,16 @@ from zoneinfo import available_timezones
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.countries import known_countries
 from pipelines.ingest import dates
+from pipelines.ingest.numbers import OTHER
 
 LONGEST_TEXT = 200
 MOST_ORDERS = 1_000_000_000
-THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+THOUSANDS: dict[str, re.Pattern[str]] = {
+    mark: re.compile(rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{mark}]\d*)?")
+    for mark, other in OTHER.items()
+}
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
@@ -32,10 +37,13 @@ class Rules:
     Args:
       today: The day from which "too far ahead" is counted.
       date_format: Of dates that are not ISO 8601; None where all are.
+      decimal: Before the decimals of numbers that are text; the other mark sets
+        thousands apart.
     """
 
     today: date
     date_format: str | None = None
+    decimal: str = "."
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,8 @@ def by_value(
     """A reader that judges each different cell once; for columns of few values."""
 
     def read(cells: pa.Array, rules: Rules) -> Parsed:
+        if not pa.types.is_string(cells.type):
+            cells, rules = cells.cast(pa.string()), replace(rules, decimal=".")
         encoded = pc.dictionary_encode(cells)
         words = encoded.dictionary
         if are_dates:
@@ -141,14 +151,14 @@ def day(cell: str, rules: Rules, ahead: int, since: int) -> date:
     return moment.date()
 
 
-def number(cell: str, rules: Rules) -> float:  # noqa: ARG001 - one shape for all
-    """A finite number; thousands may be set apart by commas."""
-    return float(_decimal(cell))
+def number(cell: str, rules: Rules) -> float:
+    """A finite number; its thousands may be set apart."""
+    return float(_decimal(cell, rules.decimal))
 
 
-def whole_number(cell: str, rules: Rules) -> int:  # noqa: ARG001 - one shape for all
+def whole_number(cell: str, rules: Rules) -> int:
     """A count: whole, and not below zero."""
-    found = _decimal(cell)
+    found = _decimal(cell, rules.decimal)
     if found < 0:
         raise ValueError("is negative")
     if found != found.to_integral_value():
@@ -158,10 +168,11 @@ def whole_number(cell: str, rules: Rules) -> int:  # noqa: ARG001 - one shape fo
     return int(found)
 
 
-def _decimal(cell: str) -> Decimal:
-    plain = cell.replace(",", "") if THOUSANDS.fullmatch(cell) else cell
+def _decimal(cell: str, mark: str) -> Decimal:
+    other = OTHER[mark]
+    plain = cell.replace(other, "") if THOUSANDS[mark].fullmatch(cell) else cell
     try:
-        found = Decimal(plain)
+        found = Decimal("nan" if other in plain else plain.replace(mark, "."))
     except InvalidOperation:
         found = Decimal("nan")
     if not found.is_finite() or "_" in plain:
@@ -183,7 +194,7 @@ def zone(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
 
 def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
     """A two-letter country, in capitals."""
-    if not re.fullmatch("[A-Za-z]{2}", cell):
+    if cell.upper() not in known_countries():
         raise ValueError("is not an ISO 3166 country of two letters, such as NL")
     return cell.upper()
 

@@ -54,14 +54,11 @@ def tidy_name(name: str) -> str:
 
 
 def places(header: Sequence[str], kind: Kind, reading: Reading) -> dict[str, list[int]]:
-    """Where each column of a kind stands; a mapped name goes before the contract's."""
+    """Where each column of a kind stands: under the name it was mapped to, or its own."""
     found: dict[str, list[int]] = {}
     for column in kind.columns:
-        for name in (reading.columns.get(column.name), column.name):
-            at = [] if name is None else _positions(header, name)
-            if at:
-                found[column.name] = at
-                break
+        if at := _positions(header, reading.columns.get(column.name, column.name)):
+            found[column.name] = at
     mapped = {
         at
         for name, positions in found.items()
@@ -115,6 +112,11 @@ def recognise(header: Sequence[str], reading: Reading, name: str) -> Plan:
             f"which with --kind {kinds[0].name}."
         )
     found = places(header, kinds[0], reading)
+    mapped = [
+        column.name for column in kinds[0].columns if column.name in reading.columns
+    ]
+    if gone := [column for column in mapped if column not in found]:
+        raise RefusedFileError(_lacks(header, reading, name, gone))
     for column, positions in found.items():
         if len(positions) > 1:
             raise RefusedFileError(

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from forecaster.errors import RefusedFileError
-from pipelines.ingest import dates
+from forecaster.errors import BadInputError
 from pipelines.ingest.batches import LONGEST_TOLD, Cells, Detail, tidy
 from pipelines.ingest.checking import check, rejected_rows
+from pipelines.ingest.conventions import find_conventions
 from pipelines.ingest.loading import add_first_seen, merge
+from pipelines.ingest.matching import reading_as
 from pipelines.ingest.parcels import as_csv
-from pipelines.ingest.parsing import Rules
 from pipelines.ingest.recognition import Plan, recognise
 from pipelines.ingest.report import Reading
 from pipelines.settings import Settings
@@ -71,7 +71,7 @@ def replay(
     Args:
       engine: Database the pipelines own.
       reading: What is known about the files now.
-      settings: Zone and country of depots that nobody has described yet.
+      settings: Zone and country of depots that nobody has described yet, and the sources.
       now: Decides which days lie too far ahead.
       path: Only of files whose path holds this.
     """
@@ -107,14 +107,16 @@ class _OfFile:
     def _replay_alike(self, header: tuple[str, ...], rows: list[_Row]) -> Replayed:
         """Rows under one header; a later row of a key wins, as in a load."""
         name = self.file["path"].rsplit("/", 1)[-1]
-        reading = replace(self.reading, kind=self.file["kind"])
+        known, source = self.settings.sources, self.file["source"]
         try:
+            reading = reading_as(source, self.reading, known)
+            reading = replace(reading, kind=self.file["kind"])
             plan = recognise(header, reading, name)
             cells = _cells(plan, rows)
-            order = self._order(plan, cells, name)
-        except RefusedFileError as error:
+            found = find_conventions(lambda: iter([cells]), plan, reading, name)
+        except BadInputError as error:
             return Replayed(left=len(rows), reasons=(str(error),))
-        checked = check(plan.kind, cells, Rules(self.today, order))
+        checked = check(plan.kind, cells, found.rules(reading, self.today))
         bad = {
             row.line: row
             for row in rejected_rows(
@@ -128,21 +130,11 @@ class _OfFile:
             quarantine.set_reason(self.connection, rows[at].quarantine_id, reason)
         good = [row.quarantine_id for at, row in enumerate(rows) if at not in bad]
         quarantine.set_replayed(self.connection, good)
-        accepted = self._load(plan, checked.good_rows()) if good else 0
+        ids = reading.id_namespace
+        accepted = self._load(plan, checked.good_rows(), ids) if good else 0
         return Replayed(accepted, len(good) - accepted, len(bad))
 
-    def _order(self, plan: Plan, cells: Cells, name: str) -> str | None:
-        if self.reading.date_format is not None:
-            return self.reading.date_format
-        dated = [
-            cells[column]
-            for column in plan.positions
-            if plan.kind.column(column).is_dated
-        ]
-        order = dates.find_order([pa.concat_arrays(dated)], name) if dated else None
-        return None if order is None else order.date_format
-
-    def _load(self, plan: Plan, rows: pa.Table) -> int:
+    def _load(self, plan: Plan, rows: pa.Table, id_namespace: str) -> int:
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
         incoming.write(as_csv(rows))
         table = plan.kind.table
@@ -151,7 +143,10 @@ class _OfFile:
             score_totals.in_step(self.connection, table),
         ):
             file_id = self.file["file_id"]
-            accepted = merge(incoming, plan.kind, file_id, over_later=False)
+            accepted = merge(
+                incoming, plan.kind, file_id, id_namespace, over_later=False
+            )
+            incoming.note_repeats(plan.kind.key, file_id, id_namespace)
             self._add_first_seen(plan, rows)
         incoming.drop()
         return accepted

@@ -10,6 +10,11 @@ from typing import Literal
 
 from forecaster.errors import BadInputError
 from pipelines.ingest.contract import KINDS, column_names
+from pipelines.ingest.numbers import MARKS
+
+UTF_8 = "utf-8"
+DEFAULT_SOURCE = "default"
+"""Of files that no `[sources.NAME]` is named for or matches."""
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
 
@@ -22,7 +27,14 @@ class Reading:
       kind: One of depots, orders, daily, events.
       columns: From the contract's column name to the file's own.
       date_format: Of dates that are not ISO 8601, as strptime has it: `%m/%d/%Y`.
-      encoding: Of text files.
+      encoding: Of text files; UTF-8 without it.
+      decimal: The mark before the decimals of numbers that are text; the other one sets
+        thousands apart.
+      separator: Between the cells of text files.
+      source: Of `[sources.NAME]`; the one whose pattern a file fits where not given.
+      id_namespace: In which the ids of orders are unique; '' for files of no source.
+      force: Takes a file also that moves many orders, or most of whose rows replace each
+        other.
 
     Raises:
       BadInputError: one of them is unknown.
@@ -31,7 +43,12 @@ class Reading:
     kind: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     date_format: str | None = None
-    encoding: str = "utf-8"
+    encoding: str | None = None
+    decimal: str | None = None
+    separator: str | None = None
+    source: str | None = None
+    id_namespace: str = ""
+    force: bool = False
 
     def __post_init__(self) -> None:
         """Checks at the door."""
@@ -47,7 +64,16 @@ class Reading:
                 f"file has. The name before the = is one of {', '.join(known)}."
             )
         _check_date_format(self.date_format)
-        _check_encoding(self.encoding)
+        _check_encoding(self.encoding or UTF_8)
+        if self.decimal not in (None, *MARKS):
+            raise BadInputError(
+                f"decimal is {self.decimal!r}, but the mark before decimals is . or ,."
+            )
+
+    @property
+    def codec(self) -> str:
+        """The encoding's one name."""
+        return codecs.lookup(self.encoding or UTF_8).name
 
     def fingerprint(self, kind: str, columns: Mapping[str, str]) -> str:
         """sha256 of everything that decides what the same bytes mean."""
@@ -55,7 +81,10 @@ class Reading:
             kind,
             dict(columns),
             self.date_format,
-            codecs.lookup(self.encoding).name,
+            self.codec,
+            self.decimal,
+            self.separator,
+            self.id_namespace if "id_namespace" in KINDS[kind].key else None,
         ]
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
@@ -170,5 +199,6 @@ def _file_as_json(file: FileReport) -> dict[str, object]:
         "path": file.path,
         "kind": file.kind,
         "state": file.state,
+        **vars(file.counts),
     }
     return told if file.error is None else told | {"error": file.error}

@@ -53,7 +53,8 @@ def settled(
 
 def _is_young(each: Source, inbox: Path, settle_s: float) -> bool:
     """A time of change that lies ahead says nothing, so such a file counts as young."""
-    if each.url is not None:
+    lying = each.container or each
+    if lying.url is not None:
         return False
-    age_s = (time.time_ns() - (each.modified_ns or 0)) / NANOSECONDS
-    return Path(each.path).is_relative_to(inbox) and age_s < settle_s
+    age_s = (time.time_ns() - (lying.modified_ns or 0)) / NANOSECONDS
+    return Path(lying.path).is_relative_to(inbox) and age_s < settle_s

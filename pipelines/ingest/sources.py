@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,9 +12,13 @@ import pyarrow as pa
 from pyarrow import fs
 
 from forecaster.errors import RefusedFileError
+from pipelines.ingest import workbook
 
-TEXT_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-SUFFIXES = (*TEXT_SUFFIXES, ".parquet")
+PLAIN_SUFFIXES = (".csv", ".tsv")
+WORKBOOK_SUFFIX = ".xlsx"
+TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
+ARCHIVE_SUFFIX = ".zip"
+SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ARCHIVE_SUFFIX)
 HASHED_AT_ONCE = 1 << 20
 
 
@@ -36,6 +40,8 @@ class Source:
     system: fs.FileSystem = field(repr=False)
     # That opens its file system, where it is not this machine's; may hold a password.
     url: str | None = field(default=None, repr=False)
+    # The .zip that it was taken out of.
+    container: "Source | None" = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -44,17 +50,38 @@ class Source:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is CSV, by its suffix."""
+        """Whether it is read as CSV, by its suffix."""
         return self.path.lower().endswith(TEXT_SUFFIXES)
 
+    @property
+    def is_workbook(self) -> bool:
+        """Whether it is a spreadsheet, of which `open_stream` makes CSV in UTF-8."""
+        return self.path.lower().endswith(WORKBOOK_SUFFIX)
+
+    @property
+    def is_plain_text(self) -> bool:
+        """Whether it is text that is not packed, so that it holds what its size says."""
+        return self.path.lower().endswith(PLAIN_SUFFIXES)
+
     def open_stream(self) -> Any:
-        """Its bytes from the start; a .gz is unpacked on the way."""
+        """Its bytes from the start; a .gz is unpacked, a .xlsx made CSV on the way.
+
+        Raises:
+          RefusedFileError: the spreadsheet cannot be read.
+        """
+        if self.is_workbook:
+            with self.system.open_input_stream(self.path, compression=None) as stream:
+                return workbook.as_csv(stream.read(), self.name)
         packed = "gzip" if self.path.lower().endswith(".gz") else None
         return self.system.open_input_stream(self.path, compression=packed)
 
     def open_file(self) -> Any:
         """Its bytes in any order."""
         return self.system.open_input_file(self.path)
+
+    def inside(self, archive: "Source") -> "Source":
+        """The same file, as one that was taken out of an archive."""
+        return replace(self, container=archive)
 
     def sha256(self) -> str:
         """Of the bytes as they lie there.
@@ -76,7 +103,9 @@ class Source:
     def is_unchanged(self) -> bool:
         """Whether its size and its time of change are what they were."""
         now = self.system.get_file_info(self.path)
-        return bool((now.size, now.mtime_ns) == (self.size, self.modified_ns))
+        return bool((now.size, now.mtime_ns) == (self.size, self.modified_ns)) and (
+            self.container is None or self.container.is_unchanged()
+        )
 
     def require_unchanged(self) -> None:
         """Refuses a file that was written to while it was read.
@@ -99,40 +128,50 @@ class Unreadable:
     reason: str
 
 
-def find_sources(named: Sequence[str]) -> list[Source | Unreadable]:
+def find_sources(
+    named: Sequence[str], passed_over: Path | None = None
+) -> list[Source | Unreadable]:
     """Every file that was named or lies in a folder that was, in the order of names.
 
     In folders, hidden files and files of other kinds (`.tmp` and `.part` among them) are
     passed over; a file that was named itself is never passed over.
+
+    Args:
+      named: Files, folders and URLs.
+      passed_over: A folder inside others that is not looked into.
     """
     found: dict[str, Source | Unreadable] = {}
     for path in named:
-        for each in _at(path):
+        for each in _at(path, passed_over):
             address = each.address if isinstance(each, Source) else each.shown
             found.setdefault(address, each)
     return [found[address] for address in sorted(found)]
 
 
-def _at(named: str) -> Iterator[Source | Unreadable]:
+def _at(named: str, passed_over: Path | None) -> Iterator[Source | Unreadable]:
     try:
         if "://" in named:
             yield from _at_url(named)
         else:
-            yield from _at_path(Path(named).expanduser())
+            yield from _at_path(Path(named).expanduser(), passed_over)
     except (OSError, pa.ArrowException) as error:
         yield Unreadable(
-            _without_secrets(named),
-            f"{_without_secrets(named)} cannot be opened: {first_line(error)}.",
+            without_secrets(named),
+            f"{without_secrets(named)} cannot be opened: {first_line(error)}.",
         )
 
 
-def _at_path(path: Path) -> Iterator[Source | Unreadable]:
+def _at_path(path: Path, passed_over: Path | None) -> Iterator[Source | Unreadable]:
     if not path.is_dir():
         yield _local(path, str(path))
         return
     root = path.resolve()
     for folder, below, names in os.walk(root, onerror=_raise):
-        below[:] = sorted(name for name in below if not name.startswith("."))
+        below[:] = sorted(
+            name
+            for name in below
+            if not name.startswith(".") and Path(folder, name) != passed_over
+        )
         yield from _linked(path, root, [Path(folder, name) for name in below])
         for name in sorted(names):
             if name.startswith(".") or not name.lower().endswith(SUFFIXES):
@@ -164,19 +203,30 @@ def _local(path: Path, shown: str) -> Source | Unreadable:
     return _source(fs.LocalFileSystem(), whole.as_posix(), shown, str(whole))
 
 
+def copy_of(path: Path, shown: str, address: str) -> Source | Unreadable:
+    """A file of this machine that holds what was fetched from elsewhere.
+
+    Args:
+      path: Of the copy.
+      shown: As people know what was fetched.
+      address: For the ledger, without a password.
+    """
+    return _source(fs.LocalFileSystem(), str(path), shown, address)
+
+
 def _raise(error: OSError) -> None:
     raise error
 
 
 def _at_url(named: str) -> Iterator[Source | Unreadable]:
-    shown = _without_secrets(named).rstrip("/")
+    shown = without_secrets(named).rstrip("/")
     try:
         system, path = fs.FileSystem.from_uri(named)
     except pa.ArrowInvalid:
         yield Unreadable(
             shown,
-            f"{shown} cannot be opened: a URL begins with file://, s3:// or gs://. Copy the "
-            "file to one of these, or to a folder.",
+            f"{shown} cannot be opened: a URL begins with file://, s3://, gs://, abfs:// "
+            "(Azure), http:// or https://. Copy the file to one of these, or to a folder.",
         )
         return
     if system.get_file_info(path).type != fs.FileType.Directory:
@@ -208,12 +258,16 @@ def _source(
     return Source(shown, path, address, info.size, info.mtime_ns, system, url)
 
 
-def _without_secrets(named: str) -> str:
+def without_secrets(named: str) -> str:
     """A URL without user, password and options."""
     if "://" not in named:
         return named
     parts = urlsplit(named)
-    return f"{parts.scheme}://{parts.netloc.rsplit('@', 1)[-1]}{parts.path}"
+    user, _, host = parts.netloc.rpartition("@")
+    # Azure's container stands where others have the user.
+    if user and ":" not in user and parts.scheme in ("abfs", "abfss"):
+        host = parts.netloc
+    return f"{parts.scheme}://{host}{parts.path}"
 
 
 def first_line(error: Exception) -> str:

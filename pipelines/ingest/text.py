@@ -1,6 +1,5 @@
 """CSV as it comes: banners, any line end, any separator, and half-written."""
 
-import codecs
 import csv
 import io
 from collections.abc import Iterator
@@ -39,6 +38,11 @@ class TextFile:
     header: Header
     encoding: str
 
+    @property
+    def separator(self) -> str:
+        """Between its cells."""
+        return self.header.separator
+
     def batches(self) -> Iterator[Batch]:
         """Its rows in order."""
         for block in read_blocks(self.source, self.encoding):
@@ -53,8 +57,7 @@ def open_text(source: Source, reading: Reading) -> TextFile:
     Raises:
       RefusedFileError: it is empty, not text, or has no header that is known.
     """
-    encoding = codecs.lookup(reading.encoding).name
-    first = next(read_blocks(source, encoding), None)
+    first = next(read_blocks(source, reading.codec), None)
     if first is None or not first.data.strip():
         raise RefusedFileError(f"{source.name} is empty. Send it again.")
     header = find_header(first.data, reading)
@@ -64,7 +67,7 @@ def open_text(source: Source, reading: Reading) -> TextFile:
             "Write them above the rows."
         )
     plan = recognise(header.cells, reading, source.name)
-    return TextFile(source, plan, header, encoding)
+    return TextFile(source, plan, header, reading.codec)
 
 
 def find_header(data: bytes, reading: Reading) -> Header | None:
@@ -73,7 +76,7 @@ def find_header(data: bytes, reading: Reading) -> Header | None:
     text = b"".join(islice(start, LINES_SEARCHED)).decode()
     lines = [
         Header(cells, separator, last_line)
-        for separator in SEPARATORS
+        for separator in ([reading.separator] if reading.separator else SEPARATORS)
         for cells, _, last_line in _readable(text, separator)
         if any(letter.isalnum() for cell in cells for letter in cell)
     ]

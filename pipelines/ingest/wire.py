@@ -13,6 +13,9 @@ from pyarrow import fs
 
 from pipelines.ingest.batches import RejectedRow
 from pipelines.ingest.contract import KINDS
+from pipelines.ingest.conventions import Conventions
+from pipelines.ingest.dates import Order
+from pipelines.ingest.numbers import DecimalMark
 from pipelines.ingest.parcels import Parcel
 from pipelines.ingest.recognition import Plan
 from pipelines.ingest.report import Reading
@@ -86,6 +89,15 @@ def plan(message: Message) -> Plan:
     """As `of_plan` said it."""
     header = tuple(message["header"])
     return Plan(KINDS[message["kind"]], message["positions"], header)
+
+
+def conventions(message: Message) -> Conventions:
+    """As a child found them."""
+    order, mark = message["dates"], message["numbers"]
+    return Conventions(
+        None if order is None else Order(**order),
+        None if mark is None else DecimalMark(**mark),
+    )
 
 
 def of_parcel(parcel: Parcel) -> Message:

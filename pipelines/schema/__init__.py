@@ -18,13 +18,16 @@ from pipelines.schema.forecasting import (
 )
 from pipelines.schema.incoming import (
     daily_counts,
+    demo_fleet,
     depots,
     event_versions,
     events,
+    file_repeats,
     files,
     orders,
     public_holidays,
     quarantine,
+    superseded_rows,
 )
 from pipelines.schema.ledger import (
     backfill_slots,
@@ -51,11 +54,13 @@ __all__ = [
     "daily_counts",
     "dashboard_probes",
     "demand_versions",
+    "demo_fleet",
     "depot_score_totals",
     "depots",
     "dirty_days",
     "event_versions",
     "events",
+    "file_repeats",
     "files",
     "forecast_totals",
     "forecasts",
@@ -72,4 +77,5 @@ __all__ = [
     "runs",
     "score_totals",
     "scores",
+    "superseded_rows",
 ]

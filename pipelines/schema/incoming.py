@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import CLOCK, Moment, metadata
+from pipelines.schema.base import CLOCK, NOW, Moment, metadata
 
 depots = sa.Table(
     "depots",
@@ -40,6 +40,8 @@ files = sa.Table(
     # are another load.
     sa.Column("reading", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
+    # Of `[sources.NAME]`; 'default' where no source was told or matched.
+    sa.Column("source", sa.Text, nullable=False, server_default=sa.text("'default'")),
     sa.Column("size_bytes", sa.BigInteger, nullable=False),
     sa.Column("accepted", sa.BigInteger, nullable=False),
     sa.Column("unchanged", sa.BigInteger, nullable=False),
@@ -47,8 +49,18 @@ files = sa.Table(
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
     # Noted last, in the order of commits: see `store.commit_order`.
     sa.Column("loaded_at", Moment, nullable=False, server_default=CLOCK),
-    sa.UniqueConstraint("sha256", "reading", name="uq_files_sha256_reading"),
+    # When it was taken back; null while its rows count.
+    sa.Column("withdrawn_at", Moment),
     sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
+)
+
+# A file that was withdrawn may be loaded once more.
+sa.Index(
+    "uq_files_sha256_reading",
+    files.c.sha256,
+    files.c.reading,
+    unique=True,
+    postgresql_where=files.c.withdrawn_at.is_(None),
 )
 
 # No foreign keys on the two bulk tables: the load creates missing depots in the same
@@ -58,6 +70,8 @@ orders = sa.Table(
     metadata,
     sa.Column("order_id", sa.Text, primary_key=True),
     sa.Column("depot_id", sa.Text, nullable=False),
+    # An order_id is unique within it: two partners may both count from 1. Of no source: ''.
+    sa.Column("id_namespace", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
     # Minutes east of UTC where the file gave an offset; null: the depot's own time.
     sa.Column("utc_offset_minutes", sa.SmallInteger),
@@ -75,6 +89,37 @@ daily_counts = sa.Table(
     sa.Column("orders", sa.BigInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
     sa.CheckConstraint("orders >= 0", name="orders"),
+)
+
+# Rows of orders and daily_counts that a later file replaced: they come back when that
+# file is withdrawn. A trigger writes them.
+superseded_rows = sa.Table(
+    "superseded_rows",
+    metadata,
+    sa.Column(
+        "superseded_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
+    ),
+    sa.Column("table_name", sa.Text, nullable=False),
+    # The file that brought the row.
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+    # The row as it was, by column.
+    sa.Column("content", pg.JSONB, nullable=False),
+)
+
+# Which files brought rows that an earlier one had brought alike: such a row stands under
+# the earlier file, so that one cannot be withdrawn alone.
+file_repeats = sa.Table(
+    "file_repeats",
+    metadata,
+    sa.Column(
+        "file_id", sa.BigInteger, sa.ForeignKey("files.file_id"), primary_key=True
+    ),
+    sa.Column(
+        "repeats_file_id",
+        sa.BigInteger,
+        sa.ForeignKey("files.file_id"),
+        primary_key=True,
+    ),
 )
 
 # Appended, never overwritten: a correction or a withdrawal closes the version before it.
@@ -152,4 +197,20 @@ quarantine = sa.Table(
     sa.Column("raw", pg.JSONB, nullable=False),
     # When it went in after all; null: it is still put aside.
     sa.Column("replayed_at", Moment),
+    # When somebody decided that it need not go in, and why.
+    sa.Column("dismissed_at", Moment),
+    sa.Column("dismissed_because", sa.Text),
+    sa.CheckConstraint(
+        "(dismissed_at is null) = (dismissed_because is null)", name="dismissed"
+    ),
+)
+
+# At most one row: the fleet that 'harbor demo' invented. Own files are refused beside it.
+demo_fleet = sa.Table(
+    "demo_fleet",
+    metadata,
+    sa.Column("seed", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("n_depots", sa.Integer, nullable=False),
+    sa.Column("n_days", sa.Integer, nullable=False),
+    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
 )

@@ -1,10 +1,35 @@
 """Depots."""
 
 from dataclasses import dataclass
+from datetime import date
 
 import sqlalchemy as sa
 
-from pipelines.schema import depots
+from pipelines.schema import demand_versions, depots
+
+
+@dataclass(frozen=True)
+class KnownDepot:
+    """A depot, with the newest day of which its demand is known.
+
+    Args:
+      is_complete: Whether a depots file has described it.
+      last_on: None where no day is known.
+    """
+
+    depot_id: str
+    name: str
+    city: str
+    timezone: str
+    country: str
+    subdivision: str | None
+    vans: int | None
+    opened_on: date | None
+    closed_on: date | None
+    closed_weekdays: list[int]
+    is_complete: bool
+    last_on: date | None
+
 
 FAR_FROM_THEIR_CITY = """
 with usual as (
@@ -44,3 +69,20 @@ def depot_ids(connection: sa.Connection) -> set[str]:
 def far_from_their_city(connection: sa.Connection) -> list[OddZone]:
     """Depots whose clock is 3 hours or more from that of most depots of their city."""
     return [OddZone(*row) for row in connection.execute(sa.text(FAR_FROM_THEIR_CITY))]
+
+
+def known_depots(connection: sa.Connection) -> list[KnownDepot]:
+    """Every depot, by id."""
+    days = demand_versions.c
+    last = (
+        sa.select(days.depot_id, sa.func.max(days.service_on).label("last_on"))
+        .where(days.superseded_at.is_(None), days.orders.is_not(None))
+        .group_by(days.depot_id)
+        .subquery()
+    )
+    statement = (
+        sa.select(depots, last.c.last_on)
+        .join(last, last.c.depot_id == depots.c.depot_id, isouter=True)
+        .order_by(depots.c.depot_id)
+    )
+    return [KnownDepot(**row) for row in connection.execute(statement).mappings()]

@@ -7,10 +7,20 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema import depots, files, metadata, quarantine
+from pipelines.schema import (
+    depots,
+    file_repeats,
+    files,
+    metadata,
+    quarantine,
+    superseded_rows,
+)
 
 LOCKS = ("daily", "events", "orders", "depots")
 """In the order in which one load may take several."""
+
+WITHDRAWABLE = frozenset({"orders", "daily_counts"})
+"""Tables whose replaced rows are kept, so that a file can be taken back."""
 
 FIRST_SEEN = """
 insert into depots (depot_id, name, city, timezone, country, is_complete)
@@ -31,9 +41,11 @@ def lock(connection: sa.Connection, kind: str) -> None:
 def known_file(
     connection: sa.Connection, sha256: str, reading: str
 ) -> sa.Row[Any] | None:
-    """The ledger's row of the same bytes, read in the same way."""
+    """The ledger's row of the same bytes, read in the same way, unless withdrawn."""
     statement = sa.select(files).where(
-        files.c.sha256 == sha256, files.c.reading == reading
+        files.c.sha256 == sha256,
+        files.c.reading == reading,
+        files.c.withdrawn_at.is_(None),
     )
     return connection.execute(statement).one_or_none()
 
@@ -43,6 +55,29 @@ def add_file(connection: sa.Connection, **values: object) -> int:
     counts = {"accepted": 0, "unchanged": 0, "rejected": 0}
     statement = sa.insert(files).values(**counts, **values).returning(files.c.file_id)
     return int(connection.execute(statement).scalar_one())
+
+
+def known_files(
+    connection: sa.Connection, pairs: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], sa.Row[Any]]:
+    """The ledger's rows of many files, by sha256 and reading; see `known_file`."""
+    wanted = set(pairs)
+    statement = sa.select(files).where(
+        files.c.sha256.in_({sha256 for sha256, _ in wanted}),
+        files.c.withdrawn_at.is_(None),
+    )
+    found = {(row.sha256, row.reading): row for row in connection.execute(statement)}
+    return {pair: row for pair, row in found.items() if pair in wanted}
+
+
+def add_files(
+    connection: sa.Connection, entries: Sequence[Mapping[str, object]]
+) -> list[int]:
+    """Writes files with their counts into the ledger, and returns their ids in order."""
+    statement = sa.insert(files).returning(
+        files.c.file_id, sort_by_parameter_order=True
+    )
+    return list(connection.scalars(statement, [dict(entry) for entry in entries]))
 
 
 def set_counts(
@@ -82,6 +117,34 @@ def count_undescribed(connection: sa.Connection) -> int:
     """How many depots no depots file has described."""
     counted = sa.select(sa.func.count()).where(~depots.c.is_complete)
     return int(connection.execute(counted).scalar_one())
+
+
+# An order is the same under another namespace where its moment is, too: ids alone are not.
+KNOWN_ORDERS = """
+select count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
+       count(*) filter (where not is_ours and not is_elsewhere and was = now) as doubled,
+       min(id_namespace)
+           filter (where not is_ours and not is_elsewhere and was = now) as other_namespace
+from (select o.id_namespace, o.id_namespace = :id_namespace as is_ours,
+             o.depot_id <> i.depot_id as is_elsewhere,
+             o.ordered_local as was, i.ordered_local as now
+      from incoming i join orders o using (order_id)) both_sides
+"""
+
+
+@dataclass(frozen=True)
+class KnownOrders:
+    """Orders on their way in whose ids are there already.
+
+    Args:
+      moved: At another depot or on another day, in the same namespace.
+      doubled: At the same depot and moment, in another namespace.
+      other_namespace: One of those; None where there is none.
+    """
+
+    moved: int
+    doubled: int
+    other_namespace: str | None
 
 
 @dataclass(frozen=True)
@@ -124,8 +187,51 @@ class Incoming:
         ):
             copy.write(rows)
 
+    def known_orders(self, id_namespace: str) -> KnownOrders:
+        """Looks up the orders that have come among those that are there."""
+        asked = {"id_namespace": id_namespace}
+        found = self.connection.execute(sa.text(KNOWN_ORDERS), asked).one()
+        return KnownOrders(*found)
+
+    def n_orders(self) -> int:
+        """How many different order ids have come."""
+        ids = sa.select(self.waiting.c.order_id).distinct().subquery()
+        counted = sa.select(sa.func.count()).select_from(ids)
+        return int(self.connection.scalar(counted) or 0)
+
+    def add_new(self, key: Sequence[str], id_namespace: str) -> int:
+        """Inserts the rows if not one of their keys is known, and says how many they are.
+
+        Args:
+          key: Of the table.
+          id_namespace: As of `merge`; an order that is known in another one counts as
+            known.
+        """
+        names = [column.name for column in self.waiting.columns]
+        match = [
+            self.target.c[name] == self.waiting.c[name] for name in key if name in names
+        ]
+        known = sa.select(self.target.c.file_id).join(self.waiting, sa.and_(*match))
+        if self.connection.scalar(known.limit(1)) is not None:
+            return 0
+        extra = {"id_namespace": id_namespace} if "id_namespace" in key else {}
+        rows = sa.select(
+            *self.waiting.c, *(sa.literal(value) for value in extra.values())
+        )
+        insert = pg.insert(self.target).from_select([*names, *extra], rows)
+        done = self.connection.execute(
+            insert.on_conflict_do_nothing(index_elements=key),
+            execution_options={"preserve_rowcount": True},
+        )
+        return int(done.rowcount)
+
     def merge(
-        self, key: Sequence[str], file_id: int, *, over_later: bool = True
+        self,
+        key: Sequence[str],
+        file_id: int,
+        id_namespace: str = "",
+        *,
+        over_later: bool = True,
     ) -> int:
         """Inserts or updates, and says how many rows that changed.
 
@@ -135,17 +241,24 @@ class Incoming:
         Args:
           key: By which a later row replaces an earlier one.
           file_id: Of the file that the rows are from.
+          id_namespace: In which the ids of its orders are unique.
           over_later: Whether rows of later files are replaced too.
         """
         names = [column.name for column in self.waiting.columns]
-        extra = {"file_id": file_id} if "file_id" in self.target.c else {}
+        of_file = {"file_id": file_id, "id_namespace": id_namespace}
+        extra = {name: of_file[name] for name in of_file if name in self.target.c}
         present = [self.waiting.c[name] for name in key if name in names]
         newest = (
             # Rows lie in the temporary table in the order in which they came.
-            sa.select(*self.waiting.c, *(sa.literal(value) for value in extra.values()))
+            sa.select(
+                *self.waiting.c,
+                *(sa.literal(value).label(name) for name, value in extra.items()),
+            )
             .ext(pg.distinct_on(*present))
             .order_by(*present, sa.literal_column("incoming.ctid").desc())
         )
+        if not over_later:
+            self._keep_below_later(newest.subquery("newest"), key)
         insert = pg.insert(self.target).from_select([*names, *extra], newest)
         values = [name for name in names if name not in key]
         done = self.connection.execute(
@@ -168,10 +281,53 @@ class Incoming:
         after = sa.tuple_(*(insert.excluded[name] for name in values))
         return insert.on_conflict_do_update(
             index_elements=key,
-            set_={name: insert.excluded[name] for name in [*values, *extra]},
+            set_={
+                name: insert.excluded[name]
+                for name in [*values, *extra]
+                if name not in key
+            },
             where=before.is_distinct_from(after)
             & (sa.true() if over_later else self._is_no_later(insert)),
         )
+
+    def _keep_below_later(self, newest: sa.Subquery, key: Sequence[str]) -> None:
+        """Rows that do not go in, for a later file says otherwise, but stand below it."""
+        if self.target.name not in WITHDRAWABLE:
+            return
+        match = [self.target.c[name] == newest.c[name] for name in key]
+        below = (
+            sa.select(
+                sa.literal(self.target.name),
+                newest.c.file_id,
+                sa.func.to_jsonb(newest.table_valued()),
+            )
+            .join(self.target, sa.and_(*match))
+            .where(self.target.c.file_id > newest.c.file_id)
+        )
+        columns = ["table_name", "file_id", "content"]
+        self.connection.execute(sa.insert(superseded_rows).from_select(columns, below))
+
+    def note_repeats(self, key: Sequence[str], file_id: int, id_namespace: str) -> None:
+        """Writes down which earlier files had brought some of these rows alike.
+
+        Args:
+          key: As of `merge`, which comes before.
+          file_id: Of the file that the rows are from.
+          id_namespace: As of `merge`.
+        """
+        if self.target.name not in WITHDRAWABLE:
+            return
+        came = {"id_namespace": sa.literal(id_namespace), **self.waiting.c}
+        match = [self.target.c[name] == came[name] for name in key]
+        earlier = (
+            sa.select(sa.literal(file_id), self.target.c.file_id)
+            .distinct()
+            .join(self.waiting, sa.and_(*match))
+            .where(self.target.c.file_id < file_id)
+        )
+        columns = ["file_id", "repeats_file_id"]
+        insert = pg.insert(file_repeats).from_select(columns, earlier)
+        self.connection.execute(insert.on_conflict_do_nothing())
 
     def _is_no_later(self, insert: pg.Insert) -> sa.ColumnElement[bool]:
         """A depot does not say which file described it; one that did came later."""

@@ -56,7 +56,8 @@ where step = 'train' and state = 'done' and started_at >= :since
 """
 
 ROWS = """
-select (select count(*) from quarantine where replayed_at is null) as quarantined,
+select (select count(*) from quarantine
+        where replayed_at is null and dismissed_at is null) as quarantined,
        count(*) as files, coalesce(sum(accepted), 0)::bigint as accepted,
        coalesce(sum(rejected), 0)::bigint as rejected
 from files

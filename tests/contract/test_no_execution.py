@@ -40,6 +40,7 @@ CONSTANT = re.compile(r"[A-Z][A-Z0-9_]*")
 NAMES_OF_OURS = {
     "pipelines/store/ingest.py": ({"columns"}, "of a table of ours, by its kind"),
     "pipelines/store/forecasts.py": ({"table", "names"}, "of pipelines.schema"),
+    "pipelines/store/withdrawal.py": ({"names"}, "of tables of ours, by their kinds"),
     "pipelines/cli/db.py": ({"role"}, "a sentence for people"),
 }
 """What else a statement may be put together from, and why that is no input."""

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from pipelines import lateness, schema
+from pipelines.store.forecasts import read_totals
 from tests.dashboard.seed import CHAMPION, JUDGE, remade, seed
 
 pytestmark = pytest.mark.db
@@ -97,6 +98,23 @@ def test_a_total_has_the_band_that_was_forecast_for_it(seeded, write):
         assert tuple(totals.loc[pd.Timestamp(day), ["p10", "p90"]]) == band
         assert totals["p10"].notna().sum() == 1
     assert queries.daily_totals("Rotterdam", queries.freshness())["p10"].isna().all()
+
+
+@pytest.mark.parametrize("city", ["", "London"])
+def test_the_command_tells_the_totals_of_the_page(fresh, seeded, write, engine, city):
+    """However far the median of the total itself lies from the sum of the medians."""
+    row = {"city": city, "origin_on": seeded.through, "model_version": CHAMPION}
+    for ahead in range(1, 8):
+        day = seeded.through + ahead * A_DAY
+        band = {"target_on": day, "p10": 1.0, "p50": 2.0, "p90": 3.0}
+        write(sa.insert(schema.forecast_totals).values(**row, **band))
+    page = queries.daily_totals(city, fresh).dropna(subset=["p50"])
+    with engine.connect() as connection:
+        command = read_totals(connection, seeded.through, CHAMPION)
+    assert [each["city"] for each in command] == [city] * 7
+    told = [each["p50"] for each in command]
+    np.testing.assert_allclose(told, page["p50"])
+    assert [(each["p10"], each["p90"]) for each in command] == [(1.0, 3.0)] * 7
 
 
 def lacking(totals):

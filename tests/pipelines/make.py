@@ -3,9 +3,11 @@
 from datetime import date, datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
 import sqlalchemy as sa
 
 from pipelines.schema import daily_counts, depots, orders
+from pipelines.store.forecasts import FORECAST_COLUMNS
 
 START = date(2024, 1, 1)
 
@@ -62,3 +64,11 @@ def add_fleet(connection: sa.Connection, n_depots: int = 3, n_days: int = 120) -
             for step in range(n_days)
         ]
         connection.execute(sa.insert(daily_counts), rows)
+
+
+def forecast_table(rows: list[tuple[object, ...]]) -> pa.Table:
+    """Forecasts in the order of the columns, as they are written."""
+    named = [dict(zip(FORECAST_COLUMNS, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(
+        [{**row, "made_at": row["made_at"].isoformat()} for row in named]
+    )

@@ -1,6 +1,9 @@
 """`harbor ingest` and `harbor quarantine`: what is printed, and the exit codes."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import sqlalchemy as sa
@@ -39,7 +42,9 @@ def test_a_load_prints_one_object_and_counts_demand(harbor, clean_engine, tmp_pa
     done = harbor("ingest", path, "--json")
     assert done.exit_code == 0
     told = json.loads(done.stdout)
-    assert told["files"] == [{"path": str(path), "kind": "daily", "state": "loaded"}]
+    assert told["files"] == [
+        {"path": str(path), "kind": "daily", "state": "loaded"} | told["daily"]
+    ]
     assert told["daily"] == {"accepted": 1, "unchanged": 0, "rejected": 1}
     with clean_engine.connect() as connection:
         demand = connection.execute(sa.text("select orders from demand_versions"))
@@ -139,6 +144,54 @@ def test_columns_are_mapped_on_the_command_line(harbor, clean_engine, tmp_path):
 )
 def test_wrong_usage_ends_with_two(harbor, tmp_path, options):
     assert harbor("ingest", tmp_path, *options).exit_code == 2
+
+
+def test_an_empty_path_is_wrong_usage_and_loads_nothing(
+    harbor, clean_engine, tmp_path, monkeypatch
+):
+    write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
+    monkeypatch.chdir(tmp_path)
+    assert harbor("ingest", "").exit_code == 2
+    assert rows(clean_engine, "daily_counts") == []
+
+
+def test_an_unknown_source_is_wrong_usage_and_leaves_no_run(
+    harbor, clean_engine, tmp_path
+):
+    done = harbor("ingest", tmp_path, "--source", "north")
+    assert done.exit_code == 2
+    assert "harbor.toml has no sources" in " ".join(done.stderr.split())
+    assert rows(clean_engine, "runs") == []
+
+
+def test_a_source_of_harbor_toml_is_read_by_its_name_or_its_pattern(
+    harbor, clean_engine, tmp_path, monkeypatch
+):
+    text = '[sources.north]\npattern = "n*.csv"\ndate_format = "%d/%m/%Y"\n'
+    write(tmp_path / "harbor.toml", text)
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "n1.csv", DAILY + "A,05/11/2025,1\n")
+    write(tmp_path / "x.csv", DAILY + "A,06/11/2025,1\n")
+    assert harbor("ingest", "n1.csv").exit_code == 0
+    assert harbor("ingest", "x.csv", "--source", "north").exit_code == 0
+    days = [str(row[1]) for row in rows(clean_engine, "daily_counts")]
+    assert days == ["2025-11-05", "2025-11-06"]
+
+
+def test_the_log_of_a_refusal_is_no_second_message_to_a_person(
+    clean_engine, database_url, tmp_path
+):
+    environment = {
+        **os.environ,
+        "HARBOR_DATABASE_URL": database_url,
+        "HARBOR_HOME": str(tmp_path / "home"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines", "ingest", str(tmp_path / "gone.csv")],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("does not exist") == 1
 
 
 def test_quarantine_lists_and_shows_what_was_put_aside(harbor, tmp_path):

@@ -485,11 +485,19 @@ def test_the_answer_for_machines_is_the_one_that_was_agreed(clean_engine, tmp_pa
     nothing = {"accepted": 0, "unchanged": 0, "rejected": 0}
     assert load(clean_engine, path, gone).as_json() == {
         "files": [
-            {"path": str(path), "kind": "daily", "state": "loaded"},
+            {
+                "path": str(path),
+                "kind": "daily",
+                "state": "loaded",
+                "accepted": 1,
+                "unchanged": 0,
+                "rejected": 0,
+            },
             {
                 "path": str(gone),
                 "kind": None,
                 "state": "refused",
+                **nothing,
                 "error": f"{gone} does not exist. Check the path.",
             },
         ],

@@ -24,7 +24,7 @@ def parcels_of(parser, path, **reading):
     """Every parcel of a file, its rows as plain bytes."""
     (source,) = find_sources([str(path)])
     opened = parser.open(source, Reading(**reading), TODAY)
-    order = opened.order()
+    order = opened.conventions()
     found = [(*vars(parcel).values(),) for parcel in opened.parcels(order)]
     return opened.plan, order, [(bytes(rows), *rest) for rows, *rest in found]
 
@@ -72,7 +72,7 @@ def test_a_child_says_what_this_process_would(child, odd_files):
     assert [isinstance(answer, str) for answer in said[0]] == [
         False, False, True, True, False, False,
     ]  # fmt: skip
-    assert said[0][1][1].date_format == "%d/%m/%Y"
+    assert said[0][1][1].dates.date_format == "%d/%m/%Y"
 
 
 @pytest.mark.db
@@ -135,7 +135,7 @@ def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
     child.open(source, Reading(), TODAY)
     assert parcels_of(child, path)[2]
     opened = child.open(source, Reading(), TODAY)
-    next(opened.parcels(opened.order()))
+    next(opened.parcels(opened.conventions()))
     assert parcels_of(child, path)[2]
 
 

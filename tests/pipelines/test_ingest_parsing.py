@@ -218,6 +218,12 @@ def test_a_count_with_commas_is_the_count_without(number):
             None,
             "is not an ISO 3166 country of two letters, such as NL",
         ),
+        (
+            "country",
+            "XX",
+            None,
+            "is not an ISO 3166 country of two letters, such as NL",
+        ),
         ("closed_weekdays", "sun,sat", "{6,7}", None),
         ("closed_weekdays", "Monday; Sunday", "{1,7}", None),
         (

@@ -36,13 +36,24 @@ def test_a_mapped_name_goes_before_the_contracts_own():
     assert plan.ignored == ["orders"]
 
 
-def test_a_mapping_that_a_file_does_not_need_does_no_harm():
-    reading = Reading(columns={"depot_id": "Base Number"})
-    assert recognise(["depot_id", "date", "orders"], reading, "x.csv").positions == {
-        "depot_id": 0,
-        "date": 1,
-        "orders": 2,
-    }
+@pytest.mark.parametrize(
+    ("column", "header"),
+    [
+        ("order_id", ["order_id", "depot_id", "ordered_at"]),
+        ("vans", ["depot_id", "name", "city", "timezone", "country", "vans"]),
+    ],
+    ids=["wanted", "optional"],
+)
+def test_a_mapping_to_a_name_that_is_not_there_is_refused(column, header):
+    reading = Reading(columns={column: "nope"})
+    with pytest.raises(RefusedFileError, match=r"x\.csv has no column 'nope'"):
+        recognise(header, reading, "x.csv")
+
+
+def test_a_mapping_of_another_kind_does_no_harm():
+    reading = Reading(columns={"order_id": "Ref"})
+    found = recognise(["depot_id", "date", "orders"], reading, "x.csv")
+    assert found.kind.name == "daily"
 
 
 def test_a_column_serves_only_what_it_was_mapped_to():

@@ -83,12 +83,10 @@ def test_a_url_opens_a_file_and_a_folder(tmp_path):
     assert inside.address == alone.address == path.as_uri()
 
 
-@pytest.mark.parametrize(
-    "url", ["https://user:hunter2@example.org/a.csv", "nosuch://user:hunter2@x/a.csv"]
-)
+@pytest.mark.parametrize("url", ["nosuch://user:hunter2@x/a.csv"])
 def test_a_url_that_does_not_open_is_told_without_its_password(url):
     (reason,) = names(url)
-    assert "file://, s3:// or gs://" in reason
+    assert "file://, s3://, gs://, abfs://" in reason
     assert "hunter2" not in reason
 
 

@@ -22,7 +22,7 @@ from pipelines.schema import (
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_fleet, forecast_table
 
 pytestmark = pytest.mark.db
 
@@ -183,7 +183,10 @@ def forecast(engine, rng, origin, version, *, live=True, hours=28):
                  "model", live, made_at + timedelta(hours=hours), None)
             )  # fmt: skip
     with engine.begin() as connection:
-        replace_forecasts(connection, origin, version, rows)
+        replace_forecasts(
+            connection, origin, version, forecast_table(rows),
+            live=live, made_at=rows[0][-2],
+        )  # fmt: skip
 
 
 def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(

@@ -127,3 +127,24 @@ def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):
         of_a_day = sa.update(forecasts).where(forecasts.c.target_on == AHEAD[0])
         connection.execute(of_a_day.values(basis="closed", p10=0, p50=0, p90=0))
     assert scored(fleet) == EVERY
+
+
+@pytest.mark.parametrize(
+    "made_again",
+    [
+        pytest.param({"p90": 999.0}, id="another band"),
+        pytest.param({"p10": 0.0}, id="another low end"),
+        pytest.param({"is_live": False}, id="a hindcast"),
+    ],
+)
+def test_a_forecast_made_again_with_the_same_median_is_scored_again(fleet, made_again):
+    scored(fleet)
+    with fleet.begin() as connection:
+        connection.execute(sa.update(forecasts).values(made_again))
+    assert scored(fleet) == EVERY
+    with fleet.connect() as connection:
+        found = connection.execute(
+            sa.select(scores.c.p10, scores.c.p50, scores.c.p90, scores.c.is_live)
+        ).mappings()
+        before = {"p10": 1.0, "p50": 2.0, "p90": 3.0, "is_live": True}
+        assert all(row == before | made_again for row in found)

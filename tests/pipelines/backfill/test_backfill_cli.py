@@ -92,11 +92,27 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.cli.backfill_applying.apply_plan", interrupted)
         stopped = harbor("apply", 1)
-    assert "Plan 1 is paused; 'harbor backfill resume 1' goes on." in stopped.stderr
+    assert stopped.exception.exit_code == 130
+    assert "Plan 1 is paused. 'harbor backfill resume 1' goes on." in str(
+        stopped.exception
+    )
     shown = json.loads(harbor("status", 1, "--json").stdout)
     assert shown["state"] == "paused"
     assert [slot["state"] for slot in shown["slots"]] == ["done"] + ["waiting"] * 3
     assert harbor("resume", 1).exit_code == 0
+
+
+def test_a_slot_that_fails_is_told_once_and_how_to_try_again(
+    harbor, add_model, settings
+):
+    version = add_model(days_before(7))
+    planned(harbor, 6, 6)
+    (artefact,) = settings.artefacts.glob(f"*{version}*")
+    artefact.write_bytes(b"broken")
+    done = harbor("apply", 1)
+    told = done.stderr + str(done.exception)
+    assert told.count(artefact.name) == 1
+    assert "1 of 2 slots failed. 'harbor backfill retry 1 --failed' tries" in told
 
 
 @pytest.mark.parametrize(
@@ -140,7 +156,9 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
 
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.backfill.running.apply_plan", interrupt)
-        assert "It is paused" in harbor(*span).stderr
+        stopped = harbor(*span).exception
+    assert stopped.exit_code == 130
+    assert "Its plan is paused. 'harbor backfill status' names it" in str(stopped)
     left_out, made = json.loads(harbor(*span, "--json").stdout)
     assert (left_out["model"], made["model"]) == (None, version)
     assert f"harbor train --through {days_before(8)}" in left_out["reason"]

@@ -72,6 +72,18 @@ def test_each_notice_is_sent_once_on_each_channel(
 
 
 @pytest.mark.db
+def test_a_night_that_fails_twice_of_different_things_is_told_twice(
+    clean_engine, web, post
+):
+    ways = channels_of(post)
+    for error in ("The disk is full.", "The disk is full.", "There is no model."):
+        add_night(clean_engine, "failed", error=error)
+        sending.tell(clean_engine, ways, NOW, SILENCE)
+    told = [told["text"].split("): ")[1] for _, told in web.posted]
+    assert told == ["The disk is full.", "There is no model."]
+
+
+@pytest.mark.db
 def test_what_is_not_taken_is_tried_again_and_keeps_nothing_else_waiting(
     clean_engine, web, post, mail, letter
 ):
@@ -87,7 +99,9 @@ def test_what_is_not_taken_is_tried_again_and_keeps_nothing_else_waiting(
     sending.tell(clean_engine, both, NOW + timedelta(seconds=300), SILENCE)
     assert (len(web.posted), len(mail.mail)) == (3, 1)
     moment = NOW + timedelta(seconds=90)
-    assert kept(clean_engine)[0] == ("failure:2026-06-09", "webhook", 3, moment)
+    key, *sent = kept(clean_engine)[0]
+    assert key.startswith("failure:2026-06-09:")
+    assert sent == ["webhook", 3, moment]
 
 
 @pytest.mark.db

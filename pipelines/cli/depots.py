@@ -1,0 +1,71 @@
+"""`harbor depots`: which depots there are, and which want describing."""
+
+from dataclasses import asdict
+from datetime import date
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.workplace import AsJson, workplace
+from pipelines.store.depots import KnownDepot, known_depots
+
+app = typer.Typer(name="depots", help="The depots of the fleet.", no_args_is_help=True)
+COLUMNS = ("depot", "name", "city", "timezone", "country", "vans", "last day", "flags")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+@app.command("list")
+def list_depots(
+    incomplete: Annotated[
+        bool,
+        typer.Option("--incomplete", help="Only depots that no depots file describes."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Lists every depot with the last day of which its orders are known.
+
+    Flags: incomplete (first seen in orders, and described by no depots file), closed
+    (for good) or not open yet, and the weekdays on which it is closed.
+
+    Example: `harbor depots list --incomplete`
+    """
+    with workplace() as place, place.engine.connect() as connection:
+        today = place.now.astimezone(place.settings.zone).date()
+        found = known_depots(connection)
+    if incomplete:
+        found = [each for each in found if not each.is_complete]
+    if as_json:
+        show_json([asdict(each) | {"flags": flags(each, today)} for each in found])
+    elif found:
+        show_table("Depots", COLUMNS, [_row(each, today) for each in found])
+    else:
+        say("Every depot is described." if incomplete else "There is no depot yet.")
+
+
+def flags(depot: KnownDepot, today: date) -> list[str]:
+    """What is out of the ordinary about a depot."""
+    found = []
+    if not depot.is_complete:
+        found.append("incomplete")
+    if depot.closed_on is not None and depot.closed_on <= today:
+        found.append(f"closed since {depot.closed_on}")
+    if depot.opened_on is not None and depot.opened_on > today:
+        found.append(f"opens {depot.opened_on}")
+    if depot.closed_weekdays:
+        days = ", ".join(WEEKDAYS[day - 1] for day in depot.closed_weekdays)
+        found.append(f"closed {days}")
+    return found
+
+
+def _row(depot: KnownDepot, today: date) -> tuple[object, ...]:
+    return (
+        depot.depot_id,
+        depot.name,
+        depot.city,
+        depot.timezone,
+        depot.country,
+        depot.vans,
+        depot.last_on and str(depot.last_on),
+        ", ".join(flags(depot, today)),
+    )

@@ -1,0 +1,108 @@
+"""`harbor files`: what was loaded, and taking it back."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from pipelines import demand
+from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.workplace import AsJson, workplace
+from pipelines.ingest.withdrawal import Withdrawal, withdraw
+from pipelines.ledger import recorded
+from pipelines.store import files as store
+from pipelines.store.files import LoadedFile
+
+app = typer.Typer(
+    name="files", help="Loaded files, and taking them back.", no_args_is_help=True
+)
+COLUMNS = ("id", "file", "kind", "accepted", "unchanged", "rejected", "loaded", "state")
+
+
+@app.command("list")
+def list_files(
+    file: Annotated[
+        str | None, typer.Option(help="Only files whose path contains this.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Files to show.", min=1)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Lists the newest loaded files, withdrawn ones included.
+
+    Example: `harbor files list --file orders-2026-03`
+    """
+    with workplace() as place, place.engine.connect() as connection:
+        found = store.newest_files(connection, limit, file)
+    if as_json:
+        show_json([asdict(each) for each in found])
+        return
+    if not found:
+        say("No file has been loaded.")
+        return
+    show_table("Files", COLUMNS, [_row(each) for each in found])
+
+
+@app.command("withdraw")
+def withdraw_files(
+    file_ids: Annotated[
+        list[int],
+        typer.Argument(metavar="FILE_ID...", help="From 'harbor files list'."),
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Takes loaded files of orders or daily counts back, and counts demand again.
+
+    Where the file had replaced rows of an earlier file, those rows count again. The file
+    may be loaded once more; it then counts as the newest.
+
+    Example: `harbor files withdraw 12`
+    """
+    with workplace() as place:
+        if dry_run:
+            done = withdraw(place.engine, file_ids, dry_run=True)
+        else:
+            with recorded(place.engine, "withdraw") as run:
+                done = withdraw(run.engine, file_ids)
+                run.counts |= _counts(done)
+                demand.rebuild_in(run, place.now)
+    if as_json:
+        show_json({"files": [asdict(each) for each in done.files]} | _counts(done))
+        return
+    _say(done)
+    if dry_run:
+        say("Nothing was changed; this was a dry run.")
+
+
+def _counts(done: Withdrawal) -> dict[str, int]:
+    return {"removed": done.removed, "restored": done.restored, "depots": done.depots}
+
+
+def _say(done: Withdrawal) -> None:
+    names = ", ".join(f"{each.file_id} ({_name(each)})" for each in done.files)
+    say(
+        f"Withdrawn: {names}. Rows taken back: {done.removed:,}; of these an earlier "
+        f"file's row counts again: {done.restored:,}."
+    )
+    if done.depots:
+        say(f"Depots removed, which nothing names any more: {done.depots:,}.")
+
+
+def _row(each: LoadedFile) -> tuple[object, ...]:
+    state = "loaded" if each.withdrawn_at is None else "withdrawn"
+    return (
+        str(each.file_id),
+        _name(each),
+        each.kind,
+        each.accepted,
+        each.unchanged,
+        each.rejected,
+        f"{each.loaded_at:%Y-%m-%d %H:%M}",
+        state,
+    )
+
+
+def _name(each: LoadedFile) -> str:
+    return each.path.rsplit("/", 1)[-1]

@@ -1,0 +1,85 @@
+"""The ledger of loaded files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from pipelines.schema import file_repeats, files, quarantine
+
+
+@dataclass(frozen=True)
+class LoadedFile:
+    """One row of the ledger; the three counts are of its rows when it was loaded."""
+
+    file_id: int
+    path: str
+    kind: str
+    accepted: int
+    unchanged: int
+    rejected: int
+    loaded_at: datetime
+    withdrawn_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A file with rows that an earlier file had brought alike."""
+
+    file_id: int
+    path: str
+    repeats_file_id: int
+
+
+COLUMNS = tuple(files.c[name] for name in LoadedFile.__dataclass_fields__)
+
+
+def newest_files(
+    connection: sa.Connection, limit: int, path: str | None = None
+) -> list[LoadedFile]:
+    """The newest files, withdrawn ones among them, newest first.
+
+    Args:
+      connection: For one short transaction.
+      limit: Files at most.
+      path: Only files whose path holds this.
+    """
+    statement = sa.select(*COLUMNS).order_by(files.c.file_id.desc()).limit(limit)
+    if path is not None:
+        statement = statement.where(files.c.path.contains(path, autoescape=True))
+    return [LoadedFile(*row) for row in connection.execute(statement)]
+
+
+def files_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[LoadedFile]:
+    """Files by their ids, earliest first; those that are not there are left out."""
+    statement = sa.select(*COLUMNS).where(files.c.file_id.in_(file_ids))
+    return [
+        LoadedFile(*row)
+        for row in connection.execute(statement.order_by(files.c.file_id))
+    ]
+
+
+def repeats_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[Repeat]:
+    """Other files, not withdrawn, that repeat rows of these, earliest first."""
+    statement = (
+        sa.select(files.c.file_id, files.c.path, file_repeats.c.repeats_file_id)
+        .join(file_repeats, file_repeats.c.file_id == files.c.file_id)
+        .where(
+            file_repeats.c.repeats_file_id.in_(file_ids),
+            files.c.file_id.not_in(file_ids),
+            files.c.withdrawn_at.is_(None),
+        )
+        .order_by(files.c.file_id, file_repeats.c.repeats_file_id)
+    )
+    return [Repeat(*row) for row in connection.execute(statement)]
+
+
+def set_withdrawn(connection: sa.Connection, file_ids: Sequence[int]) -> None:
+    """Marks files as withdrawn, and empties their quarantine."""
+    connection.execute(sa.delete(quarantine).where(quarantine.c.file_id.in_(file_ids)))
+    connection.execute(
+        sa.update(files)
+        .where(files.c.file_id.in_(file_ids))
+        .values(withdrawn_at=sa.func.clock_timestamp())
+    )

@@ -1,0 +1,116 @@
+"""Takes rows of files out of a table, and brings back what they had replaced."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+# Composed of our own table and column names. The order is that of arrival: of the rows
+# that a key had, the one that came last counts.
+TAKE_OUT = """
+create temporary table taken on commit drop as
+select {key} from {table} where file_id = any(:file_ids)
+"""
+NAMED_DEPOTS = """
+select depot_id from {table} where file_id = any(:file_ids)
+union
+select content ->> 'depot_id' from superseded_rows
+where table_name = :table and file_id = any(:file_ids)
+"""
+DELETE = "delete from {table} where file_id = any(:file_ids)"
+FORGET = """
+delete from superseded_rows where table_name = :table and file_id = any(:file_ids)
+"""
+FIND_EARLIER = """
+create temporary table earlier on commit drop as
+select distinct on ({key}) superseded_id
+from superseded_rows s
+cross join lateral jsonb_populate_record(null::{table}, s.content) r
+join taken using ({key})
+where s.table_name = :table
+order by {key}, s.file_id desc, s.superseded_id desc
+"""
+BRING_BACK = """
+insert into {table}
+select (jsonb_populate_record(null::{table}, content)).*
+from superseded_rows join earlier using (superseded_id)
+"""
+FORGET_EARLIER = """
+delete from superseded_rows where superseded_id in (select superseded_id from earlier)
+"""
+DROP_UNNAMED = """
+with unnamed as (
+    select d.depot_id from depots d
+    where d.depot_id = any(:depot_ids) and not d.is_complete
+      and not exists (select from orders t where t.depot_id = d.depot_id)
+      and not exists (select from daily_counts t where t.depot_id = d.depot_id)
+      and not exists (
+          select from order_counts t
+          where t.depot_id = d.depot_id
+            and t.service_on < (select max(before_on) from frozen_days))
+      and not exists (select from events t where t.depot_id = d.depot_id)
+      and not exists (select from forecasts t where t.depot_id = d.depot_id)
+      and not exists (select from overrides t where t.depot_id = d.depot_id)
+), history as (
+    delete from demand_versions where depot_id in (select depot_id from unnamed)
+)
+delete from depots where depot_id in (select depot_id from unnamed)
+"""
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """What came of taking files out of one table.
+
+    Args:
+      removed: Rows that the files had brought.
+      restored: Of these, rows in whose place an earlier file's row stands again.
+      depot_ids: Depots that the files had named.
+    """
+
+    removed: int
+    restored: int
+    depot_ids: frozenset[str]
+
+
+def take_out(
+    connection: sa.Connection, table: str, key: Sequence[str], file_ids: Sequence[int]
+) -> TakenBack:
+    """Removes every row that the files brought; earlier rows of the same keys come back.
+
+    Args:
+      connection: Inside a transaction in which no file of that kind is loaded.
+      table: `orders` or `daily_counts`.
+      key: By which a later row had replaced an earlier one.
+      file_ids: Of the files.
+    """
+    names = {"table": table, "key": ", ".join(key)}
+    values = {"table": table, "file_ids": list(file_ids)}
+
+    def run(statement: str) -> int:
+        found = connection.execute(sa.text(statement.format(**names)), values)
+        return int(found.rowcount)
+
+    named = connection.scalars(sa.text(NAMED_DEPOTS.format(**names)), values)
+    depot_ids = frozenset(named)
+    run(TAKE_OUT)
+    removed = run(DELETE)
+    run(FORGET)
+    run(FIND_EARLIER)
+    restored = run(BRING_BACK)
+    run(FORGET_EARLIER)
+    connection.execute(sa.text("drop table taken, earlier"))
+    return TakenBack(removed, restored, depot_ids)
+
+
+def drop_unnamed_depots(connection: sa.Connection, depot_ids: Sequence[str]) -> int:
+    """Removes those of the depots that nobody described and nothing names any more.
+
+    Their demand goes with them. A depot with a forecast, an event or an override stays.
+
+    Args:
+      connection: Inside a transaction; demand is counted after it.
+      depot_ids: Depots that withdrawn files had named.
+    """
+    asked = {"depot_ids": list(depot_ids)}
+    return int(connection.execute(sa.text(DROP_UNNAMED), asked).rowcount)
