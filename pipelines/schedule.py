@@ -4,12 +4,13 @@ Of several schedulers on one database one leads, by a session-level advisory loc
 others stand by, and one of them goes on when the leader is gone.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
 import sqlalchemy as sa
 import structlog
-from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.executors.pool import BasePoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 from sqlalchemy.exc import SQLAlchemyError
@@ -64,7 +65,9 @@ def somebody_leads(engine: sa.Engine) -> bool:
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
     """Runs the night every night while the lock is ours."""
     child = Child(DEADLINE, lambda pid: _silence(engine, pid))
-    scheduler = _scheduler(settings, Clock(engine, settings, lock, child.run))
+    # One thread: a night and a look after the one before never run side by side.
+    pool = ThreadPoolExecutor(1)
+    scheduler = _scheduler(settings, Clock(engine, settings, lock, child.run), pool)
     scheduler.start()
     log.info("leading", next=str(missed.next_night(settings, utc_now())))
     try:
@@ -72,14 +75,18 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
             _show_life(engine)
     finally:
         child.stop()
-        scheduler.shutdown()
+        # Not by the library: it waits for a look while it holds the lock that the look
+        # wants to be planned again with.
+        scheduler.shutdown(wait=False)
+        pool.shutdown()
 
 
-def _scheduler(settings: Settings, clock: Clock) -> BackgroundScheduler:
+def _scheduler(
+    settings: Settings, clock: Clock, pool: ThreadPoolExecutor
+) -> BackgroundScheduler:
     """Strikes every night, and looks at once and again some time after each look."""
-    # One thread: a night and a look after the one before never run side by side.
     scheduler = BackgroundScheduler(
-        timezone=settings.zone, executors={"default": ThreadPoolExecutor(1)}
+        timezone=settings.zone, executors={"default": BasePoolExecutor(pool)}
     )
 
     def look() -> None:

@@ -168,7 +168,7 @@ def recount(
     frozen = connection.scalar(sa.text(FROZEN))
     order_counts.count_changed_days(connection, frozen)
     days = {"today": today, "now": now, "frozen": frozen or date.min}
-    observed_zeros.find(connection, **days)
+    observed_zeros.find(connection, today, now, frozen or date.min)
     connection.execute(sa.text(COUNT_NOW), days)
     connection.execute(sa.text("analyze demand_now"))
     connection.execute(sa.text(FIND_CHANGES), days)
