@@ -4,13 +4,12 @@ Of several schedulers on one database one leads, by a session-level advisory loc
 others stand by, and one of them goes on when the leader is gone.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
 import sqlalchemy as sa
 import structlog
-from apscheduler.executors.pool import BasePoolExecutor
+from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 from sqlalchemy.exc import SQLAlchemyError
@@ -85,9 +84,7 @@ def _scheduler(
     settings: Settings, clock: Clock, pool: ThreadPoolExecutor
 ) -> BackgroundScheduler:
     """Strikes every night, and looks at once and again some time after each look."""
-    scheduler = BackgroundScheduler(
-        timezone=settings.zone, executors={"default": BasePoolExecutor(pool)}
-    )
+    scheduler = BackgroundScheduler(timezone=settings.zone, executors={"default": pool})
 
     def look() -> None:
         try:

@@ -615,7 +615,7 @@ def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
     arguments = (clean_engine, Settings(home=tmp_path), stopped)
     clock = threading.Thread(target=schedule.run_clock, args=arguments, daemon=True)
     clock.start()
-    looking.wait()
+    assert looking.wait(timeout=30)
     stopped.set()
     clock.join(timeout=30)
     assert not clock.is_alive()
