@@ -7,8 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
-from pipelines.store import commit_order, order_counts
-from pipelines.store.observed_zeros import OBSERVED_ZEROS
+from pipelines.store import commit_order, observed_zeros, order_counts
 
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
@@ -19,13 +18,12 @@ FROZEN = "select max(before_on) from frozen_days"
 
 # What each depot-day should say now. A day counts once it is over at its depot. A count
 # made elsewhere outranks the counted orders.
-COUNT_NOW = f"""
+COUNT_NOW = """
 create temporary table demand_now on commit drop as
-with local as materialized (
-    select depot_id, opened_on, closed_on,
-           least(:today, (:now at time zone timezone)::date) as today
+with local as (
+    select depot_id, least(:today, (:now at time zone timezone)::date) as today
     from depots
-), {OBSERVED_ZEROS}, from_orders as (
+), from_orders as (
     select depot_id, service_on, orders from order_counts where service_on >= :frozen
     union all
     select depot_id, day_on, 0 from zeros
@@ -170,7 +168,9 @@ def recount(
     frozen = connection.scalar(sa.text(FROZEN))
     order_counts.count_changed_days(connection, frozen)
     days = {"today": today, "now": now, "frozen": frozen or date.min}
+    observed_zeros.find(connection, today, now, frozen or date.min)
     connection.execute(sa.text(COUNT_NOW), days)
+    connection.execute(sa.text("analyze demand_now"))
     connection.execute(sa.text(FIND_CHANGES), days)
     left_old = 0
     if look_back_days is not None:
@@ -183,7 +183,7 @@ def recount(
         commit_order.arrive(connection)
         connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
-    connection.execute(sa.text("drop table demand_now, demand_changes"))
+    connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
     return DemandChange(new, corrected, first, last, left_old, told)
 
 

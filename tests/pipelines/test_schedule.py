@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
+from apscheduler.executors.pool import BasePoolExecutor
 
 from pipelines import missed, schedule
 from pipelines.child import harbor
@@ -591,3 +592,30 @@ def test_doctor_tells_of_the_scheduler_and_of_nights_it_missed(clean_engine):
             pass
         assert not finding().good
         assert str(long_ago + timedelta(days=1)) in finding().says
+
+
+@pytest.mark.db
+def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
+    clean_engine, tmp_path, monkeypatch
+):
+    """The look is planned again while the library shuts down: neither waits for ever."""
+    looking, shutting_down, stopped = (threading.Event() for _ in range(3))
+    shut_down = BasePoolExecutor.shutdown
+
+    def look(_clock):
+        looking.set()
+        shutting_down.wait()
+
+    def shut_down_aloud(*arguments, **options):
+        shutting_down.set()
+        shut_down(*arguments, **options)
+
+    monkeypatch.setattr(Clock, "look", look)
+    monkeypatch.setattr(BasePoolExecutor, "shutdown", shut_down_aloud)
+    arguments = (clean_engine, Settings(home=tmp_path), stopped)
+    clock = threading.Thread(target=schedule.run_clock, args=arguments, daemon=True)
+    clock.start()
+    assert looking.wait(timeout=30)
+    stopped.set()
+    clock.join(timeout=30)
+    assert not clock.is_alive()
