@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from forecaster.errors import RefusedFileError
+from pipelines.ingest.numbers import written
 from pipelines.ingest.sources import first_line
 
 ROWS_AT_ONCE = 10_000
@@ -77,4 +79,6 @@ def _with_driver(url: str) -> sa.URL:
 
 def _cell(value: object) -> object:
     """A datetime is a date, too; the writer makes None an empty cell."""
+    if isinstance(value, (float, Decimal)):
+        return written(value)
     return value.isoformat() if isinstance(value, date) else value

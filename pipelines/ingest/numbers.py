@@ -1,7 +1,9 @@
 """Numbers as people write them: which mark sets decimals apart, and which thousands."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,6 +57,12 @@ def _decimal(mark: str) -> str:
     groups = rf"\d{{1,3}}([{OTHER[mark]}]\d{{3}})"
     alone = rf"(\d+[{mark}]\d*|[{mark}]\d+)([eE][+-]?\d+)?"
     return rf"^[+-]?({alone}|{groups}+[{mark}]\d*|{groups}{{2,}})$"
+
+
+def written(value: float | Decimal) -> str:
+    """A number as text that cannot be read in two ways: 1.234 gets a fourth decimal."""
+    text = str(value)
+    return f"{text}0" if re.fullmatch(_unclear("."), text) else text
 
 
 def find_decimal(

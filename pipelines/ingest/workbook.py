@@ -6,6 +6,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from forecaster.errors import RefusedFileError
+from pipelines.ingest.numbers import written
 
 
 def as_csv(data: bytes, name: str) -> io.BytesIO:
@@ -48,6 +49,8 @@ def _cell(value: Any) -> str:
     """A cell as it is written in CSV; a line break in it would begin another line."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, float):
+        return written(value)
     if isinstance(value, datetime) and value.time() == time(0):
         return value.date().isoformat()
     if isinstance(value, date):  # and so a datetime

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest import Reading
+from pipelines.ingest import Reading, database_source, workbook
 from pipelines.ingest.numbers import OTHER, find_decimal
 from tests.pipelines.ingesting import load_one, quarantined, rows, write, write_parquet
 
@@ -143,6 +143,18 @@ def test_numbers_of_parquet_say_themselves_what_they_are(clean_engine, tmp_path)
     path = write_parquet(tmp_path / "a.parquet", **columns, orders=counts)
     load_one(clean_engine, path, decimal=",")
     assert [row[2] for row in rows(clean_engine, "daily_counts")] == [1, 2]
+
+
+@pytest.mark.parametrize("cell", [workbook._cell, database_source._cell])
+@pytest.mark.parametrize("number", [1.234, 12.5, 0.001, 1234.567])
+def test_numbers_of_sheets_and_databases_read_one_way_only(cell, number):
+    text = cell(number)
+    assert float(text) == number
+    assert found(text, "1.000") == (".", text)
+
+
+def test_three_decimals_of_a_database_are_no_thousands():
+    assert database_source._cell(Decimal("1.000")) == "1.0000"
 
 
 def test_another_mark_is_wrong_usage():

@@ -99,7 +99,8 @@ def test_a_load_that_is_not_committed_yet_leaves_its_marks_to_the_next_count(
     with clean_engine.begin() as slow:
         slow.execute(
             sa.text(
-                "insert into orders (order_id, depot_id, ordered_local, file_id) values ('2', 'A', :at, 1)"
+                "insert into orders (order_id, depot_id, ordered_local, file_id) "
+                "values ('2', 'A', :at, 1)"
             ),
             {"at": datetime.combine(day, datetime.min.time())},
         )
