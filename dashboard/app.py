@@ -41,7 +41,7 @@ def frame(without_numbers: Callable[[str], None]) -> None:
         return
     settings = Settings.load()
     now = datetime.now(settings.zone)
-    due_on = settings.due_on(now, fresh.zones)
+    due_on = settings.due_on(now, dict(fresh.zones))
     said = banner(fresh, now.date(), due_on, settings.zone)
     st.caption(said.facts)
     if said.warning:

@@ -8,9 +8,12 @@ the page's name begins: at the root, or where a proxy puts the pages.
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
+
+from dashboard.guard import Guard, content_security_policy
 
 HERE = Path(__file__).parent
 HEAD = "<head>"
@@ -37,4 +40,5 @@ def routes() -> list[Route]:
     return [Route(f"/{page}", answer) for page in ["", *pages]]
 
 
-app = st.App(HERE / "app.py", routes=routes())
+guard = Middleware(Guard, policy=content_security_policy(first_document()))
+app = st.App(HERE / "app.py", routes=routes(), middleware=[guard])

@@ -55,7 +55,7 @@ def _keys(depots: pd.DataFrame, order: str) -> dict[str, pd.Series]:
     """What to sort by, the smallest first; what is not known comes last."""
     revised = -depots["revised"].abs()
     if order == URGENT:
-        return {"first": ~depots["is_late"], "second": revised}
+        return {"first": ~(depots["is_late"] | depots["is_silent"]), "second": revised}
     if order == REVISED:
         return {"first": revised}
     if order == BAND:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard import wording
+from forecaster import delivery
 
 OWN = "gru"
 NAMES = {
@@ -38,12 +39,24 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> dict[str, tuple[str, st
     naive = _score(model["scores"].get("models") or {}, "seasonal_naive") / 100
     return {
         "This model": (ROLES[model["role"]], f"version {model['version']}"),
+        "Forecasts by": delivers(model["scores"]),
         "Trained through": (
             wording.day(model["trained_through"]),
             f"made {wording.moment(model['created_at'], zone)}",
         ),
         "MAPE": (wording.percent(own), f"{wording.percent(naive)} seasonal naive"),
     }
+
+
+def delivers(scores: Mapping[str, Any]) -> tuple[str, str]:
+    """Whether a model's forecast is its network's or the baseline, and why.
+
+    Args:
+      scores: As `queries.models` has them.
+    """
+    share = scores.get("network_share")
+    why = {None: "not kept", 0: "its network did not help", 1: "as it says"}
+    return delivery.in_words(share), why.get(share, "the rest is the baseline")
 
 
 def table(scores: Mapping[str, Any]) -> pd.DataFrame:
@@ -90,6 +103,7 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         {
             "Version": models["version"],
             "Is": models["role"].map(ROLES),
+            "Forecasts by": [delivers(scores)[0] for scores in models["scores"]],
             "Trained through": models["trained_through"],
             "MAPE": [_score(scores, OWN) for scores in of],
             "Naive MAPE": [_score(scores, "seasonal_naive") for scores in of],

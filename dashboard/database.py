@@ -1,7 +1,9 @@
 """The dashboard's one connection to Postgres: read only, and never for long."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Protocol
 
 import pandas as pd
 import sqlalchemy as sa
@@ -77,6 +79,36 @@ def _give_up_rights(link: Any, _: Any) -> None:
     link.autocommit = False
 
 
+class Reader(Protocol):
+    """Runs one SELECT, as `read` does."""
+
+    def __call__(
+        self,
+        statement: str,
+        numbers: Sequence[str] = (),
+        days: Sequence[str] = (),
+        **asked: Any,
+    ) -> pd.DataFrame: ...
+
+
+@contextmanager
+def snapshot() -> Iterator[Reader]:
+    """One REPEATABLE READ transaction: all that is read in it is of one moment.
+
+    Raises:
+      DatabaseError: as `read`.
+    """
+    try:
+        with engine().connect() as connection:
+            link = connection.execution_options(isolation_level="REPEATABLE READ")
+            yield partial(_read, link)
+    except (OperationalError, ProgrammingError) as error:
+        sentence = told(error)
+        if sentence is None:
+            raise
+        raise sentence from error
+
+
 def read(
     statement: str,
     numbers: Sequence[str] = (),
@@ -95,15 +127,19 @@ def read(
       DatabaseError: the database is not there, not migrated, or too slow; without its
         address.
     """
-    try:
-        with engine().connect() as connection:
-            result = connection.execute(sa.text(statement), asked)
-            table = pd.DataFrame(result.fetchall(), columns=list(result.keys()))
-    except (OperationalError, ProgrammingError) as error:
-        sentence = told(error)
-        if sentence is None:
-            raise
-        raise sentence from error
+    with snapshot() as look:
+        return look(statement, numbers, days, **asked)
+
+
+def _read(
+    connection: sa.Connection,
+    statement: str,
+    numbers: Sequence[str] = (),
+    days: Sequence[str] = (),
+    **asked: Any,
+) -> pd.DataFrame:
+    result = connection.execute(sa.text(statement), asked)
+    table = pd.DataFrame(result.fetchall(), columns=list(result.keys()))
     kinds = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
     return table.astype(kinds)
 

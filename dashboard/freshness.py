@@ -24,7 +24,7 @@ class Freshness:
       late_cities: Cities whose depots had not all reported when the forecast was made,
         each with how many were missing.
       alarms: What the newest night said of the accuracy of live forecasts.
-      zones: Time zones that depots lie in.
+      zones: Time zones, and how many active depots lie in each.
     """
 
     depots: int
@@ -41,7 +41,7 @@ class Freshness:
     last_override: int | None = None
     late_cities: tuple[tuple[str, int], ...] = ()
     alarms: tuple[str, ...] = ()
-    zones: tuple[str, ...] = ()
+    zones: tuple[tuple[str, int], ...] = ()
 
     @property
     def origin(self) -> date:

@@ -135,8 +135,11 @@ def _depot(rows: list[Row]) -> str:
 
 def _below_name(depot: Row) -> str:
     """What is late, or what else put the depot where it stands."""
-    if depot["is_late"] and pd.isna(depot["last_on"]):
+    if depot["is_silent"] and pd.isna(depot["last_on"]):
         return '<b class="late">no orders yet</b>'
+    if depot["is_silent"]:
+        newest = wording.day(depot["last_on"])
+        return f'<b class="late">no orders since {newest}</b>'
     if depot["is_late"]:
         newest = wording.day(depot["last_on"])
         return f'<b class="late">late: orders to {newest}</b>'

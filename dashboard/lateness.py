@@ -12,9 +12,9 @@ class Lateness:
 
     Attributes:
       last_on: Its newest day of known demand; None where none is known.
-      due_on: The last day on which it was open and its fleet has counts; None if it has
-        not been open for two weeks.
-      is_late: Whether the first lies before the second.
+      due_on: The newest day on which it was open; None if it has not been open for two
+        weeks.
+      is_late: Whether the first lies before the second, or there is none.
     """
 
     last_on: date | None

@@ -17,6 +17,12 @@ FILE = "login.toml"
 NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret",
           "server_metadata_url")  # fmt: skip
 LISTS = ("emails", "domains", "values")
+LEAST_SECRET = 32
+"""Characters of cookie_secret: whoever guesses it can sign a login of their own."""
+OPEN_TO_OTHERS = 0o027
+"""Bits of a file's mode that let other accounts read it, or the group write it."""
+UNPROVEN = frozenset({"email", "name", "nickname", "preferred_username"})
+"""Claims that people may choose for themselves at some providers."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +30,8 @@ class Rule:
     """Whom a login lets in: any of the three is enough.
 
     Attributes:
-      emails: Addresses, in lower case.
-      domains: What follows the @ of an address, in lower case.
+      emails: Addresses, in lower case; they count if the provider has verified them.
+      domains: What follows the @ of such an address, in lower case.
       claim: A claim of the provider's, such as 'groups'; None to look at none.
       values: Of that claim; one of them lets in.
     """
@@ -53,8 +59,9 @@ class Rule:
 
     def _names(self, claims: Mapping[str, Any]) -> bool:
         email = str(claims.get("email") or "").strip().lower()
-        # Whoever may type any address at the provider must not come in by it.
-        if email.count("@") != 1 or claims.get("email_verified") is False:
+        # Whoever may type any address at the provider must not come in by it. Some say
+        # nothing of whether they looked, or say it as a text, "false" included.
+        if email.count("@") != 1 or claims.get("email_verified") is not True:
             return False
         return email in self.emails or email.rsplit("@", 1)[1] in self.domains
 
@@ -73,25 +80,49 @@ def rule(home: Path) -> Rule | None:
       home: HARBOR_HOME.
 
     Raises:
-      ConfigError: the file cannot be read, is not whole, or lets nobody in.
+      ConfigError: the file cannot be read, is open to other accounts, is not whole, has
+        a cookie_secret that could be guessed, or lets nobody in.
     """
     path = home / FILE
     if not path.is_file():
         return None
+    said = _read(path)
+    _require_whole(path, _part(said, "auth"))
+    return _allowed(path, _part(said, "allow"))
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
+        mode = path.stat().st_mode & 0o777
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{path.name} cannot be read ({type(error).__name__}), so nobody is let in. "
-            "Mend it, or take it away to serve this machine only."
+            f"{path.name} cannot be read ({type(error).__name__}), so nobody is let "
+            "in. Correct it, or remove it to serve this machine only."
         ) from None
-    missing = [name for name in NEEDED if not _part(said, "auth").get(name)]
+    if mode & OPEN_TO_OTHERS:
+        raise ConfigError(
+            f"{path.name} has mode {mode:04o}, but it holds secrets that no other account "
+            f"may read, so nobody is let in. Close it with 'chmod 600 {path.name}', and "
+            "replace its secrets if other people use this machine."
+        )
+    return said
+
+
+def _require_whole(path: Path, auth: Mapping[str, Any]) -> None:
+    missing = [name for name in NEEDED if not auth.get(name)]
     if missing:
         raise ConfigError(
             f"{path.name} has no {', '.join(missing)} under [auth], and a login needs "
             "each of them. Add what your provider gave you."
         )
-    return _allowed(path, _part(said, "allow"))
+    length = len(str(auth["cookie_secret"]))
+    if length < LEAST_SECRET:
+        raise ConfigError(
+            f"cookie_secret in {path.name} has {length} characters, but with fewer than "
+            f"{LEAST_SECRET} it could be guessed, so nobody is let in. Make one with "
+            "'python3 -c \"import secrets; print(secrets.token_urlsafe(32))\"'."
+        )
 
 
 def _allowed(path: Path, allow: Mapping[str, Any]) -> Rule:
@@ -103,13 +134,20 @@ def _allowed(path: Path, allow: Mapping[str, Any]) -> Rule:
             f"{'emails, domains or values' if not wrong else ''}, so nobody is let in. "
             'Write for example domains = ["example.com"].'
         )
-    claim = allow.get("claim")
+    claim = allow.get("claim") if isinstance(allow.get("claim"), str) else None
+    if claim in UNPROVEN:
+        raise ConfigError(
+            f"{path.name} lets people in by the claim {claim!r}, which they may choose for "
+            "themselves, so nobody is let in. Use emails or domains, which count verified "
+            "addresses alone, or a claim such as 'groups' that the provider's "
+            "administrators set."
+        )
     return Rule(
         emails=frozenset(word.strip().lower() for word in lists["emails"]),
         domains=frozenset(
             word.strip().lower().lstrip("@") for word in lists["domains"]
         ),
-        claim=claim if isinstance(claim, str) else None,
+        claim=claim,
         values=frozenset(lists["values"]),
     )
 

@@ -72,5 +72,5 @@ def _causes(before: Before, fresh: Freshness) -> list[str]:
         )
     if before.events:
         named = ", ".join(wording.kind(kind) for kind in before.events)
-        told.append(f"Newly known of the days ahead: {named}.")
+        told.append(f"New or changed on the days ahead: {named}.")
     return told

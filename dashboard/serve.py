@@ -74,6 +74,9 @@ def streamlit_arguments(
         "server.fileWatcherType": "none",
         "server.enableXsrfProtection": "true",
         "browser.gatherUsageStats": "false",
+        # Its greeting asks an outside address for this machine's own.
+        "logger.hideWelcomeMessage": "true",
+        "server.enableAgentApi": "false",
         "client.showErrorDetails": "none",
         "client.toolbarMode": "minimal",
     }

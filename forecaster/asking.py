@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from itertools import groupby
 
 import numpy as np
 from jaxtyping import Bool, Float32
@@ -33,6 +32,8 @@ BATCH = 64
 """Depots the network reads at once: products this small stay in the cache."""
 MOST_ORIGINS = 64
 """Days that one pass may span; more would cost memory and save little."""
+EVE = 1
+"""Days past the horizon that are looked at: its last day may be the eve of something."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Said:
     spread_d: Float32[np.ndarray, " depot"]
     # Depots without an observed day of their own.
     stranger_d: Bool[np.ndarray, " depot"]
+    # Days that the origin knew to be closed.
+    closed_dh: Bool[np.ndarray, "depot horizon"]
 
 
 @dataclass(frozen=True)
@@ -71,20 +74,40 @@ def ask_each(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[Said]:
     """What the network says from each of some origins; see `forecast_each`."""
+    for same in _passes(artefact, panel, origins):
+        yield from _ask_together(artefact, panel, same)
+
+
+def _passes(
+    artefact: Artefact, panel: Panel, origins: Sequence[date]
+) -> Iterator[list[date]]:
+    """Origins that one pass may serve: what is known in advance is the same to all.
+
+    Of days further ahead than they look, an earlier origin may know less.
+    """
 
     def knowledge(origin: date) -> tuple[int, bytes]:
         together = (origin - origins[0]).days // MOST_ORIGINS
         return together, _strangers(artefact, panel, origin).tobytes()
 
-    for _, same in groupby(origins, knowledge):
-        yield from _ask_together(artefact, panel, tuple(same))
+    same: list[date] = []
+    for origin in origins:
+        if same and not (
+            knowledge(same[-1]) == knowledge(origin)
+            and panel.knows_the_same(same[-1], origin, artefact.horizon + EVE)
+        ):
+            yield same
+            same = []
+        same.append(origin)
+    if same:
+        yield same
 
 
 def _ask_together(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[Said]:
-    """One pass, for origins that know of the same depots."""
-    panel = panel.as_of(origins[-1])
+    """One pass, for origins that know of the same depots and events."""
+    known = panel = panel.as_of(origins[-1])
     _require_calendar(panel, artefact.horizon)
     span = (origins[-1] - origins[0]).days + 1
     stranger_d = _strangers(artefact, panel, panel.origin)
@@ -101,13 +124,14 @@ def _ask_together(
     correction_doh = np.concatenate([part.correction_doh for part in found])
     spread_do = np.concatenate([part.spread_do for part in found])
     for origin in origins:
-        at = (origin - origins[0]).days
+        at, first = (origin - origins[0]).days, known.step(origin) + 1
         yield Said(
             origin_on=origin,
             plain_dh=plain_doh[:, at],
             correction_dh=correction_doh[:, at],
             spread_d=spread_do[:, at] + np.float32(STRANGER_SPREAD) * stranger_d,
             stranger_d=stranger_d,
+            closed_dh=known.closed_dt[:, first : first + artefact.horizon],
         )
 
 

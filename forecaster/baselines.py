@@ -71,7 +71,8 @@ def baseline(name: str) -> Baseline:
     """
     if name not in BASELINES:
         raise ConfigError(
-            f"{name!r} is no baseline; there are {', '.join(BASELINES)}. Choose of these."
+            f"{name!r} is no baseline; there are {', '.join(BASELINES)}. Choose one "
+            "of these."
         )
     return BASELINES[name]
 

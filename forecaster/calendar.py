@@ -7,12 +7,14 @@ three cities cost three calendars.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Int8
 
 HOLIDAY = "holiday"
 # Kind of one named holiday, beside the plain kind that all of them have.
 NAMED_HOLIDAY = "holiday: "
 CLOSED = "closed"
+KNOWN_LONG = 127
+"""Days ahead that count as always known; more than any horizon."""
 
 
 @dataclass(frozen=True)
@@ -23,23 +25,41 @@ class Calendar:
       kinds: Names of the last axis: `holiday`, `holiday: NAME`, and kinds of events.
       active_gtk: Whether a day is of a kind.
       group_d: The row of each depot.
+      lead_gtk: How many days before the day it was known to be of that kind, where it
+        is; below 0 where that was told afterwards. None where all was known long before.
     """
 
     kinds: tuple[str, ...]
     active_gtk: Bool[np.ndarray, "calendar time kind"]
     group_d: Int[np.ndarray, " depot"]
+    lead_gtk: Int8[np.ndarray, "calendar time kind"] | None = None
 
     def steps(self, first: int, end: int) -> "Calendar":
         """The calendar of some of the steps."""
-        return replace(self, active_gtk=self.active_gtk[:, first:end])
+        lead_gtk = None if self.lead_gtk is None else self.lead_gtk[:, first:end]
+        return replace(
+            self, active_gtk=self.active_gtk[:, first:end], lead_gtk=lead_gtk
+        )
 
     def of_depots(self, rows: slice) -> "Calendar":
         """The calendar of some of the depots."""
         groups, group_d = np.unique(self.group_d[rows], return_inverse=True)
-        return replace(self, active_gtk=self.active_gtk[groups], group_d=group_d)
+        lead_gtk = None if self.lead_gtk is None else self.lead_gtk[groups]
+        return replace(
+            self,
+            active_gtk=self.active_gtk[groups],
+            group_d=group_d,
+            lead_gtk=lead_gtk,
+        )
 
     def of_kind(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
         """Whether each day is of that kind; a kind never seen is on no day."""
         if kind not in self.kinds:
             return np.zeros(self.active_gtk.shape[:2], bool)
         return self.active_gtk[:, :, self.kinds.index(kind)]
+
+    def lead_of(self, kind: str) -> Int8[np.ndarray, "calendar time"]:
+        """How many days ahead each day was known to be of that kind, if it is."""
+        if self.lead_gtk is None or kind not in self.kinds:
+            return np.full(self.active_gtk.shape[:2], KNOWN_LONG, np.int8)
+        return self.lead_gtk[:, :, self.kinds.index(kind)]

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import reduce
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32
 
-from forecaster.calendar import HOLIDAY, Calendar
+from forecaster.calendar import HOLIDAY, KNOWN_LONG, Calendar
 
 HARMONICS = 2
 SEASON_COLUMNS = 2 * HARMONICS
@@ -41,6 +42,46 @@ def calendar_columns(
     names += ["holiday is near", "holiday was near"]
     columns.append(_nearness(calendar.of_kind(HOLIDAY))[:, first:])
     return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def lead_columns(
+    calendar: Calendar,
+    kinds: Sequence[str],
+    names: Sequence[str],
+    days: int,
+    horizon: int,
+) -> Float32[np.ndarray, "calendar time lead"] | None:
+    """How many days ahead the day as a whole, and each of its columns, was known.
+
+    Args:
+      calendar: As for `calendar_columns`.
+      kinds: As for it.
+      names: From it.
+      days: How many of its last days are wanted.
+      horizon: Days ahead that are asked for.
+
+    Returns:
+      The day as a whole, then the columns in their order; None where all of them were
+      known a horizon ahead.
+    """
+    if calendar.lead_gtk is None:
+        return None
+    leads = [calendar.lead_of(kind) for kind in kinds]
+    # Its eve speaks of a day, and is asked for a horizon ahead, too.
+    if all((lead_gt > horizon).all() for lead_gt in leads):
+        return None
+    shape = (len(calendar.active_gtk), days, 1 + len(names))
+    found_gtf = np.full(shape, KNOWN_LONG, np.float32)
+    found_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]
+    for kind, days_gt in zip(kinds, leads, strict=True):
+        lead_gt = days_gt.astype(np.float32)
+        eve_gt, morrow_gt = (np.full_like(lead_gt, KNOWN_LONG) for _ in range(2))
+        # Tomorrow is a day nearer than the day that speaks of it.
+        eve_gt[:, :-1], morrow_gt[:, 1:] = lead_gt[:, 1:] - 1, lead_gt[:, :-1] + 1
+        near = np.stack([lead_gt, eve_gt, morrow_gt], axis=-1)[:, -days:]
+        first = 1 + names.index(kind)
+        found_gtf[..., first : first + 3] = near
+    return found_gtf
 
 
 def _date_features(

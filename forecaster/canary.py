@@ -85,7 +85,7 @@ def _depots_in_range(said: Forecast, panel: Panel) -> Check:
     if over_d.any():
         names = ", ".join(np.array(panel.depot_ids)[over_d][:5])
         says = (
-            f"{int(over_d.sum())} depots are said to have more than {REACH:.0f} times "
+            f"{int(over_d.sum())} depots are forecast at more than {REACH:.0f} times "
             f"their largest day of the year, such as {names}"
         )
         return Check("range", False, says)

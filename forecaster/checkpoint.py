@@ -1,5 +1,6 @@
 """Orbax save and restore of a training's progress."""
 
+import ast
 import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,8 @@ import orbax.checkpoint as ocp
 
 from forecaster import hosts
 from forecaster.train import Params, TrainState
+
+ROOM = Path(__file__).parent
 
 
 class Progress(NamedTuple):
@@ -109,12 +112,27 @@ def _as_tree(progress: Progress) -> dict[str, Any]:
     }
 
 
-def code_digest() -> str:
-    """Names this room's code: a state of other code is not gone on from."""
+def code_digest(room: Path = ROOM) -> str:
+    """Names this room's code: a state of other code is not gone on from.
+
+    Comments, docstrings and layout are no code.
+    """
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(room.rglob("*.py")):
+        tree = _WithoutText().visit(ast.parse(path.read_bytes()))
+        digest.update(f"{path.relative_to(room)} {ast.dump(tree)}".encode())
     return digest.hexdigest()
+
+
+class _WithoutText(ast.NodeTransformer):
+    """Takes away strings that stand as statements: docstrings, and those of constants."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        """Drops a string; any other expression stays."""
+        is_text = isinstance(node.value, ast.Constant) and isinstance(
+            node.value.value, str
+        )
+        return None if is_text else node
 
 
 def fingerprint(watermark: str, *settings: object) -> str:

@@ -72,6 +72,19 @@ class Delivery:
         return cls(float(kept["share"]), float(kept["shift"]), tuple(kept["gated"]))
 
 
+def in_words(share: float | None) -> str:
+    """Names what is delivered for a share of the network's correction to the baseline.
+
+    Args:
+      share: Of `Delivery`; None where it is not known.
+    """
+    if share is None:
+        return "–"
+    if share == 0:
+        return "baseline"
+    return "network" if share == 1 else f"{100 * share:.0f} % network"
+
+
 class Unseen(NamedTuple):
     """Forecasts of days the fit had not seen, [O, D, H]; log counts but for `actual`."""
 

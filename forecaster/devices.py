@@ -48,9 +48,8 @@ def stay_on_cpu() -> None:
 
 
 def cpu_devices(batch_size: int, cores: int) -> int:
-    """The most devices that divide the batch and leave each enough rows."""
-    most = max(1, min(cores, batch_size // LEAST_ROWS))
-    return max(count for count in range(1, most + 1) if batch_size % count == 0)
+    """One device per core, as long as each has enough rows."""
+    return max(1, min(cores, batch_size // LEAST_ROWS))
 
 
 def keep_memory() -> None:

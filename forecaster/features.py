@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int
 
 from forecaster.calendar import Calendar
-from forecaster.calendar_columns import calendar_columns
+from forecaster.calendar_columns import calendar_columns, lead_columns
 from forecaster.misses import CitySurprise, Misses, persistence, recent, response
 from forecaster.panel import Panel
 from forecaster.smoothing import profile, smoothed_level
@@ -56,6 +56,8 @@ class Features:
       names: Of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Steps whose actuals are known; the rest lies ahead.
+      lead_gtf: How many days ahead the day as a whole, and each column of
+        `calendar_gtf`, was known; None where each was known a horizon ahead.
 
     All end on the same day. Those of `LastDays` begin late, `yearly_dtf` and
     `response_dtf` later still.
@@ -79,6 +81,7 @@ class Features:
     names: tuple[str, ...]
     start_on: date
     n_steps: int
+    lead_gtf: Float32[np.ndarray, "calendar time lead"] | None = None
 
 
 def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
@@ -160,6 +163,7 @@ def build_features(
         names=names,
         start_on=panel.day(first),
         n_steps=panel.n_steps - first,
+        lead_gtf=lead_columns(panel.calendar, kinds, names, len(days), horizon),
     )
 
 

@@ -6,7 +6,6 @@ writes: checkpoints here, artefacts and the ledger in `pipelines`.
 """
 
 import hashlib
-import math
 from typing import TypeVar
 
 import jax
@@ -47,7 +46,7 @@ def is_first() -> bool:
 
 
 def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
-    """As many devices as divide the batch, equally many of each process, in order.
+    """Every device, equally many of each process, in order; no more than there are rows.
 
     Raises:
       ConfigError: the batch does not divide by the processes.
@@ -57,12 +56,9 @@ def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
             f"batch_size is {batch_size}, but must divide by the {jax.process_count()} "
             f"processes. Choose a multiple of {jax.process_count()}."
         )
-    share = math.gcd(batch_size // jax.process_count(), jax.local_device_count())
-    return tuple(
-        device
-        for process in range(jax.process_count())
-        for device in jax.local_devices(process)[:share]
-    )
+    of_process = [jax.local_devices(process) for process in range(jax.process_count())]
+    share = min(batch_size // jax.process_count(), *map(len, of_process))
+    return tuple(device for devices in of_process for device in devices[:share])
 
 
 def own_rows(batch_size: int) -> slice:

@@ -87,8 +87,7 @@ def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 def _delivered(artefact: Artefact, panel: Panel, said: Said) -> Forecast:
     """From log counts to orders: never negative, 0 where closed."""
     low_dh, point_dh, high_dh = _log_bands(artefact, panel, said)
-    first = panel.step(said.origin_on) + 1
-    closed_dh = panel.closed_dt[:, first : first + artefact.horizon]
+    closed_dh = said.closed_dh
     basis_dh = np.where(said.stranger_d[:, None], SIMILAR, MODEL)
     bands = Bands(
         *(

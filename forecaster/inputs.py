@@ -7,14 +7,13 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from forecaster import windows
 from forecaster.config import TaskConfig
 from forecaster.features import Features
 from forecaster.yearly import YEARLY_MISSES
 
-Array = Any
 RECENT_DAYS = 7
 PAST_COLUMNS, TARGET_COLUMNS = 26, 29
 """Widths of what `past` and `targets` give. New columns come last: an older network reads
@@ -26,22 +25,33 @@ LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 
 
 class Slices(NamedTuple):
-    """Stretches of days of some depots; P = lookback + C + H, see `windows`."""
+    """Stretches of days of some depots, see `windows`.
 
-    depot: Array  # [B] row of its embedding, 0.0 where it has none
-    log_demand: Array  # [B, P] 0 where not observed
-    observed: Array  # [B, P] 1.0 where observed
-    regular: Array  # [B, P] 1.0 where observed and no holiday
-    level: Array  # [B, P]
-    spread: Array  # [B, P]
-    persistence: Array  # [B, P]
-    age: Array  # [B, P]
-    smooth: Array  # [B, P] smoothed level
-    season: Array  # [B, P] smoothed profile at the day's weekday
-    recent: Array  # [B, C + H, 5]
-    yearly: Array  # [B, C + H, 13]
-    response: Array  # [B, C + H, 2]
-    calendar: Array  # [B, C + H, F]
+    All P = lookback + C + H of them are `day`, the last C + H are `near`.
+    """
+
+    # Row of its embedding, 0.0 where it has none.
+    depot: Float[Any, "*batch"]
+    # 0 where not observed.
+    log_demand: Float[Any, "*batch day"]
+    # 1.0 where observed.
+    observed: Float[Any, "*batch day"]
+    # 1.0 where observed and no holiday.
+    regular: Float[Any, "*batch day"]
+    level: Float[Any, "*batch day"]
+    spread: Float[Any, "*batch day"]
+    persistence: Float[Any, "*batch day"]
+    age: Float[Any, "*batch day"]
+    # Smoothed level.
+    smooth: Float[Any, "*batch day"]
+    # Smoothed profile at the day's weekday.
+    season: Float[Any, "*batch day"]
+    recent: Float[Any, "*batch near 5"]
+    yearly: Float[Any, "*batch near 13"]
+    response: Float[Any, "*batch near 2"]
+    calendar: Float[Any, "*batch near feature"]
+    # As `Features.lead_gtf` has it; None where all was known in time.
+    lead: Float[Any, "*batch near 1+feature"] | None = None
 
 
 def cut(
@@ -69,7 +79,9 @@ def cut(
     near_bs, near_inside = step_bp[:, reach:], inside_bp[:, reach:, None]
     group_b1 = features.group_d[depot_b][:, None]
 
-    def days(value_dt: Array) -> Array:
+    def days(
+        value_dt: Float[np.ndarray, "depot time"],
+    ) -> Float[np.ndarray, "batch day"]:
         return value_dt[row_b1, step_bp] * inside_bp
 
     return Slices(
@@ -87,11 +99,16 @@ def cut(
         yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
         response=features.response_dtf[row_b1, near_bs] * near_inside,
         calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
+        lead=None
+        if features.lead_gtf is None
+        else features.lead_gtf[group_b1, near_bs] * near_inside,
     )
 
 
 def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
     """What `cut` gives for the last day of some depots in a row, hardly copied.
+
+    The origins that are asked together know the same, so nothing is hidden from them.
 
     Args:
       features: At least of the days that are read; those of a longer history or of
@@ -103,7 +120,11 @@ def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
     whole = windows.lookback(task.horizon) + near
     beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
 
-    def days(value_dt: Array, wanted: int, rows: Array = depots) -> Array:
+    def days(
+        value_dt: Float[np.ndarray, "row time *feature"],
+        wanted: int,
+        rows: slice | Int[np.ndarray, " batch"] = depots,
+    ) -> Float[np.ndarray, "batch {wanted} *feature"]:
         end = value_dt.shape[1] - beyond
         found = value_dt[rows, max(0, end - wanted) : end]
         nothing = [(0, 0), (wanted - found.shape[1], 0), (0, 0)]
@@ -132,7 +153,9 @@ def n_context(slices: Slices, horizon: int) -> int:
     return int(slices.calendar.shape[-2]) - horizon
 
 
-def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
+def past(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> Float[Any, "*batch context 26"]:
     """What each context day looked like: [..., C, 26].
 
     How far it and each of the seven days before it lay from the level, whether each was
@@ -141,7 +164,7 @@ def past(xp: ModuleType, slices: Slices, horizon: int) -> Array:
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
 
-    def ago(value: Array, days: int) -> Array:
+    def ago(value: Float[Any, "*batch day"], days: int) -> Float[Any, "*batch context"]:
         return value[..., reach - days : reach - days + context]
 
     level = ago(slices.level, 0)
@@ -169,12 +192,12 @@ class Targets(NamedTuple):
     # observed and regular, how the day a year ago lay, how the depot answered to such
     # days before, where their middle lies, what it missed in years before, and where the
     # smoothed forecast lies from it.
-    features: Array
+    features: Float[Any, "*batch context horizon 29"]
     # [..., C, H] log counts: the middle of the last four same weekdays.
-    middle: Array
+    middle: Float[Any, "*batch context horizon"]
     # [..., C, H] log counts: the mean of that and of the smoothed forecast, which the
     # network corrects.
-    plain: Array
+    plain: Float[Any, "*batch context horizon"]
 
 
 def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
@@ -187,10 +210,10 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     middle = windows.plain_forecast(xp, log_demand, regular, level)
     smoothed = _smoothed_forecast(xp, slices, horizon)
     anomaly = (log_demand - level[..., None, None]) * observed
-    yearly, response = (
-        windows.days_ahead(xp, value, context, horizon)
-        for value in (slices.yearly, slices.response)
-    )
+    yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
+    response = windows.days_ahead(xp, slices.response, context, horizon)
+    # What kind of day it would be was not known, so nothing of such days is remembered.
+    response = _as_known(xp, response, slices, slice(1))
     lift = (middle - level[..., None])[..., None]
     gap = (smoothed - middle)[..., None]
     lay, missed = yearly[..., :-YEARLY_MISSES], yearly[..., -YEARLY_MISSES:]
@@ -200,7 +223,51 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     return Targets(features, middle, 0.5 * (middle + smoothed))
 
 
-def actuals(xp: ModuleType, slices: Slices, horizon: int) -> tuple[Array, Array]:
+def calendar_of_today(
+    xp: ModuleType, slices: Slices
+) -> Float[Any, "*batch near feature"]:
+    """The calendar of each day as it was known on that day: [..., C + H, F]."""
+    if slices.lead is None:
+        return slices.calendar
+    return xp.where(slices.lead[..., 1:] >= 0.0, slices.calendar, 0.0)
+
+
+def calendar_ahead(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> Float[Any, "*batch context {horizon} feature"]:
+    """The calendar of each day ahead as every origin knew it: [..., C, H, F]."""
+    context = n_context(slices, horizon)
+    calendar = windows.days_ahead(xp, slices.calendar, context, horizon)
+    return _as_known(xp, calendar, slices, slice(1, None))
+
+
+def _as_known(
+    xp: ModuleType,
+    ahead: Float[Any, "*batch context horizon feature"],
+    slices: Slices,
+    lead: slice,
+) -> Float[Any, "*batch context horizon feature"]:
+    """What the H days after every origin say, and nothing where it was not known yet.
+
+    Args:
+      xp: numpy or jax.numpy.
+      ahead: [..., C, H, F].
+      slices: The days that it is of.
+      lead: The columns of `slices.lead` that speak of it: F of them, or one for all.
+    """
+    if slices.lead is None:
+        return ahead
+    context, horizon = ahead.shape[-3:-1]
+    lead_chf = windows.days_ahead(xp, slices.lead[..., lead], context, horizon)
+    days_h1 = xp.arange(1, horizon + 1, dtype=np.float32)[:, None]
+    return xp.where(lead_chf >= days_h1, ahead, 0.0)
+
+
+def actuals(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> tuple[
+    Float[Any, "*batch context {horizon}"], Float[Any, "*batch context {horizon}"]
+]:
     """Log demand of the H days after every origin, and 1.0 where it is known.
 
     Returns:
@@ -221,22 +288,26 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """The same stretches with the last `context` days as their only origins."""
     near = context + horizon
     tail = windows.lookback(horizon) + near
-    near_only = ("recent", "yearly", "response", "calendar")
+    near_only = ("recent", "yearly", "response", "calendar", "lead")
     days = {
         name: value[..., -near:, :] if name in near_only else value[..., -tail:]
         for name, value in slices._asdict().items()
-        if name != "depot"
+        if name != "depot" and value is not None
     }
     return Slices(depot=slices.depot, **days)
 
 
-def _smoothed_forecast(xp: ModuleType, slices: Slices, horizon: int) -> Array:
+def _smoothed_forecast(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> Float[Any, "*batch context {horizon}"]:
     """The smoothed level of each origin, and the profile of each target's weekday."""
     context = n_context(slices, horizon)
     newest = windows.same_weekdays(xp, slices.season, context, horizon)[..., 0]
     return _of_context(slices.smooth, slices, horizon)[..., None] + newest
 
 
-def _of_context(value: Array, slices: Slices, horizon: int) -> Array:
+def _of_context(
+    value: Float[Any, "*batch day"], slices: Slices, horizon: int
+) -> Float[Any, "*batch context"]:
     reach = windows.lookback(horizon)
     return value[..., reach : reach + n_context(slices, horizon)]

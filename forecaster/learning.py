@@ -161,6 +161,8 @@ def watermark(panel: Panel) -> str:
         calendar.group_d,
     ):
         digest.update(np.ascontiguousarray(array).tobytes())
+    if calendar.lead_gtk is not None:
+        digest.update(calendar.lead_gtk.tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -218,6 +220,8 @@ class _Learner:
             validation_mape=round(fitted.validation_mape, 6),
         )
         windows = inputs.cut(features, self.recipe.task, some_d, newest_d)
+        # The newest origin knows all that its calendar has.
+        windows = windows._replace(lead=None)
         made = replace(made, reading_days=days_remembered(made, windows))
         return export.with_parity(made, fitted.params, windows)
 

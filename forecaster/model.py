@@ -62,7 +62,8 @@ class DepotForecaster(nn.Module):
         dense = functools.partial(nn.Dense, dtype=self.dtype)
         silence = self._dropout(train)
         past_cf = inputs.past(jnp, slices, self.horizon)
-        day_sm = dense(width, name="calendar")(slices.calendar)
+        calendar = dense(width, name="calendar")
+        day_sm = calendar(inputs.calendar_of_today(jnp, slices))
         state_cu = self._read(past_cf, day_sm[:context], silence)
         asked = TRAINED_ORIGINS if train else EVERY_ORIGIN
         # A kernel for each day ahead: what yesterday says fades with the horizon.
@@ -73,17 +74,27 @@ class DepotForecaster(nn.Module):
         target_ohm = dense(width, use_bias=False, name="target")(
             targets.features[asked]
         )
-        own_sm = self._own(slices, train)
-        ahead_chm = windows.days_ahead(jnp, day_sm + own_sm, context, self.horizon)
-        sum_ohm = nn.silu(ahead_chm[asked] + origin_ohm + target_ohm)
+        if slices.lead is None:
+            own_sm = self._own(slices.depot, slices.calendar, train)
+            every_chm = windows.days_ahead(jnp, day_sm + own_sm, context, self.horizon)
+            ahead_ohm = every_chm[asked]
+        else:
+            # A day that was announced late is another day to the origins before.
+            known_chf = inputs.calendar_ahead(jnp, slices, self.horizon)
+            known_ohf = known_chf[asked]
+            own_ohm = self._own(slices.depot, known_ohf, train)
+            ahead_ohm = calendar(known_ohf) + own_ohm
+        sum_ohm = nn.silu(ahead_ohm + origin_ohm + target_ohm)
         mixed_ohm = nn.silu(dense(width, name="mix")(silence(sum_ohm)))
         correction = nn.Dense(1, name=LAST_LAYER)(mixed_ohm)
         return targets.plain[asked] + correction[..., 0]
 
-    def _own(self, slices: Slices, train: bool) -> Float[Array, "day hidden"]:
+    def _own(
+        self, depot: Array, days: Float[Array, "*day feature"], train: bool
+    ) -> Float[Array, "*day hidden"]:
         """What is this depot's own on such days."""
         model, width = self.model, self.model.head_units
-        number = slices.depot.astype(jnp.int32)
+        number = depot.astype(jnp.int32)
         table = nn.Embed(self.room, model.embedding_units, name="depots")
         named = number > 0
         if train:
@@ -93,7 +104,7 @@ class DepotForecaster(nn.Module):
         dense = functools.partial(nn.Dense, dtype=self.dtype)
         gain_m = dense(width, use_bias=False, name="gain")(embedding_e)
         # Not its own season: a year or two would teach each depot one that never was.
-        days_sk = slices.calendar[:, SEASON_COLUMNS:]
+        days_sk = days[..., SEASON_COLUMNS:]
         answer_sm = dense(width, use_bias=False, name="answer")(days_sk)
         own_m = dense(width, use_bias=False, name="own")(embedding_e)
         return jnp.asarray(gain_m * answer_sm + own_m)

@@ -91,6 +91,12 @@ class Panel:
             calendar=calendar,
         )
 
+    def knows_the_same(self, earlier: date, later: date, days: int) -> bool:
+        """Whether two origins know the same of the days up to so many after the earlier."""
+        if self.announced is None:
+            return True
+        return self.announced.agrees(earlier, later, earlier + timedelta(days=days))
+
     def last(self, steps: int) -> "Panel":
         """The same panel without the days before its last `steps` actuals."""
         first = max(0, self.n_steps - steps)
@@ -123,6 +129,9 @@ class Announced(Protocol):
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Closed days and the calendar, by the events known at an origin."""
+
+    def agrees(self, earlier: date, later: date, until: date) -> bool:
+        """Whether two origins know the same of all days up to one."""
 
 
 def log_counts(

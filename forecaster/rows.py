@@ -6,15 +6,25 @@ Apart from what a panel is, because pandas takes longer to import than all that 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Int8
 
-from forecaster.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY, Calendar
+from forecaster.calendar import (
+    CLOSED,
+    HOLIDAY,
+    KNOWN_LONG,
+    NAMED_HOLIDAY,
+    Calendar,
+)
+from forecaster.config import LONGEST_HORIZON
 from forecaster.errors import NoDataError
 from forecaster.panel import Panel
+
+ALWAYS, NEVER = pd.Timestamp(1900, 1, 1), pd.Timestamp(2200, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -29,19 +39,45 @@ class Announced:
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Closed days and the calendar, by the events known at an origin."""
-        events = self.events[self._known_from() <= pd.Timestamp(origin)]
+        day = pd.Timestamp(origin)
+        known = (self._known_from() <= day) & (day < self._known_until())
+        events = self.events[known]
         closed_dt = _closed(self.depots, events, start_on, n_steps)
         parts = (self.depots, events, self.holidays)
         return closed_dt, build_calendar(*parts, start_on, n_steps)
 
+    def agrees(self, earlier: date, later: date, until: date) -> bool:
+        """Whether two origins know the same of all days up to one."""
+        first, known_from, known_until = self._moments
+
+        def known(origin: date) -> np.ndarray:
+            day = np.datetime64(origin)
+            return (known_from <= day) & (day < known_until)
+
+        differs = known(earlier) != known(later)
+        return not (differs & (first <= np.datetime64(until))).any()
+
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """When each event begins, and the origins that know of it."""
+        first = pd.to_datetime(self.events["starts_on"])
+        moments = (first, self._known_from(), self._known_until())
+        return tuple(each.to_numpy("datetime64[D]") for each in moments)  # type: ignore[return-value]
+
     def tells_later_than(self, day: date) -> bool:
-        """Whether an event was announced after a day."""
-        return bool((self._known_from() > pd.Timestamp(day)).any())
+        """Whether an event was announced, corrected or withdrawn after a day."""
+        told = pd.concat([self._known_from(), self._known_until()])
+        return bool(told.between(pd.Timestamp(day), NEVER, inclusive="neither").any())
 
     def _known_from(self) -> pd.Series:
         """The day each event was known; one without was known always."""
-        always = pd.Timestamp(1900, 1, 1)
-        return pd.to_datetime(self.events["known_from"]).fillna(always)
+        return pd.to_datetime(self.events["known_from"]).fillna(ALWAYS)
+
+    def _known_until(self) -> pd.Series:
+        """The first day that knew otherwise, in the future for what still stands."""
+        if "known_until" not in self.events:
+            return pd.Series(NEVER, self.events.index)
+        return pd.to_datetime(self.events["known_until"]).fillna(NEVER)
 
 
 def build_panel(
@@ -59,8 +95,9 @@ def build_panel(
         closed_weekdays (ISO weekdays, Monday is 1); sets the order of depots.
       demand: depot_id, service_on, orders (NaN where not observed). A day without a
         row is not observed.
-      events: kind, starts_on, ends_on, city, depot_id, value, known_from. Kind
-        `closed` closes; events known only after `through` are left out.
+      events: kind, starts_on, ends_on, city, depot_id, value, known_from; and, of
+        versions, known_until: the first origin that knew otherwise. Kind `closed`
+        closes; what was not known at `through` is left out.
       holidays: country, subdivision, day_on, name.
       through: The origin: the last day whose actuals the panel shows.
       ahead: Days after it whose calendar is needed.
@@ -77,7 +114,8 @@ def build_panel(
     n_steps = (through - start_on).days + 1
     announced = Announced(depots, events, holidays)
     closed_dt, calendar = announced.lay_out(through, start_on, n_steps + ahead)
-    demand_dt = _demand(list(depots["depot_id"]), demand, start_on, n_steps)
+    demand_dt = np.full((len(depots), n_steps), np.nan, np.float32)
+    fill_demand(demand_dt, list(depots["depot_id"]), start_on, demand)
     demand_dt[closed_dt[:, :n_steps]] = np.nan
     return Panel(
         depot_ids=tuple(depots["depot_id"]),
@@ -90,17 +128,28 @@ def build_panel(
     )
 
 
-def _demand(
-    depot_ids: Sequence[str], demand: pd.DataFrame, start_on: date, n_steps: int
-) -> Float32[np.ndarray, "depot time"]:
+def fill_demand(
+    demand_dt: Float32[np.ndarray, "depot time"],
+    depot_ids: Sequence[str],
+    start_on: date,
+    demand: pd.DataFrame,
+) -> None:
+    """Writes rows of demand into their cells, in place.
+
+    A depot that is not among those laid out has no cell, and its rows are left out.
+
+    Args:
+      demand_dt: Orders per day; cells without a row stay as they are.
+      depot_ids: In the order of the matrix.
+      start_on: Day of step 0; no row is of an earlier day, nor of one past the last.
+      demand: depot_id, service_on, orders (NaN where not observed).
+    """
     row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
-    day = pd.to_datetime(demand["service_on"])
-    step = (day - pd.Timestamp(start_on)).dt.days.to_numpy()
-    demand_dt = np.full((len(depot_ids), n_steps), np.nan, np.float32)
-    known = row >= 0
+    day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(start_on)
     orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-    demand_dt[row[known], step[known]] = orders[known]
-    return demand_dt
+    is_laid_out = row >= 0
+    step = day.dt.days.to_numpy(int)[is_laid_out]
+    demand_dt[row[is_laid_out], step] = orders[is_laid_out]
 
 
 def _closed(
@@ -144,7 +193,8 @@ def build_calendar(
 
     Args:
       depots: depot_id, city, country, subdivision.
-      events: kind, starts_on, ends_on, city, depot_id; kind `closed` is left out.
+      events: kind, starts_on, ends_on, city, depot_id, known_from; kind `closed` is
+        left out.
       holidays: country, subdivision ('' or missing: the whole country), day_on, name.
       start_on: Day of step 0.
       n_steps: Steps to lay out.
@@ -155,6 +205,9 @@ def build_calendar(
     keys = _group_keys(depots, events)
     groups = list(dict.fromkeys(keys))
     active_gtk = np.zeros((len(groups), n_steps, len(kinds)), bool)
+    lead_gtk = (
+        np.full(active_gtk.shape, -KNOWN_LONG, np.int8) if _told_late(events) else None
+    )
     holidays_of = dict(list(holidays.groupby("country"))) if len(holidays) else {}
     for row, (country, subdivision, city, depot_id) in enumerate(groups):
         own_holidays = holidays_of.get(country)
@@ -162,9 +215,36 @@ def build_calendar(
             _mark_holidays(active_gtk[row], kinds, own_holidays, subdivision, start_on)
         for event in _events_of(events, city, depot_id).to_dict("records"):
             first, end = span(event["starts_on"], event["ends_on"], start_on, n_steps)
-            active_gtk[row, first:end, kinds.index(event["kind"])] = True
+            days = (row, slice(first, end), kinds.index(event["kind"]))
+            active_gtk[days] = True
+            if lead_gtk is not None:
+                lead_t = _lead(event["known_from"], start_on, first, end)
+                lead_gtk[days] = np.maximum(lead_gtk[days], lead_t)
+        if lead_gtk is not None:
+            # A day that is of no kind was never told, and public holidays always are.
+            untold_tk = lead_gtk[row] == -KNOWN_LONG
+            lead_gtk[row][untold_tk] = KNOWN_LONG
     position = {key: row for row, key in enumerate(groups)}
-    return Calendar(kinds, active_gtk, np.array([position[key] for key in keys], int))
+    group_d = np.array([position[key] for key in keys], int)
+    return Calendar(kinds, active_gtk, group_d, lead_gtk)
+
+
+def _told_late(events: pd.DataFrame) -> bool:
+    """Whether an event was announced less than the longest horizon before it began."""
+    first, known = (
+        pd.to_datetime(events[name]) for name in ("starts_on", "known_from")
+    )
+    return bool((first - known < pd.Timedelta(LONGEST_HORIZON, "D")).any())
+
+
+def _lead(
+    known_from: Any, start_on: date, first: int, end: int
+) -> Int8[np.ndarray, " time"]:
+    """Days from its announcement to each day of an event."""
+    if pd.isna(known_from):
+        return np.full(end - first, KNOWN_LONG, np.int8)
+    lead_t = np.arange(first, end) - step_of(known_from, start_on)
+    return np.clip(lead_t, 1 - KNOWN_LONG, KNOWN_LONG).astype(np.int8)
 
 
 def span(starts_on: Any, ends_on: Any, start_on: date, n_steps: int) -> tuple[int, int]:

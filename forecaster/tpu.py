@@ -148,6 +148,7 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
         *(
             jax.ShapeDtypeStruct((*leading, *last.get(name, (days,))), np.float32)
             for name in Slices._fields
+            if name != "lead"
         )
     )
 

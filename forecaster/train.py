@@ -8,7 +8,7 @@ delivered is the mean of what they say.
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,6 @@ from jaxtyping import Array
 
 from forecaster import inputs, losses
 from forecaster.config import TaskConfig, TrainConfig
-from forecaster.errors import ConfigError
 from forecaster.features import Features
 from forecaster.inputs import Slices
 from forecaster.model import TRAINED_ORIGINS, DepotForecaster, init_params
@@ -218,21 +217,20 @@ def on_all(devices: Sequence[jax.Device], tree: Any) -> Any:
 
 
 def share_out(batch: Batch, n_devices: int) -> Batch:
-    """Gives each device its share: [B, …] becomes [N, B / N, …].
+    """Gives each device its share: [B, …] becomes [N, ⌈B / N⌉, …].
 
-    Raises:
-      ConfigError: the batch does not divide by the number of devices.
+    Where the batch does not divide, its last row is repeated with a weight of 0.
     """
-    size = len(batch.weight_b)
-    if size % n_devices:
-        raise ConfigError(
-            f"batch_size is {size}, but must divide by the {n_devices} devices. Choose a "
-            f"multiple of {n_devices}."
-        )
-    return jax.tree.map(
-        lambda value: value.reshape(n_devices, size // n_devices, *value.shape[1:]),
-        batch,
-    )
+    short = -len(batch.weight_b) % n_devices
+
+    def share(value: np.ndarray, mode: Literal["edge", "constant"]) -> np.ndarray:
+        fill = [(0, short)] + [(0, 0)] * (value.ndim - 1)
+        padded = np.pad(value, fill, mode=mode) if short else value
+        return padded.reshape(n_devices, -1, *value.shape[1:])
+
+    edge = functools.partial(share, mode="edge")
+    weight_b = share(batch.weight_b, "constant")
+    return jax.tree.map(edge, batch)._replace(weight_b=weight_b)
 
 
 def batches(
@@ -249,7 +247,7 @@ def batches(
     for row in rows:
         slices = inputs.cut(features, task, row.depot_b[own], row.last_b[own])
         yield Batch(
-            Slices(*(np.asarray(value, np.float32) for value in slices)),
+            jax.tree.map(lambda value: np.asarray(value, np.float32), slices),
             row.weight_b[own],
             np.arange(len(row.weight_b), dtype=np.int32)[own],
         )

@@ -13,7 +13,7 @@ from functools import reduce
 from types import ModuleType
 from typing import Any
 
-Array = Any
+from jaxtyping import Float
 
 REPEATS = 4
 """Same weekdays looked back at."""
@@ -33,7 +33,9 @@ def lookback(horizon: int) -> int:
     return weekday_lag(horizon, REPEATS)
 
 
-def same_weekdays(xp: ModuleType, value: Array, context: int, horizon: int) -> Array:
+def same_weekdays(
+    xp: ModuleType, value: Float[Any, "*batch day"], context: int, horizon: int
+) -> Float[Any, "*batch {context} {horizon} 4"]:
     """What the last four same weekdays of every target had, seen from every origin.
 
     Args:
@@ -57,7 +59,9 @@ def same_weekdays(xp: ModuleType, value: Array, context: int, horizon: int) -> A
     return xp.stack(columns, axis=-2)
 
 
-def days_ahead(xp: ModuleType, value: Array, context: int, horizon: int) -> Array:
+def days_ahead(
+    xp: ModuleType, value: Float[Any, "*batch day feature"], context: int, horizon: int
+) -> Float[Any, "*batch {context} {horizon} feature"]:
     """The H days after every origin.
 
     Args:
@@ -74,8 +78,11 @@ def days_ahead(xp: ModuleType, value: Array, context: int, horizon: int) -> Arra
 
 
 def plain_forecast(
-    xp: ModuleType, weekdays: Array, regular: Array, level: Array
-) -> Array:
+    xp: ModuleType,
+    weekdays: Float[Any, "*batch origin horizon 4"],
+    regular: Float[Any, "*batch origin horizon 4"],
+    level: Float[Any, "*batch origin"],
+) -> Float[Any, "*batch origin horizon"]:
     """Middle of the last four same weekdays: the median, its extremes left out.
 
     Args:
@@ -95,8 +102,11 @@ def plain_forecast(
 
 
 def middle(
-    xp: ModuleType, weekdays: Sequence[Array], regular: Sequence[Array], level: Array
-) -> Array:
+    xp: ModuleType,
+    weekdays: Sequence[Float[Any, "*day"]],
+    regular: Sequence[Float[Any, "*day"]],
+    level: Float[Any, "..."],
+) -> Float[Any, "*day"]:
     """`plain_forecast` of same weekdays that lie in arrays of their own.
 
     NumPy's own reductions are slow over an axis as short as theirs.
@@ -105,7 +115,7 @@ def middle(
     counted = [days * counts for days, counts in zip(weekdays, regular, strict=True)]
     total = reduce(xp.add, counted)
 
-    def bound(otherwise: float) -> list[Array]:
+    def bound(otherwise: float) -> list[Float[Any, "*day"]]:
         # Beyond any log count; infinities would warn when they meet.
         return [
             xp.where(counts > 0, days, otherwise)

@@ -10,8 +10,8 @@ from sqlalchemy.exc import DBAPIError, PendingRollbackError
 from forecaster.errors import HarborError
 
 NOT_FORESEEN = (
-    "This was not foreseen. Start it again; if it fails again, report it with what "
-    "'harbor runs show' says of the run"
+    "This is unexpected. Try again; if it fails again, report it with what 'harbor "
+    "runs show' says of the run"
 )
 
 
@@ -19,6 +19,17 @@ NOT_FORESEEN = (
 FULL_DEVICE = "RESOURCE_EXHAUSTED"
 # What writes checkpoints begins so too, and ends a page of its own words with the system's.
 FULL_DISK = os.strerror(errno.ENOSPC)
+UNUSABLE = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.EEXIST,
+        errno.ENAMETOOLONG,
+    }
+)
 
 
 def sentence(error: BaseException) -> str:
@@ -26,7 +37,13 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, HarborError):
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
-        return "It was stopped from outside. Start it again, and it goes on from there."
+        return (
+            "It was stopped from outside. Start it again, and it continues from there."
+        )
+    if isinstance(error, BaseExceptionGroup):
+        return error.message
+    if _is_unusable_place(error):
+        return _told_of_place(error)
     first = (
         [FULL_DISK] if _wrote_no_more(error) else str(error).strip().splitlines()[:1]
     )
@@ -34,9 +51,16 @@ def sentence(error: BaseException) -> str:
     return f"{told}. {_what_to_do(error)}."
 
 
-def is_outage(error: BaseException) -> bool:
-    """Whether the disk is full or the database went away: no fault of the program."""
-    return _is_full_disk(error) or _is_lost_database(error)
+def is_foreseen(error: BaseException) -> bool:
+    """Whether a sentence says enough of an error: it is no fault of the program.
+
+    So it is with every error of `forecaster.errors`, with a full disk, with a database
+    that went away, with a place that cannot be used, and with a group of such.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_foreseen(each) for each in error.exceptions)
+    known = isinstance(error, HarborError) or _is_unusable_place(error)
+    return known or _is_full_disk(error) or _is_lost_database(error)
 
 
 def _what_to_do(error: BaseException) -> str:
@@ -47,8 +71,25 @@ def _what_to_do(error: BaseException) -> str:
     if str(error).startswith(FULL_DEVICE):
         return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_lost_database(error):
-        return "Look at the database with 'harbor doctor', then start it again"
+        return "Check the database with 'harbor doctor', then try again"
     return NOT_FORESEEN
+
+
+def _is_unusable_place(error: BaseException) -> bool:
+    """Whether a file or folder is of the wrong kind or closed to this user."""
+    return (
+        isinstance(error, OSError)
+        and error.errno in UNUSABLE
+        and error.filename is not None
+    )
+
+
+def _told_of_place(error: BaseException) -> str:
+    assert isinstance(error, OSError)
+    return (
+        f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}. Name another "
+        "place, or let this user in, then start it again."
+    )
 
 
 def _is_full_disk(error: BaseException) -> bool:

@@ -59,6 +59,22 @@ def open_engine(settings: Settings, patience_s: float = 0) -> Iterator[sa.Engine
             engine.dispose()
 
 
+@contextmanager
+def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """One REPEATABLE READ, READ ONLY transaction: all its statements see one moment.
+
+    Whatever reads more than one statement reads in it; what commits between two of them
+    is seen by neither.
+
+    Args:
+      engine: Database the pipelines own.
+    """
+    with engine.connect() as connection:
+        yield connection.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+
+
 def connect(
     url: str, patience_s: float = 0, wait: Callable[[float], None] = time.sleep
 ) -> sa.Engine:
@@ -82,7 +98,9 @@ def connect(
             said = reason(error)
             refusal = _refusal(said)
         if refusal is not None:
-            raise DatabaseError(f"The database refuses us: {said}. {refusal}.")
+            raise DatabaseError(
+                f"The database refuses the connection: {said}. {refusal}."
+            )
         if left_s <= 0:
             raise DatabaseError(f"The database does not answer: {said}. {NO_ANSWER}.")
         log.warning("database_away", reason=said, waiting_s=round(left_s))

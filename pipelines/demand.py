@@ -1,12 +1,12 @@
 """Orders to daily demand per depot and local service day."""
 
 from datetime import date, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import BadInputError, NoDataError
+from pipelines import public_holidays
 from pipelines.days import newest_whole_day
 from pipelines.ledger import Run
 from pipelines.store import demand as store
@@ -22,15 +22,20 @@ def rebuild(
 ) -> DemandChange:
     """Counts demand anew; safe to repeat, for only differences become versions.
 
+    The public holidays of its days and of the days ahead are looked up here too, so that
+    whoever reads a panel need not write.
+
     Args:
       engine: Database the pipelines own.
-      now: With a zone. A day counts once it is over wherever there is a depot; a
-        correction becomes known now.
+      now: With a zone. A day of a depot counts once it is over there and at half of the
+        active depots; a correction becomes known now.
       look_back_days: Corrections so far before the newest day are made; all without.
     """
     with engine.begin() as connection:
         today = first_day_not_over(connection, now)
-        return store.recount(connection, today, now, look_back_days)
+        change = store.recount(connection, today, now, look_back_days)
+        public_holidays.add_missing(connection, now.date())
+    return change
 
 
 def rebuild_in(
@@ -57,7 +62,16 @@ def default_origin(engine: sa.Engine) -> date:
       NoDataError: there is no demand yet.
     """
     with engine.connect() as connection:
-        newest = store.last_day(connection)
+        return newest_counted(connection)
+
+
+def newest_counted(connection: sa.Connection) -> date:
+    """The newest day of which any depot's demand is known.
+
+    Raises:
+      NoDataError: there is no demand yet.
+    """
+    newest = store.last_day(connection)
     if newest is None:
         raise NoDataError(
             "There is no demand yet. Load orders with 'harbor ingest PATH', then run "
@@ -79,12 +93,12 @@ def require_over(engine: sa.Engine, day: date, now: datetime, zone: str) -> None
       BadInputError: it lies ahead.
     """
     with engine.connect() as connection:
-        names = store.zones(connection) or [zone]
-    newest = max(newest_whole_day(now, [ZoneInfo(name)]) for name in names)
+        names = store.zones(connection) or {zone: 1}
+    newest = max(newest_whole_day(now, {name: 1}) for name in names)
     if day > newest:
         raise BadInputError(
-            f"The day asked for is {day}, but it is not over at any depot; the newest "
-            f"that is over is {newest}. Choose that one or an earlier one."
+            f"The day is {day}, but it is not over at any depot; the newest day that "
+            f"is over is {newest}. Choose that day or an earlier one."
         )
 
 
@@ -104,6 +118,6 @@ def require_counted(engine: sa.Engine, origin: date) -> None:
 
 
 def first_day_not_over(connection: sa.Connection, now: datetime) -> date:
-    """The day that is not over yet in the westernmost of the depots' zones."""
-    zones = [ZoneInfo(name) for name in store.zones(connection)]
-    return newest_whole_day(now, zones or [ZoneInfo("UTC")]) + timedelta(days=1)
+    """The first day that is not over at half of the active depots."""
+    zones = store.zones(connection) or {"UTC": 1}
+    return newest_whole_day(now, zones) + timedelta(days=1)

@@ -44,15 +44,15 @@ class Fence:
         gone = set(self.run_ids) - runs.hold_running(connection, self.run_ids)
         if gone:
             raise LostRunError(
-                f"Run {min(gone)} was given up while it worked, so nothing it makes is "
-                "written any more. See 'harbor runs list' for who took its place, or "
-                "start it again."
+                f"Run {min(gone)} was declared dead while it was still working, so "
+                "nothing more of it is stored. 'harbor runs list' shows which run "
+                "took its place; if none did, start it again."
             )
         if self.lock is not None and not self.lock.is_held(connection):
             raise LostRunError(
                 f"Run {self.run_ids[0]} lost the database session that held its lock, "
-                "so nothing it makes is written any more: another may have begun. Start "
-                "it again; the steps that are done are not done anew."
+                "so nothing more of it is stored: another run may have begun. Start "
+                "it again; finished steps are not repeated."
             )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from forecaster.errors import NoDataError
+from pipelines.database import snapshot
 from pipelines.heartbeat import give_up_lost_runs
 from pipelines.store import run_lines, runs
 
@@ -56,7 +57,7 @@ def follow(
     last_line = 0
     while True:
         give_up_lost_runs(engine)
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             found = runs.run_with_steps(connection, run_id)
             lines = run_lines.lines_of(connection, run_id, after=last_line)
         if not found:

@@ -1,12 +1,12 @@
 """Forecasts from one origin with one artefact, and writes them down."""
 
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
+import structlog
 
 from forecaster import artefact, infer
 from forecaster.artefact import Artefact
@@ -14,12 +14,16 @@ from forecaster.errors import ArtefactError, NoModelError
 from forecaster.infer import Forecast
 from forecaster.panel import Panel
 from pipelines import demand, late_bands, naive_gate
+from pipelines.database import snapshot
+from pipelines.forecast_rows import forecast_rows, total_rows
 from pipelines.ledger import Run
 from pipelines.measures import inference_measured
 from pipelines.panels import PanelsAsKnown, read_panel
 from pipelines.store import demand as demand_store
+from pipelines.store import feed_freshness, models
 from pipelines.store import forecasts as store
-from pipelines.store import models
+
+log = structlog.get_logger()
 
 # A forecast made later than this after its origin's local day ended is a hindcast.
 LIVE_HOURS = 36
@@ -53,16 +57,17 @@ def forecast_from(
       NoDataError: there is no demand up to the origin.
     """
     demand.require_counted(engine, origin)
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         model = model_for(connection, origin)
         live = is_live(origin, demand_store.last_day(connection), now, zone)
+        missing = feed_freshness.missing_days(connection, origin)
     loaded = load_recorded(artefacts, model)
     if live:
         loaded = naive_gate.with_live_gate(engine, loaded)
     panel = _panel(engine, origin, zone, live)
     made = inference_measured(run, lambda: infer.forecast(loaded, panel))
     if live:
-        made = late_bands.widened(made, loaded, panel)
+        made = late_bands.widened(made, loaded, panel, missing)
     write(engine, panel, made, str(model["version"]), now, zone, run)
     if run is not None:
         run.counts |= naive_gate.counts(loaded)
@@ -129,16 +134,19 @@ def write(
 ) -> None:
     """Writes one origin's forecasts in one transaction.
 
-    What was forecast in time stays: a later hindcast of the same origin and model would
-    take it out of the live scores.
+    What was forecast in time stays where this is a hindcast, or began earlier.
     """
-    run_id = run.run_id if run else None
     with engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
-        if not live and store.has_live_forecasts(connection, panel.origin, version):
+        rows = forecast_rows(
+            panel.origin, version, panel, made,
+            live=live, made_at=now, run_id=run.run_id if run else None,
+        )  # fmt: skip
+        if not store.replace_forecasts(
+            connection, panel.origin, version, rows, live=live, made_at=now
+        ):
+            log.warning("live_forecast_stays", origin=str(panel.origin), model=version)
             return
-        rows = _rows(panel, made, (version, live, now, run_id))
-        store.replace_forecasts(connection, panel.origin, version, rows)
         totals = total_rows(panel.origin, version, made)
         store.replace_totals(connection, panel.origin, version, totals)
     if run is not None:
@@ -167,35 +175,3 @@ def is_live(origin: date, newest: date | None, now: datetime, zone: ZoneInfo) ->
     day_ended = datetime.combine(origin + timedelta(days=1), datetime.min.time(), zone)
     # In UTC: adding hours to a local time ignores the hour a clock change takes.
     return now <= day_ended.astimezone(UTC) + timedelta(hours=LIVE_HOURS)
-
-
-def _rows(
-    panel: Panel, made: Forecast, common: tuple[str, bool, datetime, int | None]
-) -> Iterator[tuple[Any, ...]]:
-    """In the order of `store.FORECAST_COLUMNS`."""
-    version, live, now, run_id = common
-    for depot, depot_id in enumerate(panel.depot_ids):
-        for step in range(made.p50_dh.shape[1]):
-            target = panel.origin + timedelta(days=step + 1)
-            yield (
-                depot_id,
-                panel.origin,
-                target,
-                version,
-                float(made.p10_dh[depot, step]),
-                float(made.p50_dh[depot, step]),
-                float(made.p90_dh[depot, step]),
-                str(made.basis_dh[depot, step]),
-                live,
-                now,
-                run_id,
-            )
-
-
-def total_rows(origin: date, version: str, made: Forecast) -> Iterator[tuple[Any, ...]]:
-    """In the order of the table `forecast_totals`."""
-    for total in made.totals:
-        bands = zip(total.p10_h, total.p50_h, total.p90_h, strict=True)
-        for step, quantiles in enumerate(bands, start=1):
-            target = origin + timedelta(days=step)
-            yield (total.city, origin, target, version, *map(float, quantiles))

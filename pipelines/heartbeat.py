@@ -157,8 +157,8 @@ def _obituary(run: dict[str, Any]) -> str:
     who = f"process {run['pid']} on {run['host']}" if run["pid"] else "its process"
     return (
         f"Its heartbeat stopped at {run['heartbeat_at']:%Y-%m-%d %H:%M:%S %Z}: {who} "
-        "was killed, or lost the database. What it wrote is whole; start it again, and "
-        "it goes on from there."
+        "was killed, or lost the database. What it stored is complete; start it "
+        "again, and it continues from there."
     )
 
 

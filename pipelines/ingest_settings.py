@@ -28,8 +28,8 @@ class SourceSettings(BaseModel):
     decimal: Literal[".", ","] | None = None
     id_namespace: str | None = Field(
         default=None,
-        min_length=1,
-        description="In which its order ids are unique; its own name where not given.",
+        description="In which its order ids are unique; its own name where not given, '' "
+        "for that of files of no source.",
     )
     force: bool = Field(
         default=False,

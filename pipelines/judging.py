@@ -10,11 +10,16 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines import canary
 from pipelines.canary import Outcome
+from pipelines.database import snapshot
 from pipelines.store import models
 
 NO_WORSE = 1.02
 """A challenger may miss by so much more than the champion: it is newer, and two fits of
 the same settings differ by about as much by chance."""
+
+
+AS_BASELINE = "Delivering the baseline, it"
+"""Begins a reason where the network did not help and has no share in the forecast."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Ver
     """Decides on a challenger by the scores of its judged fit, and by its canary.
 
     Over the days that fit had not seen it must beat the seasonal naive and be no worse
-    than the champion's judged fit, and it must not have learnt from less than the
-    champion. The first model of a fleet is promoted whatever its scores, because nothing
+    than the champion's judged fit, nor just as good, and it must not have learnt from
+    less than the champion. The first model of a fleet is promoted whatever its scores, because nothing
     else can forecast. Whoever would be promoted first forecasts beside the champion, and
     is not if something is grossly wrong there. A model that has been decided on keeps
     its verdict.
@@ -55,11 +60,11 @@ def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Ver
     Raises:
       NothingToDoError: there is no challenger.
     """
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         found = _challenger(connection, version)
         champion = models.champion(connection)
     if found["role"] != "challenger":
-        reason = f"It was judged before. {found['reason'] or ''}".strip()
+        reason = f"It has been judged already. {found['reason'] or ''}".strip()
         return Verdict(found["version"], found["role"] == "champion", reason)
     verdict = _verdict(found, champion)
     if verdict.promoted:
@@ -116,7 +121,7 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:
 
     Args:
       version: Of the challenger.
-      scores: As `backtesting.judge_scores` gives them, in percent.
+      scores: As `backtesting.judge_scores` gives them, in percent; with `network_share`.
       is_first: Whether there is no champion.
     """
     own, naive, champion = (
@@ -126,16 +131,23 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
-    compared = f"{compared}, {days}"
+    promoted, why = _rule(own, naive, champion, is_first)
+    it = AS_BASELINE if scores.get("network_share") == 0 else "It"
+    return Verdict(version, promoted, f"{it} {why}: {compared}, {days}.")
+
+
+def _rule(
+    own: float, naive: float, champion: float, is_first: bool
+) -> tuple[bool, str]:
+    """Whether a challenger is promoted, and what it does; MAPE in percent."""
     if not own <= naive:
-        if is_first:
-            return Verdict(version, True, f"It is the first model: {compared}.")
-        return Verdict(
-            version, False, f"It does not beat the seasonal naive: {compared}."
-        )
+        told = "is the first model" if is_first else "does not beat the seasonal naive"
+        return is_first, told
     if own > NO_WORSE * champion:
-        return Verdict(version, False, f"It is worse than the champion: {compared}.")
-    return Verdict(version, True, f"It beats the seasonal naive: {compared}.")
+        return False, "is worse than the champion"
+    if f"{own:.2f}" == f"{champion:.2f}":
+        return False, "is no better than the champion"
+    return True, "beats the seasonal naive"
 
 
 def _mape(scores: dict[str, Any], model: str) -> float:

@@ -4,6 +4,7 @@ Their forecast for tomorrow stands on an older day, so it is as unsure as one ma
 day further ahead.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,31 +18,21 @@ from forecaster.totals import Bands
 
 LEAST_WIDER = 1.05
 """Each missing day widens by so much at least, where the artefact's table is flat."""
-WAITED_FOR_DAYS = 14
-"""As in `store.lateness`: a depot that has been silent for longer is not late."""
 
 
-def days_missing(panel: Panel) -> Int[np.ndarray, " depot"]:
-    """How many days up to the origin have not come from each depot.
-
-    A closed day is not missing; a depot that was never observed, or not for a fortnight,
-    misses none.
-    """
-    there_dt = panel.observed_dt | panel.closed_dt[:, : panel.n_steps]
-    missing_d = np.argmax(there_dt[:, ::-1], axis=1)
-    waited_for_d = there_dt.any(axis=1) & (missing_d <= WAITED_FOR_DAYS)
-    return np.where(waited_for_d, missing_d, 0)
-
-
-def widened(made: Forecast, loaded: Artefact, panel: Panel) -> Forecast:
+def widened(
+    made: Forecast, loaded: Artefact, panel: Panel, missing: Mapping[str, int]
+) -> Forecast:
     """The forecast with wider bands where days are missing; points stay.
 
     Args:
       made: From `panel`.
       loaded: The artefact that made it.
       panel: Up to the origin.
+      missing: Open days that have not come from each late depot, as
+        `store.feed_freshness.missing_days` counts them.
     """
-    missing_d = days_missing(panel)
+    missing_d = np.array([missing.get(depot, 0) for depot in panel.depot_ids], int)
     if not missing_d.any():
         return made
     table = loaded.intervals

@@ -7,9 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines.database import snapshot
 from pipelines.ingest.inbox import DONE
-from pipelines.store import lateness as store
-from pipelines.store import nights, runs
+from pipelines.store import feed_freshness, nights, runs
 
 MOST_TOLD = 5
 WAITED_FOR = timedelta(hours=24)
@@ -17,7 +17,7 @@ WAITED_FOR = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class Lateness:
-    """Depots that were open on a day and have no count of it.
+    """Depots without a count of the last day up to one on which they were open.
 
     Args:
       day_on: The day.
@@ -58,21 +58,18 @@ class Lateness:
 
 
 def look(engine: sa.Engine, origin: date) -> Lateness:
-    """Compares the depots that were open on the origin's day with those that reported.
-
-    A depot that has been silent for a fortnight is not waited for any more.
+    """Which depots are late as of the origin's day; see `schema.feed_freshness`.
 
     Args:
       engine: Database the pipelines own.
       origin: The day.
     """
     with engine.connect() as connection:
-        found = store.reports_of(connection, origin)
-    by_city = {row.city: row.expected - row.reported for row in found}
+        found = feed_freshness.by_city(connection, origin)
     return Lateness(
         origin,
-        expected=sum(row.expected for row in found),
-        by_city={city: number for city, number in by_city.items() if number},
+        expected=sum(each.expected for each in found),
+        by_city={each.city: each.late for each in found if each.late},
     )
 
 
@@ -86,7 +83,7 @@ def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date 
       inbox: Where files come in.
       now: With a time zone.
     """
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         done = nights.newest_done(connection)
         last = runs.last_night(connection)
         if done is None or last is None or not done["counts"].get("late_depots"):

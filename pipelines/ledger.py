@@ -1,6 +1,7 @@
 """Records a step while it runs: one row in `runs`, whatever happens."""
 
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from structlog.contextvars import bound_contextvars
 
 from forecaster.errors import NothingToDoError
 from pipelines import heartbeat
-from pipelines.advice import sentence
+from pipelines.advice import is_foreseen, sentence
 from pipelines.fencing import Fence, LostRunError, fenced
 from pipelines.heartbeat import Heart
 from pipelines.store import runs
@@ -33,8 +34,8 @@ class Run:
     # Commits only as long as the run has its place: what it publishes goes through this.
     engine: sa.Engine
     counts: dict[str, Any] = field(default_factory=dict)
-    # What to do if it fails, beside what the error says.
-    advice: str = ""
+    # What the ledger says if it fails, where the exception alone says too little.
+    error: str = ""
     began_s: float = field(default_factory=time.monotonic)
 
 
@@ -136,8 +137,10 @@ def _end_after(
 ) -> None:
     """Writes down how it failed, if the database is there; what failed is raised after."""
     try:
-        told = f"{sentence(error)} {run.advice}".strip()
-        _end(engine, run, step, state, told)
+        if not run.error and isinstance(error, Exception) and not is_foreseen(error):
+            lines = traceback.format_exception(error)
+            log.error("traceback", run_id=run.run_id, step=step, lines=lines)
+        _end(engine, run, step, state, run.error or sentence(error))
     except (SQLAlchemyError, LostRunError):
         said = sentence(error)
         log.warning("end_not_recorded", step=step, run_id=run.run_id, error=said)

@@ -147,10 +147,11 @@ def _worse_alarm(
     assert mape is not None, "the days were compared"
     assert naive is not None, "the days were compared"
     return (
-        f"The forecasts shown have missed by more than the seasonal naive for "
+        "The forecasts shown have missed by more than the seasonal naive for "
         f"{len(worse)} days in a row, from {worse[-1]} to {worse[0]}: MAPE "
-        f"{100 * mape:.1f} % against {100 * naive:.1f} %. Look at what changed on the "
-        "accuracy page; 'harbor train' learns anew, 'harbor models rollback' goes back."
+        f"{100 * mape:.1f} % against {100 * naive:.1f} %. The accuracy page shows "
+        "what changed; 'harbor train' trains a new model, 'harbor models rollback' "
+        "goes back to the last one."
     )
 
 
@@ -163,5 +164,5 @@ def _coverage_alarm(
     return (
         f"{100 * coverage:.0f} % of the actuals from {days[0].target_on} to "
         f"{days[-1].target_on} lay inside the 80 % band, but {100 * low:.0f} to "
-        f"{100 * high:.0f} % should. 'harbor train' calibrates the band anew."
+        f"{100 * high:.0f} % should. 'harbor train' calibrates the band again."
     )

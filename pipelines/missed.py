@@ -10,6 +10,7 @@ from typing import assert_never
 
 import sqlalchemy as sa
 
+from pipelines.database import snapshot
 from pipelines.night_settings import MissedNights
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -82,9 +83,13 @@ def _is_odd(settings: Settings, night: datetime) -> bool:
 
 
 def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
-    """What a night of that hour forecasts from: the newest day over at every depot."""
+    """The origin of a night of that hour: see `Settings.origin_of`."""
     with engine.connect() as connection:
-        return settings.origin_of(hour, demand_store.zones(connection))
+        return _origin_at(connection, settings, hour)
+
+
+def _origin_at(connection: sa.Connection, settings: Settings, hour: datetime) -> date:
+    return settings.origin_of(hour, demand_store.zones(connection))
 
 
 def find_due(engine: sa.Engine, settings: Settings, now: datetime) -> Due:
@@ -96,8 +101,8 @@ def find_due(engine: sa.Engine, settings: Settings, now: datetime) -> Due:
       now: With a time zone.
     """
     hour = last_hour(settings, now)
-    newest = origin_at(engine, settings, hour)
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
+        newest = _origin_at(connection, settings, hour)
         kept = store.nights_kept(connection)
     on_time = now - hour <= ON_TIME
     missing = missing_origins(kept, newest, on_time)

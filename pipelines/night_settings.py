@@ -1,8 +1,9 @@
 """When the night runs, of which fleet, and what should be there after it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Literal
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -15,6 +16,8 @@ from pipelines.wall_clock import WallClock
 
 # How long a night may take before what it should have brought is called late.
 NIGHT_TAKES = timedelta(hours=1)
+
+NO_ZONES: Mapping[str, int] = MappingProxyType({})
 
 MissedNights = Literal["skip", "latest", "all"]
 
@@ -77,20 +80,20 @@ class NightSettings(BaseSettings):
         hour, minute = self.nightly_at.split(":")
         return timedelta(hours=int(hour), minutes=int(minute))
 
-    def origin_of(self, hour: datetime, zones: Sequence[str]) -> date:
-        """What a night of that hour forecasts from: the newest day over at every depot.
+    def origin_of(self, hour: datetime, zones: Mapping[str, int]) -> date:
+        """The origin of a night of that hour: the newest day over at half of the depots.
 
         Args:
           hour: With a time zone.
-          zones: The depots'; the fleet's own without any.
+          zones: How many active depots lie in each; the fleet's own without any.
         """
-        return newest_whole_day(hour, map(ZoneInfo, zones or [self.timezone]))
+        return newest_whole_day(hour, zones or {self.timezone: 1})
 
-    def due_on(self, now: datetime, zones: Sequence[str] = ()) -> date:
+    def due_on(self, now: datetime, zones: Mapping[str, int] = NO_ZONES) -> date:
         """The newest day whose orders and forecast should be there by now.
 
         It is what the last night that is over forecast from: mostly yesterday, a day
-        earlier where a depot lies so far west that its yesterday was not over at night.
+        earlier where most depots lie so far west that it was not over at night.
 
         Args:
           now: With a time zone.

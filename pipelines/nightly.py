@@ -1,10 +1,12 @@
 """The night: its steps in order, one night at a time, once for an origin and its data."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 from forecaster.errors import NothingToDoError
 from pipelines import demand, night_steps
+from pipelines.advice import sentence
 from pipelines.fencing import LostRunError, take_over
 from pipelines.ledger import Run, recorded
 from pipelines.night_steps import FORGIVEN, Night
@@ -13,8 +15,9 @@ from pipelines.store.locks import HeldLock, try_lock
 
 NIGHT_LOCK = 0x4E49_4748  # "NIGH"
 TAKEN_OVER = (
-    "It was killed, or lost the database session that held its lock, and another night "
-    "has begun. What it wrote before is whole; the other night goes on from there."
+    "It was killed, or lost the database session that held its lock, and another "
+    "night has begun. What it stored before is complete; the other night continues "
+    "from there."
 )
 
 
@@ -30,11 +33,12 @@ def run_night(night: Night) -> dict[str, Any]:
       NothingToDoError: the night of this origin is done and nothing has come in since,
         or another one runs now.
       LostRunError: it lost its lock; what it had published before stays.
+      ExceptionGroup: several steps failed; what costs the forecast is told first.
     """
     with try_lock(night.engine, NIGHT_LOCK) as lock:
         if lock is None:
             raise NothingToDoError(
-                "Another nightly run is at work. See 'harbor runs follow'."
+                "Another nightly run is in progress. See 'harbor runs follow'."
             )
         take_over(night.engine, "nightly", TAKEN_OVER)
         return _run_steps(night, lock)
@@ -42,33 +46,60 @@ def run_night(night: Night) -> dict[str, Any]:
 
 def _run_steps(night: Night, lock: HeldLock) -> dict[str, Any]:
     counts: dict[str, Any] = {}
-    failure: Exception | None = None
+    failures: dict[str, Exception] = {}
     with recorded(night.engine, "nightly", night.origin, lock=lock) as whole:
         for name in night_steps.STEPS:
             try:
                 counts[name] = _run_step(night, name, whole)
+            except LostRunError:
+                raise
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
-                if failure is None:
-                    failure, whole.advice = error, _advice(night, name)
-                if name not in FORGIVEN or isinstance(error, LostRunError):
-                    raise failure from None
+                failures[name] = error
+                if name not in FORGIVEN:
+                    break
             if name == "demand":
                 _settle_day(night, whole)
-        whole.counts |= _outcome(night, counts)
-        if failure is not None:
-            raise failure
+        else:
+            whole.counts |= _outcome(night, counts)
+        if failures:
+            whole.error = _told(night, failures)
+            raise _raised(whole.error, list(failures.values()))
     return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": counts}
+
+
+def _raised(told: str, failures: list[Exception]) -> Exception:
+    """The failure of a night: one as it is, several as a group that keeps all of them."""
+    return failures[0] if len(failures) == 1 else ExceptionGroup(told, failures)
+
+
+def _told(night: Night, failures: Mapping[str, Exception]) -> str:
+    """What failed in a night, in words; what costs the forecast comes first.
+
+    Args:
+      night: The night.
+      failures: By step, in the order of the night.
+    """
+    costly = next((step for step in failures if step not in FORGIVEN), None)
+    first = costly or next(iter(failures))
+    again = f" --origin {night.origin}" if night.origin else ""
+    told = (
+        f"{sentence(failures[first])} That was the step '{first}'; 'harbor "
+        f"nightly{again}' goes on from there."
+    )
+    if costly:
+        told = f"There is no new forecast. {told}"
+    others = (
+        f"The step '{step}' failed, too: {sentence(error)}"
+        for step, error in failures.items()
+        if step != first
+    )
+    return " ".join([told, *others])
 
 
 def _run_step(night: Night, name: str, whole: Run) -> dict[str, Any]:
     with recorded(night.engine, name, night.origin, parent=whole) as run:
         night_steps.STEPS[name](night, run)
     return run.counts
-
-
-def _advice(night: Night, step: str) -> str:
-    again = f" --origin {night.origin}" if night.origin else ""
-    return f"That was the step '{step}'; 'harbor nightly{again}' goes on from there."
 
 
 def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Reads panels: what a model sees from an origin; looks holidays up on the way."""
+"""Reads panels: what a model sees from an origin. Nothing is written."""
 
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -12,14 +13,13 @@ from forecaster.config import LONGEST_HORIZON
 from forecaster.errors import NoDataError
 from forecaster.features import CALENDAR_REACH
 from forecaster.panel import Panel
-from forecaster.rows import build_panel
-from pipelines import public_holidays
+from forecaster.rows import build_panel, fill_demand
+from pipelines.database import snapshot
 from pipelines.store import panel as store
 from pipelines.store.panel import PanelTables, known_by
 
 # Days of calendar past the origin: the longest horizon, and what its last day looks at.
 LONGEST_AHEAD = LONGEST_HORIZON + CALENDAR_REACH
-EARLIEST_HOLIDAY = date(2000, 1, 1)
 # A forecast is made in the night after its origin; what came by then is known to it.
 KNOWN_BY = time(12, 0)
 
@@ -53,12 +53,12 @@ class PanelsAsKnown:
         """
         tables = _read(engine, last, all_versions=True)
         newest = tables.newest()
+        newest = replace(newest, events=as_known(newest.events, zone))
         self._zone = zone
         self._panel = _build(newest, last)
         # Days that turned out to be closed are shown to origins that did not know.
         self._demand_dt = np.full_like(self._panel.demand_dt, np.nan)
-        depot, step, orders = self._cells(newest.demand)
-        self._demand_dt[depot, step] = orders
+        self._fill(self._demand_dt, newest.demand)
         self._earlier = tables.earlier_counts()
 
     def at(self, origin: date) -> Panel:
@@ -75,20 +75,13 @@ class PanelsAsKnown:
         panel = panel.as_of(origin)
         demand_dt = self._demand_dt[:, : panel.n_steps].copy()
         # Counts that have been corrected since, and never two of one day.
-        depot, step, orders = self._cells(
-            known_by(self._earlier, noon_after(origin, self._zone), origin)
-        )
-        demand_dt[depot, step] = orders
+        known = known_by(self._earlier, noon_after(origin, self._zone), origin)
+        self._fill(demand_dt, known)
         demand_dt[panel.closed_dt[:, : panel.n_steps]] = np.nan
         return replace(panel, demand_dt=demand_dt)
 
-    def _cells(self, demand: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Depot, step and orders of rows of demand."""
-        panel = self._panel
-        depot = pd.Index(panel.depot_ids).get_indexer(pd.Index(demand["depot_id"]))
-        day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(panel.start_on)
-        orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-        return depot, day.dt.days.to_numpy(int), orders
+    def _fill(self, demand_dt: np.ndarray, demand: pd.DataFrame) -> None:
+        fill_demand(demand_dt, self._panel.depot_ids, self._panel.start_on, demand)
 
 
 def noon_after(origin: date, zone: ZoneInfo) -> datetime:
@@ -96,12 +89,31 @@ def noon_after(origin: date, zone: ZoneInfo) -> datetime:
     return datetime.combine(origin + timedelta(days=1), KNOWN_BY, tzinfo=zone)
 
 
+def first_origin(moment: datetime, zone: ZoneInfo) -> date:
+    """The first origin that knows what came in at a moment."""
+    local = moment.astimezone(zone)
+    return local.date() - timedelta(days=1 if local.time() <= KNOWN_BY else 0)
+
+
+def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Versions of events as `build_panel` takes them, each with the origins that know it.
+
+    A first version is known from the day its file says, whenever it was loaded; a
+    correction from its arrival, and never before that day.
+    """
+    known = pd.to_datetime(versions["known_from"])
+    arrived, until = (
+        pd.to_datetime(versions[name].map(partial(first_origin, zone=zone), "ignore"))
+        for name in ("known_at", "superseded_at")
+    )
+    corrected = arrived.where(~(known > arrived), known)
+    return versions.assign(
+        known_from=known.where(versions["version"] == 1, corrected), known_until=until
+    )
+
+
 def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> PanelTables:
-    last = through + timedelta(days=LONGEST_AHEAD)
-    with engine.connect() as connection:
-        first = store.first_day(connection) or EARLIEST_HOLIDAY
-    public_holidays.snapshot(engine, min(first, through), last)
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         return store.read_panel_tables(connection, through, all_versions=all_versions)
 
 

@@ -28,7 +28,7 @@ def require_free(address: str, port: int) -> None:
     """
     if not is_free(address, port):
         raise BadInputError(
-            f"port is {port}, which cannot be listened on at {address}: another program "
-            "uses it, or the address is not this machine's. Stop that program, or choose "
-            "another with --port."
+            f"port is {port}, which cannot be listened on at {address}: another "
+            "program uses it, or the address is not this machine's. Stop that "
+            "program, or choose another port with --port."
         )

@@ -11,18 +11,22 @@ from pipelines.store import holidays as store
 log = structlog.get_logger()
 
 
-def snapshot(engine: sa.Engine, first: date, last: date) -> None:
-    """Makes sure that every depot's holidays between two days are in the database.
+def add_missing(connection: sa.Connection, today: date) -> None:
+    """Adds every depot's holidays from the first day of demand to the end of next year.
 
     A country or subdivision that the library does not know has none, with a warning:
     a missing calendar degrades a forecast, it does not stop it.
+
+    Args:
+      connection: Inside a transaction that has counted demand.
+      today: Decides which year is the next.
     """
-    years = range(first.year, last.year + 1)
-    with engine.begin() as connection:
-        for country, subdivision in store.regions(connection):
-            days = _holidays(country, subdivision, years)
-            rows = [(country, subdivision, day, name) for day, name in days.items()]
-            store.add_holidays(connection, rows)
+    first = store.first_day(connection) or today
+    years = range(first.year, today.year + 2)
+    for country, subdivision in store.regions(connection):
+        days = _holidays(country, subdivision, years)
+        rows = [(country, subdivision, day, name) for day, name in days.items()]
+        store.add_holidays(connection, rows)
 
 
 def _holidays(country: str, subdivision: str, years: range) -> dict[date, str]:

@@ -9,6 +9,7 @@ pipeline works, so that a mistake cannot take a table away.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,7 +19,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from forecaster.errors import DatabaseError
 from pipelines.schema import metadata
-from pipelines.settings import Settings
+from pipelines.settings import CHECKOUT, Settings
 
 WRITER, READER = "harbor_writer", "harbor_dashboard"
 ROLES = (WRITER, READER)
@@ -27,6 +28,8 @@ NOT_WRITTEN = frozenset({"overrides", "alembic_version"})
 OVERRIDES = "add_override(text, date, text, double precision, text, text)"
 ONE_AT_A_TIME = 0x4841_5243
 FORBIDDEN = "42501"
+PUBLIC_RIGHTS = Path(CHECKOUT, "migrations", "sql", "public_rights.sql")
+"""For a superuser: takes from every role what the pages could do harm with."""
 
 MAY_MAKE_ROLES = """
 select rolsuper or rolcreaterole from pg_roles where rolname = current_user
@@ -58,6 +61,16 @@ select count(*) filter (where has_table_privilege(cast(:role as text), t.oid, 's
 from pg_class t
 where t.relnamespace = current_schema()::regnamespace and t.relname = any(:tables)
 """
+TOO_MUCH = """
+select what from (values
+    ('temporary tables',
+     has_database_privilege(cast(:role as text), current_database(), 'temporary')),
+    ('large objects',
+     has_function_privilege(cast(:role as text), 'lo_create(oid)', 'execute')),
+    ('advisory locks',
+     has_function_privilege(cast(:role as text), 'pg_advisory_lock(bigint)', 'execute'))
+) as right_of(what, is_held) where is_held
+"""
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,7 @@ class Standing:
       has_login: Whether somebody can connect as it.
       reads: Tables it may read.
       writes: Tables it may fill.
+      too_much: What the reader may do that only a superuser can take away.
     """
 
     role: str
@@ -77,15 +91,15 @@ class Standing:
     has_login: bool = False
     reads: int = 0
     writes: int = 0
+    too_much: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:
         """Whether it may do what it is there for."""
         every = len(metadata.tables)
         writes = every - len(NOT_WRITTEN & set(metadata.tables))
-        return self.reads == every and self.writes == (
-            writes if self.role == WRITER else 0
-        )
+        fills = writes if self.role == WRITER else 0
+        return (self.reads, self.writes, self.too_much) == (every, fills, ())
 
 
 def standings(engine: sa.Engine) -> list[Standing]:
@@ -120,6 +134,8 @@ def ensure(
         with _as_owner(engine) as connection:
             for role in ROLES:
                 _make(connection, role)
+            if connection.scalar(sa.text(IS_SUPERUSER)):
+                take_public_rights(connection)
             for role, password in (passwords or {}).items():
                 _let_in(connection, role, password)
     except ProgrammingError as error:
@@ -130,6 +146,13 @@ def ensure(
             "'harbor db roles' as the owner of the tables."
         ) from None
     return standings(engine)
+
+
+def take_public_rights(connection: sa.Connection) -> None:
+    """Takes from every role what the pages could do harm with; as a superuser."""
+    link = connection.connection.driver_connection
+    assert link is not None
+    link.execute(PUBLIC_RIGHTS.read_text())
 
 
 def settle(engine: sa.Engine, settings: Settings) -> list[Standing]:
@@ -181,7 +204,9 @@ def _standing(connection: sa.Connection, role: str) -> Standing:
         return Standing(role, False)
     asked = {"role": role, "tables": list(metadata.tables)}
     may = connection.execute(sa.text(MAY), asked).one()
-    return Standing(role, True, found.has_login, may.read, may.written)
+    # The writer needs temporary tables and locks.
+    said = connection.scalars(sa.text(TOO_MUCH), asked) if role == READER else ()
+    return Standing(role, True, found.has_login, may.read, may.written, tuple(said))
 
 
 def _make(connection: sa.Connection, role: str) -> None:

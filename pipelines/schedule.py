@@ -64,7 +64,9 @@ def somebody_leads(engine: sa.Engine) -> bool:
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
     """Runs the night every night while the lock is ours."""
     child = Child(DEADLINE, lambda pid: _silence(engine, pid))
-    scheduler = _scheduler(settings, Clock(engine, settings, lock, child.run))
+    # One thread: a night and a look after the one before never run side by side.
+    pool = ThreadPoolExecutor(1)
+    scheduler = _scheduler(settings, Clock(engine, settings, lock, child.run), pool)
     scheduler.start()
     log.info("leading", next=str(missed.next_night(settings, utc_now())))
     try:
@@ -72,15 +74,17 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
             _show_life(engine)
     finally:
         child.stop()
-        scheduler.shutdown()
+        # Not by the library: it waits for a look while it holds the lock that the look
+        # wants to be planned again with.
+        scheduler.shutdown(wait=False)
+        pool.shutdown()
 
 
-def _scheduler(settings: Settings, clock: Clock) -> BackgroundScheduler:
+def _scheduler(
+    settings: Settings, clock: Clock, pool: ThreadPoolExecutor
+) -> BackgroundScheduler:
     """Strikes every night, and looks at once and again some time after each look."""
-    # One thread: a night and a look after the one before never run side by side.
-    scheduler = BackgroundScheduler(
-        timezone=settings.zone, executors={"default": ThreadPoolExecutor(1)}
-    )
+    scheduler = BackgroundScheduler(timezone=settings.zone, executors={"default": pool})
 
     def look() -> None:
         try:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from forecaster.baselines import median4, seasonal_naive
 from forecaster.config import LONGEST_HORIZON
 from forecaster.panel import Panel
+from pipelines.database import snapshot
 from pipelines.panels import PanelsAsKnown
 from pipelines.store import forecasts as store
 
@@ -25,7 +26,7 @@ def score_known_days(engine: sa.Engine, zone: ZoneInfo) -> int:
     Returns:
       Depot-days scored.
     """
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         origins = store.origins_to_score(connection)
     if not origins:
         return 0

@@ -3,7 +3,7 @@
 `deploy/SERVICE_LEVELS.md` says them to people.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -130,13 +130,13 @@ def look(
 
 
 def due_nights(
-    settings: Settings, zones: Sequence[str], since: datetime, now: datetime
+    settings: Settings, zones: Mapping[str, int], since: datetime, now: datetime
 ) -> list[NightDue]:
     """The nights that should have been ready between two moments, oldest first.
 
     Args:
       settings: When the night runs, and when its forecast must be there.
-      zones: The depots'; the fleet's own without any.
+      zones: How many active depots lie in each; the fleet's own without any.
       since: The night's hour is no earlier.
       now: Its forecast should have been there by now.
     """
@@ -147,7 +147,7 @@ def due_nights(
     return [each for each in nights if since <= each.hour_at and each.ready_by <= now]
 
 
-def _night_of(settings: Settings, zones: Sequence[str], day: date) -> NightDue:
+def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> NightDue:
     """The night that begins on a day of the fleet's own zone."""
     hour_at = missed.night_on(settings, day)
     if settings.ready_by is None:

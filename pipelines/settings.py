@@ -105,7 +105,13 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     @field_validator("home")
     @classmethod
     def _absolute(cls, home: Path) -> Path:
-        return home.expanduser().resolve()
+        home = home.expanduser().resolve()
+        there = next(place for place in (home, *home.parents) if place.exists())
+        if not there.is_dir():
+            raise ValueError(
+                f"{there} is no folder; name one, or a place for a new one"
+            )
+        return home
 
     @field_validator("database_url")
     @classmethod
@@ -152,7 +158,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
             secret = secret_names(cls)
             wrong = "; ".join(_complaint(detail, secret) for detail in error.errors())
             raise ConfigError(
-                f"{wrong}. Mend it in the environment or in harbor.toml."
+                f"{wrong}. Correct it in the environment or in harbor.toml."
             ) from None
 
     @classmethod
@@ -181,8 +187,8 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ConfigError(
-                f"harbor.toml in {Path.cwd()} cannot be read: {reason}. Mend it, or work "
-                "in a folder that this account may enter."
+                f"harbor.toml in {Path.cwd()} cannot be read: {reason}. Correct it, "
+                "or work in a folder that this account may enter."
             ) from None
 
     @property

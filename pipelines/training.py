@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 import structlog
 
-from forecaster import artefact
+from forecaster import artefact, delivery
 from forecaster.artefact import Artefact
 from forecaster.errors import ArtefactError, ConfigError
 from forecaster.panel import Panel
 from pipelines import compiled, demand, machine
 from pipelines.backtesting import BASELINES, judge_scores
+from pipelines.database import snapshot
 from pipelines.forecasting import load_recorded
 from pipelines.ledger import Run
 from pipelines.measures import step_counts, training_measured
@@ -71,6 +72,7 @@ def train(
     learnt = _learn(panel, settings, recipe, report, run.counts)
     champion = _champion_judge(engine, settings)
     scores = judge_scores(panel, learnt.judged, champion, panels.at)
+    scores["network_share"] = learnt.served.delivery.share
     # What any training of this data comes to: whoever is champion is not in it.
     table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
     judged = replace(learnt.judged, backtest=table)
@@ -88,6 +90,7 @@ def train(
         "epochs": learnt.served_fit.epochs,
         "steps": learnt.judged_fit.steps + learnt.served_fit.steps,
         "parity_error": served.parity_error,
+        "delivers": delivery.in_words(served.delivery.share),
     }
     return Trained(served.version, through, scores, seconds, served.parity_error)
 
@@ -159,7 +162,7 @@ def warm_up(
 
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
     """The fit by which the champion was judged, if it is there and whole."""
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         champion = models.champion(connection)
         run_id = None if champion is None else champion["run_id"]
         found = None if run_id is None else models.judge_of(connection, run_id)

@@ -9,7 +9,11 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+from hypothesis import settings
 
+# How long an example takes is the machine's business: no property has a deadline.
+settings.register_profile("harbor", deadline=None)
+settings.load_profile("harbor")
 # Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Hundreds of loads, each of which would start a parser; those that want one say so.
@@ -27,7 +31,7 @@ import tests.typecheck
 # The shapes that signatures state are checked in every test.
 install_import_hook("forecaster", f"{tests.typecheck.__name__}.checked")
 
-from pipelines import embedded, migrate
+from pipelines import embedded, migrate, roles
 from pipelines.schema import metadata
 
 TEST_DATABASE = "test_harbor"
@@ -74,12 +78,13 @@ def database_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def engine(database_url: str) -> Iterator[sa.Engine]:
-    """An engine on the test database, brought up by the migrations."""
+    """An engine on the test database, brought up by the migrations, roles included."""
     engine = sa.create_engine(database_url)
     with engine.connect() as connection:
         name = connection.scalar(sa.text("select current_database()"))
     assert str(name).startswith("test"), f"{name} is not a test database"
     migrate.upgrade(engine)
+    roles.ensure(engine)
     yield engine
     engine.dispose()
 

@@ -61,7 +61,7 @@ def news(depot: str, fresh: Freshness) -> News:
     row = read(
         statements.NEWS,
         depot=depot,
-        last_on=fresh.last_on,
+        as_of=fresh.newest,
         since=fresh.oldest_news - FORTNIGHT,
         origin=fresh.origin_on,
         until=fresh.until_on,

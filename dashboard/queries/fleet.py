@@ -35,7 +35,7 @@ def freshness() -> Freshness:
         last_override=known(row["last_override"]),
         late_cities=tuple((known(row["late_cities"]) or {}).items()),
         alarms=tuple(row["alarms"] or ()),
-        zones=tuple(row["zones"] or ()),
+        zones=tuple((known(row["zones"]) or {}).items()),
     )
 
 
@@ -75,7 +75,8 @@ def fleet_week(fresh: Freshness) -> pd.DataFrame:
 
     Returns:
       One row per depot and day. depot_id, name, city, vans, last_on (its newest day of
-      known demand), is_late (that is older than it should be), target_on, p10, p50,
+      known demand), is_late (that is older than it should be), is_silent (it was open,
+      and has had none for a fortnight, or never), target_on, p10, p50,
       p90, basis ('model', 'similar', 'closed'), week_before (orders seven days before
       that day, NaN where not known or where it was closed on either), change (of the
       depot's days against those same days, a fraction), p50_before (what the forecast
@@ -87,7 +88,7 @@ def fleet_week(fresh: Freshness) -> pd.DataFrame:
         statements.FLEET_WEEK,
         numbers=["vans", *FORECAST, *COMPARED],
         days=["last_on", "target_on", "before_on"],
-        last_on=fresh.last_on,
+        as_of=fresh.newest,
         since=fresh.oldest_news - FORTNIGHT,
         origin=fresh.origin,
         model=fresh.model,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard.database import read
+from dashboard.database import snapshot
 from dashboard.statements import depot as statements
 
 
@@ -24,9 +24,10 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
       depots, demand, events and holidays, as `forecaster.rows.build_panel` takes them.
     """
     asked: dict[str, Any] = {"depot": depot, "first": first, "through": through}
-    return {
-        "depots": read(statements.ALIKE_DEPOTS, **asked),
-        "demand": read(statements.ALIKE_DEMAND, numbers=["orders"], **asked),
-        "events": read(statements.ALL_EVENTS),
-        "holidays": read(statements.ALIKE_HOLIDAYS, **asked),
-    }
+    with snapshot() as read:
+        return {
+            "depots": read(statements.ALIKE_DEPOTS, **asked),
+            "demand": read(statements.ALIKE_DEMAND, numbers=["orders"], **asked),
+            "events": read(statements.ALL_EVENTS),
+            "holidays": read(statements.ALIKE_HOLIDAYS, **asked),
+        }

@@ -1,25 +1,21 @@
 """What is asked of the scores."""
 
 from dashboard.statements.shared import CALLED, IS_GATED, SPECIAL_OF
+from pipelines.schema.counted_forecasts import counted_forecasts
 
 SCORE_KINDS = """
 select exists (select from score_totals where is_live) as has_live,
        exists (select from score_totals where not is_live) as has_hindcasts
 """
 
-# Two models may have forecast from one origin; the one made last counts, because a
-# forecast is made by the champion of its hour.
-COUNTS = """
+COUNTS = f"""
 with asked as (
     select max(target_on) - cast(:days_back as integer) as last_out
     from score_totals where is_live = :live
 ), counts as (
-    select distinct on (t.origin_on) t.origin_on, t.model_version
-    from score_totals t join asked on t.target_on > asked.last_out
-    where t.is_live = :live
-    order by t.origin_on, t.made_at desc, t.model_version
+    {counted_forecasts(":live", "(select last_out + 1 from asked)")}
 )
-"""
+"""  # noqa: S608 - of our own words
 
 # The forecast is compared with the baselines over the rows that all three have; `all_`
 # figures are of every row.
@@ -28,7 +24,7 @@ ACCURACY = f"""{COUNTS}, said as (
            extract(isodow from t.target_on)::integer as weekday,
            f.*
     from score_totals t
-    join counts using (origin_on, model_version)
+    join counts using (origin_on, city, model_version)
     join asked on t.target_on > asked.last_out
     cross join lateral (
         values ('forecast', compared_error, common_miss, common_gap, true),
@@ -61,13 +57,15 @@ order by grain, target_on, city, model_version, horizon, weekday, forecaster
 DEPOT_ACCURACY = f"""{COUNTS}, said as (
     select t.depot_id, t.compared, t.compared_inside, t.compared_volume, t.compared_gap,
            t.compared_error, t.naive_error
-    from depot_score_totals t join counts using (origin_on, model_version)
+    from depot_score_totals t join depots using (depot_id)
+    join counts using (origin_on, city, model_version)
     where t.is_live = :live and t.origin_on >= (select last_out from asked)
     union all
     select s.depot_id, 1, cast(s.actual between s.p10 and s.p90 as integer), s.actual,
            s.p50 - s.actual, abs(s.p50 - s.actual) / s.actual,
            abs(s.seasonal_naive - s.actual) / s.actual
-    from counts join scores s using (origin_on, model_version)
+    from scores s join depots using (depot_id)
+    join counts using (origin_on, city, model_version)
     where s.is_live = :live
       and s.origin_on between (select min(origin_on) from counts)
                           and (select last_out - 1 from asked)
@@ -99,15 +97,15 @@ WORST_DAYS = f"""{COUNTS}, days as (
     where t.is_live = :live
 ), worst as (
     select of_day.* from days cross join lateral (
-        select s.* from scores s
+        select s.* from scores s join depots d using (depot_id)
         where s.is_live = :live and s.target_on = days.target_on
-          and (s.origin_on, s.model_version) in (select * from counts)
+          and (s.origin_on, d.city, s.model_version) in (select * from counts)
           and not exists (
               select from scores l
               where l.depot_id = s.depot_id and l.origin_on > s.origin_on
                 and l.origin_on < s.target_on and l.target_on = s.target_on
                 and l.is_live = :live
-                and (l.origin_on, l.model_version) in (select * from counts))
+                and (l.origin_on, d.city, l.model_version) in (select * from counts))
         order by abs(s.p50 - s.actual) desc limit :most
     ) of_day
     order by abs(p50 - actual) desc, target_on desc, depot_id

@@ -3,11 +3,10 @@
 from dashboard.statements.shared import (
     CLOSURES,
     IS_GATED,
-    IS_LATE,
-    SEEN_AND_DUE,
     SPECIAL_DAYS,
-    shut,
 )
+from pipelines.schema.closures import is_closed
+from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
 # The forecast of the depot before the one shown: of an earlier origin, made last there.
 # A night's forecast bears the moment the night began; what it looked at, its own run knows.
@@ -23,19 +22,19 @@ BEFORE = """
 # How new a depot's orders are, and what came since the forecast before.
 NEWS = f"""
 with closures as ({CLOSURES}), before as ({BEFORE})
-select seen.last_on, due.due_on, {IS_LATE} as is_late,
+select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
        {IS_GATED.format(depot="d.depot_id")} as is_gated,
        b.origin_on as before_on, b.model_version as before_model,
        (select count(*) from demand_versions v
         where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.looked_at)
          as corrected,
-       array(select distinct e.kind from events e join files using (file_id)
-             where loaded_at > b.looked_at
+       array(select distinct e.kind from event_versions e
+             where greatest(e.known_at, e.superseded_at) > b.looked_at
                and e.ends_on > :origin and e.starts_on <= :until
                and (e.depot_id = d.depot_id or e.city = d.city
                     or (e.depot_id is null and e.city is null))
              order by e.kind) as new_events
-from depots d {SEEN_AND_DUE} left join before b on true
+from depots d join ({FEED_FRESHNESS}) f using (depot_id) left join before b on true
 where d.depot_id = :depot
 """  # noqa: S608 - of our own words
 
@@ -48,7 +47,7 @@ with closures as ({CLOSURES}), here as (
 ), before as ({BEFORE})
 select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
        p.p50 as p50_before, o.orders as planned, o.reason, o.made_by,
-       coalesce(f.basis = 'closed', {shut("here", "g.day_on")}) as is_closed,
+       coalesce(f.basis = 'closed', {is_closed("g.day_on", "here")}) as is_closed,
        array(select distinct what from special s
              where g.day_on between s.starts_on and s.ends_on and not is_holiday
              order by what) as events,

@@ -1,12 +1,15 @@
 """What is asked of the whole fleet."""
 
-from dashboard.statements.shared import CALLED, CLOSURES, IS_LATE, SEEN_AND_DUE, shut
+from dashboard.statements.shared import CALLED, CLOSURES
+from pipelines.schema.active_depots import ACTIVE_ZONES
+from pipelines.schema.closures import is_closed
+from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
 # `shown` is the newest origin's forecast: the champion's, or the newest made there. Its
 # own `made_at` is when its night began.
-FRESHNESS = """
+FRESHNESS = f"""
 select (select count(*) from depots) as depots,
-       (select array_agg(distinct timezone) from depots) as zones,
+       (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as last_on,
        champion.version as champion,
@@ -31,7 +34,7 @@ left join lateral (
 ) shown on true
 left join models model on model.version = shown.model_version
 left join runs made_by on made_by.run_id = shown.run_id
-"""
+"""  # noqa: S608 - of our own words
 
 DEPOTS = """
 select depot_id,
@@ -57,7 +60,7 @@ with closures as ({CLOSURES}), scope as (
 ), past as (
     select g.day_on, sum(v.orders)::float8 as actual,
            count(*) filter (where v.orders is null and g.day_on >= s.first_on
-                                  and not {shut("s", "g.day_on")}) as missing
+                                  and not {is_closed("g.day_on", "s")}) as missing
     from days g cross join scope s
     left join demand_versions v
       on v.depot_id = s.depot_id and v.service_on = g.day_on
@@ -87,8 +90,9 @@ FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as (
     select max(origin_on) as origin_on from forecasts where origin_on < :origin
 ), called as ({CALLED}), place as (
-    select d.*, called.name as called, seen.last_on, {IS_LATE} as is_late
-    from depots d join called using (depot_id) {SEEN_AND_DUE}
+    select d.*, called.name as called, fresh.last_on, fresh.is_late, fresh.is_silent
+    from depots d join called using (depot_id)
+    join ({FEED_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
 ), said as (
     select distinct on (depot_id, target_on) depot_id, target_on, origin_on, p50
@@ -96,9 +100,9 @@ with closures as ({CLOSURES}), before as (
     where target_on > :origin
     order by depot_id, target_on, made_at desc
 ), week as (
-    select p.depot_id, p.called as name, p.city, p.vans, p.last_on, p.is_late,
+    select p.depot_id, p.called as name, p.city, p.vans, p.last_on, p.is_late, p.is_silent,
            f.target_on, f.p10, f.p50, f.p90, f.basis,
-           case when f.basis <> 'closed' and not {shut("p", "(f.target_on - 7)")}
+           case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "p")}
                 then b.orders end as week_before,
            said.p50 as p50_before, (select origin_on from before) as before_on
     from place p

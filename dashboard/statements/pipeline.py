@@ -1,6 +1,7 @@
 """What is asked of the pipeline: what ran, what came, what is missing."""
 
-from dashboard.statements.shared import CALLED, CLOSURES, shut
+from dashboard.statements.shared import CALLED, CLOSURES
+from pipelines.schema.closures import is_closed
 
 # The newest nights and the newest other runs, each with the steps beneath it.
 RUNS = """
@@ -92,7 +93,7 @@ with closures as ({CLOSURES}), called as ({CALLED}), days as (
 ), known as (
     select d.depot_id, called.name, d.city, b.last_on, g.day_on,
            case when v.orders is not null then 'counted'
-                when {shut("d", "g.day_on")} then 'closed'
+                when {is_closed("g.day_on")} then 'closed'
                 when b.first_on is null or g.day_on < b.first_on then 'before'
                 else 'missing' end as state
     from depots d join called using (depot_id) cross join days g

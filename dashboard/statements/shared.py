@@ -1,5 +1,7 @@
 """What several statements ask alike: which days are shut, special, or overdue."""
 
+from pipelines.schema import closures
+
 # Names as people read them: with the id where the city has two of that name.
 CALLED = """
     select depot_id, city,
@@ -8,46 +10,9 @@ CALLED = """
     from depots
 """
 
-# Closures that can matter from :since on; `shut` looks at no other events.
-CLOSURES = """
-    select starts_on, ends_on, city, depot_id from events
-    where kind = 'closed' and ends_on >= :since
-"""
+# Closures that can matter from :since on; `is_closed` looks at no others.
+CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"  # noqa: S608 - of our own words
 
-
-def shut(depot: str, day: str) -> str:
-    """The condition that a depot is known to be closed on a day.
-
-    Args:
-      depot: Alias of a row with the columns of `depots`.
-      day: An expression; `closures` must be in reach.
-    """
-    return f"""(
-        extract(isodow from {day}) = any ({depot}.closed_weekdays)
-        or coalesce({day} < {depot}.opened_on, false)
-        or coalesce({day} >= {depot}.closed_on, false)
-        or exists (
-            select from closures
-            where {day} between closures.starts_on and closures.ends_on
-              and (closures.depot_id = {depot}.depot_id or closures.city = {depot}.city
-                   or (closures.depot_id is null and closures.city is null))))"""
-
-
-# A depot is late when it has no count for the last day on which it was open and its
-# fleet has counts. One that has not been open for two weeks cannot be late.
-SEEN_AND_DUE = f"""
-    left join lateral (
-        select max(service_on) as last_on from demand_versions v
-        where v.depot_id = d.depot_id and superseded_at is null and orders is not null
-    ) seen on true
-    left join lateral (
-        select max(day_on) as due_on
-        from (select cast(:last_on as date) - n as day_on
-              from generate_series(0, 13) as n) recent
-        where not {shut("d", "day_on")}
-    ) due on true
-"""  # noqa: S608 - of our own words
-IS_LATE = "due.due_on is not null and coalesce(seen.last_on < due.due_on, true)"
 
 # What is special about a day at the depot `here`, as one row per day and thing.
 SPECIAL_DAYS = """

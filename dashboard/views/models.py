@@ -39,7 +39,7 @@ st.header("All models")
 parts.small(
     backtests.all_models(models, zone),
     "models",
-    on_wide=("Trained through", "MAPE", "Naive MAPE"),
+    on_wide=("Forecasts by", "Trained through", "MAPE", "Naive MAPE"),
 )
 
 trained = backtests.by_training(models)

@@ -51,19 +51,3 @@ begin
 end $$;
 
 revoke all on function add_override(text, date, text, double precision, text, text) from public;
-
--- Roles belong to the whole cluster: created where the owner may, and kept on the way down.
-do $$
-begin
-    if to_regrole('harbor_dashboard') is null
-       and (select rolsuper or rolcreaterole from pg_roles where rolname = current_user)
-    then
-        create role harbor_dashboard nologin;
-    end if;
-    if to_regrole('harbor_dashboard') is not null then
-        grant usage on schema {schema} to harbor_dashboard;
-        grant select on all tables in schema {schema} to harbor_dashboard;
-        alter default privileges in schema {schema} grant select on tables to harbor_dashboard;
-        grant execute on function add_override(text, date, text, double precision, text, text) to harbor_dashboard;
-    end if;
-end $$;

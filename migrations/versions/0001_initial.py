@@ -1,4 +1,4 @@
-"""Creates every table, the triggers that mark changed days, and `add_override`.
+"""Creates every table, the view `events`, triggers for changed days, and `add_override`.
 
 Revision ID: 0001_initial
 Revises: none
@@ -50,6 +50,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("process", name=op.f("pk_beats")),
     )
     op.create_table(
+        "demo_fleet",
+        sa.Column("seed", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("n_depots", sa.Integer(), nullable=False),
+        sa.Column("n_days", sa.Integer(), nullable=False),
+        sa.Column(
+            "created_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("now()"),
+            nullable=False,
+        ),
+        sa.PrimaryKeyConstraint("seed", name=op.f("pk_demo_fleet")),
+    )
+    op.create_table(
         "daily_counts",
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("service_on", sa.Date(), nullable=False),
@@ -77,7 +90,7 @@ def upgrade() -> None:
         sa.Column(
             "recorded_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.CheckConstraint("orders >= 0", name=op.f("ck_demand_versions_orders")),
@@ -124,10 +137,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("mark_id", name=op.f("pk_dirty_days")),
     )
     op.create_table(
-        "events",
+        "event_versions",
         sa.Column(
-            "event_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
+            "event_id",
+            sa.Text(),
+            server_default=sa.text("gen_random_uuid()::text"),
+            nullable=False,
         ),
+        sa.Column("version", sa.Integer(), server_default="1", nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("starts_on", sa.Date(), nullable=False),
         sa.Column("ends_on", sa.Date(), nullable=False),
@@ -135,21 +152,32 @@ def upgrade() -> None:
         sa.Column("depot_id", sa.Text(), nullable=True),
         sa.Column("value", sa.Double(), nullable=True),
         sa.Column("known_from", sa.Date(), nullable=True),
-        sa.Column("file_id", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "withdrawn", sa.Boolean(), server_default=sa.text("false"), nullable=False
+        ),
+        sa.Column(
+            "known_at",
+            sa.DateTime(timezone=True),
+            server_default=sa.text("clock_timestamp()"),
+            nullable=False,
+        ),
+        sa.Column("superseded_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("file_id", sa.BigInteger(), nullable=True),
+        sa.Column("reason", sa.Text(), nullable=True),
         sa.CheckConstraint(
-            "city is null or depot_id is null", name=op.f("ck_events_scope")
+            "city is null or depot_id is null", name=op.f("ck_event_versions_scope")
         ),
-        sa.CheckConstraint("ends_on >= starts_on", name=op.f("ck_events_order")),
-        sa.PrimaryKeyConstraint("event_id", name=op.f("pk_events")),
-        sa.UniqueConstraint(
-            "kind",
-            "starts_on",
-            "ends_on",
-            "city",
-            "depot_id",
-            name="uq_events_kind",
-            postgresql_nulls_not_distinct=True,
+        sa.CheckConstraint(
+            "ends_on >= starts_on", name=op.f("ck_event_versions_order")
         ),
+        sa.PrimaryKeyConstraint("event_id", "version", name=op.f("pk_event_versions")),
+    )
+    op.create_index(
+        "uq_event_versions_current",
+        "event_versions",
+        ["event_id"],
+        unique=True,
+        postgresql_where=sa.text("superseded_at IS NULL"),
     )
     op.create_table(
         "files",
@@ -169,7 +197,7 @@ def upgrade() -> None:
         sa.Column(
             "loaded_at",
             sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
+            server_default=sa.text("clock_timestamp()"),
             nullable=False,
         ),
         sa.Column("withdrawn_at", sa.DateTime(timezone=True), nullable=True),
@@ -256,21 +284,19 @@ def upgrade() -> None:
         sa.Column("service_on", sa.Date(), nullable=False),
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("orders", sa.BigInteger(), nullable=False),
+        sa.Column("file_id", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("service_on", "depot_id", name=op.f("pk_order_counts")),
     )
     op.create_table(
         "orders",
         sa.Column("order_id", sa.Text(), nullable=False),
         sa.Column("depot_id", sa.Text(), nullable=False),
+        sa.Column(
+            "id_namespace", sa.Text(), server_default=sa.text("''"), nullable=False
+        ),
         sa.Column("ordered_local", sa.DateTime(), nullable=False),
         sa.Column("utc_offset_minutes", sa.SmallInteger(), nullable=True),
         sa.Column("file_id", sa.BigInteger(), nullable=False),
-        sa.Column(
-            "id_namespace",
-            sa.Text(),
-            server_default=sa.text("'default'"),
-            nullable=False,
-        ),
         sa.PrimaryKeyConstraint("order_id", "id_namespace", name=op.f("pk_orders")),
     )
     op.create_index(
@@ -704,6 +730,7 @@ def upgrade() -> None:
         unique=False,
     )
 
+    _run_script("0001_events.sql")
     _run_script("0001_changed_days.sql")
     _run_script("0001_superseded_rows.sql")
     _run_script("0001_overrides.sql")

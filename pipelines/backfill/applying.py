@@ -13,6 +13,7 @@ from pipelines.backfill import courtesy, moved
 from pipelines.backfill.hindcasting import Batch, Hindcaster
 from pipelines.backfill.plans import BackfillPlan, Slot, read_plan
 from pipelines.backfill.whole_steps import WHOLE_STEPS, Whole
+from pipelines.database import snapshot
 from pipelines.fencing import LostRunError
 from pipelines.ledger import Run, recorded
 from pipelines.settings import Settings
@@ -62,7 +63,7 @@ def apply_plan(
       LostRunError: it lost its lock; the slots written before stay.
     """
     with courtesy.alone(engine) as lock:
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             plan = read_plan(connection, backfill_id)
         _require_work(plan)
         moved.require_unmoved(engine, settings, plan)
@@ -70,18 +71,18 @@ def apply_plan(
             stop = _Applying(engine, settings, plan, now, telling, whole).run_through()
         if stop is not None:
             raise stop
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             return read_plan(connection, backfill_id)
 
 
 def _require_work(plan: BackfillPlan) -> None:
     if plan.state == "cancelled":
         raise BadInputError(
-            f"Plan {plan.backfill_id} was cancelled. Plan anew with 'harbor backfill "
-            "plan'."
+            f"Plan {plan.backfill_id} was cancelled. Make a new one with 'harbor "
+            "backfill plan'."
         )
     if not plan.waiting:
-        told = f"No slot of plan {plan.backfill_id} waits to be done."
+        told = f"Plan {plan.backfill_id} has no slots left to do."
         if plan.failed:
             again = f"'harbor backfill retry {plan.backfill_id} --failed'"
             told += f" {len(plan.failed)} failed; {again} tries them again."
@@ -206,9 +207,7 @@ class _Applying:
 
     def _stop_if_wanted(self) -> None:
         if self._wanted() is not None:
-            raise _StopWantedError(
-                "Somebody wanted the backfill to pause, or cancelled it."
-            )
+            raise _StopWantedError("The backfill was paused or cancelled.")
 
     def _wanted(self) -> str | None:
         with self.engine.connect() as connection:
@@ -219,7 +218,7 @@ class _Applying:
             store.set_state(connection, self.plan.backfill_id, state)
 
     def _as_it_stands(self) -> BackfillPlan:
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             return read_plan(connection, self.plan.backfill_id)
 
     def _depots(self) -> list[str] | None:

@@ -51,11 +51,11 @@ class Asked:
         if strange := [step for step in self.what if step not in STEPS]:
             raise BadInputError(
                 f"--what names {', '.join(strange)}, but its steps are "
-                f"{', '.join(STEPS)}. Choose of these."
+                f"{', '.join(STEPS)}. Choose from these."
             )
         if not self.what:
             raise BadInputError(
-                f"--what is empty. Choose of {', '.join(STEPS)}, as in --what "
+                f"--what is empty. Choose from {', '.join(STEPS)}, as in --what "
                 f"{','.join(USUAL)}."
             )
         if self.only not in ONLY:

@@ -15,8 +15,8 @@ from pipelines.store.locks import HeldLock, is_free, try_lock
 LOOK_EVERY_S = 2.0
 TAKEN_OVER = (
     "It was killed, or lost the database session that held its lock, and another "
-    "backfill has begun. The slots it wrote before are whole; 'harbor backfill resume' "
-    "goes on from there."
+    "backfill has begun. The slots it finished are complete; 'harbor backfill "
+    "resume' continues from there."
 )
 
 
@@ -37,10 +37,13 @@ def stand_aside(
     """
     if not night_is_at_work(engine):
         return False
-    tell("A nightly run is at work and goes first; the backfill waits for its end.")
+    tell(
+        "A nightly run is in progress and goes first; the backfill waits until it "
+        "has ended."
+    )
     while night_is_at_work(engine) and not must_stop():
         time.sleep(LOOK_EVERY_S)
-    tell("The backfill goes on.")
+    tell("The backfill continues.")
     return True
 
 

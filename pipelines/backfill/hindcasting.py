@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from itertools import groupby
 
-import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
-from pyarrow import csv as arrow_csv
 
 from forecaster.artefact import Artefact
 from forecaster.errors import NoModelError
@@ -16,9 +14,11 @@ from forecaster.infer import Forecast, forecast_each
 from forecaster.panel import Panel
 from pipelines import forecasting
 from pipelines.backfill.knowledge import Correction, Learnt, stretches
-from pipelines.backfill.plans import Slot
+from pipelines.backfill.plans import LIVE_STAYS, Slot
+from pipelines.database import snapshot
+from pipelines.forecast_rows import forecast_rows, total_rows
 from pipelines.ledger import Run
-from pipelines.panels import PanelsAsKnown
+from pipelines.panels import PanelsAsKnown, first_origin
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import backfill_ground as ground
@@ -57,7 +57,6 @@ class Hindcaster:
     now: datetime
     _loaded: dict[str, Artefact] = field(default_factory=dict)
     _panels: PanelsAsKnown | None = None
-    _newest: date | None = None
 
     def batches(self, slots: Sequence[Slot]) -> list[Batch]:
         """Slots in order, cut where the model or what was known changes.
@@ -68,14 +67,18 @@ class Hindcaster:
         if not by_origin:
             return []
         origins = sorted(by_origin)
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             known = models.kept_models(connection)
             learnt = Learnt(
                 [
                     Correction(*row)
                     for row in ground.corrections(connection, origins[-1])
                 ],
-                ground.announced(connection),
+                ground.announced(connection)
+                | {
+                    first_origin(moment, self.settings.zone)
+                    for moment in ground.events_changed(connection)
+                },
                 self.settings.zone,
             )
         versions = {origin: _version(by_origin[origin], known) for origin in origins}
@@ -92,7 +95,8 @@ class Hindcaster:
         Args:
           batch: From `batches`.
           run: The ledger's row.
-          done: Told of each slot once it is written; may raise to stop.
+          done: Told of each slot once it has ended; may raise to stop, or have `forget`
+            read the counts anew for the slots after it.
 
         Raises:
           NoModelError: no model may serve it.
@@ -102,40 +106,65 @@ class Hindcaster:
         first, last = batch.origins[0], batch.origins[-1]
         if not batch.version:
             raise NoModelError(
-                f"No model saw nothing after {first}. Train one with 'harbor train "
-                f"--through {first}'."
+                f"No model was trained on days up to {first} alone. Train one with "
+                f"'harbor train --through {first}'."
             )
         run.counts |= {"origins": 0, "rows": 0, "model": batch.version}
-        panel = self._panels_through(last).at(last)
-        swept = forecast_each(self._artefact(batch.version), panel, batch.origins)
-        for origin, made in reversed(list(swept)) if batch.is_newest_first else swept:
-            rows = self._write(slots[origin], batch.version, panel, made, run)
-            run.counts["origins"] += 1
-            run.counts["rows"] += rows
-            done(slots[origin])
+        left = batch.origins
+        while left:
+            panel = self._panels_through(last).at(last)
+            swept = forecast_each(self._artefact(batch.version), panel, left)
+            for origin, made in (
+                reversed(list(swept)) if batch.is_newest_first else swept
+            ):
+                self._write(slots[origin], batch.version, panel, made, run)
+                left = [day for day in left if day != origin]
+                done(slots[origin])
+                if self._panels is None:
+                    break
 
     def _write(
         self, slot: Slot, version: str, panel: Panel, made: Forecast, run: Run
-    ) -> int:
+    ) -> None:
+        """Writes one origin's hindcast and ends its slot, in one transaction."""
         origin = slot.origin_on
         assert origin is not None, "a forecast has an origin"
-        live = forecasting.is_live(origin, self._newest, self.now, self.settings.zone)
+        table = forecast_rows(
+            origin, version, panel, made,
+            live=False, made_at=self.now, run_id=run.run_id,
+        )  # fmt: skip
+        if self.depot_ids is not None:
+            chosen = pa.array(self.depot_ids, pa.string())
+            table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
+        slot_key = (self.backfill_id, slot.number)
         with run.engine.begin() as connection:
-            table = _table(origin, version, panel, made, (live, self.now, run.run_id))
-            if self.depot_ids is not None:
-                chosen = pa.array(self.depot_ids, pa.string())
-                table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
-            forecast_store.replace_some_forecasts(
-                connection, origin, version, self.depot_ids, _as_csv(table)
-            )
-            if self.depot_ids is None:
-                totals = forecasting.total_rows(origin, version, made)
-                forecast_store.replace_totals(connection, origin, version, totals)
+            if not self._replace(connection, origin, version, table, made):
+                store.leave_slot_out(connection, *slot_key, run.run_id, LIVE_STAYS)
+                return
             store.end_slot(
-                connection, self.backfill_id, slot.number, "done", run.run_id,
+                connection, *slot_key, "done", run.run_id,
                 model_version=version, rows=len(table),
             )  # fmt: skip
-        return len(table)
+        run.counts["origins"] += 1
+        run.counts["rows"] += len(table)
+
+    def _replace(
+        self,
+        connection: sa.Connection,
+        origin: date,
+        version: str,
+        table: pa.Table,
+        made: Forecast,
+    ) -> bool:
+        """Whether the hindcast was written: a live forecast stays."""
+        written = forecast_store.replace_forecasts(
+            connection, origin, version, table,
+            live=False, made_at=self.now, depot_ids=self.depot_ids,
+        )  # fmt: skip
+        if written and self.depot_ids is None:
+            totals = total_rows(origin, version, made)
+            forecast_store.replace_totals(connection, origin, version, totals)
+        return written
 
     def _artefact(self, version: str) -> Artefact:
         if version not in self._loaded:
@@ -150,8 +179,8 @@ class Hindcaster:
         """Every version of the counts, read once for the newest origin there is."""
         if self._panels is None:
             with self.engine.connect() as connection:
-                self._newest = demand_store.last_day(connection)
-            last = max(last, self._newest or last)
+                newest = demand_store.last_day(connection)
+            last = max(last, newest or last)
             self._panels = PanelsAsKnown(self.engine, last, self.settings.zone)
         return self._panels
 
@@ -172,37 +201,3 @@ def _version(slot: Slot, known: Sequence[dict[str, object]]) -> str | None:
     origin = slot.origin_on
     fitting = (each for each in known if each["trained_through"] <= origin)  # type: ignore[operator]
     return next((str(each["version"]) for each in fitting), None)
-
-
-def _table(
-    origin: date,
-    version: str,
-    panel: Panel,
-    made: Forecast,
-    common: tuple[bool, datetime, int],
-) -> pa.Table:
-    """Rows in the order of `FORECAST_COLUMNS`."""
-    n_depots, horizon = made.p50_dh.shape
-    rows, (live, now, run_id) = n_depots * horizon, common
-    targets = [origin + timedelta(days=step) for step in range(1, horizon + 1)]
-    return pa.table(
-        {
-            "depot_id": pa.array(np.repeat(np.array(panel.depot_ids, object), horizon)),
-            "origin_on": pa.repeat(pa.scalar(origin), rows),
-            "target_on": pa.array(targets * n_depots),
-            "model_version": pa.repeat(pa.scalar(version), rows),
-            "p10": made.p10_dh.ravel(),
-            "p50": made.p50_dh.ravel(),
-            "p90": made.p90_dh.ravel(),
-            "basis": pa.array(made.basis_dh.ravel().tolist()),
-            "is_live": pa.repeat(pa.scalar(live), rows),
-            "made_at": pa.repeat(pa.scalar(now.isoformat()), rows),
-            "run_id": pa.repeat(pa.scalar(run_id), rows),
-        }
-    )
-
-
-def _as_csv(table: pa.Table) -> memoryview:
-    sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False))
-    return memoryview(sink.getvalue())

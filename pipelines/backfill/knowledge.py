@@ -24,7 +24,7 @@ class Learnt:
 
     Attributes:
       corrections: In the order of `known_at`.
-      announced: Days on which an event was announced.
+      announced: Origins that were the first to know of an event, or of its correction.
       zone: The fleet's own.
     """
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.backfill.plans import BackfillPlan
+from pipelines.database import snapshot
 from pipelines.settings import Settings
 from pipelines.store import moves
 
@@ -28,7 +29,7 @@ def require_unmoved(engine: sa.Engine, settings: Settings, plan: BackfillPlan) -
     Raises:
       BadInputError: something the plan rests on is not what it was; all of it is named.
     """
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         now = picture(connection, settings, plan)
         depots = plan.asked.depot_ids(connection)
         origins = moves.overwritten_since(connection, plan.backfill_id, depots)
@@ -40,8 +41,8 @@ def require_unmoved(engine: sa.Engine, settings: Settings, plan: BackfillPlan) -
         moved.append(f"forecasts from {some}{more} were made anew")
     if moved:
         raise BadInputError(
-            f"The ledger has moved since plan {plan.backfill_id} was made: "
-            f"{'; '.join(moved)}. Plan anew with 'harbor backfill plan'."
+            f"Data or models have changed since plan {plan.backfill_id} was made: "
+            f"{'; '.join(moved)}. Make a new plan with 'harbor backfill plan'."
         )
 
 

@@ -10,7 +10,15 @@ import sqlalchemy as sa
 from forecaster.config import days_to_learn
 from pipelines import demand
 from pipelines.backfill.asking import Asked
-from pipelines.backfill.plans import NO_MODEL, TRAIN_ONE, BackfillPlan, Slot, read_plan
+from pipelines.backfill.plans import (
+    LIVE_STAYS,
+    NO_MODEL,
+    TRAIN_ONE,
+    BackfillPlan,
+    Slot,
+    read_plan,
+)
+from pipelines.database import snapshot
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import backfill_ground as ground
@@ -28,12 +36,13 @@ def make_plan(engine: sa.Engine, settings: Settings, asked: Asked) -> BackfillPl
     Raises:
       NoDataError: there is no demand, or a depot asked for is unknown.
     """
-    newest = demand.default_origin(engine)
     until = asked.last + timedelta(days=settings.horizon)
-    with engine.begin() as connection:
+    with snapshot(engine) as connection:
+        newest = demand.newest_counted(connection)
         slots = _Layout.read(connection, settings, asked, newest).slots()
-        rows = [asdict(slot) for slot in slots]
         ledger = moves.ledger_now(connection, asked.last, until)
+    rows = [asdict(slot) for slot in slots]
+    with engine.begin() as connection:
         backfill_id = store.add_plan(connection, asked.to_json(), ledger, rows)
         return read_plan(connection, backfill_id)
 
@@ -79,11 +88,11 @@ class _Layout:
     def slots(self) -> list[Slot]:
         """Every slot in the order in which it is done."""
         laid_out = [
-            *self._whole("ingest", "loads what has come into the inbox"),
-            *self._whole("demand", "counts orders and daily files anew"),
+            *self._whole("ingest", "loads the new files of the inbox"),
+            *self._whole("demand", "counts demand again"),
             *self._training(),
             *self._forecasts(),
-            *self._whole("score", "scores every forecast whose day is known"),
+            *self._whole("score", "scores every forecast whose actuals are known"),
         ]
         return [
             Slot(number, *each[:-1], **each[-1])
@@ -108,12 +117,14 @@ class _Layout:
         origins = [day for day in lonely if self._may_be_learnt(day)]
         took = ground.seconds_a_run(self.connection, "train")
         if not origins:
-            told = "every origin has a model that saw nothing after it"
+            told = "every origin has a model that was trained on nothing later"
             if lonely:
-                told = f"no origin without a model has {self._least_days} days known"
+                told = f"no origin without a model has {self._least_days} days of data"
             yield "train", None, False, told, {"state": "left out"}
             return
-        told = f"{len(origins)} origins have no model that saw nothing after them"
+        told = (
+            f"origins without a model that was trained on nothing later: {len(origins)}"
+        )
         yield "train", min(origins), True, told, {"estimate_s": took}
 
     def _forecasts(self) -> Iterator[tuple[Any, ...]]:
@@ -137,7 +148,7 @@ class _Layout:
     def _judged(self, origin: date) -> tuple[str, bool, str | None]:
         """Why an origin is in or out, whether it is in, and the model that serves it."""
         if not self._is_observed(origin):
-            return f"nothing is known of any day up to {origin}", False, None
+            return f"there is no data up to {origin}", False, None
         if origin > self.newest:
             return f"the data ends on {self.newest}, before it", False, None
         if there := self._there_by_pruned(origin):
@@ -155,7 +166,7 @@ class _Layout:
     def _without_model(self, origin: date) -> tuple[str, bool]:
         """Why an origin that no model may serve is in or out."""
         if not self._may_be_learnt(origin):
-            few = f"{self._known_days(origin)} days are known up to {origin}"
+            few = f"{self._known_days(origin)} days of data up to {origin}"
             return (
                 f"{NO_MODEL}, and only {few}: training needs {self._least_days}",
                 False,
@@ -180,10 +191,10 @@ class _Layout:
         if held is None:
             return None
         if held.live:
-            return "forecast in time by that model; a live forecast stays"
+            return LIVE_STAYS
         whole = held.rows >= self.n_depots * self.horizon
         if whole and self.asked.only == "missing":
-            return "is there already (--only missing)"
+            return "already there (--only missing)"
         return None
 
     def _there_by_pruned(self, origin: date) -> str | None:

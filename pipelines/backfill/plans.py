@@ -114,8 +114,9 @@ class BackfillPlan:
         return sum(known) if len(known) == len(seconds) else None
 
 
-NO_MODEL = "no model saw nothing after it"
+NO_MODEL = "no model was trained on days up to it alone"
 TRAIN_ONE = f"{NO_MODEL}. Train one"
+LIVE_STAYS = "forecast live by that model; a live forecast is never replaced"
 
 
 def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:

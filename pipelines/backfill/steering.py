@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.backfill import courtesy
 from pipelines.backfill.plans import BackfillPlan, read_plan
+from pipelines.database import snapshot
 from pipelines.store import backfill as store
 
 ENDED = ("done", "cancelled")
@@ -27,8 +28,8 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
         )
     _want(engine, backfill_id, "pause")
     return (
-        f"Plan {backfill_id} pauses after the slot at hand; 'harbor backfill resume "
-        f"{backfill_id}' goes on."
+        f"Plan {backfill_id} pauses after its current slot; 'harbor backfill resume "
+        f"{backfill_id}' continues it."
     )
 
 
@@ -44,7 +45,7 @@ def cancel(engine: sa.Engine, backfill_id: int) -> str:
         raise NothingToDoError(f"Plan {backfill_id} is {plan.state} already.")
     if is_at_work(engine, plan):
         _want(engine, backfill_id, "cancel")
-        return f"Plan {backfill_id} is cancelled after the slot at hand."
+        return f"Plan {backfill_id} is cancelled after its current slot."
     with engine.begin() as connection:
         store.set_state(connection, backfill_id, "cancelled")
     done, left = plan.count("done"), plan.count("waiting")
@@ -64,7 +65,7 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
     with engine.begin() as connection:
         again = store.wait_again(connection, backfill_id)
     if not again:
-        raise NothingToDoError(f"No slot of plan {backfill_id} failed.")
+        raise NothingToDoError(f"Plan {backfill_id} has no failed slots.")
     return again
 
 
@@ -74,7 +75,7 @@ def is_at_work(engine: sa.Engine, plan: BackfillPlan) -> bool:
 
 
 def _plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         return read_plan(connection, backfill_id)
 
 

@@ -148,6 +148,6 @@ def _failed(program: str, said: str) -> DatabaseError:
     told = next((line for line in lines if "ERROR" in line or "error:" in line), None)
     why = (told or " ".join(lines[-1:])).strip().rstrip(".")
     return DatabaseError(
-        f"{program} failed: {why}. The database is as it was. Mend that, and start it "
-        "again."
+        f"{program} failed: {why}. The database is as it was. Correct the cause, and "
+        "try again."
     )

@@ -1,5 +1,6 @@
 """Takes a backup: the database in one moment, and every artefact it names."""
 
+import errno
 import os
 import shutil
 import time
@@ -62,6 +63,7 @@ def create(
 
     Raises:
       NoDataError: the database has no tables.
+      BadInputError: the folder cannot be written to.
       DatabaseError: it could not be read, or is ahead of this program.
     """
     found = migrate.status(engine)
@@ -74,8 +76,7 @@ def create(
     target = folder / f"harbor-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
     _sweep(folder)
     staging = folder / f".{target.name}.{os.getpid()}.making"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    staging.mkdir(mode=0o700)
+    _make(folder, staging)
     try:
         manifest = _fill(staging, engine, settings, found, now)
         manifests.keep_to_disk(staging)
@@ -159,6 +160,19 @@ def _copy_artefacts(
         target.touch(mode=0o600)
         target.write_bytes(content)
     return missing
+
+
+def _make(folder: Path, staging: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        staging.mkdir(mode=0o700)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise
+        raise BadInputError(
+            f"{folder} cannot be written to: {error.strerror}. Name a folder that this "
+            "user may write to."
+        ) from None
 
 
 def _publish(staging: Path, target: Path) -> None:

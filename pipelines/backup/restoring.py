@@ -126,8 +126,9 @@ def _require_room(engine: sa.Engine, replace: bool) -> None:
         )
     if others:
         raise DatabaseError(
-            f"{others} other sessions use the database, which must be alone while it is "
-            "replaced. Stop scheduler and dashboard, then start it again."
+            f"The database is in use (other sessions: {others}), but nobody else may "
+            "use it while it is replaced. Stop the scheduler and the dashboard, then "
+            "try again."
         )
 
 

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import HarborError
-from pipelines.advice import is_outage, sentence
+from pipelines.advice import is_foreseen, sentence
 from pipelines.cli import (
     backfill,
     backtest,
@@ -24,6 +24,7 @@ from pipelines.cli import (
     demo,
     depots,
     doctor,
+    events,
     files,
     forecast,
     ingest,
@@ -40,6 +41,7 @@ from pipelines.cli import (
 )
 from pipelines.cli.console import say
 from pipelines.cli.logs import configure_logs, take_library_logs
+from pipelines.cli.stopping import INTERRUPTED
 
 app = typer.Typer(
     name="harbor",
@@ -89,7 +91,8 @@ COMMANDS = (
 for command in COMMANDS:
     command.register(app)
 for group in (
-    schedule, backfill, runs, models, files, depots, quarantine, notices, db, backup,
+    schedule, backfill, runs, models, files, events, depots, quarantine, notices, db,
+    backup,
 ):  # fmt: skip
     app.add_typer(group.app)
 
@@ -105,13 +108,15 @@ def main() -> None:
         say(f"harbor: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
-        if not is_outage(error):
+        if not is_foreseen(error):
             raise
         say(f"harbor: {sentence(error)}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        say("harbor: stopped.")
-        sys.exit(130)
+    except SystemExit as end:
+        # Typer turns Ctrl-C into this, without a word.
+        if end.code == INTERRUPTED:
+            say("harbor: Stopped.")
+        raise
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -26,13 +26,23 @@ from pipelines.cli.backfill_plans import (
     why,
 )
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, as_date, workplace
 
-app = typer.Typer(name="backfill", help="Hindcasts of past days.", no_args_is_help=True)
+app = typer.Typer(
+    name="backfill",
+    help="Forecasts for past days, as they would have been made then.",
+    no_args_is_help=True,
+)
 
-First = Annotated[str, typer.Option("--from", help="First origin.")]
-Last = Annotated[str, typer.Option("--to", help="Last origin.")]
-PlanId = Annotated[int, typer.Argument(metavar="ID", help="Of a plan.")]
+First = Annotated[str, typer.Option("--from", help="First day to forecast from.")]
+Last = Annotated[str, typer.Option("--to", help="Last day to forecast from.")]
+PlanId = Annotated[
+    int,
+    typer.Argument(
+        metavar="ID", help="Number of the plan; 'harbor backfill status' lists them."
+    ),
+]
 
 
 @app.callback()
@@ -48,20 +58,26 @@ def plan(
         list[str] | None, typer.Option(help="Only this depot; may be repeated.")
     ] = None,
     city: Annotated[
-        list[str] | None, typer.Option(help="Only depots there; may be repeated.")
+        list[str] | None,
+        typer.Option(help="Only the depots of this city; may be repeated."),
     ] = None,
     what: Annotated[
-        str, typer.Option(metavar="STEP,...", help=f"Of {', '.join(STEPS)}.")
+        str,
+        typer.Option(
+            metavar="STEP,...",
+            help=f"Steps to plan, separated by commas: {', '.join(STEPS)}.",
+        ),
     ] = ",".join(USUAL),
     only: Annotated[
-        str, typer.Option(metavar="SLOTS", help=f"One of {', '.join(ONLY)}.")
+        str,
+        typer.Option(metavar="SLOTS", help=f"Which days to plan: {', '.join(ONLY)}."),
     ] = "missing",
     newest_first: Annotated[
-        bool, typer.Option("--newest-first", help="The last origin first.")
+        bool, typer.Option("--newest-first", help="Start with the last day.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Says slot by slot what a backfill would do, and why; changes nothing yet.
+    """Shows slot by slot what a backfill would do and why; changes nothing yet.
 
     Example: `harbor backfill plan --from 2026-03-01 --to 2026-03-31 --city Delft`
     """
@@ -76,7 +92,7 @@ def plan(
 
 @app.command("apply")
 def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Does what a plan says; refuses if the ledger has moved since. Ctrl-C pauses it.
+    """Applies a plan, unless data or models have changed since. Ctrl-C pauses it.
 
     Example: `harbor backfill apply 3`
     """
@@ -85,7 +101,7 @@ def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
 @app.command("resume")
 def resume(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Goes on with a plan that was paused or broke off.
+    """Continues a plan that was paused or interrupted.
 
     Example: `harbor backfill resume 3`
     """
@@ -96,7 +112,7 @@ def resume(backfill_id: PlanId, as_json: AsJson = False) -> None:
 def retry(
     backfill_id: PlanId,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Try the slots again that failed.")
+        bool, typer.Option("--failed", help="Try the failed slots again.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -105,9 +121,7 @@ def retry(
     Example: `harbor backfill retry 3 --failed`
     """
     if not failed:
-        raise typer.BadParameter(
-            "Say --failed: only slots that failed are tried again."
-        )
+        raise typer.BadParameter("Add --failed: only failed slots can be tried again.")
     with workplace() as place:
         steering.queue_failed(place.engine, backfill_id)
     apply_and_tell(backfill_id, as_json)
@@ -115,7 +129,7 @@ def retry(
 
 @app.command("pause")
 def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Stops a plan that is being applied, after the slot at hand.
+    """Pauses a plan that is being applied, after its current slot.
 
     Example: `harbor backfill pause 3`
     """
@@ -125,7 +139,7 @@ def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
 @app.command("cancel")
 def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
-    """Ends a plan for good; what it has written stays.
+    """Cancels a plan for good; the forecasts it has written stay.
 
     Example: `harbor backfill cancel 3`
     """
@@ -136,14 +150,14 @@ def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
 @app.command("status")
 def status(
     backfill_id: Annotated[
-        int | None, typer.Argument(metavar="[ID]", help="[default: every newest plan]")
+        int | None, typer.Argument(metavar="[ID]", help="[default: the newest plans]")
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Follow it until it stops.")
+        bool, typer.Option("--watch", help="Show its progress until it stops.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Says how far a plan has come, or how all of the newest ones stand.
+    """Shows the progress of a plan, or of the newest plans.
 
     Example: `harbor backfill status 3 --watch`
     """
@@ -163,26 +177,29 @@ def status(
 
 @app.command("run")
 def run(first: First, last: Last, as_json: AsJson = False) -> None:
-    """Forecasts from every past origin with a model that saw nothing later.
+    """Forecasts from each past day with a model that was trained on nothing later.
 
-    Plans and applies at once, and makes anew what is there already.
+    Plans and applies in one go, and replaces hindcasts that are there already.
 
     Example: `harbor backfill run --from 2026-03-01 --to 2026-03-31`
     """
     asked = _asked(first, last)
-    with workplace() as place, progress("Hindcasting", len(asked.origins)) as bar:
-        try:
-            done = run_backfill(
-                place.engine,
-                place.settings,
-                asked.first,
-                asked.last,
-                place.now,
-                lambda _: bar.advance(bar.task_ids[0]),
-            )
-        except (KeyboardInterrupt, SystemExit):
-            say("It is paused; 'harbor backfill status' names its plan, to be resumed.")
-            raise
+    with (
+        kept(
+            "Its plan is paused. 'harbor backfill status' lists it, 'harbor backfill "
+            "resume' continues it."
+        ),
+        workplace() as place,
+        progress("Hindcasting", len(asked.origins)) as bar,
+    ):
+        done = run_backfill(
+            place.engine,
+            place.settings,
+            asked.first,
+            asked.last,
+            place.now,
+            lambda _: bar.advance(bar.task_ids[0]),
+        )
     slots = done.of("forecast")
     if as_json:
         show_json(
@@ -201,7 +218,7 @@ def _show_hindcasts(slots: Sequence[Slot]) -> None:
     ]
     show_table("Hindcasts", ("origin", "model", "reason"), rows)
     left_out = sum(slot.model is None for slot in slots)
-    say(f"{len(slots) - left_out} origins forecast, {left_out} left out.")
+    say(f"Days forecast from: {len(slots) - left_out}; left out: {left_out}.")
 
 
 def _asked(

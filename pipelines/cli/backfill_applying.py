@@ -7,6 +7,7 @@ from forecaster.errors import HarborError
 from pipelines.backfill import Slot, Telling, apply_plan
 from pipelines.cli.backfill_plans import plan_as_json, read, show_failures, standing
 from pipelines.cli.console import progress, say, show_json
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import workplace
 
 LABEL = "Backfilling"
@@ -18,19 +19,16 @@ def apply_and_tell(backfill_id: int, as_json: bool) -> None:
     Raises:
       HarborError: a slot failed, or the plan cannot be applied.
     """
-    with workplace() as place:
+    paused = (
+        f"Plan {backfill_id} is paused. 'harbor backfill resume {backfill_id}' "
+        "continues it."
+    )
+    with kept(paused), workplace() as place:
         waiting = len(read(place, backfill_id).waiting)
-        try:
-            with _telling(waiting) as telling:
-                done = apply_plan(
-                    place.engine, place.settings, backfill_id, place.now, telling
-                )
-        except (KeyboardInterrupt, SystemExit):
-            say(
-                f"Plan {backfill_id} is paused; 'harbor backfill resume {backfill_id}' "
-                "goes on."
+        with _telling(waiting) as telling:
+            done = apply_plan(
+                place.engine, place.settings, backfill_id, place.now, telling
             )
-            raise
         if as_json:
             show_json(plan_as_json(done))
         else:
@@ -38,9 +36,8 @@ def apply_and_tell(backfill_id: int, as_json: bool) -> None:
             show_failures(done)
     if done.failed:
         raise HarborError(
-            f"{len(done.failed)} of {len(done.slots)} slots failed: "
-            f"{done.failed[0].error} 'harbor backfill retry {backfill_id} --failed' tries "
-            "them again."
+            f"{len(done.failed)} of {len(done.slots)} slots failed. 'harbor backfill "
+            f"retry {backfill_id} --failed' tries them again."
         )
 
 

@@ -4,11 +4,10 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from rich.live import Live
-
 from pipelines.backfill import BackfillPlan, Slot, read_plan, steering
-from pipelines.cli.console import people, say, show_json, show_table
+from pipelines.cli.console import say, show_json, show_table, standing_line
 from pipelines.cli.workplace import Workplace
+from pipelines.database import snapshot
 from pipelines.store import backfill as store
 
 LOOK_EVERY_S = 1.0
@@ -22,18 +21,18 @@ def read(place: Workplace, backfill_id: int) -> BackfillPlan:
     Raises:
       NoDataError: there is none of that id.
     """
-    with place.engine.connect() as connection:
+    with snapshot(place.engine) as connection:
         return read_plan(connection, backfill_id)
 
 
 def watch_plan(place: Workplace, backfill_id: int) -> None:
     """Shows how a plan stands until nobody applies it."""
     found = read(place, backfill_id)
-    with Live(standing(place, found), console=people, transient=True) as live:
+    with standing_line(standing(place, found)) as update:
         while steering.is_at_work(place.engine, found):
             time.sleep(LOOK_EVERY_S)
             found = read(place, backfill_id)
-            live.update(standing(place, found))
+            update(standing(place, found))
 
 
 def standing(place: Workplace, found: BackfillPlan) -> str:
@@ -46,7 +45,11 @@ def standing(place: Workplace, found: BackfillPlan) -> str:
     if not found.waiting:
         return told
     seconds = found.seconds_left()
-    took = "" if seconds is None else f" About {duration(seconds)} left by past runs."
+    took = (
+        ""
+        if seconds is None
+        else f" About {duration(seconds)} left, judging by past runs."
+    )
     return told + took
 
 
@@ -55,7 +58,7 @@ def _state(place: Workplace, found: BackfillPlan) -> str:
         place.engine, found
     )
     return (
-        f"broken off ('harbor backfill resume {found.backfill_id}' goes on)"
+        f"interrupted ('harbor backfill resume {found.backfill_id}' continues it)"
         if broke_off
         else found.state
     )
@@ -101,20 +104,20 @@ def show_plan(made: BackfillPlan) -> None:
     show_table(f"Plan {made.backfill_id}", columns, rows)
     if made.without_model and "train" not in made.asked.what:
         say(
-            f"{len(made.without_model)} origins have no model that saw nothing after them. "
-            "Plan with --what train,forecast,score to train one through "
-            f"{made.without_model[0]} first."
+            "Days without a model that was trained on nothing later: "
+            f"{len(made.without_model)}. Plan with --what train,forecast,score to "
+            f"train one through {made.without_model[0]} first."
         )
     waiting = len(made.waiting)
     seconds = made.seconds_left()
     took = (
-        "no past run says how long it takes"
+        "with no past run to tell how long they take"
         if seconds is None
-        else f"about {duration(seconds)} by past runs"
+        else f"about {duration(seconds)} judging by past runs"
     )
     say(
-        f"{waiting} of {len(made.slots)} slots to do, {took}. 'harbor backfill apply "
-        f"{made.backfill_id}' does them."
+        f"{waiting} of {len(made.slots)} slots to do, {took}. Apply the plan with "
+        f"'harbor backfill apply {made.backfill_id}'."
     )
 
 

@@ -22,33 +22,39 @@ def register(app: typer.Typer) -> None:
 
 
 def backtest(
-    holdout_days: Annotated[int, typer.Option(help="Last days held out.", min=1)] = 30,
-    horizon: Annotated[int, typer.Option(help="Days forecast.", min=1, max=63)] = 7,
+    holdout_days: Annotated[
+        int, typer.Option(help="Number of final days to hold out.", min=1)
+    ] = 30,
+    horizon: Annotated[
+        int, typer.Option(help="Days to forecast from each origin.", min=1, max=63)
+    ] = 7,
     stride: Annotated[int, typer.Option(help="Days between origins.", min=1)] = 1,
     against: Annotated[
-        str, typer.Option(help="Baselines to stand beside it, comma-separated.")
+        str, typer.Option(help="Baselines to compare with, separated by commas.")
     ] = ",".join(backtesting.BASELINES),
     as_of: Annotated[
         str | None,
         typer.Option(
-            metavar="DAY", help="As in the night after a day; later days are not known."
+            metavar="DAY",
+            help="Backtest as in the night after this day, without later data.",
         ),
     ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trains on what precedes the last days, then forecasts them from every origin.
+    """Trains on everything before the held-out days, then forecasts them day by day.
 
-    Each forecast sees what was known in the night after its origin, not what has been
-    corrected since; with --as-of, neither do the actuals.
+    Each forecast sees what was known in the night after its origin, not what was corrected
+    later. With --as-of, the actuals are those known then, too.
 
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
     names = tuple(name.strip() for name in against.split(",") if name.strip())
     if strange := sorted(set(names) - set(BASELINES)):
         raise typer.BadParameter(
-            f"--against names {', '.join(strange)}; there are {', '.join(BASELINES)}."
+            f"--against names {', '.join(strange)}, which is no baseline. Choose from "
+            f"{', '.join(BASELINES)}."
         )
     with workplace() as place:
         newest = demand.default_origin(place.engine)
@@ -71,11 +77,12 @@ def backtest(
         f"{panel.n_depots} depots, trained through {plan.trained_through} in "
         f"{seconds:.0f} s; {len(plan.origins)} origins, {horizon} days each."
     )
-    show_scores(result["models"], f"The last {holdout_days} days, held out")
+    show_scores(result, f"Scores over the last {holdout_days} days, held out")
 
 
 def _require_there(origin: date, newest: date) -> None:
     if origin > newest:
         raise BadInputError(
-            f"--as-of is {origin}, but the data ends on {newest}. Choose a day up to it."
+            f"--as-of is {origin}, but the data ends on {newest}. Choose that day or "
+            "an earlier one."
         )

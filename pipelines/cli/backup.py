@@ -14,7 +14,7 @@ from pipelines.settings import Settings
 
 app = typer.Typer(
     name="backup",
-    help="Database and artefacts, saved and brought back together.",
+    help="Backups of the database and the models' artefacts.",
     no_args_is_help=True,
 )
 
@@ -23,16 +23,19 @@ MIB = 1 << 20
 
 @app.command("create")
 def create(
-    folder: Annotated[Path, typer.Argument(help="Where backups lie.")],
+    folder: Annotated[Path, typer.Argument(help="Folder that backups are kept in.")],
     keep: Annotated[
-        int | None, typer.Option(help="Whole backups that stay there.", min=1)
+        int | None,
+        typer.Option(
+            help="Complete backups to keep there; older ones go. [default: all]", min=1
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Saves the database, as it is in one moment, and every artefact that it names.
+    """Backs up a snapshot of the database, and every artefact that it names.
 
-    The backup is a folder of its own, there whole or not at all. It holds no password,
-    no login.toml, no checkpoint and nothing of the inbox.
+    Each backup is a folder of its own, written completely or not at all. It holds no
+    password, no login.toml, no checkpoint and no file of the inbox.
 
     Example: `harbor backup create /srv/backups --keep 14`
     """
@@ -49,7 +52,7 @@ def create(
         f"{made.size_bytes / MIB:.1f} MiB."
     )
     for why in made.manifest.missing.values():
-        say(f"Not in it: {why}")
+        say(f"Missing from the backup: {why}")
     if made.removed:
         say(f"Removed: {', '.join(made.removed)}.")
 
@@ -57,16 +60,22 @@ def create(
 @app.command("restore")
 def restore(
     folder: Annotated[
-        Path, typer.Argument(help="A backup, or a folder of them: then the newest.")
+        Path,
+        typer.Argument(
+            help="A backup, or a folder of backups: then the newest of them."
+        ),
     ],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Lose what the database has now.")
+        bool,
+        typer.Option(
+            "--replace", help="Replace what the database holds now; that is lost."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Puts database and artefacts back as they were; every part is checked first.
+    """Restores database and artefacts; every part is checked first.
 
-    Nobody else may use the database meanwhile: stop scheduler and dashboard.
+    Nobody else may use the database meanwhile: stop the scheduler and the dashboard.
 
     Example: `harbor backup restore /srv/backups --replace`
     """
@@ -78,8 +87,8 @@ def restore(
         show_json({"backup": done.folder, "rows": rows, "artefacts": done.artefacts})
         return
     say(
-        f"{done.folder.name} is back: {rows:,} rows and {done.artefacts} artefacts, as "
-        f"of {done.manifest.made_at:%Y-%m-%d %H:%M %Z}."
+        f"Restored {done.folder.name}: {rows:,} rows and {done.artefacts} artefacts, "
+        f"as of {done.manifest.made_at:%Y-%m-%d %H:%M %Z}."
     )
     for why in done.manifest.missing.values():
-        say(f"It was not in the backup: {why}")
+        say(f"Missing from the backup: {why}")

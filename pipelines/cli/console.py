@@ -1,26 +1,31 @@
 """What the commands print: people read stderr, machines read stdout.
 
-The only module of the program that prints.
+The only module of the program that prints. Whatever it is given is plain text: Rich's
+markup has no meaning in it, and control characters are shown, not sent to the terminal.
 """
 
 import csv
 import json
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.live import Live
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     MofNCompleteColumn,
     Progress,
     ProgressColumn,
-    TextColumn,
+    Task,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 people = Console(stderr=True, highlight=False, soft_wrap=True)
 machine = Console(highlight=False, soft_wrap=True)
@@ -30,9 +35,31 @@ if not machine.is_terminal:
     machine.width = FILE_WIDTH
 
 
+# Control characters, line separators, marks that turn the direction of writing, and the
+# bytes of file names that are not UTF-8.
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """Text with each control character written as Python would write it."""
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def plain(text: str) -> Text:
+    """Text for Rich that is printed as it is, line ends apart from what they separate."""
+    return Text("\n".join(map(visible, text.split("\n"))))
+
+
 def say(text: str) -> None:
-    """Tells a person something."""
-    people.print(text, markup=False)
+    """Tells a person something; only line ends have an effect."""
+    people.print(plain(text))
+
+
+def show_line(text: str) -> None:
+    """Prints one line for a machine."""
+    machine.print(Text(visible(text)))
 
 
 def show_json(value: object) -> None:
@@ -63,12 +90,14 @@ def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> None:
     """Prints a table; numbers stand to the right."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    heading = Text(visible(title), style="table.title")
+    table = Table(title=heading, title_justify="left", box=None, pad_edge=False)
     for position, name in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[position]) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left")
+        heading = Text(visible(name))
+        table.add_column(heading, justify="right" if numeric else "left")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+        table.add_row(*(Text(visible(_cell(value))) for value in row))
     machine.print(table)
     # What is said next goes to stderr, and must not overtake the table's last line.
     sys.stdout.flush()
@@ -87,20 +116,38 @@ def _cell(value: object) -> str:
 
 
 @contextmanager
+def standing_line(text: str) -> Iterator[Callable[[str], None]]:
+    """A line that stands below what is printed and can be replaced, until the block ends.
+
+    Args:
+      text: What it says at first.
+    """
+    with Live(plain(text), console=people, transient=True) as live:
+        yield lambda instead: live.update(plain(instead))
+
+
+class _Label(ProgressColumn):
+    """What is being done, as plain text."""
+
+    def render(self, task: Task) -> Text:
+        return Text(visible(task.description))
+
+
+@contextmanager
 def progress(
-    label: str, total: float | None, done: ProgressColumn | None = None
+    label: str, total: float | None, in_bytes: bool = False
 ) -> Iterator[Progress]:
     """A bar for long work, on a terminal only; the task's id is 0.
 
     Args:
       label: What is being done.
       total: Units of work in all; None where it is not known.
-      done: Says how much of it is done; a count without.
+      in_bytes: Whether those units are bytes.
     """
     bar = Progress(
-        TextColumn("{task.description}"),
+        _Label(),
         BarColumn(),
-        done or MofNCompleteColumn(),
+        DownloadColumn(binary_units=True) if in_bytes else MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=people,

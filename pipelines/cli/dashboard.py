@@ -1,15 +1,17 @@
 """`harbor dashboard`: the pages, served on this machine."""
 
 import os
+import signal
 import subprocess
 import sys
 from typing import Annotated
 
 import typer
 
+from forecaster.errors import HarborError
 from pipelines import ports
 from pipelines.cli.console import say, show_json
-from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.cli.workplace import AsJson, Port, Workplace, workplace
 from pipelines.roles import READER
 from pipelines.settings import Settings
 
@@ -21,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def dashboard(
     address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1)] = 8501,
+    port: Port = 8501,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Serve other machines without a login.")
     ] = False,
@@ -30,7 +32,7 @@ def dashboard(
     """Serves the dashboard until Ctrl-C.
 
     Other machines are served only with a login (login.toml in HARBOR_HOME) or with
-    --insecure. With --json it first says where.
+    --insecure. With --json it first prints its address.
 
     Example: `harbor dashboard --port 8501`
     """
@@ -49,6 +51,9 @@ def serve(place: Workplace, address: str, port: int) -> None:
     """Runs Streamlit as a child until it ends or is stopped.
 
     The child is told where the database is; it never starts one of its own.
+
+    Raises:
+      HarborError: it ended without being asked to.
     """
     from dashboard.serve import login_file, streamlit_arguments
 
@@ -58,12 +63,25 @@ def serve(place: Workplace, address: str, port: int) -> None:
     # What Streamlit says is for people.
     child = subprocess.Popen(arguments, env=_environment(place), stdout=sys.stderr)  # noqa: S603 - no shell
     try:
-        child.wait()
+        _require_good_end(child.wait())
     except KeyboardInterrupt:
         say("Stopping.")
     finally:
         child.terminate()
         child.wait()
+
+
+def _require_good_end(status: int) -> None:
+    """Raises HarborError unless the server ended as one does that was asked to."""
+    if status == 0:
+        return
+    how = f"status {status}"
+    if status < 0:
+        how = f"signal {signal.Signals(-status).name}"
+    raise HarborError(
+        f"The dashboard's server ended, by {how}. See what it said above, and whether the "
+        "machine ran out of memory; then start 'harbor dashboard' again."
+    )
 
 
 def _environment(place: Workplace) -> dict[str, str]:

@@ -6,7 +6,7 @@ import typer
 
 from forecaster.errors import NothingToDoError
 from pipelines import migrate, roles
-from pipelines.cli.console import machine, say, show_json, show_table
+from pipelines.cli.console import say, show_json, show_line, show_table
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded, workplace
 from pipelines.database import database_url, open_engine
 from pipelines.ledger import recorded
@@ -21,7 +21,7 @@ app = typer.Typer(name="db", help="The database and its tables.", no_args_is_hel
 
 @app.command("upgrade")
 def upgrade(as_json: AsJson = False) -> None:
-    """Brings the tables to what this program needs, and the roles with them.
+    """Upgrades tables and roles to what this program needs.
 
     Example: `harbor db upgrade`
     """
@@ -32,14 +32,14 @@ def upgrade(as_json: AsJson = False) -> None:
         standings = roles.settle(engine, settings)
         found = migrate.status(engine)
     _tell(found, as_json)
-    _tell_of_missing(standings)
+    _tell_what_is_left(standings)
 
 
 @app.command("roles")
 def show_roles(as_json: AsJson = False) -> None:
-    """Makes writer and reader where they are not, and says what each may do.
+    """Creates the writer and reader roles where they are missing, and shows their rights.
 
-    A role that HARBOR_WRITER_PASSWORD or HARBOR_READER_PASSWORD is given for can connect.
+    A role can log in once HARBOR_WRITER_PASSWORD or HARBOR_READER_PASSWORD is set for it.
 
     Example: `harbor db roles`
     """
@@ -50,25 +50,36 @@ def show_roles(as_json: AsJson = False) -> None:
     if as_json:
         show_json([vars(each) for each in found])
     else:
-        rows = [tuple(vars(each).values()) for each in found]
+        rows = [
+            (each.role, each.is_there, each.has_login, each.reads, each.writes)
+            for each in found
+        ]
         columns = ("role", "there", "connects", "tables read", "tables written")
-        show_table("Beside the owner of the tables", columns, rows)
-    _tell_of_missing(found)
+        show_table("Roles beside the owner of the tables", columns, rows)
+    _tell_what_is_left(found)
 
 
-def _tell_of_missing(found: list[roles.Standing]) -> None:
+def _tell_what_is_left(found: list[roles.Standing]) -> None:
     missing = [each.role for each in found if not each.is_there]
     if missing:
         make = "; ".join(f"create role {role}" for role in missing)
         say(
-            f"{' and '.join(missing)} cannot be made by this user. Until a superuser has "
-            f"said `{make}`, and you 'harbor db roles', everything runs as the owner."
+            f"This user may not create {' and '.join(missing)}. Until a superuser has "
+            f"run `{make}`, and you have run 'harbor db roles', everything runs as "
+            "the owner of the tables."
         )
+    for each in found:
+        if each.too_much:
+            say(
+                f"{each.role} may still use {', '.join(each.too_much)}, as every role of "
+                "this database may. Only a superuser can take that away: run "
+                f"`psql --file={roles.PUBLIC_RIGHTS}` as one, in this database."
+            )
 
 
 @app.command("status")
 def status(as_json: AsJson = False) -> None:
-    """Says which schema the database has, and which one this program needs.
+    """Shows the schema version of the database, and the one this program needs.
 
     Example: `harbor db status --json`
     """
@@ -92,7 +103,7 @@ def _tell(found: migrate.SchemaStatus, as_json: bool) -> None:
 
 @app.command("check")
 def check(as_json: AsJson = False) -> None:
-    """Compares the tables, as the migrations leave them, with the program's.
+    """Checks that the migrations lead to the tables this program expects.
 
     Example: `harbor db check`
     """
@@ -110,11 +121,11 @@ def check(as_json: AsJson = False) -> None:
 
 @app.command("prune")
 def prune(as_json: AsJson = False) -> None:
-    """Takes away what is old: models' artefacts, and orders where not all are kept.
+    """Removes old artefacts, and old orders where HARBOR_KEEP_ORDERS_DAYS is set.
 
     Artefacts of models that nothing needs go after HARBOR_KEEP_ARTEFACTS_DAYS, orders
-    after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; those whose orders went
-    are frozen, so that no later file changes what was counted. Each night does the same.
+    after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
+    are gone are frozen, so that no later file changes their count. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
@@ -140,9 +151,9 @@ def _nothing_old(settings: Settings, dropped: Dropped | None) -> NothingToDoErro
     if dropped is not None:
         orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
     return NothingToDoError(
-        "Nothing is old enough to go. Kept are artefacts of "
-        f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and older ones "
-        f"still needed, and {orders}."
+        "Nothing is old enough to remove. Kept are artefacts of the last "
+        f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and older "
+        f"ones still needed, and {orders}."
     )
 
 
@@ -167,4 +178,4 @@ def url(as_json: AsJson = False) -> None:
         if as_json:
             show_json({"url": address})
         else:
-            machine.print(address, markup=False)
+            show_line(address)

@@ -8,10 +8,13 @@ import typer
 
 from pipelines.cli.console import progress, say, show_json
 from pipelines.cli.dashboard import serve
+from pipelines.cli.stopping import kept
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.workplace import AsJson, Port, workplace
 from pipelines.demo import stages
 from pipelines.demo.stages import Advance, Demo
+
+KEPT = "Stages that were done are kept. The same command continues from there."
 
 
 def register(app: typer.Typer) -> None:
@@ -22,20 +25,22 @@ def register(app: typer.Typer) -> None:
 def demo(
     depots: Annotated[int, typer.Option(help="Depots to invent.", min=1)] = 24,
     days: Annotated[int, typer.Option(help="Days of history.", min=70)] = 548,
-    seed: Annotated[int, typer.Option(help="Repeats the same fleet.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="The same seed gives the same fleet.", min=0)
+    ] = 0,
     no_serve: Annotated[
-        bool, typer.Option("--no-serve", help="End after the scores.")
+        bool, typer.Option("--no-serve", help="Stop without serving the dashboard.")
     ] = False,
-    port: Annotated[int, typer.Option(help="Of the dashboard.", min=1)] = 8501,
+    port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
-    """Invents a fleet, loads its files, trains, forecasts, scores, serves the pages.
+    """Invents a fleet, loads its files, trains, forecasts, scores and serves the dashboard.
 
-    Run again, it goes on where it is.
+    Run again, it continues where it stopped.
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
-    with workplace() as place:
+    with kept(KEPT), workplace() as place:
         plan = Demo(place.engine, place.settings, place.now, seed, depots, days)
         done = _run_stages(plan)
         say(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")

@@ -41,7 +41,7 @@ def _wheels() -> Finding:
     names = [*wheels.plugins(), "libtpu"]
     there = [f"{name} {found}" for name in names if (found := wheels.installed(name))]
     return Finding(
-        "wheels", True, f"fit jax: {', '.join(there) or 'for the CPU alone'}"
+        "wheels", True, f"match jax: {', '.join(there) or 'for the CPU alone'}"
     )
 
 
@@ -109,7 +109,7 @@ def memory_finding(costs: Sequence[dict[str, Any]]) -> list[Finding]:
     ]
     if not told:
         return []
-    says = f"{max(told):.0%} full at most in a month of trainings"
+    says = f"at most {max(told):.0%} full in a month of trainings"
     if max(told) > MOST_OF_MEMORY:
         says += f", more than {MOST_OF_MEMORY:.0%}; see 'out of device memory' in "
         return [Finding("device memory", False, f"{says}deploy/RUNBOOK.md")]
@@ -125,7 +125,8 @@ def cache_finding(costs: Sequence[dict[str, Any]]) -> list[Finding]:
     share = hits / sum(map(_asked, nights_told))
     cold = sum(cost["cache_misses"] > 0 for cost in nights_told)
     says = (
-        f"{share:.0%} found in a month of nights; {cold} of {len(nights_told)} compiled"
+        f"{share:.0%} of programs found in it over a month; {cold} of "
+        f"{len(nights_told)} nights compiled some"
     )
     if share < LEAST_HITS and cold > 1:
         says += "; see 'recompilation storm' in deploy/RUNBOOK.md"

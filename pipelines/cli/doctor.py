@@ -3,6 +3,7 @@
 import shutil
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 import sqlalchemy as sa
 import typer
@@ -14,16 +15,19 @@ from pipelines.cli.device_findings import look_at_costs, look_at_devices
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded
-from pipelines.database import open_engine
+from pipelines.database import open_engine, snapshot
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
+from pipelines.store import depots as depot_store
 from pipelines.store import models
+from pipelines.store.depots import OddZone
 
 LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
 # Where the dashboard listens unless told otherwise.
 ADDRESS, PORT = "127.0.0.1", 8501
 LEAST_FREE_BYTES = 2 * 2**30
 CLOSED_DAYS_LOOKED_AT = 28
+MOST_TOLD = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: AsJson = False) -> None:
-    """Looks at everything the program needs, and says what to do about it.
+    """Checks everything the program needs, and says how to correct what is wrong.
 
     Example: `harbor doctor`
     """
@@ -49,7 +53,7 @@ def doctor(as_json: AsJson = False) -> None:
         ]
         show_table("", ("", "what", "finding"), rows)
     if not all(found.good for found in findings):
-        say("Some of this needs a look.")
+        say("Lines marked LOOK need attention.")
         raise typer.Exit(1)
 
 
@@ -114,24 +118,31 @@ def _database(settings: Settings) -> list[Finding]:
 
 
 def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    with engine.connect() as connection:
+    with snapshot(engine) as connection:
         newest = demand_store.last_day(connection)
         champion = models.champion(connection)
         zones = demand_store.zones(connection)
+        strange = depot_store.far_from_their_city(connection)
     if newest is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
-    closed = _closed_days(engine, newest)
-    data = lateness(newest, settings.due_on(datetime.now(UTC), zones))
+    return [
+        lateness(newest, settings.due_on(datetime.now(UTC), zones)),
+        odd_zones(strange),
+        _closed_days(engine, newest),
+        _champion(settings, champion),
+    ]
+
+
+def _champion(settings: Settings, champion: dict[str, Any] | None) -> Finding:
     if champion is None:
-        none = Finding("champion", False, "none; train one with 'harbor train'")
-        return [data, closed, none]
+        return Finding("champion", False, "none; train one with 'harbor train'")
     try:
         forecasting.load_recorded(settings.artefacts, champion)
     except HarborError as error:
-        return [data, closed, Finding("champion", False, str(error))]
-    return [data, closed, Finding("champion", True, f"{champion['version']}, whole")]
+        return Finding("champion", False, str(error))
+    return Finding("champion", True, f"{champion['version']}, its artefact is intact")
 
 
 def lateness(newest: date, due_on: date) -> Finding:
@@ -139,6 +150,22 @@ def lateness(newest: date, due_on: date) -> Finding:
     late = max((due_on - newest).days, 0)
     days = "1 day" if late == 1 else f"{late} days"
     return Finding("data", late == 0, f"ends {newest}, {days} late")
+
+
+def odd_zones(strange: list[OddZone]) -> Finding:
+    """Depots whose clock is hours away from that of most depots of their city."""
+    if not strange:
+        return Finding("time zones", True, "fit the other depots of each city")
+    told = ", ".join(
+        f"{each.depot_id} ({each.timezone}; {each.city} is in {each.usual})"
+        for each in strange[:MOST_TOLD]
+    )
+    more = f" and {len(strange) - MOST_TOLD} more" if len(strange) > MOST_TOLD else ""
+    says = (
+        f"{told}{more} are 3 hours or more away from the rest of their city; "
+        "mend the timezone in a depots file, and load it with 'harbor ingest'"
+    )
+    return Finding("time zones", False, says)
 
 
 def _closed_days(engine: sa.Engine, newest: date) -> Finding:
@@ -149,8 +176,9 @@ def _closed_days(engine: sa.Engine, newest: date) -> Finding:
     if found.last_on is None:
         return Finding("closed days", True, f"no orders on them since {since}")
     says = (
-        f"{found.orders:,} orders came on {found.days:,} closed depot-days since {since}, "
-        f"the last on {found.last_on}; kept, not scored. If the depots were open, mend "
-        "closed_weekdays, opened_on, closed_on or the events of kind 'closed'"
+        f"{found.orders:,} orders came on {found.days:,} closed depot-days since "
+        f"{since}, the last on {found.last_on}; kept, not scored. If the depots were "
+        "open, correct closed_weekdays, opened_on, closed_on or the events of kind "
+        "'closed'"
     )
     return Finding("closed days", True, says)

@@ -8,6 +8,7 @@ import typer
 from pipelines import demand, forecasting
 from pipelines.cli.console import say, show_csv, show_json, show_table
 from pipelines.cli.workplace import AsJson, past_day, workplace
+from pipelines.database import snapshot
 from pipelines.ledger import recorded
 from pipelines.store.forecasts import read_forecasts, read_totals
 
@@ -20,14 +21,16 @@ def register(app: typer.Typer) -> None:
 def forecast(
     origin: Annotated[
         str | None,
-        typer.Option(help="Last day the forecast may see. [default: the data's last]"),
+        typer.Option(
+            help="Last day the forecast may see. [default: the last day of data]"
+        ),
     ] = None,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print one CSV row per depot and day.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forecasts every depot and writes it down for the dashboard.
+    """Forecasts every depot, and stores the forecast for the dashboard.
 
     Example: `harbor forecast --origin 2026-03-31 --csv > forecast.csv`
     """
@@ -40,7 +43,7 @@ def forecast(
             version = forecasting.forecast_from(
                 engine, settings.artefacts, day, place.now, settings.zone, run
             )
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
             totals = read_totals(connection, day, version)
     if as_json:
@@ -48,7 +51,10 @@ def forecast(
     elif as_csv:
         show_csv(rows)
     else:
-        say(f"Forecast from {day} with model {version}; p10 and p90 bound 80 %.")
+        say(
+            f"Forecast from {day} with model {version}; 80 % of days should fall "
+            "between p10 and p90."
+        )
         _show_totals(totals)
         _show(rows)
 
@@ -68,7 +74,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _show_totals(totals: list[dict[str, Any]]) -> None:
-    """One line a city, the fleet first; beside each day's p50 its band."""
+    """One line a city, the fleet first; beside each day's sum the band of the total."""
     by_city: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in totals:
         by_city[row["city"] or "all depots"].append(row)
@@ -85,5 +91,7 @@ def _show_totals(totals: list[dict[str, Any]]) -> None:
     ]
     columns = ("", *(f"{day:%a %d %b}" for day in days))
     show_table(
-        "Orders expected together (p50, and p10–p90 of the total)", columns, lines
+        "Orders expected in total (sum of p50, and p10–p90 of the total)",
+        columns,
+        lines,
     )

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import sqlalchemy as sa
 import typer
-from rich.progress import DownloadColumn
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
 from pipelines import demand
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
 from pipelines.ingest.matching import reading_as
@@ -18,6 +18,11 @@ from pipelines.ingest.spool import STDIN
 from pipelines.ledger import recorded
 
 MOST_TOLD = 5
+UNCHANGED = "Nothing was changed."
+KEPT = (
+    "Files that were loaded completely are kept, the current one is not. The same "
+    "command continues from there."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -38,14 +43,19 @@ def ingest_files(
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=THEIRS", help="What a file calls a column."),
+        typer.Option(
+            metavar="NAME=THEIRS",
+            help="The file's own name of a column; may be repeated.",
+        ),
     ] = None,
     date_format: Annotated[
         str | None,
-        typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
+        typer.Option(
+            help="Format of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."
+        ),
     ] = None,
     encoding: Annotated[
-        str | None, typer.Option(help="Of text files. [default: utf-8]")
+        str | None, typer.Option(help="Encoding of text files. [default: utf-8]")
     ] = None,
     decimal: Annotated[
         str | None,
@@ -71,7 +81,7 @@ def ingest_files(
         typer.Option(help="A select to run; PATH is the address of a database then."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +104,7 @@ def ingest_files(
     reading = reading_of(
         kind, column or [], date_format, encoding, decimal, source, force
     )
-    with workplace() as place:
+    with kept(UNCHANGED if dry_run else KEPT), workplace() as place:
         _require_known(reading, place)
         if dry_run:
             report = _load(place.engine, place, paths, reading, query, dry_run=True)
@@ -158,7 +168,7 @@ def _load(
     query: str | None,
     dry_run: bool,
 ) -> IngestReport:
-    with progress("Reading", None, DownloadColumn(binary_units=True)) as bar:
+    with progress("Reading", None, in_bytes=True) as bar:
 
         def tell(far: Far) -> None:
             bar.update(
@@ -216,10 +226,10 @@ def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
         )
     if report.is_nothing_new:
         waiting = len(report.waiting)
-        left = f" {waiting} are still being written; load again." if waiting else ""
+        left = f"; still being written: {waiting}, so load again later" * (waiting > 0)
         raise NothingToDoError(
-            "There is nothing new: every file was loaded before "
-            f"({len(report.files) - waiting} in all).{left}"
+            "There is nothing new. Files loaded before: "
+            f"{len(report.files) - waiting}{left}."
         )
 
 
@@ -228,6 +238,6 @@ def _rest(report: IngestReport, dry_run: bool) -> str:
     others = [file.state for file in report.files if file.state != "refused"]
     new = others.count("loaded")
     if not new:
-        return "Nothing was changed."
+        return UNCHANGED
     went = "would go in" if dry_run else "went in"
     return f"{new} of the other {len(others)} {went}."

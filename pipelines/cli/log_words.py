@@ -38,6 +38,8 @@ def in_words(event: str, fields: Mapping[str, Any]) -> str:
             return _ended(event, known)
         case "fit":
             return _fit(known)
+        case "traceback":
+            return "".join(known["lines"]).rstrip()
         case "file":
             path, state = known.pop("path", "a file"), known.pop("state", "")
             return _told(f"{path}: {state}", known)

@@ -9,6 +9,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from pipelines.cli import log_words
+from pipelines.cli.console import visible
 from pipelines.run_log import LOG, plain
 from pipelines.settings import logs_as_json
 
@@ -67,7 +68,8 @@ def _in_words(_: WrappedLogger, __: str, event: EventDict) -> str:
     run = None if run_id is None else (run_id, step)
     # Masked by the same rule as in the ledger.
     told = {key: plain(value) for key, value in event.items()}
-    return log_words.line(f"{at[:10]} {at[11:19]}Z", level, run, name, told)
+    line = log_words.line(f"{at[:10]} {at[11:19]}Z", level, run, name, told)
+    return visible(line)
 
 
 def _as_json(_: WrappedLogger, __: str, event: EventDict) -> str:

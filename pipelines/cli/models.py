@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from forecaster import delivery
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
 from pipelines import canary, forecasting, live_accuracy, naive_gate
 from pipelines.cli.console import say, show_json, show_table
@@ -28,11 +29,23 @@ def list_models(as_json: AsJson = False) -> None:
     if as_json:
         show_json(found)
         return
+    columns = ("version", "role", "trained through", "delivers", "reason")
     rows = [
-        (row["version"], row["role"], str(row["trained_through"]), _why(row))
+        (
+            row["version"],
+            row["role"],
+            str(row["trained_through"]),
+            _delivers(row),
+            _why(row),
+        )
         for row in found
     ]
-    show_table("Models", ("version", "role", "trained through", "reason"), rows)
+    show_table("Models", columns, rows)
+
+
+def _delivers(found: dict[str, Any]) -> str:
+    """Whether its forecast is the network's or the baseline."""
+    return delivery.in_words(found["scores"].get("network_share"))
 
 
 def _why(found: dict[str, Any]) -> str:
@@ -60,11 +73,12 @@ def show_model(version: str, as_json: AsJson = False) -> None:
         return
     for name in ("version", "role", "trained_through", "created_at", "seed"):
         say(f"{name.replace('_', ' ')}: {found[name]}")
+    say(f"delivers: {_delivers(found)}")
     say(f"artefact: {_pruned(found) or found['filename']}")
     say(f"reason: {found['reason'] or '–'}")
     _show_canary(found["scores"].get("canary"))
     if found["scores"].get("models"):
-        show_scores(found["scores"]["models"], "Over days its judged fit had not seen")
+        show_scores(found["scores"], "Scores on the holdout days")
 
 
 def _show_canary(canary: dict[str, Any] | None) -> None:
@@ -84,13 +98,15 @@ def live(
     by: Annotated[
         str, typer.Option(help=f"One of {', '.join(accuracy.PARTS)}.")
     ] = "model",
-    days: Annotated[int, typer.Option(help="Newest days with scores.", min=1)] = 28,
+    days: Annotated[
+        int, typer.Option(help="Number of newest scored days.", min=1)
+    ] = 28,
     as_json: AsJson = False,
 ) -> None:
-    """How far off the forecasts that were shown have been, beside both baselines.
+    """Shows how accurate the live forecasts have been, beside both baselines.
 
-    Hindcasts never enter. A depot that missed more than the seasonal naive is given the
-    plain forecast by the next night, and marked so.
+    Hindcasts do not count. A depot on which the seasonal naive was better is marked, and
+    gets the baseline forecast from the next night on.
 
     Example: `harbor models live --by city`
     """
@@ -111,7 +127,10 @@ def live(
 
 def _show_live(found: list[dict[str, Any]], by: str, days: int) -> None:
     if not found:
-        say("No live forecast has been scored yet. Each night scores those it can.")
+        say(
+            "No live forecast has been scored yet. Each night scores the forecasts "
+            "whose actuals have come in."
+        )
         return
     columns = (
         "mape",
@@ -134,16 +153,16 @@ def _show_live(found: list[dict[str, Any]], by: str, days: int) -> None:
 def promote(
     version: str,
     reason: Annotated[
-        str, typer.Option(help="Why; kept with the model.")
+        str, typer.Option(help="Reason, stored with the model.")
     ] = "Promoted by hand.",
     unchecked: Annotated[
-        bool, typer.Option("--unchecked", help="Whatever its canary says.")
+        bool, typer.Option("--unchecked", help="Promote it even if its canary fails.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Makes a model the champion, if its artefact is whole.
+    """Makes a model the champion, if its artefact is intact.
 
-    One that was never shown forecasts beside the champion first, as in a night.
+    A model that was never champion first makes a trial forecast, its canary.
 
     Example: `harbor models promote 20260331-0a1b2c3d --reason "New fleet"`
     """
@@ -152,8 +171,8 @@ def promote(
             found = _require(models.model(connection, version), version)
         if found["role"] == "judge":
             raise BadInputError(
-                f"{version} is a fit that a challenger was judged by; it serves "
-                "hindcasts only. Promote the model it stands for."
+                f"{version} is the evaluation fit of a challenger and serves "
+                "hindcasts only. Promote the challenger itself."
             )
         forecasting.require_kept(found)
         if found["promoted_at"] is None and not unchecked:
@@ -165,11 +184,11 @@ def promote(
 @app.command("rollback")
 def rollback(
     reason: Annotated[
-        str, typer.Option(help="Why; kept with the model.")
+        str, typer.Option(help="Reason, stored with the model.")
     ] = "Rolled back by hand.",
     as_json: AsJson = False,
 ) -> None:
-    """Makes the champion before the present one champion again.
+    """Makes the previous champion the champion again.
 
     Example: `harbor models rollback --reason "Too high in Ghent since Monday"`
     """
@@ -178,7 +197,7 @@ def rollback(
             before = models.champion_before(connection)
         if before is None:
             raise NothingToDoError(
-                "No model was champion before the present one. See 'harbor models list'."
+                "There is no earlier champion to go back to. See 'harbor models list'."
             )
         _crown(place, before, reason)
     _tell(before["version"], reason, as_json)
@@ -192,11 +211,13 @@ def _try_out(place: Workplace, found: dict[str, Any]) -> None:
     with place.engine.begin() as connection:
         models.keep_canary(connection, found["version"], tried.to_json())
     if not tried.passed:
-        raise BadInputError(f"{tried.sentence()} To show it all the same: --unchecked.")
+        raise BadInputError(
+            f"{tried.sentence()} Add --unchecked to promote it all the same."
+        )
 
 
 def _crown(place: Workplace, found: dict[str, Any], reason: str) -> None:
-    """Makes a model the champion, if its artefact is whole."""
+    """Makes a model the champion, if its artefact is intact."""
     forecasting.load_recorded(place.settings.artefacts, found)
     version = found["version"]
     with place.engine.begin() as connection:

@@ -34,12 +34,12 @@ def look_at_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
 
 def _lost_runs(lost: list[int]) -> Finding:
     if not lost:
-        return Finding("runs", True, "none that stopped without a word")
+        return Finding("runs", True, "none died without reporting its end")
     told = ", ".join(str(run_id) for run_id in lost[:MOST_TOLD])
     more = f" and {len(lost) - MOST_TOLD} more" if len(lost) > MOST_TOLD else ""
     says = (
-        f"{told}{more} stopped without a word and count as failed now; 'harbor runs show "
-        f"{lost[0]}' says when. Start them again"
+        f"{told}{more} died without reporting their end, and now count as failed; "
+        f"'harbor runs show {lost[0]}' says when. Start them again"
     )
     return Finding("runs", False, says)
 
@@ -77,8 +77,9 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
             else f"{refused} files of the inbox were"
         )
         says += (
-            f"{last['state']}, but {many} refused, and will be every night; 'harbor runs "
-            f"show {last['run_id']}' says why. Mend what was refused, or take it away"
+            f"{last['state']}, but {many} refused, and will be every night; 'harbor "
+            f"runs show {last['run_id']}' says why. Correct the refused files, or "
+            "remove them"
         )
         return Finding("last night", False, says)
     late = last["counts"].get("late_depots")
@@ -90,8 +91,8 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
     left = last["counts"].get("left_old")
     if left:
         says += (
-            f"{last['state']}, but corrections of {left} depot-days lie too far back and "
-            "were left; raise HARBOR_LOOK_BACK_DAYS to redo them"
+            f"{last['state']}, but corrections of {left} depot-days lie too far back "
+            "and were skipped; raise HARBOR_LOOK_BACK_DAYS to include them"
         )
         return Finding("last night", False, says)
     return Finding("last night", True, says + str(last["state"]))
@@ -109,6 +110,8 @@ def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
     )
     gated = len(naive_gate.worse_depots(engine))
     if gated:
-        says += f"; {gated} depots are worse and get the plain forecast, see 'harbor "
+        says += (
+            f"; {gated} depots are worse and get the baseline forecast, see 'harbor "
+        )
         says += "models live --by depot'"
     return [Finding("accuracy", True, says)]

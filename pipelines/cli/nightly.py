@@ -8,11 +8,13 @@ import typer
 from pipelines import leash
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
+from pipelines.cli.stopping import kept
 from pipelines.cli.train import fit_progress
 from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
 
+KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
 """A server that restarts is waited for: nobody is there at night to start again."""
 
@@ -25,7 +27,9 @@ def register(app: typer.Typer) -> None:
 def nightly(
     origin: Annotated[
         str | None,
-        typer.Option(help="Last day the night may see. [default: the data's last]"),
+        typer.Option(
+            help="Last day the night may see. [default: the last day of data]"
+        ),
     ] = None,
     on_leash: Annotated[
         bool,
@@ -33,31 +37,27 @@ def nightly(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Loads the inbox, counts, scores, trains, judges, promotes and forecasts.
+    """Loads the inbox, counts demand, scores, trains, judges, promotes and forecasts.
 
-    Run again after it broke off, it goes on from there. Where it is done and nothing has
-    come in since, it does nothing and ends with 3.
+    Run again after an interruption, it continues from there. If the night is done and no
+    new data has come in, it does nothing and ends with 3.
 
     Example: `harbor nightly --origin 2026-03-31`
     """
     configure_logs(logging.INFO)
     if on_leash:
         leash.hold()
-    with workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
+    with kept(KEPT), workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
         day = past_day(place, origin, "--origin")
         night = Night(place.engine, place.settings, place.now, day, report)
         done = run_night(night)
     if as_json:
         show_json(done)
         return
-    for alarm in done["steps"]["watch"].get("alarms", ()):
-        say(alarm)
-    if failed := done["steps"].get("judge", {}).get("canary_failed"):
-        say(failed)
     if refused := done["steps"]["ingest"].get("refused"):
         say(
             f"Files of the inbox that were refused: {refused}. 'harbor runs show "
-            f"{done['run_id']}' says which and why."
+            f"{done['run_id']}' lists them with the reasons."
         )
     say(
         f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."

@@ -14,11 +14,13 @@ from pipelines.settings import Settings
 from pipelines.store import notices as store
 
 app = typer.Typer(
-    name="notices", help="What people are told of the nights.", no_args_is_help=True
+    name="notices",
+    help="Notices about the nights, sent by webhook and mail.",
+    no_args_is_help=True,
 )
 NONE_SET = (
-    "HARBOR_NOTICE_WEBHOOK and HARBOR_NOTICE_SMTP_HOST are not set, so nobody is told "
-    "anything. Set one of them."
+    "HARBOR_NOTICE_WEBHOOK and HARBOR_NOTICE_SMTP_HOST are not set, so no notices "
+    "are sent. Set one of them."
 )
 TEST = Notice(
     "test", "test", "This is a test: notices of Harbor Fleet arrive. Nothing is wrong."
@@ -27,7 +29,7 @@ TEST = Notice(
 
 @app.command("test")
 def send_test(as_json: AsJson = False) -> None:
-    """Sends one notice on every channel that is set, and says whether it was taken.
+    """Sends a test notice on every channel that is set, and says whether it was accepted.
 
     Example: `harbor notices test`
     """
@@ -41,7 +43,7 @@ def send_test(as_json: AsJson = False) -> None:
         except HarborError as error:
             found.append({"channel": name, "sent": False, "says": str(error)})
         else:
-            found.append({"channel": name, "sent": True, "says": "It was taken."})
+            found.append({"channel": name, "sent": True, "says": "It was accepted."})
     if as_json:
         show_json(found)
     else:
@@ -76,7 +78,7 @@ def list_notices(
         ]
         show_table("Newest notices", ("made (UTC)", "channel", "state", "what"), rows)
     else:
-        say("Nobody was told anything yet. 'harbor watch' sends notices.")
+        say("There are no notices yet. 'harbor watch' sends them.")
 
 
 def _state(row: dict[str, Any]) -> str:

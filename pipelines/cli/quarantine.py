@@ -10,19 +10,22 @@ from pipelines import demand
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.ingest import reading_of
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.database import snapshot
 from pipelines.ingest import replay
 from pipelines.ledger import recorded
 from pipelines.store import quarantine
 
 app = typer.Typer(
-    name="quarantine", help="Rows that were put aside, and why.", no_args_is_help=True
+    name="quarantine",
+    help="Rejected rows, and why they were rejected.",
+    no_args_is_help=True,
 )
 
 
 @app.command("list")
 def list_rejected(
     file: Annotated[
-        str | None, typer.Option(help="Only files whose path holds this.")
+        str | None, typer.Option(help="Only files whose path contains this.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Rows to show.", min=1)] = 50,
     dismissed: Annotated[
@@ -35,14 +38,14 @@ def list_rejected(
 
     Example: `harbor quarantine list --file orders-2026-03`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with workplace() as place, snapshot(place.engine) as connection:
         found = quarantine.newest_rejected(connection, limit, file, dismissed=dismissed)
         in_all = quarantine.count_rejected(connection, file, dismissed=dismissed)
     if as_json:
         show_json(found)
         return
     if not found:
-        say("No row was dismissed." if dismissed else "No row is in quarantine.")
+        say("No rows were dismissed." if dismissed else "No rows are in quarantine.")
         return
     columns = ("id", "file", "line", "column", "value", "reason")
     if dismissed:
@@ -51,7 +54,7 @@ def list_rejected(
     else:
         show_table("In quarantine", columns, [_row(row) for row in found])
     if in_all > len(found):
-        say(f"{len(found)} of {in_all:,} rows; ask for more with --limit.")
+        say(f"{len(found)} of {in_all:,} rows; show more with --limit.")
 
 
 @app.command("show")
@@ -88,15 +91,20 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
 @app.command("replay")
 def replay_rejected(
     file: Annotated[
-        str | None, typer.Option(help="Only files whose path holds this.")
+        str | None, typer.Option(help="Only files whose path contains this.")
     ] = None,
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=THEIRS", help="What a file calls a column."),
+        typer.Option(
+            metavar="NAME=THEIRS",
+            help="The file's own name of a column; may be repeated.",
+        ),
     ] = None,
     date_format: Annotated[
         str | None,
-        typer.Option(help="Of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
+        typer.Option(
+            help="Format of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."
+        ),
     ] = None,
     decimal: Annotated[
         str | None,
@@ -106,9 +114,9 @@ def replay_rejected(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judges rows in quarantine anew, and loads those whose cause is mended.
+    """Checks rows in quarantine again, and loads those that are good now.
 
-    They go in as if they had when their file was loaded: a row of a later file stays.
+    They count as loaded with their file, so that rows of later files still win.
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
@@ -123,13 +131,13 @@ def replay_rejected(
         say(reason)
     if not done.accepted + done.unchanged:
         raise NothingToDoError(
-            f"No row was let out of quarantine; left there: {done.left:,}. See 'harbor "
-            "quarantine list' for what speaks against them."
+            f"No rows could be loaded from quarantine; still there: {done.left:,}. "
+            "'harbor quarantine list' says why."
         )
     if not as_json:
         say(
-            f"Rows that went in: {done.accepted:,}; known already or otherwise: "
-            f"{done.unchanged:,}; left in quarantine: {done.left:,}."
+            f"Rows loaded: {done.accepted:,}; known already or replaced since: "
+            f"{done.unchanged:,}; still in quarantine: {done.left:,}."
         )
 
 

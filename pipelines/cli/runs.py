@@ -12,6 +12,7 @@ from pipelines.cli import log_words
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.counted import counted
 from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.database import snapshot
 from pipelines.heartbeat import give_up_lost_runs
 from pipelines.store import run_lines, runs
 
@@ -22,13 +23,15 @@ STATES = ("running", "done", "failed", "skipped")
 @app.command("list")
 def list_runs(
     limit: Annotated[int, typer.Option(help="Runs to show.", min=1)] = 20,
-    step: Annotated[str | None, typer.Option(help="Such as nightly or train.")] = None,
-    state: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(STATES)}.")
+    step: Annotated[
+        str | None, typer.Option(help="Only this step, such as nightly or train.")
     ] = None,
-    origin: Annotated[str | None, typer.Option(help="Only of this day.")] = None,
+    state: Annotated[
+        str | None, typer.Option(help=f"Only runs in this state: {', '.join(STATES)}.")
+    ] = None,
+    origin: Annotated[str | None, typer.Option(help="Only runs of this day.")] = None,
     steps: Annotated[
-        bool, typer.Option("--steps", help="The steps of each, too.")
+        bool, typer.Option("--steps", help="Show the steps of each run, too.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -52,8 +55,8 @@ def list_runs(
     elif found:
         _show(found, "Newest runs", closely)
     else:
-        that = " that is asked for" if asked else ""
-        say(f"There is no run{that}. 'harbor runs list' shows the newest of all.")
+        that = " that matches" if asked else ""
+        say(f"There is no run{that}. 'harbor runs list' shows the newest of all runs.")
 
 
 @app.command("show")
@@ -68,7 +71,7 @@ def show_run(
     """
     with workplace() as place:
         give_up_lost_runs(place.engine)
-        with place.engine.connect() as connection:
+        with snapshot(place.engine) as connection:
             found = runs.run_with_steps(connection, run_id)
             logged = run_lines.lines_of(connection, run_id, newest=lines)
     if not found:
@@ -84,11 +87,12 @@ def show_run(
 @app.command("follow")
 def follow_run(
     run_id: Annotated[
-        int | None, typer.Argument(help="[default: what runs now, or ran last]")
+        int | None,
+        typer.Argument(help="[default: the run in progress, or the last one]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tells of a run as it goes, until it ends; ends with 1 if it failed.
+    """Shows what a run logs until it ends; ends with 1 if the run failed.
 
     With --json it waits for the end and prints the run.
 

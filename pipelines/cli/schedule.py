@@ -21,17 +21,17 @@ from pipelines.store.runs import last_night
 log = structlog.get_logger()
 
 app = typer.Typer(
-    name="schedule", help="The clock of the nightly run.", no_args_is_help=True
+    name="schedule", help="When the nightly run starts.", no_args_is_help=True
 )
 
 
 @app.command("run")
 def run(as_json: AsJson = False) -> None:
-    """Runs the night every night, until it is stopped.
+    """Starts the nightly run every night, until it is stopped.
 
-    A second one stands by, and goes on when the first is gone. Nights that were missed
-    are caught up with as HARBOR_MISSED_NIGHTS says. With --json it first says when the
-    next night is.
+    A second scheduler stands by, and takes over when the first is gone. Missed nights are
+    caught up as HARBOR_MISSED_NIGHTS says. With --json it first prints when the next
+    night starts.
 
     Example: `harbor schedule run`
     """
@@ -52,7 +52,7 @@ def run(as_json: AsJson = False) -> None:
 
 @app.command("show")
 def show(as_json: AsJson = False) -> None:
-    """Says what runs when, in local time and UTC, and how the last night ended.
+    """Shows when the next night starts, in local time and UTC, and how the last one ended.
 
     Example: `harbor schedule show`
     """
@@ -68,7 +68,7 @@ def _greet(place: Workplace, as_json: bool) -> None:
     upcoming = missed.next_night(place.settings, place.now)
     if as_json:
         show_json({"next": upcoming.isoformat()})
-    say(f"The next night runs on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
+    say(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
 
 
 def _overview(place: Workplace) -> dict[str, Any]:
@@ -114,7 +114,11 @@ def _clock_change(night: datetime, settings: Settings) -> str:
     """What a night does whose hour the clocks leave out, or bring twice."""
     local = night.astimezone(settings.zone)
     happens = f"{local:%H:%M}" == settings.nightly_at
-    what = "comes twice" if happens else "is left out by the clocks"
+    what = (
+        "comes twice as the clocks change as the clocks change"
+        if happens
+        else "is skipped as the clocks change"
+    )
     return (
         f"On {local:%a %d %b %Y} {settings.nightly_at} {what}: that night runs once, at "
         f"{local:%H:%M %Z}."
@@ -127,9 +131,12 @@ def _tell_due(told: dict[str, Any], policy: str) -> None:
     if told["due_now"] or told["to_leave_out"]:
         due = ", ".join(map(str, told["due_now"])) or "none"
         out = ", ".join(map(str, told["to_leave_out"])) or "none"
-        say(f"Due now, where missed nights are {policy!r}: {due}; left out: {out}.")
+        say(
+            f"Missed nights (HARBOR_MISSED_NIGHTS is {policy!r}): to run now: {due}; "
+            f"left out: {out}."
+        )
     if not told["scheduler_runs"]:
-        say("No scheduler runs. Start one with 'harbor schedule run'.")
+        say("No scheduler is running. Start one with 'harbor schedule run'.")
 
 
 def _both(local: datetime, utc: datetime) -> tuple[str, str]:

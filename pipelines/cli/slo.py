@@ -7,6 +7,7 @@ import typer
 from pipelines import service_levels
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.database import snapshot
 from pipelines.service_levels import Level, Levels
 
 PROMISES = {
@@ -23,15 +24,15 @@ def register(app: typer.Typer) -> None:
 
 def slo(
     days: Annotated[
-        int | None, typer.Option(help="Days looked back. [default: 30 and 90]", min=1)
+        int | None, typer.Option(help="Days to look back. [default: 30 and 90]", min=1)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Says how the service levels were kept, and how much of their budget is left.
+    """Shows how well the service levels were kept, and how much error budget is left.
 
     Example: `harbor slo --days 30`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with workplace() as place, snapshot(place.engine) as connection:
         windows = service_levels.WINDOWS if days is None else (days,)
         found = [
             service_levels.look(connection, place.settings, place.now, each)

@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 def tpu_check(
     topology: Annotated[
-        str, typer.Option(help="TPU generation and shape.")
+        str, typer.Option(help="TPU generation and shape to compile for.")
     ] = "v4:2x2x1",
     as_json: AsJson = False,
 ) -> None:

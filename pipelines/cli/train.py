@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import structlog
 import typer
 
 from pipelines import demand, judging, training
 from pipelines.cli.console import progress, say, show_json, show_table
+from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, past_day, workplace
 from pipelines.judging import Verdict
 from pipelines.ledger import recorded
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
-FITS = {"judged": "Choosing (first fit)", "served": "Learning (second fit)"}
+KEPT = "No model was recorded. The same command continues from the last checkpoint."
+FITS = {"judged": "First fit (evaluation)", "served": "Second fit (production)"}
 
 Epochs = Annotated[
-    int | None, typer.Option(help="Passes over the history at most.", min=1)
+    int | None,
+    typer.Option(help="Passes over the history at most; it stops early.", min=1),
 ]
-Seed = Annotated[int | None, typer.Option(help="Of the training.", min=0)]
+Seed = Annotated[int | None, typer.Option(help="Seed of the random numbers.", min=0)]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,21 +42,26 @@ def register(app: typer.Typer) -> None:
 
 def train(
     through: Annotated[
-        str | None, typer.Option(help="Last day to learn from. [default: the data's]")
+        str | None,
+        typer.Option(help="Last day to train on. [default: the last day of data]"),
     ] = None,
     seed: Seed = None,
     epochs: Epochs = None,
     bfloat16: Annotated[
-        bool, typer.Option("--bfloat16", help="Take the products in bfloat16.")
+        bool, typer.Option("--bfloat16", help="Compute matrix products in bfloat16.")
     ] = False,
     profile: Annotated[
         Path | None,
-        typer.Option(help="Folder for a trace of some steps.", metavar="FOLDER"),
+        typer.Option(
+            help="Folder to write a profiler's trace of some steps to.",
+            metavar="FOLDER",
+        ),
     ] = None,
     warm_up: Annotated[
         bool,
         typer.Option(
-            "--warm-up", help="Only compile, so that no night need; no model."
+            "--warm-up",
+            help="Only fill the compile cache for the nights to come; train no model.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -62,7 +70,7 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
-    with workplace() as place:
+    with kept(KEPT), workplace() as place:
         day = past_day(place, through, "--through") or demand.default_origin(
             place.engine
         )
@@ -120,9 +128,9 @@ def _warm_up(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> No
         show_json({"trained_through": day, **counts})
         return
     say(
-        f"Compiled {counts['compilations']} programs, found {counts['cache_hits']}, in "
-        f"{counts['compile_seconds']:.1f} s. The next training on this kind of machine "
-        "finds all of them."
+        f"Compiled {counts['compilations']} programs and found {counts['cache_hits']} "
+        f"in the cache, in {counts['compile_seconds']:.1f} s. The next training on "
+        "this kind of machine finds them all there."
     )
 
 
@@ -143,15 +151,27 @@ def _show(made: Trained) -> None:
         f"Model {made.version}, trained through {made.trained_through} in {made.seconds} s."
     )
     say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
-    show_scores(made.scores["models"], "Over the days the judged fit had not seen")
+    show_scores(made.scores, "Scores on the holdout days")
+    if made.scores["network_share"] == 0:
+        say(
+            "Its network did not help on those days, so it delivers the baseline: the "
+            "plain forecast without the network's correction."
+        )
 
 
-def show_scores(models: dict[str, dict[str, float | int | None]], title: str) -> None:
-    """A table of scores in percent."""
+def show_scores(scores: dict[str, Any], title: str) -> None:
+    """Shows a table of scores in percent.
+
+    Args:
+      scores: With `models`, and `network_share` where it is known.
+      title: Of the table.
+    """
+    own = "baseline" if scores.get("network_share") == 0 else "gru"
     columns = ("mape", "wape", "bias", "mase", "coverage80", "days")
     names = ("model", "MAPE %", "WAPE %", "bias %", "MASE", "80 % band", "days")
     rows = [
-        (name, *(scores[key] for key in columns)) for name, scores in models.items()
+        (own if name == "gru" else name, *(each[key] for key in columns))
+        for name, each in scores["models"].items()
     ]
     show_table(title, names, rows)
 

@@ -12,7 +12,7 @@ from forecaster.errors import BadInputError, DatabaseError
 from pipelines import ports
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.workplace import AsJson
+from pipelines.cli.workplace import AsJson, Port
 from pipelines.database import database_url, parsed_url
 from pipelines.reading import reader
 from pipelines.settings import Settings
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 def watch(
     address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1)] = PORT,
+    port: Port = PORT,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Answer other machines, too.")
     ] = False,
@@ -43,7 +43,7 @@ def watch(
     """Serves /metrics, /healthz and /readyz, and sends notices, until Ctrl-C.
 
     Everything is read from the database, so it is the same after a restart. Other
-    machines are answered with --insecure only. With --json it first says where.
+    machines are answered with --insecure only. With --json it first prints its address.
 
     Example: `harbor watch --port 9464`
     """
@@ -61,9 +61,8 @@ def _require_guard(address: str, insecure: bool) -> None:
     if address in LOOPBACK or insecure:
         return
     raise BadInputError(
-        f"--address is {address}, which other machines reach, and nobody is asked who "
-        "they are. Leave it at 127.0.0.1, or add --insecure where only Prometheus gets "
-        "there."
+        f"--address is {address}, which other machines reach, and there is no login. "
+        "Leave it at 127.0.0.1, or add --insecure where only Prometheus can reach it."
     )
 
 

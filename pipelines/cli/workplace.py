@@ -13,9 +13,8 @@ from pipelines import demand, migrate, roles
 from pipelines.database import open_engine
 from pipelines.settings import Settings
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON value for a machine.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
 
 @dataclass(frozen=True)

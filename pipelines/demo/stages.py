@@ -10,8 +10,9 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines import backfill, demand, forecasting, judging, training
+from pipelines.database import snapshot
 from pipelines.demo.files import write_files
-from pipelines.demo.fleet import InventedFleet, invent
+from pipelines.demo.fleet import invent
 from pipelines.demo.manifest import is_written, read_manifest
 from pipelines.demo.places import CITIES
 from pipelines.ingest import Far, Reading, ingest
@@ -19,6 +20,7 @@ from pipelines.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import depots as depot_store
 from pipelines.store import forecasts, models
+from pipelines.store.demo import DemoFleet, read_demo_fleet, record_demo_fleet
 from pipelines.training import Reports
 
 Advance = Callable[[float, float], None]
@@ -55,14 +57,11 @@ def write_fleet(demo: Demo, advance: Advance) -> str:
       BadInputError: another fleet was invented there before, or the database holds
         depots that are not invented.
     """
+    _claim_database(demo)
     if not is_written(demo.folder, demo.seed, demo.n_depots, demo.n_days):
         if read_manifest(demo.folder) is not None:
-            raise BadInputError(
-                f"{demo.folder} holds a fleet invented with other options. Remove that "
-                "folder and the database beside it, or set HARBOR_HOME to a new place."
-            )
+            raise _other_options(demo.folder)
         fleet = invent(demo.seed, demo.n_depots, demo.n_days, demo.yesterday)
-        _refuse_other_depots(demo, fleet)
         write_files(fleet, demo.folder, advance)
     found = read_manifest(demo.folder)
     assert found is not None, "it was written whole"
@@ -76,7 +75,15 @@ def load_files(demo: Demo, advance: Advance) -> str:
         advance(far.done, far.total)
 
     with recorded(demo.engine, "ingest") as run:
-        report = ingest(demo.engine, [str(demo.folder)], Reading(), demo.settings, tell)
+        report = ingest(
+            demo.engine,
+            [str(demo.folder)],
+            # Its corrections move a day's orders, as a partner's do.
+            Reading(force=True),
+            demo.settings,
+            tell,
+            is_invented=True,
+        )
         run.counts["files"] = len(report.files)
     with recorded(demo.engine, "demand") as run:
         change = demand.rebuild(demo.engine, demo.now)
@@ -102,7 +109,7 @@ def train_model(demo: Demo, report: Reports) -> str:
 def hindcast(demo: Demo, advance: Advance) -> str:
     """Forecasts the days the judged fit had not seen, and scores them."""
     origin = demand.default_origin(demo.engine)
-    with demo.engine.connect() as connection:
+    with snapshot(demo.engine) as connection:
         judge = models.newest_judge(connection)
         if judge is None or forecasts.has_scores(connection):
             return "scored already"
@@ -126,7 +133,7 @@ def forecast(demo: Demo) -> str:
     """Forecasts the next days with the champion, unless that is done."""
     origin = demand.default_origin(demo.engine)
     settings = demo.settings
-    with demo.engine.connect() as connection:
+    with snapshot(demo.engine) as connection:
         model = forecasting.model_for(connection, origin)
         version = str(model["version"])
         if forecasts.read_forecasts(connection, origin, version):
@@ -138,13 +145,26 @@ def forecast(demo: Demo) -> str:
     return f"the {settings.horizon} days after {origin}, with model {version}"
 
 
-def _refuse_other_depots(demo: Demo, fleet: InventedFleet) -> None:
-    with demo.engine.connect() as connection:
-        known = depot_store.depot_ids(connection)
-    strange = sorted(known - {depot.depot_id for depot in fleet.depots})
-    if strange:
-        raise BadInputError(
-            f"This database holds {len(strange)} depots that are not invented, such as "
-            f"{strange[0]}; the demonstration would mix with them. Set HARBOR_HOME to a "
-            "new place."
-        )
+def _claim_database(demo: Demo) -> None:
+    """Notes in the database that it holds this fleet: own files are refused from then on."""
+    asked = DemoFleet(demo.seed, demo.n_depots, demo.n_days)
+    with demo.engine.begin() as connection:
+        held = read_demo_fleet(connection)
+        if held == asked:
+            return
+        if held is not None:
+            raise _other_options("This database")
+        if known := depot_store.depot_ids(connection):
+            raise BadInputError(
+                f"This database holds {len(known)} depots that are not invented, such as "
+                f"{min(known)}; the demonstration would mix with them. Set HARBOR_HOME to "
+                "a new place."
+            )
+        record_demo_fleet(connection, asked)
+
+
+def _other_options(where: Path | str) -> BadInputError:
+    return BadInputError(
+        f"{where} holds a fleet invented with other options. Give the same, or set "
+        "HARBOR_HOME to a new place."
+    )

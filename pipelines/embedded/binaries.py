@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -117,6 +118,26 @@ def make_open_directory(directory: Path) -> None:
             "must lie where an unprivileged account can enter. Run as an ordinary user, "
             "or set HARBOR_DATABASE_URL."
         ) from error
+
+
+def make_private_directory(directory: Path, account: Account) -> None:
+    """Makes a directory for that account alone.
+
+    Raises:
+      DatabaseError: there is one already, and it is another account's.
+    """
+    try:
+        directory.mkdir(parents=True, mode=0o700)
+    except FileExistsError:
+        found = directory.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid:
+            raise DatabaseError(
+                f"{directory} must be a folder of the account with uid {account.uid}, "
+                f"which runs Postgres, and is of uid {found.st_uid}. Remove it."
+            ) from None
+        return
+    if not account.is_me:
+        os.chown(directory, account.uid, account.gid)
 
 
 def run(

@@ -6,6 +6,7 @@ alone while somebody comes in or goes out.
 """
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,8 +30,11 @@ def running(home: Path) -> Iterator[str]:
       DatabaseError: the server does not start; the message says why.
     """
     home.mkdir(parents=True, exist_ok=True)
-    with (home / "postgres.users").open("a") as users:
-        with _door(home):
+    with (
+        (home / "postgres.users").open("a") as users,
+        (home / "postgres.door").open("a") as door,
+    ):
+        with _locked(door):
             fcntl.flock(users, fcntl.LOCK_SH)
             cluster = clusters.locate(home)
             if not clusters.answers(cluster):
@@ -39,23 +43,34 @@ def running(home: Path) -> Iterator[str]:
         try:
             yield clusters.address(cluster)
         finally:
-            with _door(home):
-                _leave(cluster, users)
+            with _locked(door):
+                if _is_there(users) and _is_last(users):
+                    server.stop(cluster)
 
 
 @contextmanager
-def _door(home: Path) -> Iterator[None]:
-    with (home / "postgres.door").open("a") as door:
-        fcntl.flock(door, fcntl.LOCK_EX)
+def _locked(door: IO[str]) -> Iterator[None]:
+    fcntl.flock(door, fcntl.LOCK_EX)
+    try:
         yield
+    finally:
+        fcntl.flock(door, fcntl.LOCK_UN)
 
 
-def _leave(cluster: Cluster, users: IO[str]) -> None:
+def _is_there(users: IO[str]) -> bool:
+    """Whether the home is still where it was; who finds it elsewhere stops its server."""
+    try:
+        return os.path.samestat(Path(users.name).stat(), os.fstat(users.fileno()))
+    except FileNotFoundError:
+        return False
+
+
+def _is_last(users: IO[str]) -> bool:
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:  # somebody else is still inside
-        return
-    server.stop(cluster)
+        return False
+    return True
 
 
 def _ensure_database(cluster: Cluster) -> None:

@@ -1,17 +1,25 @@
 """The server of one data directory: made, configured, started, stopped."""
 
+import errno
 import os
+import re
 import shutil
-import tempfile
 from pathlib import Path
+from subprocess import CompletedProcess
+
+import structlog
 
 from forecaster.errors import DatabaseError
-from pipelines.embedded.binaries import MAJOR, Account, programs, run
-from pipelines.embedded.cluster import OWNER, Cluster, answers
-from pipelines.embedded.remains import PATIENCE_S, forget_dead_server
+from pipelines.embedded.binaries import MAJOR, make_private_directory, programs, run
+from pipelines.embedded.cluster import OWNER, Cluster, answers, takes_queries
+from pipelines.embedded.remains import (
+    PATIENCE_S,
+    STOP_PATIENCE_S,
+    forget_dead_server,
+)
 
-# The kernel's limit on a socket's path is 107 bytes, and the file's name takes 14.
-LONGEST_SOCKET_DIRECTORY = 90
+log = structlog.get_logger()
+
 MOST_LOG_BYTES = 8 * 2**20
 CONFIGURATION = """\
 # Written at every start.
@@ -36,16 +44,19 @@ def start(cluster: Cluster) -> None:
     A server left by a crash recovers here; that may take minutes and is waited for.
 
     Raises:
-      DatabaseError: it does not come up; the end of its log is in the message.
+      DatabaseError: it does not come up; the message says why.
     """
-    _make_directory(cluster.directory, cluster.account)
+    make_private_directory(cluster.directory, cluster.account)
     if not (cluster.data / "PG_VERSION").exists():
         _make_cluster(cluster)
     _refuse_other_version(cluster)
-    sockets = _socket_directory(cluster)
-    forget_dead_server(cluster, sockets)
-    _configure(cluster, sockets)
+    make_private_directory(cluster.sockets, cluster.account)
+    forget_dead_server(cluster)
+    if answers(cluster):
+        return
+    _configure(cluster)
     _turn_over(cluster.log)
+    written = cluster.log.stat().st_size if cluster.log.exists() else 0
     pg_ctl = programs(cluster.account) / "pg_ctl"
     options = ["--wait", f"--timeout={PATIENCE_S}", f"--log={cluster.log}"]
     done = run(
@@ -54,25 +65,27 @@ def start(cluster: Cluster) -> None:
         timeout=PATIENCE_S + 30,
     )
     if done.returncode != 0 and not answers(cluster):
-        log = cluster.log.read_text(errors="replace") if cluster.log.exists() else ""
-        raise DatabaseError(
-            f"The embedded Postgres in {cluster.directory} did not start: "
-            f"{_last_lines(log or done.stdout)}"
-        )
+        said = cluster.log.read_bytes()[written:] if cluster.log.exists() else b""
+        raise _failure(cluster, "does not start", said.decode(errors="replace"), done)
 
 
 def stop(cluster: Cluster) -> None:
-    """Stops the server and waits until it has written everything down."""
-    pg_ctl = programs(cluster.account) / "pg_ctl"
-    run([pg_ctl, "stop", "-D", cluster.data, "-m", "fast", "-w"], cluster.account)
+    """Stops the server and waits until it has written everything down.
 
-
-def _make_directory(directory: Path, account: Account) -> None:
-    if directory.exists():
+    One that does not answer recovers from a crash; asked to stop then, PostgreSQL 18 may
+    wait for itself for ever. It is ended at once: the next start recovers it again.
+    """
+    if takes_queries(cluster) and _stopped(cluster, "fast"):
         return
-    directory.mkdir(parents=True, mode=0o700)
-    if not account.is_me:
-        os.chown(directory, account.uid, account.gid)
+    log.warning("database_stopped_at_once", folder=str(cluster.directory))
+    _stopped(cluster, "immediate")
+
+
+def _stopped(cluster: Cluster, mode: str) -> bool:
+    pg_ctl = programs(cluster.account) / "pg_ctl"
+    options = ["-m", mode, "--wait", f"--timeout={STOP_PATIENCE_S}"]
+    done = run([pg_ctl, "stop", "-D", cluster.data, *options], cluster.account)
+    return done.returncode == 0
 
 
 def _make_cluster(cluster: Cluster) -> None:
@@ -86,10 +99,7 @@ def _make_cluster(cluster: Cluster) -> None:
         cluster.account,
     )
     if done.returncode != 0:
-        raise DatabaseError(
-            f"A database could not be made in {cluster.directory}: "
-            f"{_last_lines(done.stdout)}"
-        )
+        raise _failure(cluster, "cannot be made", "", done)
     making.rename(cluster.data)
 
 
@@ -103,25 +113,10 @@ def _refuse_other_version(cluster: Cluster) -> None:
         )
 
 
-def _socket_directory(cluster: Cluster) -> Path:
-    directory = cluster.directory / "socket"
-    if len(os.fsencode(directory)) <= LONGEST_SOCKET_DIRECTORY:
-        _make_directory(directory, cluster.account)
-        return directory
-    if cluster.socket_note.exists():
-        noted = Path(cluster.socket_note.read_text().strip())
-        if noted.is_dir() and noted.stat().st_uid == cluster.account.uid:
-            return noted
-    short = Path(tempfile.mkdtemp(prefix="harbor-", dir="/tmp"))
-    os.chown(short, cluster.account.uid, cluster.account.gid)
-    return short
-
-
-def _configure(cluster: Cluster, sockets: Path) -> None:
-    quoted = str(sockets).replace("'", "''")
+def _configure(cluster: Cluster) -> None:
+    quoted = str(cluster.sockets).replace("'", "''")
     conf = cluster.data / "postgresql.auto.conf"
     conf.write_text(CONFIGURATION.format(sockets=quoted))
-    cluster.socket_note.write_text(str(sockets))
 
 
 def _turn_over(log: Path) -> None:
@@ -130,5 +125,17 @@ def _turn_over(log: Path) -> None:
         log.replace(log.with_name(f"{log.name}.1"))
 
 
-def _last_lines(text: str, count: int = 3) -> str:
-    return " / ".join(text.strip().splitlines()[-count:])
+def _failure(
+    cluster: Cluster, what: str, logged: str, done: CompletedProcess[str]
+) -> DatabaseError:
+    """What went wrong in one sentence, out of the server's log and its program's words."""
+    where = f"The embedded Postgres in {cluster.directory} {what}"
+    lines = f"{logged}\n{done.stdout}".strip().splitlines()
+    if any(os.strerror(errno.ENOSPC) in line for line in lines):
+        return DatabaseError(
+            f"{where}: its disk is full. Make room there, then start this again."
+        )
+    told = [line for line in lines if "FATAL:" in line or "error:" in line]
+    why = (told or lines[-1:] or ["it says nothing"])[0]
+    why = re.split(r"FATAL:|error:", why)[-1].strip().rstrip(".")
+    return DatabaseError(f"{where}: {why}. {cluster.log} has the whole of it.")

@@ -180,9 +180,10 @@ DEPOTS = Kind(
 
 EVENTS = Kind(
     name="events",
-    table="events",
-    key=("kind", "starts_on", "ends_on", "city", "depot_id"),
+    table="event_versions",
+    key=("event_id",),
     columns=(
+        _text("event_id", optional=True),
         _word("kind", parsing.lower_case),
         _day("starts_on"),
         _day("ends_on"),
@@ -190,6 +191,14 @@ EVENTS = Kind(
         _text("depot_id", optional=True),
         _number("value", parsing.number, pa.float64(), optional=True),
         _day("known_from", optional=True),
+        Column(
+            "withdrawn",
+            parsing.by_value(parsing.yes_or_no, pa.string()),
+            ("withdrawn",),
+            in_every_file=False,
+            may_be_empty=True,
+            when_empty="false",
+        ),
     ),
     rules=(
         RowRule(

@@ -10,7 +10,7 @@ from pathlib import Path
 import sqlalchemy as sa
 import structlog
 
-from forecaster.errors import RefusedFileError
+from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.inbox import DONE, put_away
 from pipelines.ingest.loading import Load, load
@@ -28,6 +28,7 @@ from pipelines.ingest.sources import Source, Unreadable
 from pipelines.ingest.spool import Spool, spool_folder
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
+from pipelines.store.demo import read_demo_fleet
 
 log = structlog.get_logger()
 
@@ -71,6 +72,7 @@ def ingest(
     query: str | None = None,
     dry_run: bool = False,
     today: date | None = None,
+    is_invented: bool = False,
 ) -> IngestReport:
     """Loads files; safe to repeat, and to run beside other loads.
 
@@ -88,10 +90,11 @@ def ingest(
       query: Run on each of the paths, which are addresses of databases then.
       dry_run: Does everything, and takes it back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
+      is_invented: Whether the files are those of 'harbor demo'.
 
     Raises:
       BadInputError: a source is named that harbor.toml does not have, or says what cannot
-        be.
+        be; or own files would mix with the demo's.
     """
     require_readable(settings.sources)
     if reading.source is not None:
@@ -101,6 +104,8 @@ def ingest(
         spool = Spool(Path(folder), settings.max_file_mib << 20, query)
         sources = spool.find(paths, settings.inbox / DONE)
         found = settled(sources, settings.inbox, settings.settle_seconds)
+        if found and not is_invented:
+            _refuse_beside_demo(engine)
         total = sum(each.size for each in found if isinstance(each, Source))
         with (
             Parser(settings.parser_memory_mib) as parser,
@@ -114,6 +119,17 @@ def ingest(
             call.flush()
             call.put_away()
             return IngestReport(call.reports, tuple(_notes(begin, call.reports)))
+
+
+def _refuse_beside_demo(engine: sa.Engine) -> None:
+    with engine.connect() as connection:
+        held = read_demo_fleet(connection)
+    if held is not None:
+        raise BadInputError(
+            f"This database holds the {held.n_depots} invented depots of 'harbor demo', "
+            "which own files would mix with. Set HARBOR_HOME to a new place, as in "
+            "'export HARBOR_HOME=$PWD/var/mine', and load them there."
+        )
 
 
 @dataclass
@@ -180,7 +196,7 @@ class _Call:
             reading = reading_of(source, self.reading, self.settings.sources)
             opened = self.parser.open(source, reading, self.today)
             kind = opened.plan.kind.name
-            load = Load(source, reading, opened, self.settings)
+            load = Load(source, reading, opened, self.settings, self.dry_run)
             return SmallFile.of(load) or load
         except RefusedFileError as error:
             return self._refuse(source, kind, str(error))

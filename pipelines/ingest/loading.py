@@ -9,18 +9,18 @@ import sqlalchemy as sa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import notes
 from pipelines.ingest.batches import RejectedRow
+from pipelines.ingest.contract import EVENTS, Kind
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.parcels import Opened, Parcel
 from pipelines.ingest.plausibility import OrderIds
 from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
+from pipelines.store import commit_order, events, order_counts, score_totals
 from pipelines.store import ingest as store
-from pipelines.store import order_counts, score_totals
 
 WITHOUT_CITY = "Unassigned"
-"""City of depots nobody has described. They share one, because silence is judged per
-city: a day without an order is 0 where any of them reported."""
+"""City of depots nobody has described."""
 
 HOPELESS = 10_000
 """Bad rows after which a file need not be read to its end to be refused."""
@@ -30,12 +30,13 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Load:
-    """A file about to be loaded, and how."""
+    """A file about to be loaded, and how; a dry run is taken back, and no news."""
 
     source: Source
     reading: Reading
     file: Opened
     settings: Settings
+    is_dry_run: bool = False
 
 
 def load(
@@ -117,6 +118,8 @@ class _Loading:
         accepted = self._settle(incoming)
         incoming.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
+        if not self.asked.is_dry_run:
+            commit_order.arrive(self.connection)
         store.set_counts(self.connection, self.file_id, vars(counts))
         said = [
             *notes.of_file(plan, self.found, self.depot_ids, self.rejected, self.blank),
@@ -137,10 +140,10 @@ class _Loading:
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            key, namespace = plan.kind.key, reading.id_namespace
-            accepted = incoming.merge(key, self.file_id, namespace)
+            namespace = reading.id_namespace
+            accepted = merge(incoming, plan.kind, self.file_id, namespace)
             if accepted < self.rows:
-                incoming.note_repeats(key, self.file_id, namespace)
+                incoming.note_repeats(plan.kind.key, self.file_id, namespace)
             if not reading.force:
                 ids.require_own_ids(incoming, accepted)
             self._add_first_seen()
@@ -179,10 +182,11 @@ class _Loading:
         what = first.column_name or "the row"
         value = "" if first.value is None else f" '{first.value[:LONGEST_VALUE_TOLD]}'"
         raise RefusedFileError(
-            f"{self.asked.source.name} has {self.rejected:,} bad rows of {seen:,}, more than "
-            f"the {share:.0%} that may be put aside (HARBOR_MOST_REJECTED). The first is "
-            f"line {first.line}: {what}{value} {first.reason}. Mend the file, or say how it "
-            "is written with --column, --date-format or --encoding."
+            f"{self.asked.source.name} has {self.rejected:,} bad rows of {seen:,}, "
+            f"more than the {share:.0%} that may be put aside (HARBOR_MOST_REJECTED). "
+            f"The first is line {first.line}: {what}{value} {first.reason}. Correct "
+            "the file, or say how it is written with --column, --date-format or "
+            "--encoding."
         )
 
     def _require_rows(self) -> None:
@@ -195,6 +199,28 @@ class _Loading:
     def _add_first_seen(self) -> None:
         if self.asked.file.plan.kind.name in ("orders", "daily"):
             add_first_seen(self.connection, self.depot_ids, self.asked.settings)
+
+
+def merge(
+    incoming: store.Incoming,
+    kind: Kind,
+    file_id: int,
+    id_namespace: str,
+    *,
+    over_later: bool = True,
+) -> int:
+    """Takes rows into their table, events in versions; says how many changed it.
+
+    Args:
+      incoming: The rows.
+      kind: Of the file.
+      file_id: Of the file.
+      id_namespace: In which the ids of its orders are unique.
+      over_later: Whether rows of later files are replaced too.
+    """
+    if kind is EVENTS:
+        return events.append(incoming, file_id, over_later=over_later)
+    return incoming.merge(kind.key, file_id, id_namespace, over_later=over_later)
 
 
 def add_first_seen(

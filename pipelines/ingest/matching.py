@@ -41,12 +41,13 @@ def reading_as(name: str, asked: Reading, known: Known) -> Reading:
       BadInputError: it is not in harbor.toml, or says what cannot be.
     """
     if name not in known and name != DEFAULT_SOURCE:
-        listed = ", ".join(known) or "none"
+        there = f"only {', '.join(known)}" if known else "no sources"
         raise BadInputError(
-            f"The source is {name!r}, but harbor.toml has only {listed}. Add "
-            f"[sources.{name}] to it, or name another."
+            f"The source is {name!r}, but harbor.toml has {there}. Add [sources.{name}] to "
+            "it, or name another."
         )
     said = known.get(name, SourceSettings())
+    own = "" if name == DEFAULT_SOURCE else name
     return Reading(
         kind=asked.kind or said.kind,
         columns={**said.columns, **asked.columns},
@@ -55,7 +56,7 @@ def reading_as(name: str, asked: Reading, known: Known) -> Reading:
         decimal=asked.decimal or said.decimal,
         separator=asked.separator or said.separator,
         source=name,
-        id_namespace=said.id_namespace or name,
+        id_namespace=own if said.id_namespace is None else said.id_namespace,
         force=asked.force or said.force,
     )
 

@@ -163,9 +163,10 @@ class _Child:
 
     def _too_large(self, source: Source) -> RefusedFileError:
         return RefusedFileError(
-            f"{source.name} takes more memory than its parser may have "
-            f"(HARBOR_PARSER_MEMORY_MIB is {self.memory_mib:,}), or breaks it. Look at "
-            "what wrote it; if it is honest, split it, or raise the setting."
+            f"{source.name} needs more memory than its parser may use "
+            f"(HARBOR_PARSER_MEMORY_MIB is {self.memory_mib:,}), or makes it crash. "
+            "If the file should be that large, split it or raise the setting; else "
+            "export it again."
         )
 
 

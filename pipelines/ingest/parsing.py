@@ -25,6 +25,7 @@ THOUSANDS: dict[str, re.Pattern[str]] = {
     for mark, other in OTHER.items()
 }
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
 MOMENT = pa.timestamp("us")
 
@@ -204,6 +205,15 @@ def lower_case(cell: str, rules: Rules) -> str:
     if (reason := parsed.reasons[0].as_py()) is not None:
         raise ValueError(reason)
     return cell.lower()
+
+
+def yes_or_no(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+    """A claim that holds or does not, written as PostgreSQL writes booleans."""
+    if cell.lower() in YES:
+        return "true"
+    if cell.lower() in NO:
+        return "false"
+    raise ValueError("is neither yes nor no")
 
 
 def weekdays(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all

@@ -13,7 +13,7 @@ from forecaster.errors import BadInputError
 from pipelines.ingest.batches import LONGEST_TOLD, Cells, Detail, tidy
 from pipelines.ingest.checking import check, rejected_rows
 from pipelines.ingest.conventions import find_conventions
-from pipelines.ingest.loading import add_first_seen
+from pipelines.ingest.loading import add_first_seen, merge
 from pipelines.ingest.matching import reading_as
 from pipelines.ingest.parcels import as_csv
 from pipelines.ingest.recognition import Plan, recognise
@@ -142,9 +142,11 @@ class _OfFile:
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            key, file_id = plan.kind.key, self.file["file_id"]
-            accepted = incoming.merge(key, file_id, id_namespace, over_later=False)
-            incoming.note_repeats(key, file_id, id_namespace)
+            file_id = self.file["file_id"]
+            accepted = merge(
+                incoming, plan.kind, file_id, id_namespace, over_later=False
+            )
+            incoming.note_repeats(plan.kind.key, file_id, id_namespace)
             self._add_first_seen(plan, rows)
         incoming.drop()
         return accepted

@@ -32,7 +32,7 @@ class Reading:
         thousands apart.
       separator: Between the cells of text files.
       source: Of `[sources.NAME]`; the one whose pattern a file fits where not given.
-      id_namespace: In which the ids of orders are unique.
+      id_namespace: In which the ids of orders are unique; '' for files of no source.
       force: Takes a file also that moves many orders, or most of whose rows replace each
         other.
 
@@ -47,7 +47,7 @@ class Reading:
     decimal: str | None = None
     separator: str | None = None
     source: str | None = None
-    id_namespace: str = DEFAULT_SOURCE
+    id_namespace: str = ""
     force: bool = False
 
     def __post_init__(self) -> None:

@@ -18,8 +18,8 @@ from pipelines.ingest.loading import Load, add_first_seen, unchanged
 from pipelines.ingest.parcels import Opened, Parcel
 from pipelines.ingest.recognition import Plan
 from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport
+from pipelines.store import commit_order, order_counts
 from pipelines.store import ingest as store
-from pipelines.store import order_counts
 
 SMALL_BYTES = 64 << 10
 MOST_FILES = 500
@@ -120,6 +120,8 @@ def load_together(
     if len({pairs[at] for at in new}) < len(new):
         raise NotAllNewError
     if new:
+        if not files[0].load.is_dry_run:
+            commit_order.arrive(connection)
         ids = store.add_files(connection, [entries[at] for at in new])
         _add_rows(connection, [files[at] for at in new], ids)
     if not all(file.load.source.is_unchanged() for file in files):

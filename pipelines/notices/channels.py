@@ -112,4 +112,4 @@ def _without(said: str, secret: str | None) -> str:
 
 
 def _unsent(whom: str, reason: str) -> NoticeError:
-    return NoticeError(f"The {whom} did not take a notice: {reason}.")
+    return NoticeError(f"The {whom} did not accept a notice: {reason}.")

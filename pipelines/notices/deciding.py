@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
 from typing import Literal
 
 Kind = Literal["failure", "recovery", "silence", "test"]
@@ -73,7 +74,7 @@ def decide(known: Known, now: datetime, silence: timedelta) -> list[Notice]:
 
 def _troubles(known: Known, now: datetime, silence: timedelta) -> Iterator[Notice]:
     if known.failed is not None and not _is_made_good(known.failed, known.done):
-        yield _failure(known.failed)
+        yield _failure(known.failed, known.done)
     since = known.first_at if known.done is None else known.done.ended_at
     if since is not None and now - since > silence:
         yield _silence(known.done, now - since)
@@ -81,36 +82,43 @@ def _troubles(known: Known, now: datetime, silence: timedelta) -> Iterator[Notic
 
 def _is_made_good(failed: NightOver, done: NightOver | None) -> bool:
     """Whether a later night was done, of the same day or a newer one."""
-    if done is None or done.run_id < failed.run_id:
-        return False
+    return done is not None and done.run_id > failed.run_id and _covers(done, failed)
+
+
+def _covers(done: NightOver, failed: NightOver) -> bool:
+    """Whether a night that was done is of the failed one's day, or of a newer one."""
     if failed.origin_on is None or done.origin_on is None:
         return True
     return done.origin_on >= failed.origin_on
 
 
-def _failure(failed: NightOver) -> Notice:
+def _failure(failed: NightOver, done: NightOver | None) -> Notice:
+    """A night's failure; other words, or the same after the day was done, are news."""
     of = failed.origin_on or f"run {failed.run_id}"
+    after = done.run_id if done is not None and _covers(done, failed) else 0
+    words = sha256(failed.error.encode()).hexdigest()[:8]
     told = (
         f"The night of {of} failed (run {failed.run_id}, {_clock(failed.ended_at)}): "
     )
-    return Notice(f"failure:{of}", "failure", told + failed.error)
+    return Notice(f"failure:{of}:{after}:{words}", "failure", told + failed.error)
 
 
 def _silence(done: NightOver | None, silent: timedelta) -> Notice:
     hours = silent.total_seconds() / 3600
-    last = "none ever was"
+    last = "none has ever been done"
     if done is not None:
         last = f"the last was that of {done.origin_on}, run {done.run_id}"
     told = (
-        f"No night was done for {hours:.0f} hours; {last}. Look whether a scheduler runs "
-        "and what it says: 'harbor schedule show', 'harbor doctor'."
+        f"No night has been done for {hours:.0f} hours; {last}. Check whether a "
+        "scheduler is running, and what it reports: 'harbor schedule show', 'harbor "
+        "doctor'."
     )
     return Notice(f"silence:{done.run_id if done else 0}", "silence", told)
 
 
 def _recovery(done: NightOver) -> Notice:
     told = (
-        f"Nights are done again: that of {done.origin_on} ended {_clock(done.ended_at)} "
+        f"Nights work again: that of {done.origin_on} ended {_clock(done.ended_at)} "
         f"(run {done.run_id})."
     )
     return Notice(f"recovery:{done.run_id}", "recovery", told)

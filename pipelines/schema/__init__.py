@@ -1,4 +1,4 @@
-"""SQLAlchemy tables and nothing else: the one truth about columns, theme by theme.
+"""SQLAlchemy tables, and SQL conditions over them that every room takes from here.
 
 Dates end in `_on` and are a depot's local service day; moments end in `_at` and carry a
 zone, except `ordered_local`, the wall-clock time as the file had it.
@@ -18,7 +18,9 @@ from pipelines.schema.forecasting import (
 )
 from pipelines.schema.incoming import (
     daily_counts,
+    demo_fleet,
     depots,
+    event_versions,
     events,
     file_repeats,
     files,
@@ -52,9 +54,11 @@ __all__ = [
     "daily_counts",
     "dashboard_probes",
     "demand_versions",
+    "demo_fleet",
     "depot_score_totals",
     "depots",
     "dirty_days",
+    "event_versions",
     "events",
     "file_repeats",
     "files",

@@ -14,3 +14,4 @@ metadata = sa.MetaData(
 
 Moment = sa.DateTime(timezone=True)
 NOW = sa.text("now()")
+CLOCK = sa.text("clock_timestamp()")

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import CLOCK, NOW, Moment, metadata
 
 # Appended, never overwritten: a correction closes the version before it.
 demand_versions = sa.Table(
@@ -15,7 +15,8 @@ demand_versions = sa.Table(
     sa.Column("orders", sa.BigInteger),
     sa.Column("known_at", Moment, nullable=False),
     sa.Column("superseded_at", Moment),
-    sa.Column("recorded_at", Moment, nullable=False, server_default=NOW),
+    # In the order of commits: see `store.commit_order`.
+    sa.Column("recorded_at", Moment, nullable=False, server_default=CLOCK),
     sa.CheckConstraint("orders >= 0", name="orders"),
 )
 sa.Index(
@@ -43,6 +44,8 @@ order_counts = sa.Table(
     sa.Column("service_on", sa.Date, primary_key=True),
     sa.Column("depot_id", sa.Text, primary_key=True),
     sa.Column("orders", sa.BigInteger, nullable=False),
+    # The first file that brought any of them; corrections come in later ones.
+    sa.Column("file_id", sa.BigInteger, nullable=False),
 )
 
 # Days whose orders must be counted anew, more than once perhaps; -infinity: every day.

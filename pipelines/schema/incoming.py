@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import CLOCK, NOW, Moment, metadata
 
 depots = sa.Table(
     "depots",
@@ -47,7 +47,8 @@ files = sa.Table(
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    sa.Column("loaded_at", Moment, nullable=False, server_default=NOW),
+    # Noted last, in the order of commits: see `store.commit_order`.
+    sa.Column("loaded_at", Moment, nullable=False, server_default=CLOCK),
     # When it was taken back; null while its rows count.
     sa.Column("withdrawn_at", Moment),
     sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
@@ -69,17 +70,12 @@ orders = sa.Table(
     metadata,
     sa.Column("order_id", sa.Text, primary_key=True),
     sa.Column("depot_id", sa.Text, nullable=False),
+    # An order_id is unique within it: two partners may both count from 1. Of no source: ''.
+    sa.Column("id_namespace", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
     # Minutes east of UTC where the file gave an offset; null: the depot's own time.
     sa.Column("utc_offset_minutes", sa.SmallInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
-    # An order_id is unique within it: two partners may both count from 1.
-    sa.Column(
-        "id_namespace",
-        sa.Text,
-        primary_key=True,
-        server_default=sa.text("'default'"),
-    ),
 )
 # Orders come in by the day, so old ones lie together: a few pages tell where.
 sa.Index("ix_orders_ordered_local", orders.c.ordered_local, postgresql_using="brin")
@@ -126,10 +122,18 @@ file_repeats = sa.Table(
     ),
 )
 
-events = sa.Table(
-    "events",
+# Appended, never overwritten: a correction or a withdrawal closes the version before it.
+event_versions = sa.Table(
+    "event_versions",
     metadata,
-    sa.Column("event_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    # As the file said, else made of kind, start and scope: see `store.events`.
+    sa.Column(
+        "event_id",
+        sa.Text,
+        primary_key=True,
+        server_default=sa.text("gen_random_uuid()::text"),
+    ),
+    sa.Column("version", sa.Integer, primary_key=True, server_default="1"),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("starts_on", sa.Date, nullable=False),
     sa.Column("ends_on", sa.Date, nullable=False),
@@ -137,19 +141,30 @@ events = sa.Table(
     sa.Column("city", sa.Text),
     sa.Column("depot_id", sa.Text),
     sa.Column("value", sa.Double),
+    # The first origin that knows of the event; null: every one.
     sa.Column("known_from", sa.Date),
-    sa.Column("file_id", sa.BigInteger, nullable=False),
-    sa.UniqueConstraint(
-        "kind",
-        "starts_on",
-        "ends_on",
-        "city",
-        "depot_id",
-        name="uq_events_kind",
-        postgresql_nulls_not_distinct=True,
-    ),
+    sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
+    # When it arrived: a first version is known from `known_from`, a later one from here.
+    sa.Column("known_at", Moment, nullable=False, server_default=CLOCK),
+    sa.Column("superseded_at", Moment),
+    # Null: somebody withdrew it by hand, for this reason.
+    sa.Column("file_id", sa.BigInteger),
+    sa.Column("reason", sa.Text),
     sa.CheckConstraint("ends_on >= starts_on", name="order"),
     sa.CheckConstraint("city is null or depot_id is null", name="scope"),
+)
+sa.Index(
+    "uq_event_versions_current",
+    event_versions.c.event_id,
+    unique=True,
+    postgresql_where=event_versions.c.superseded_at.is_(None),
+)
+
+# The newest version of every event that stands: a view, the one place that says so.
+events = sa.Table(
+    "events",
+    sa.MetaData(),
+    *(sa.Column(column.name, column.type) for column in event_versions.columns),
 )
 
 public_holidays = sa.Table(
@@ -188,4 +203,14 @@ quarantine = sa.Table(
     sa.CheckConstraint(
         "(dismissed_at is null) = (dismissed_because is null)", name="dismissed"
     ),
+)
+
+# At most one row: the fleet that 'harbor demo' invented. Own files are refused beside it.
+demo_fleet = sa.Table(
+    "demo_fleet",
+    metadata,
+    sa.Column("seed", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("n_depots", sa.Integer, nullable=False),
+    sa.Column("n_days", sa.Integer, nullable=False),
+    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from pipelines.schema.counted_forecasts import counted_forecasts
 from pipelines.store.score_totals import DEPOT_COLUMNS, OF_DEPOTS
 
 EARLY = """where s.is_live and s.origin_on between (select first_origin_on from early)
@@ -66,18 +67,19 @@ class PartScores:
     miss: float
 
 
-# Of several models that forecast from one origin, the last was the one shown; it has
-# forecast every depot of a city.
-TOTALS = """
+SINCE = "(select min(target_on) from days)"
+COUNTS = f"""
 with days as (
     select distinct target_on from score_totals where is_live
     order by target_on desc limit :days
-), shown as (
-    select distinct on (t.target_on, t.origin_on, t.city) t.*,
-           t.target_on - t.origin_on as horizon
-    from score_totals t
-    where t.is_live and t.target_on >= (select min(target_on) from days)
-    order by t.target_on, t.origin_on, t.city, t.made_at desc, t.model_version
+), counts as (
+    {counted_forecasts("true", SINCE)}
+)"""
+TOTALS = f"""
+{COUNTS}, shown as (
+    select t.*, t.target_on - t.origin_on as horizon
+    from score_totals t join counts using (origin_on, city, model_version)
+    where t.is_live and t.target_on >= {SINCE}
 )
 """
 NEWEST_DAYS = f"""
@@ -91,23 +93,20 @@ order by target_on
 # The same of each depot: origins whose days ahead all lie within the days come from the
 # sums; of those before them the days that do are summed here.
 DEPOT_TOTALS = f"""
-with days as (
-    select distinct target_on from score_totals where is_live
-    order by target_on desc limit :days
-), asked as (
+{COUNTS}, asked as (
     select min(target_on) as first_on from days
 ), early as (
-    select min(origin_on) as first_origin_on from score_totals, asked
-    where is_live and target_on >= first_on
+    select min(origin_on) as first_origin_on from counts
 ), shown as (
-    select distinct on (origin_on, depot_id) *
+    select every.*
     from (
         select {DEPOT_COLUMNS} from depot_score_totals
         where is_live and origin_on >= (select first_on - 1 from asked)
         union all
         {OF_DEPOTS.format(where=EARLY)}
     ) every
-    order by origin_on, depot_id, made_at desc, model_version
+    join depots using (depot_id)
+    join counts using (origin_on, city, model_version)
 )
 """
 

@@ -136,6 +136,20 @@ def end_slot(
     )
 
 
+def leave_slot_out(
+    connection: sa.Connection,
+    backfill_id: int,
+    number: int,
+    run_id: int,
+    reason: str,
+) -> None:
+    """Writes that a slot of the plan was skipped when its turn came, and why."""
+    end_slot(
+        connection, backfill_id, number, "left out", run_id,
+        is_in=False, reason=reason, rows=0,
+    )  # fmt: skip
+
+
 def wait_again(connection: sa.Connection, backfill_id: int) -> int:
     """Puts failed slots back in the queue, and returns how many."""
     statement = (

@@ -63,9 +63,20 @@ def corrections(
 
 
 def announced(connection: sa.Connection) -> frozenset[date]:
-    """Days on which an event was announced."""
+    """Days on which an event was announced, as its file said."""
     found = connection.scalars(
-        sa.text("select distinct known_from from events where known_from is not null")
+        sa.text(
+            "select distinct known_from from event_versions "
+            "where known_from is not null"
+        )
+    )
+    return frozenset(found)
+
+
+def events_changed(connection: sa.Connection) -> frozenset[datetime]:
+    """When corrections and withdrawals of events arrived."""
+    found = connection.scalars(
+        sa.text("select distinct known_at from event_versions where version > 1")
     )
     return frozenset(found)
 

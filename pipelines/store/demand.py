@@ -5,8 +5,9 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
-from pipelines.store import order_counts
-from pipelines.store.closures import is_closed
+from pipelines.schema.active_depots import ACTIVE_ZONES
+from pipelines.schema.closures import CLOSURES, is_closed
+from pipelines.store import commit_order, observed_zeros, order_counts
 
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
@@ -15,34 +16,24 @@ MOST_DAYS_TOLD = 20
 # The first day that is not frozen.
 FROZEN = "select max(before_on) from frozen_days"
 
-# What each depot-day should say now. Silence is judged per city: on a day without any
-# order in the city nothing is observed; a depot without orders on a reported day has 0,
-# from its first day to its last. A count made elsewhere outranks the counted orders.
+# What each depot-day should say now. A day counts once it is over at its depot. A count
+# made elsewhere outranks the counted orders.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
-with life as (
-    select c.depot_id, d.city,
-           least(min(c.service_on), coalesce(d.opened_on, min(c.service_on))) as first_on,
-           greatest(max(c.service_on), coalesce(d.closed_on - 1, 'infinity')) as last_on
-    from order_counts c join depots d using (depot_id)
-    group by c.depot_id, d.city, d.opened_on, d.closed_on
-), reported as (
-    select distinct d.city, c.service_on
-    from order_counts c join depots d using (depot_id)
-    where c.service_on >= :frozen
+with local as (
+    select depot_id, least(:today, (:now at time zone timezone)::date) as today
+    from depots
 ), from_orders as (
-    select l.depot_id, r.service_on, coalesce(c.orders, 0) as orders
-    from life l
-    join reported r on r.city = l.city and r.service_on between l.first_on and l.last_on
-    left join order_counts c on c.depot_id = l.depot_id and c.service_on = r.service_on
+    select depot_id, service_on, orders from order_counts where service_on >= :frozen
+    union all
+    select depot_id, day_on, 0 from zeros
 )
-select coalesce(f.depot_id, n.depot_id) as depot_id,
-       coalesce(f.service_on, n.service_on) as service_on,
+select depot_id, service_on,
        case when n.depot_id is not null then n.orders else f.orders end as orders
 from from_orders f
-full join daily_counts n on n.depot_id = f.depot_id and n.service_on = f.service_on
-where coalesce(f.service_on, n.service_on) < :today
-  and coalesce(f.service_on, n.service_on) >= :frozen
+full join daily_counts n using (depot_id, service_on)
+join local using (depot_id)
+where service_on < local.today and service_on >= :frozen
 """
 
 # Days that are new, or say something else than their newest version. A day that nothing
@@ -54,8 +45,9 @@ select coalesce(n.depot_id, v.depot_id) as depot_id,
        n.orders, v.version as before
 from demand_now n
 full join (
-    select * from demand_versions
-    where superseded_at is null and service_on < :today and service_on >= :frozen
+    select v.* from demand_versions v join depots d using (depot_id)
+    where v.superseded_at is null and v.service_on >= :frozen
+      and v.service_on < least(:today, (:now at time zone d.timezone)::date)
 ) v
   on v.depot_id = n.depot_id and v.service_on = n.service_on
 where v.depot_id is null or n.orders is distinct from v.orders
@@ -106,16 +98,12 @@ from demand_changes
 
 # Orders that came although the depot was known to be closed: kept, and told.
 ON_CLOSED_DAYS = f"""
+with closures as ({CLOSURES})
 select count(*) as days, coalesce(sum(v.orders), 0)::bigint as orders,
        max(v.service_on) as last_on
 from demand_versions v join depots d using (depot_id)
 where v.superseded_at is null and v.orders > 0 and v.service_on >= :since
-  and ({is_closed("v.service_on")}
-       or exists (
-           select from events e
-           where e.kind = 'closed' and v.service_on between e.starts_on and e.ends_on
-             and coalesce(e.depot_id, v.depot_id) = v.depot_id
-             and coalesce(e.city, d.city) = d.city))
+  and {is_closed("v.service_on")}
 """
 
 
@@ -171,15 +159,18 @@ def recount(
 
     Args:
       connection: Inside a transaction.
-      today: The first day that is not over; it is not counted.
-      now: When corrections become known.
+      today: The first day that is not over for the fleet; it is not counted.
+      now: When corrections become known. A day that is not over at a depot is not
+        counted there.
       look_back_days: Corrections so far before the newest day are made; all without.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
     frozen = connection.scalar(sa.text(FROZEN))
     order_counts.count_changed_days(connection, frozen)
-    days = {"today": today, "frozen": frozen or date.min}
+    days = {"today": today, "now": now, "frozen": frozen or date.min}
+    observed_zeros.find(connection, today, now, frozen or date.min)
     connection.execute(sa.text(COUNT_NOW), days)
+    connection.execute(sa.text("analyze demand_now"))
     connection.execute(sa.text(FIND_CHANGES), days)
     left_old = 0
     if look_back_days is not None:
@@ -187,16 +178,19 @@ def recount(
         left_old = left.rowcount
     by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MOST_DAYS_TOLD})
     told = tuple(CorrectedDay(*row) for row in by_day)
-    connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
-    connection.execute(sa.text(APPEND), {"now": now})
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
-    connection.execute(sa.text("drop table demand_now, demand_changes"))
+    if new or corrected:
+        commit_order.arrive(connection)
+        connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
+        connection.execute(sa.text(APPEND), {"now": now})
+    connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
     return DemandChange(new, corrected, first, last, left_old, told)
 
 
-def zones(connection: sa.Connection) -> list[str]:
-    """Every time zone that a depot lies in."""
-    return list(connection.scalars(sa.text("select distinct timezone from depots")))
+def zones(connection: sa.Connection) -> dict[str, int]:
+    """How many active depots lie in each time zone; see `schema.active_depots`."""
+    found = connection.execute(sa.text(ACTIVE_ZONES))
+    return {row.timezone: row.depots for row in found}
 
 
 def last_day(connection: sa.Connection) -> date | None:

@@ -1,34 +1,65 @@
 """Forecasts, and the scores of those whose days are known."""
 
 from collections.abc import Iterable, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
+import pyarrow as pa
 import sqlalchemy as sa
+from pyarrow import csv as arrow_csv
 
 from pipelines.schema import forecast_totals, forecasts, scores
+from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
 from pipelines.store import score_totals
-from pipelines.store.closures import CLOSED_BY_EVENT, is_closed
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
+WRITE_LOCK = 0x464F_5245  # "FORE"; beside it the origin
 
 
 def replace_forecasts(
     connection: sa.Connection,
     origin: date,
     model_version: str,
-    rows: Iterable[tuple[Any, ...]],
-) -> None:
-    """Puts the forecasts of one origin and model in the place of any before them.
+    table: pa.Table,
+    *,
+    live: bool,
+    made_at: datetime,
+    depot_ids: Sequence[str] | None = None,
+) -> bool:
+    """Puts one origin's forecasts in the place of those before them, unless these stay.
+
+    A live forecast is replaced only by a live one that was not begun earlier: a hindcast
+    would take it out of the live scores, and an earlier run knew less.
 
     Args:
-      connection: Inside a transaction.
+      connection: Inside a transaction; until it ends nobody else writes this origin.
       origin: Of every row.
       model_version: Of every row.
-      rows: In the order of `FORECAST_COLUMNS`.
+      table: In the order of `FORECAST_COLUMNS`.
+      live: Whether the rows are.
+      made_at: When the run that made them began, with a time zone.
+      depot_ids: Whose forecasts are replaced; all of them without.
+
+    Returns:
+      Whether they were written; False where a live forecast stays.
     """
-    _replace(connection, forecasts, (origin, model_version), rows)
+    key = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
+    connection.execute(sa.select(key))
+    before = [
+        forecasts.c.origin_on == origin,
+        forecasts.c.model_version == model_version,
+    ]
+    if depot_ids is not None:
+        before.append(forecasts.c.depot_id.in_(depot_ids))
+    stays: list[sa.ColumnElement[bool]] = [forecasts.c.is_live]
+    if live:
+        stays.append(forecasts.c.made_at > made_at)
+    if connection.scalar(sa.select(sa.exists().where(*before, *stays))):
+        return False
+    connection.execute(sa.delete(forecasts).where(*before))
+    _copy_table(connection, table)
     score_totals.renew_if_scored(connection, origin)
+    return True
 
 
 def replace_totals(
@@ -37,27 +68,18 @@ def replace_totals(
     model_version: str,
     rows: Iterable[tuple[Any, ...]],
 ) -> None:
-    """As `replace_forecasts`, for the fleet and its cities.
+    """Puts one origin's totals of the fleet and its cities in the place of those before.
 
     Args:
-      connection: Inside a transaction.
+      connection: Inside the transaction in which `replace_forecasts` wrote.
       origin: Of every row.
       model_version: Of every row.
       rows: In the order of the table's columns.
     """
-    _replace(connection, forecast_totals, (origin, model_version), rows)
-
-
-def has_live_forecasts(
-    connection: sa.Connection, origin: date, model_version: str
-) -> bool:
-    """Whether that model forecast from that origin in time."""
-    found = sa.select(forecasts).where(
-        forecasts.c.origin_on == origin,
-        forecasts.c.model_version == model_version,
-        forecasts.c.is_live,
-    )
-    return bool(connection.scalar(sa.select(sa.exists(found))))
+    table = forecast_totals
+    same = (table.c.origin_on == origin) & (table.c.model_version == model_version)
+    connection.execute(sa.delete(table).where(same))
+    copy_rows(connection, table.name, [column.name for column in table.columns], rows)
 
 
 def read_forecasts(
@@ -83,16 +105,15 @@ def read_forecasts(
 def read_totals(
     connection: sa.Connection, origin: date, model_version: str
 ) -> list[dict[str, Any]]:
-    """One origin's totals of one model: the fleet, then its cities, by day."""
-    statement = (
-        sa.select(forecast_totals)
-        .where(
-            forecast_totals.c.origin_on == origin,
-            forecast_totals.c.model_version == model_version,
-        )
-        .order_by(forecast_totals.c.city, forecast_totals.c.target_on)
-    )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    """One origin's totals of one model: the fleet, then its cities, by day.
+
+    Returns:
+      city ('' for the fleet), target_on, p50 (the sum of the depots', as on the pages),
+      p10 and p90 (the band of the total itself).
+    """
+    asked = {"origin": origin, "model": model_version}
+    found = connection.execute(sa.text(TOTALS), asked).mappings()
+    return [dict(row) for row in found]
 
 
 def origins_to_score(connection: sa.Connection) -> list[date]:
@@ -142,19 +163,6 @@ def has_scores(connection: sa.Connection) -> bool:
     return bool(connection.scalar(sa.select(sa.exists(sa.select(scores)))))
 
 
-def _replace(
-    connection: sa.Connection,
-    table: sa.Table,
-    key: tuple[date, str],
-    rows: Iterable[tuple[Any, ...]],
-) -> None:
-    """Puts rows in the place of those with the same origin and model."""
-    same = sa.tuple_(table.c.origin_on, table.c.model_version) == sa.tuple_(*key)
-    connection.execute(sa.delete(table).where(same))
-    columns = [column.name for column in table.columns]
-    copy_rows(connection, table.name, columns, rows)
-
-
 def copy_rows(
     connection: sa.Connection,
     table: str,
@@ -173,6 +181,29 @@ def copy_rows(
             copy.write_row(row)
 
 
+def _copy_table(connection: sa.Connection, table: pa.Table) -> None:
+    """Streams rows in the order of `FORECAST_COLUMNS`, as CSV."""
+    sink = pa.BufferOutputStream()
+    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False))
+    driver = connection.connection.driver_connection
+    assert driver is not None, "a connection in use has a driver"
+    names = ", ".join(FORECAST_COLUMNS)
+    with (
+        driver.cursor() as cursor,
+        cursor.copy(f"copy forecasts ({names}) from stdin (format csv)") as copy,
+    ):
+        copy.write(memoryview(sink.getvalue()))
+
+
+TOTALS = """
+select t.city, t.target_on, t.p10, sum(f.p50) as p50, t.p90
+from forecast_totals t
+join depots d on t.city in ('', d.city)
+join forecasts f using (depot_id, origin_on, target_on, model_version)
+where t.origin_on = :origin and t.model_version = :model
+group by t.city, t.target_on, t.p10, t.p90
+order by t.city, t.target_on
+"""
 # Days that are known, and were open by all that is known now: a closure may be told
 # after the forecast, or taken back.
 KNOWN = f"""
@@ -181,7 +212,7 @@ join depots d on d.depot_id = f.depot_id
 join demand_versions v
   on v.depot_id = f.depot_id and v.service_on = f.target_on
  and v.superseded_at is null and v.orders is not null
-where not {is_closed("f.target_on")}
+where not {is_closed_by_rule("f.target_on")}
   and not exists (
       select from closed_by_event c
       where c.depot_id = f.depot_id and c.day_on = f.target_on)
@@ -189,10 +220,12 @@ where not {is_closed("f.target_on")}
 ORIGINS_TO_SCORE = f"""
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select distinct origin_on from (
-    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p50, v.orders {KNOWN}
+    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p10, f.p50, f.p90,
+           f.is_live, v.orders {KNOWN}
 ) known
 full join scores s using (depot_id, origin_on, target_on, model_version)
-where s.actual is distinct from known.orders or s.p50 is distinct from known.p50
+where (s.actual, s.p10, s.p50, s.p90, s.is_live)
+      is distinct from (known.orders, known.p10, known.p50, known.p90, known.is_live)
 order by origin_on
 """
 BASELINES_TABLE = """
@@ -210,35 +243,3 @@ select k.depot_id, k.origin_on, k.target_on, k.model_version, k.actual, k.p10, k
 from (select f.*, v.orders as actual {KNOWN} and f.origin_on = :origin) k
 left join baselines_now b on b.depot_id = k.depot_id and b.target_on = k.target_on
 """
-
-
-def replace_some_forecasts(
-    connection: sa.Connection,
-    origin: date,
-    model_version: str,
-    depot_ids: Sequence[str] | None,
-    rows: bytes | memoryview,
-) -> None:
-    """Puts one origin's forecasts in the place of those before them.
-
-    Args:
-      connection: Inside a transaction.
-      origin: Of every row.
-      model_version: Of every row.
-      depot_ids: Whose forecasts are replaced; all of them without.
-      rows: CSV in the order of `FORECAST_COLUMNS`.
-    """
-    before = sa.delete(forecasts).where(
-        forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
-    )
-    if depot_ids is not None:
-        before = before.where(forecasts.c.depot_id.in_(depot_ids))
-    connection.execute(before)
-    driver: Any = connection.connection.driver_connection
-    names = ", ".join(FORECAST_COLUMNS)
-    with (
-        driver.cursor() as cursor,
-        cursor.copy(f"copy forecasts ({names}) from stdin (format csv)") as copy,
-    ):
-        copy.write(rows)
-    score_totals.renew_if_scored(connection, origin)

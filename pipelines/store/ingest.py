@@ -83,10 +83,10 @@ def add_files(
 def set_counts(
     connection: sa.Connection, file_id: int, counts: Mapping[str, int]
 ) -> None:
-    """Writes what became of a file's rows."""
-    connection.execute(
-        sa.update(files).where(files.c.file_id == file_id).values(**counts)
-    )
+    """Writes what became of a file's rows, and that they came now."""
+    now = sa.func.clock_timestamp()
+    statement = sa.update(files).where(files.c.file_id == file_id)
+    connection.execute(statement.values(**counts, loaded_at=now))
 
 
 def add_rejected(
@@ -229,7 +229,7 @@ class Incoming:
         self,
         key: Sequence[str],
         file_id: int,
-        id_namespace: str = "default",
+        id_namespace: str = "",
         *,
         over_later: bool = True,
     ) -> int:

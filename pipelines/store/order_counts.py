@@ -24,8 +24,8 @@ delete from dirty_days returning case when isfinite(day_on) then day_on end
 """
 FORGET = "delete from order_counts where service_on between :first and :last"
 COUNT = f"""
-insert into order_counts (depot_id, service_on, orders)
-select o.depot_id, {SERVICE_DAY}, count(*)
+insert into order_counts (depot_id, service_on, orders, file_id)
+select o.depot_id, {SERVICE_DAY}, count(*), min(o.file_id)
 from orders o join depots d using (depot_id)
 where o.ordered_local >= :from_local and o.ordered_local < :to_local
   and {SERVICE_DAY} between :first and :last

@@ -21,6 +21,12 @@ EVENTS = """
 select kind, starts_on, ends_on, city, depot_id, value, known_from from events
 order by event_id
 """
+# Those that were corrected or withdrawn since, too; a withdrawal itself is no event.
+EVENT_VERSIONS = """
+select kind, starts_on, ends_on, city, depot_id, value, known_from, version, known_at,
+       superseded_at
+from event_versions where not withdrawn order by event_id, version
+"""
 HOLIDAYS = "select country, subdivision, day_on, name from public_holidays"
 SINCE_ALWAYS = date(1900, 1, 1)
 
@@ -53,11 +59,6 @@ def known_by(demand: pd.DataFrame, moment: datetime, origin: date) -> pd.DataFra
     return demand[known & not_yet & (demand["service_on"] <= origin)]
 
 
-def first_day(connection: sa.Connection) -> date | None:
-    """The first day of which anything is known."""
-    return connection.scalar(sa.text("select min(service_on) from demand_versions"))
-
-
 def read_panel_tables(
     connection: sa.Connection,
     through: date,
@@ -67,17 +68,17 @@ def read_panel_tables(
     """Reads depots, demand, events and holidays.
 
     Args:
-      connection: For one short transaction.
+      connection: Of a snapshot.
       through: Last day of demand.
       days: Days of it at most; all of them without.
-      all_versions: Whether counts that were corrected come too.
+      all_versions: Whether counts and events that were corrected come too.
     """
     first = SINCE_ALWAYS if days is None else through - timedelta(days=days - 1)
     asked = {"first": first, "through": through, "all_versions": all_versions}
     return PanelTables(
         depots=_read(connection, DEPOTS),
         demand=_read(connection, DEMAND, asked),
-        events=_read(connection, EVENTS),
+        events=_read(connection, EVENT_VERSIONS if all_versions else EVENTS),
         holidays=_read(connection, HOLIDAYS),
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.schema import runs
+from pipelines.store import commit_order
 
 NOW = sa.func.clock_timestamp()
 # A night that was left out stands beneath the decision to do so.
@@ -20,11 +21,15 @@ def begin_run(
     parent_id: int | None,
     process: tuple[str, int],
 ) -> int:
-    """Writes down that a step runs in a process (host, pid), and returns the run's id."""
+    """Writes down that a step runs in a process (host, pid), and returns the run's id.
+
+    Whatever was brought in before has committed when it begins; see `commit_order`.
+    """
+    commit_order.await_arrivals(connection)
     host, pid = process
     statement = sa.insert(runs).values(
         step=step, origin_on=origin, parent_id=parent_id, host=host, pid=pid,
-        state="running",
+        state="running", started_at=NOW, heartbeat_at=NOW,
     )  # fmt: skip
     return int(connection.execute(statement.returning(runs.c.run_id)).scalar_one())
 
@@ -166,7 +171,7 @@ def night_without_news(connection: sa.Connection, origin: date) -> int | None:
             "select max(n.run_id) from runs n "
             "join runs d on d.parent_id = n.run_id and d.step = 'demand' "
             "where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin "
-            "and not exists (select from files where loaded_at > d.finished_at) "
+            "and not exists (select from files where loaded_at > d.started_at) "
             "and not exists "
             "(select from demand_versions where recorded_at > d.finished_at)"
         ),

@@ -1,9 +1,11 @@
 """What the watch reads: few statements, none of which waits for a lock."""
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
+
+from pipelines.schema.active_depots import ACTIVE_ZONES
 
 # The newest run of each step in each state; a night without work hides none before it.
 NEWEST_RUNS = """
@@ -15,14 +17,14 @@ order by step, state, run_id desc
 """
 
 # A member of a role that may not connect may not ask for the size either.
-TALLIES = """
+TALLIES = f"""
 select (select version from models where role = 'champion') as champion,
        (select promoted_at from models where role = 'champion') as promoted_at,
        (select trained_through from models where role = 'champion') as trained_through,
        (select max(origin_on) from forecasts) as origin_on,
        (select max(service_on) from demand_versions
         where superseded_at is null and orders is not null) as newest_on,
-       (select array_agg(distinct timezone) from depots) as zones,
+       (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select count(*) from depots) as depots,
        (select max(loaded_at) from files) as file_at,
        (select beat_at from beats where process = 'scheduler') as scheduler_beat_at,
@@ -61,16 +63,6 @@ select (select count(*) from quarantine
 from files
 """
 
-# The newest count of each depot that has one in the four weeks up to a day.
-OLDEST_DEPOT = """
-select min(last_on) from (
-    select max(service_on) as last_on from demand_versions
-    where superseded_at is null and orders is not null
-      and service_on > cast(:day as date) - 28
-    group by depot_id
-) seen
-"""
-
 
 def newest_runs(connection: sa.Connection) -> list[dict[str, Any]]:
     """Of each step the newest run in each state."""
@@ -103,11 +95,3 @@ def compiling(
 def rows_and_files(connection: sa.Connection) -> dict[str, int]:
     """How much came in, and how much of it was put aside."""
     return dict(connection.execute(sa.text(ROWS)).mappings().one())
-
-
-def oldest_depot(connection: sa.Connection, day: date) -> date | None:
-    """The newest day counted of the depot that is furthest behind.
-
-    One that has been silent for four weeks is not waited for any more.
-    """
-    return connection.scalar(sa.text(OLDEST_DEPOT), {"day": day})

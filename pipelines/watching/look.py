@@ -11,11 +11,11 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from forecaster.errors import DatabaseError
 from pipelines import migrate, schedule, service_levels
 from pipelines.advice import sentence
-from pipelines.database import NO_ANSWER, reason
+from pipelines.database import NO_ANSWER, reason, snapshot
 from pipelines.live_accuracy import LOOK_BACK_DAYS
 from pipelines.service_levels import Levels
 from pipelines.settings import Settings
-from pipelines.store import accuracy, lateness
+from pipelines.store import accuracy, feed_freshness
 from pipelines.store import watching as store
 from pipelines.store.accuracy import PartScores
 from pipelines.store.locks import is_free
@@ -47,7 +47,7 @@ class SlowLook:
       accuracy: Of what was shown and both baselines.
       parts: Of what was shown, by city and by day ahead, as sums.
       late: Depots that lack the day that is due.
-      oldest_on: The newest day of the depot that is furthest behind.
+      oldest_on: The newest day of the late depot that is furthest behind.
     """
 
     key: tuple[object, ...]
@@ -109,7 +109,7 @@ def take(
     """
     try:
         migrate.require_current(engine)
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             seen = _read(connection, settings, now)
     except DatabaseError as error:
         return Look(now, str(error), schema_is_current=False)
@@ -122,7 +122,7 @@ def take(
 
 def _read(connection: sa.Connection, settings: Settings, now: datetime) -> Look:
     tallies = store.tallies(connection)
-    due_on = settings.due_on(now, tallies["zones"] or ())
+    due_on = settings.due_on(now, tallies["zones"] or {})
     return Look(
         now,
         schema_is_current=True,
@@ -153,7 +153,7 @@ def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | 
             return before
     assert seen.due_on is not None, "it was looked at"
     try:
-        with engine.connect() as connection:
+        with snapshot(engine) as connection:
             connection.execute(
                 sa.text(f"set local statement_timeout = '{SLOW_SECONDS}s'")
             )
@@ -166,7 +166,7 @@ def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | 
 def _read_slow(
     connection: sa.Connection, key: tuple[object, ...], at: datetime, due_on: date
 ) -> SlowLook:
-    reports = lateness.reports_of(connection, due_on)
+    cities = feed_freshness.by_city(connection, due_on)
     return SlowLook(
         key,
         at,
@@ -175,8 +175,8 @@ def _read_slow(
         parts={
             part: accuracy.by_part(connection, part, LOOK_BACK_DAYS) for part in PARTS
         },
-        late=sum(city.expected - city.reported for city in reports),
-        oldest_on=store.oldest_depot(connection, due_on),
+        late=sum(city.late for city in cities),
+        oldest_on=feed_freshness.oldest_day(connection, due_on),
     )
 
 

@@ -68,5 +68,5 @@ def _read(connection: sa.Connection, page: Page) -> None:
     totals = {"city": "", "since": since, **asked}
     connection.execute(sa.text(page.totals), totals).fetchall()
     since = min(fresh.last_on, fresh.origin_on) - FORTNIGHT
-    week = {"last_on": fresh.last_on, "since": since, **asked}
+    week = {"as_of": max(fresh.last_on, fresh.origin_on), "since": since, **asked}
     connection.execute(sa.text(page.week), week).fetchall()

@@ -70,8 +70,8 @@ class Screen:
         if silence < STUCK:
             return None
         return (
-            f"The watch has not looked for {silence.total_seconds():.0f} s, but should "
-            "every quarter of a minute. Start it anew."
+            f"The watch has not looked for {silence.total_seconds():.0f} s, but "
+            "should every quarter of a minute. Restart it."
         )
 
     def _disk(self) -> Iterator[Number]:

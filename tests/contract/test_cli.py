@@ -61,6 +61,9 @@ def harbor(*arguments, **environment):
         ),
         pytest.param(("backfill", "run", "--from", "1/2/26", "--to", "x"), id="no day"),
         pytest.param(("ingest", ".", "--column", "depot_id"), id="half a mapping"),
+        pytest.param(("dashboard", "--port", "70000"), id="no port, dashboard"),
+        pytest.param(("watch", "--port", "70000"), id="no port, watch"),
+        pytest.param(("demo", "--port", "70000"), id="no port, demo"),
     ],
 )
 def test_wrong_usage_ends_with_2(arguments):

@@ -97,6 +97,25 @@ def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(home):
         os.killpg(process.pid, 0)
 
 
+def test_own_files_are_refused_beside_the_invented_ones(home):
+    """From the command line and from the inbox, however good they are."""
+    own = home.with_name("own.csv")
+    own.write_text("depot_id,date,orders\nMINE,2026-01-01,5\n")
+    _, environment = demo(home)
+    inbox = home / "inbox" / "own.csv"
+    shutil.copy(own, inbox)
+    for command in (("ingest", str(own)), ("nightly",)):
+        done = subprocess.run(
+            [sys.executable, "-m", "pipelines", *command],
+            env={**environment, "HARBOR_SETTLE_SECONDS": "0"},
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert "holds the 3 invented depots of 'harbor demo'" in done.stderr
+        assert "export HARBOR_HOME" in done.stderr
+    inbox.unlink()
+
+
 def test_another_fleet_in_the_same_place_is_refused(home):
     command, environment = demo(home, "--no-serve", "--seed", "7")
     done = subprocess.run(

@@ -1,12 +1,14 @@
 """What the documents tell people to type exists: commands, options, targets, files."""
 
 import re
+import secrets
 import textwrap
 
 import pytest
 import typer.main
 
 from dashboard import login
+from forecaster.errors import ConfigError
 from pipelines.cli import app
 from tests.pages import ROOT, blocks, pages, words_of
 
@@ -137,11 +139,16 @@ def test_every_page_for_a_task_is_in_the_readme():
     assert [each for each in tasks if each not in readme] == []
 
 
-def test_the_login_that_a_page_shows_is_one(tmp_path):
+def test_the_login_that_a_page_shows_is_one_once_its_secret_is_a_secret(tmp_path):
     (shown,) = re.findall(
         r"```toml\n(.*?)```", PAGES["deploy/docs/login.md"], re.DOTALL
     )
+    (tmp_path / login.FILE).touch(0o600)
     (tmp_path / login.FILE).write_text(textwrap.dedent(shown))
+    with pytest.raises(ConfigError, match=r"cookie_secret in login\.toml has"):
+        login.rule(tmp_path)
+    whole = shown.replace("32 or more random characters", secrets.token_urlsafe(32))
+    (tmp_path / login.FILE).write_text(textwrap.dedent(whole))
     rule = login.rule(tmp_path)
     assert rule is not None
     assert (rule.domains, rule.emails) == ({"example.com"}, {"partner@example.org"})

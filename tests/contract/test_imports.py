@@ -92,6 +92,15 @@ def test_only_the_command_line_of_the_pipelines_knows_the_dashboard():
         assert "dashboard" not in imported(path.read_text()), path
 
 
+def test_only_the_console_prints_with_rich():
+    """It escapes what it is given; another door would have to think of that, too."""
+    console = ROOT / "pipelines" / "cli" / "console.py"
+    for room in ("forecaster", "pipelines", "dashboard"):
+        for path in (ROOT / room).rglob("*.py"):
+            prints = "rich" in imported(path.read_text())
+            assert prints == (path == console), path
+
+
 def test_only_settings_reads_the_environment():
     readers = {"environ", "getenv"}
     # The dashboard command hands its own environment on to its child, and the TPU's

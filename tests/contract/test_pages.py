@@ -22,7 +22,7 @@ from pipelines import training
 from pipelines.cli import app
 from tests.conftest import empty_tables
 from tests.make import make_artefact
-from tests.pages import ROOT, VERSION, comparable, transcripts, words_of, written
+from tests.pages import ROOT, VERSION, comparable, transcripts, written
 
 DOCS = ROOT / "deploy" / "docs"
 # Each goes on where the one before ended.
@@ -47,7 +47,7 @@ def typed(command, folder):
     said = None
     if command.startswith("harbor "):
         command, _, rest = command.partition(" 2>&1 | ")
-        said, code = harbor(words_of(command)[1:])
+        said, code = harbor(expanded(command, folder)[1:])
         if not rest:
             return said + (f"[exit {code}]\n" if code else "")
         command = rest
@@ -56,6 +56,13 @@ def typed(command, folder):
         cwd=folder, input=said, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout + done.stderr
+
+
+def expanded(command, folder):
+    """The words of a command as the shell hands them on."""
+    line = ["bash", "-c", f"printf '%s\\0' {command}"]
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.split("\0")[:-1]
 
 
 def learn_at_once(panel, *_):

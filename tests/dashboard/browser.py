@@ -52,17 +52,32 @@ def launch(playwright: Playwright) -> Browser:
 
 
 @contextmanager
-def serving(database_url: str, home: Path, port: int | None = None) -> Iterator[str]:
-    """The dashboard as `harbor dashboard` starts it; gives its address."""
+def serving(
+    database_url: str,
+    home: Path,
+    port: int | None = None,
+    listen: str = "127.0.0.1",
+    **others: str,
+) -> Iterator[str]:
+    """The dashboard as `harbor dashboard` starts it; gives its address.
+
+    Args:
+      database_url: Of the database that the pages read.
+      home: HARBOR_HOME.
+      port: To listen on; a free one without it.
+      listen: Address to listen on.
+      others: What else its environment says.
+    """
     port = port or free_port()
     environment = {
         **os.environ,
         "HARBOR_DATABASE_URL": database_url,
         "HARBOR_HOME": str(home),
+        **others,
     }
     log = (home / "dashboard.log").open("w+")
     server = subprocess.Popen(
-        streamlit_arguments("127.0.0.1", port, login_file(home)),
+        streamlit_arguments(listen, port, login_file(home)),
         cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT,
     )  # fmt: skip
     try:

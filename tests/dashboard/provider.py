@@ -33,11 +33,13 @@ class Person:
     Attributes:
       email: By which the page offers them.
       name: As the token has it.
+      verified: What the token says of their address; None to say nothing.
       lasts_s: Seconds until their token expires; below zero it has expired already.
     """
 
     email: str
     name: str
+    verified: bool | str | None = True
     lasts_s: int = 3600
 
 
@@ -102,8 +104,10 @@ class Provider:
         claims = {
             "iss": self.address, "aud": CLIENT_ID, "sub": person.email, "nonce": nonce,
             "iat": now - 60, "exp": now + person.lasts_s, "name": person.name,
-            "email": person.email, "email_verified": True,
+            "email": person.email,
         }  # fmt: skip
+        if person.verified is not None:
+            claims["email_verified"] = person.verified
         header = {"alg": "RS256", "kid": self.key.thumbprint()}
         return jwt.encode(header, claims, self.key)
 

@@ -19,6 +19,7 @@ from tests.make import make_artefact
 N_DAYS = 120
 HORIZON = 7
 LIVE_ORIGINS = 20
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 HINDCAST_ORIGINS = 30
 CHAMPION, JUDGE = "20260101-champion", "20251001-judge00"
 
@@ -75,7 +76,7 @@ def seed(
         for table, rows in (
             (schema.depots, depots),
             (schema.models, models),
-            (schema.events, events.assign(file_id=1)),
+            (schema.events, events.assign(file_id=1, known_at=LONG_AGO)),
             (schema.public_holidays, holidays),
         ):
             connection.execute(sa.insert(table), records(rows))

@@ -28,6 +28,7 @@ def week():
             "city": city,
             "vans": 4.0,
             "is_late": late,
+            "is_silent": False,
             "target_on": day,
             "p10": float(low),
             "p90": float(high),

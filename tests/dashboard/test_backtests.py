@@ -66,6 +66,28 @@ def test_every_model_is_told_with_its_verdict(models):
     assert said["Why"].tolist() == ["It beats it.", "No reason was kept."]
 
 
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (0.0, ("baseline", "its network did not help")),
+        (0.25, ("25 % network", "the rest is the baseline")),
+        (1.0, ("network", "as it says")),
+        (None, ("–", "not kept")),
+    ],
+)
+def test_a_model_says_whether_the_network_or_the_baseline_is_delivered(
+    models, share, expected
+):
+    kept = {} if share is None else {"network_share": share}
+    told = models.assign(scores=[SCORES | kept, {}])
+    figures = backtests.figures(told.iloc[0].to_dict(), ZONE)
+    assert figures["Forecasts by"] == expected
+    assert backtests.all_models(told, ZONE)["Forecasts by"].tolist() == [
+        expected[0],
+        "–",
+    ]
+
+
 def test_one_that_can_forecast_no_more_says_so(models):
     pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
     gone = "Its artefact was pruned on Sun 1 Mar 2026: it can forecast no more."

@@ -15,15 +15,21 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 
 ANNA = Person("anna@example.com", "Anna Visser")
 EVE = Person("eve@elsewhere.org", "Eve")
+# At a provider where anybody may type any address.
+MALLORY = Person("mallory@example.com", "Mallory", verified=None)
+TRUDY = Person("trudy@example.com", "Trudy", verified="false")
+STRANGERS = (EVE, MALLORY, TRUDY)
 # Within the two minutes that a login forgives a provider's clock.
 LATE = Person("late@example.com", "Late", lasts_s=-30)
 
 
 def set_login(home, address, provider):
-    (home / login.FILE).write_text(f"""
+    file = home / login.FILE
+    file.touch(0o600)
+    file.write_text(f"""
         [auth]
         redirect_uri = "{address}/oauth2callback"
-        cookie_secret = "a long one that nobody guesses"
+        cookie_secret = "a long secret that nobody guesses"
         client_id = "{CLIENT_ID}"
         client_secret = "{CLIENT_SECRET}"
         server_metadata_url = "{provider.address}/.well-known/openid-configuration"
@@ -42,7 +48,7 @@ def guarded(clean_engine, database_url, tmp_path, chromium):
         tmp_path / "artefacts",
     )
     port = free_port()
-    with providing(ANNA, EVE, LATE) as provider:
+    with providing(ANNA, LATE, *STRANGERS) as provider:
         set_login(tmp_path, f"http://127.0.0.1:{port}", provider)
         with browser.serving(database_url, tmp_path, port) as address:
             yield address, provider.address
@@ -60,10 +66,11 @@ def test_who_is_allowed_comes_in_by_the_provider_and_is_named_by_it(guarded, vis
     page = window.page
     assert "Orders up to" not in window.to("/plan?city=Rotterdam")
 
-    log_in(page, EVE)
-    page.get_by_text("not among those who may see these pages").wait_for()
-    assert "Orders up to" not in window.settled()
-    page.get_by_role("button", name="Log out").click()
+    for stranger in STRANGERS:
+        log_in(page, stranger)
+        page.get_by_text("not among those who may see these pages").wait_for()
+        assert "Orders up to" not in window.settled()
+        page.get_by_role("button", name="Log out").click()
 
     log_in(page, LATE)
     page.get_by_text("Your login has expired").wait_for()

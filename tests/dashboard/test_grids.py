@@ -11,7 +11,13 @@ from dashboard import grids, style
 from tests.dashboard.cells import Cells
 
 DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
-NOBODY = {"last_on": DAYS[0], "is_late": False, "change": 0.1, "reason": ""}
+NOBODY = {
+    "last_on": DAYS[0],
+    "is_late": False,
+    "is_silent": False,
+    "change": 0.1,
+    "reason": "",
+}
 
 
 def fleet(*rows):
@@ -93,7 +99,9 @@ def test_every_shade_has_its_rule_and_the_strongest_is_the_deepest():
 def test_what_is_late_is_said_in_words(two_cities):
     late = two_cities.assign(is_late=True)
     assert "late: orders to Fri 21 Nov" in grids.week(late)
-    assert "no orders yet" in grids.week(late.assign(last_on=pd.NaT))
+    silent = two_cities.assign(is_silent=True)
+    assert "no orders since Fri 21 Nov" in grids.week(silent)
+    assert "no orders yet" in grids.week(silent.assign(last_on=pd.NaT))
 
 
 def test_the_reason_of_its_place_stands_below_a_name_unless_it_is_late(two_cities):

@@ -8,7 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
-from pipelines import schema
+from pipelines import lateness, schema
+from pipelines.store.forecasts import read_totals
 from tests.dashboard.seed import CHAMPION, JUDGE, remade, seed
 
 pytestmark = pytest.mark.db
@@ -36,7 +37,7 @@ def test_freshness_of_nothing_is_nothing(dashboard):
 
 def test_freshness_names_the_newest_orders_and_forecast(fresh, seeded):
     assert fresh.depots == 6
-    assert set(fresh.zones) == {"Europe/London", "Europe/Amsterdam"}
+    assert dict(fresh.zones).keys() == {"Europe/London", "Europe/Amsterdam"}
     assert fresh.last_on == fresh.origin_on == seeded.through
     assert fresh.champion == fresh.model == CHAMPION
     assert fresh.made_at == datetime.combine(
@@ -97,6 +98,23 @@ def test_a_total_has_the_band_that_was_forecast_for_it(seeded, write):
         assert tuple(totals.loc[pd.Timestamp(day), ["p10", "p90"]]) == band
         assert totals["p10"].notna().sum() == 1
     assert queries.daily_totals("Rotterdam", queries.freshness())["p10"].isna().all()
+
+
+@pytest.mark.parametrize("city", ["", "London"])
+def test_the_command_tells_the_totals_of_the_page(fresh, seeded, write, engine, city):
+    """However far the median of the total itself lies from the sum of the medians."""
+    row = {"city": city, "origin_on": seeded.through, "model_version": CHAMPION}
+    for ahead in range(1, 8):
+        day = seeded.through + ahead * A_DAY
+        band = {"target_on": day, "p10": 1.0, "p50": 2.0, "p90": 3.0}
+        write(sa.insert(schema.forecast_totals).values(**row, **band))
+    page = queries.daily_totals(city, fresh).dropna(subset=["p50"])
+    with engine.connect() as connection:
+        command = read_totals(connection, seeded.through, CHAMPION)
+    assert [each["city"] for each in command] == [city] * 7
+    told = [each["p50"] for each in command]
+    np.testing.assert_allclose(told, page["p50"])
+    assert [(each["p10"], each["p90"]) for each in command] == [(1.0, 3.0)] * 7
 
 
 def lacking(totals):
@@ -224,6 +242,26 @@ def test_a_first_forecast_was_not_revised(seeded, write):
     week = queries.fleet_week(queries.freshness())
     assert week[["p50_before", "revised"]].isna().all(axis=None)
     assert week["before_on"].isna().all()
+
+
+def test_the_page_and_the_ledger_know_the_same_depots_as_late(
+    seeded, write, clean_engine
+):
+    """One silent for weeks is none of them, and shown as such; one never heard of too."""
+    versions = schema.demand_versions.c
+    gone = seeded.through - 20 * A_DAY
+    write(
+        sa.delete(schema.demand_versions).where(
+            ((versions.depot_id == "LON-01") & (versions.service_on > gone))
+            | (versions.depot_id == "RTM-03")
+        )
+    )
+    week = queries.fleet_week(queries.freshness()).drop_duplicates("depot_id")
+    ledger = lateness.look(clean_engine, seeded.through)
+    late = week[week["is_late"]]
+    assert dict(late.groupby("city").size()) == ledger.by_city == {"London": 1}
+    assert set(week.loc[week["is_silent"], "depot_id"]) == {"LON-01", "RTM-03"}
+    assert ledger.expected == len(week) - 2
 
 
 def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engine):

@@ -17,10 +17,6 @@ pytestmark = pytest.mark.db
 
 A_DAY = timedelta(days=1)
 A_WEEK = timedelta(days=7)
-LOADED = sa.insert(schema.files).values(
-    path="late.csv", sha256="l", reading="l", kind="events", size_bytes=1,
-    accepted=1, unchanged=0, rejected=0, ignored_columns=[],
-)  # fmt: skip
 
 
 def test_a_depots_days_have_history_forecast_and_notes(fresh, seeded):
@@ -89,7 +85,6 @@ def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
 
 def test_what_came_since_the_forecast_before_is_counted(seeded, write):
     """A correction and an event of the depot's city, and neither of another's."""
-    write(LOADED)
     day = seeded.through + A_DAY
     event = {"kind": "game", "starts_on": day, "ends_on": day, "file_id": 1}
     write(sa.insert(schema.events).values(**event, city="London"))
@@ -100,8 +95,6 @@ def test_what_came_since_the_forecast_before_is_counted(seeded, write):
                 orders=7, known_at=sa.func.now(), superseded_at=sa.func.now(),
             )
         )  # fmt: skip
-    # The seeded events name the same file, which is new.
-    write(sa.delete(schema.events).where(schema.events.c.kind != "game"))
     before = queries.news("LON-01", queries.freshness()).before
     assert before is not None
     assert (before.corrected, before.events) == (1, ("game",))
@@ -115,7 +108,6 @@ def test_what_the_night_before_had_brought_itself_is_no_news(seeded, write):
     looked_at = datetime.now(UTC) + timedelta(hours=1)
     run = {"step": "forecast", "state": "done", "started_at": looked_at}
     write(sa.insert(schema.runs).values(**run))
-    write(LOADED)
     ahead = {"starts_on": seeded.through + A_DAY, "ends_on": seeded.through + A_DAY}
     write(sa.insert(schema.events).values(kind="game", file_id=1, **ahead))
     write(

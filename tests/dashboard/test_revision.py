@@ -40,7 +40,7 @@ def test_each_cause_is_named(days):
     assert revision.sentences(days, other, FRESH)[2:] == [
         "Another model made it: ab instead of a.",
         "3 earlier counts were corrected.",
-        "Newly known of the days ahead: Pay day, Game.",
+        "New or changed on the days ahead: Pay day, Game.",
     ]
 
 

@@ -50,6 +50,7 @@ def test_it_listens_where_it_is_told_and_keeps_to_itself():
         "--client.showErrorDetails=none",
         "--client.toolbarMode=minimal",
         "--server.enableXsrfProtection=true",
+        "--server.enableAgentApi=false",
     }
 
 

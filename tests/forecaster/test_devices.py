@@ -10,9 +10,19 @@ from forecaster.devices import cpu_devices
 
 @pytest.mark.parametrize(
     ("batch_size", "cores", "expected"),
-    [(64, 2, 2), (64, 1, 1), (64, 16, 4), (8, 16, 1), (96, 4, 4), (65, 2, 1)],
+    [
+        (64, 2, 2),
+        (64, 1, 1),
+        (64, 16, 4),
+        (8, 16, 1),
+        (96, 4, 4),
+        (65, 2, 2),
+        (64, 3, 3),
+    ],
 )
-def test_devices_divide_the_batch_and_have_enough_rows(batch_size, cores, expected):
+def test_there_is_a_device_per_core_as_long_as_each_has_enough_rows(
+    batch_size, cores, expected
+):
     assert cpu_devices(batch_size, cores) == expected
 
 

@@ -10,9 +10,10 @@ import jax
 import numpy as np
 import pytest
 
+from forecaster import hosts
 from forecaster.checkpoint import Checkpoints
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-from forecaster.errors import ConfigError, TrainingError
+from forecaster.errors import TrainingError
 from forecaster.features import build_features
 from forecaster.fitting import fit
 from forecaster.train import Batch, share_out
@@ -108,10 +109,18 @@ def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path):
     assert again.epochs == 20
 
 
-def test_a_batch_that_does_not_divide_by_the_devices_says_both_numbers():
-    batch = Batch(np.zeros((6, 2)), np.ones(6), np.arange(6))
-    with pytest.raises(ConfigError, match=r"batch_size is 6.*4 devices"):
-        share_out(batch, 4)
+def test_a_batch_that_does_not_divide_is_filled_with_rows_that_weigh_nothing():
+    slices = np.arange(12.0).reshape(6, 2)
+    shared = share_out(Batch(slices, np.ones(6), np.arange(6)), 4)
+    np.testing.assert_array_equal(shared.slices.reshape(8, 2)[:6], slices)
+    np.testing.assert_array_equal(shared.weight_b, [[1, 1], [1, 1], [1, 1], [0, 0]])
+    np.testing.assert_array_equal(shared.row_b[:3], [[0, 1], [2, 3], [4, 5]])
+
+
+def test_every_device_is_trained_on_unless_there_are_more_than_rows():
+    everyone = jax.devices()
+    assert hosts.training_devices(64) == tuple(everyone)
+    assert hosts.training_devices(1) == (everyone[0],)
 
 
 def test_nothing_observed_is_nothing_to_learn_from(panel):
@@ -139,8 +148,9 @@ from forecaster import fitting, hosts
 from tests.make import make_panel
 features = features_of(make_panel(n_depots=5, n_days=150))
 made = {}
-for count in (1, 2, 4, 8):
-    hosts.training_devices = lambda _: tuple(jax.devices()[:count])
+for count in (1, 2, 3, 6, 8):
+    hosts.jax.local_devices = lambda _: jax.devices()[:count]
+    assert len(hosts.training_devices(TRAIN.batch_size)) == count
     config, task = replace(TRAIN, epochs=1, members=1), TaskConfig(horizon=2, context=20)
     trainer = fitting._Trainer(features, task, MODEL, config, features)
     progress = trainer.run_epoch(trainer.placed(trainer.start(None)))
@@ -153,7 +163,10 @@ print(json.dumps(made))
 
 
 def test_any_number_of_devices_gives_the_same_loss_and_weights():
-    """One epoch, whose last batch is short, then the validation days."""
+    """One epoch, whose last batch is short, then the validation days.
+
+    A batch has 8 rows: with 3 and with 6 devices it does not divide.
+    """
     flags = "--xla_force_host_platform_device_count=8"
     done = subprocess.run(
         [sys.executable, "-c", STEPS_ON_DEVICES],
@@ -163,7 +176,7 @@ def test_any_number_of_devices_gives_the_same_loss_and_weights():
         check=True,
     )
     made = json.loads(done.stdout.splitlines()[-1])
-    assert list(made) == ["1", "2", "4", "8"]
+    assert list(made) == ["1", "2", "3", "6", "8"]
     for loss, mape, weights in made.values():
         assert loss == pytest.approx(made["1"][0], rel=1e-5)
         assert mape == pytest.approx(made["1"][1], abs=1e-5)

@@ -71,12 +71,13 @@ def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last):
     assert some.n_steps == min(last.read, n_days)
     for name in (field.name for field in fields(some)):
         made, all_of_it = getattr(some, name), getattr(whole, name)
-        if name.endswith(("_dt", "_dtf", "_gtf")):
+        if name.endswith(("_dt", "_dtf", "_gtf")) and all_of_it is not None:
             origins = name in ("yearly_dtf", "response_dtf")
             read = min(last.origins if origins else last.read, n_days)
             assert made.shape[1] == read + panel.ahead, name
             all_of_it = all_of_it[:, -made.shape[1] :]
             np.testing.assert_allclose(made, all_of_it, 1e-6, 1e-7, err_msg=name)
+    assert some.lead_gtf is whole.lead_gtf is None  # all was known in time
     assert np.abs(some.response_dtf).max() > 0
     assert (some.yearly_dtf != 0).any() == (n_days > 357)
 

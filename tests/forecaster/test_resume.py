@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from forecaster.checkpoint import code_digest
+
 TRAIN = """
 import sys, hashlib
 from pathlib import Path
@@ -69,3 +71,37 @@ def test_killed_at_any_epoch_it_ends_with_the_same_weights(
     assert ended == unbroken
     # Checkpoints are ten epochs apart; the newest may not have been whole yet.
     assert epochs[0] in ((1,) if at < 10 else (11, 21))
+
+
+CODE = '''
+"""Of a room."""
+
+RATE = 0.1
+"""Learnt by trying."""
+
+
+def step(x):
+    """Takes one."""
+    return x - RATE  # downhill
+'''
+
+
+@pytest.mark.parametrize(
+    ("was", "is_now", "same"),
+    [
+        pytest.param("# downhill", "# down the slope", True, id="a comment"),
+        pytest.param("Takes one", "Takes one step", True, id="a docstring"),
+        pytest.param("Learnt by trying", "Measured", True, id="a constant's text"),
+        pytest.param("x - RATE", "(\n        x - RATE\n    )", True, id="the layout"),
+        pytest.param("0.1", "0.2", False, id="a number"),
+        pytest.param("x - RATE", "x + RATE", False, id="a sign"),
+    ],
+)
+def test_only_other_code_keeps_a_training_from_going_on(tmp_path, was, is_now, same):
+    (tmp_path / "inner").mkdir()
+    file = tmp_path / "inner" / "step.py"
+    file.write_text(CODE)
+    before = code_digest(tmp_path)
+    assert was in CODE
+    file.write_text(CODE.replace(was, is_now))
+    assert (code_digest(tmp_path) == before) is same

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from jaxtyping import TypeCheckError
 
 from forecaster import windows
 
@@ -56,3 +57,12 @@ def test_the_plain_forecast_is_the_middle_of_the_regular_days(
         np.array([9.0]),
     )
     assert made.item() == pytest.approx(expected)
+
+
+def test_the_shape_checker_sees_what_cuts_past_from_future():
+    """Weekdays of one origin more than there are levels for."""
+    days = np.ones((3, 7, windows.REPEATS))
+    with pytest.raises(TypeCheckError):
+        windows.plain_forecast(np, days, days, np.ones(2))
+    with pytest.raises(TypeCheckError):
+        windows.days_ahead(np, np.ones((9, 2), bool), context=2, horizon=7)

@@ -3,9 +3,11 @@
 from datetime import date, datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
 import sqlalchemy as sa
 
 from pipelines.schema import daily_counts, depots, orders
+from pipelines.store.forecasts import FORECAST_COLUMNS
 
 START = date(2024, 1, 1)
 
@@ -25,7 +27,9 @@ def add_depot(
     connection.execute(sa.insert(depots), {**row, **columns})
 
 
-def add_orders(connection: sa.Connection, depot_id: str, *moments: str | tuple) -> None:
+def add_orders(
+    connection: sa.Connection, depot_id: str, *moments: str | tuple, file_id: int = 1
+) -> None:
     """Orders at wall-clock times, or (time, minutes east of UTC)."""
     count = connection.scalar(sa.select(sa.func.count()).select_from(orders))
     for number, moment in enumerate(moments, start=count):
@@ -37,7 +41,7 @@ def add_orders(connection: sa.Connection, depot_id: str, *moments: str | tuple) 
                 "depot_id": depot_id,
                 "ordered_local": datetime.fromisoformat(local),
                 "utc_offset_minutes": offset,
-                "file_id": 1,
+                "file_id": file_id,
             },
         )
 
@@ -60,3 +64,11 @@ def add_fleet(connection: sa.Connection, n_depots: int = 3, n_days: int = 120) -
             for step in range(n_days)
         ]
         connection.execute(sa.insert(daily_counts), rows)
+
+
+def forecast_table(rows: list[tuple[object, ...]]) -> pa.Table:
+    """Forecasts in the order of the columns, as they are written."""
+    named = [dict(zip(FORECAST_COLUMNS, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(
+        [{**row, "made_at": row["made_at"].isoformat()} for row in named]
+    )

@@ -8,7 +8,7 @@ from psycopg.errors import AdminShutdown, DiskFull, UniqueViolation
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from forecaster.errors import NoDataError
-from pipelines.advice import is_outage, sentence
+from pipelines.advice import is_foreseen, sentence
 
 CHECKPOINT = (
     'RESOURCE_EXHAUSTED: Error opening "zarr" driver: Error writing "bias/.zarray" in '
@@ -23,7 +23,7 @@ def wrapped(error):
 
 
 @pytest.mark.parametrize(
-    ("error", "outage", "advice"),
+    ("error", "foreseen", "advice"),
     [
         (OSError(errno.ENOSPC, "No space left on device"), True, "Make room"),
         (DiskFull("could not extend file"), True, "Make room"),
@@ -33,6 +33,13 @@ def wrapped(error):
         (OperationalError("select 1", {}, psycopg.OperationalError()), True, "doctor"),
         (wrapped(UniqueViolation("duplicate key")), False, "report it"),
         (OSError(errno.EACCES, "Permission denied"), False, "report it"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/a"), True, "/a cannot"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/a"),
+            True,
+            "let this user",
+        ),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/a"), False, "report it"),
         (MemoryError(), False, "more memory"),
         (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), False, "device memory"),
         (
@@ -41,12 +48,18 @@ def wrapped(error):
             "ValueError: No space left on device. Make room",
         ),
         (KeyError("depot"), False, "report it"),
-        (NoDataError("There is none. Load it."), False, "Load it"),
-        (SystemExit(143), False, "goes on from there"),
+        (NoDataError("There is none. Load it."), True, "Load it"),
+        (ExceptionGroup("Two. Load it.", [NoDataError(), DiskFull()]), True, "Load it"),
+        (
+            ExceptionGroup("Two. Mend it.", [NoDataError(), KeyError()]),
+            False,
+            "Mend it",
+        ),
+        (SystemExit(143), False, "continues from there"),
     ],
 )
-def test_a_failure_says_what_to_do(error, outage, advice):
-    assert is_outage(error) is outage
+def test_a_failure_says_what_to_do(error, foreseen, advice):
+    assert is_foreseen(error) is foreseen
     told = sentence(error)
     assert advice in told
     assert "\n" not in told

@@ -42,7 +42,9 @@ def test_a_wrong_password_is_one_sentence_without_it(guarded):
     with pytest.raises(DatabaseError) as refused:
         connect(guarded.format("wr0ng"), 60, never)
     told = str(refused.value)
-    assert re.match(r"The database refuses us: password authentication failed", told)
+    assert re.match(
+        r"The database refuses the connection: password authentication failed", told
+    )
     assert "user and password in HARBOR_DATABASE_URL" in told
     assert "wr0ng" not in told
     connect(guarded.format("right")).dispose()

@@ -6,8 +6,10 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
-from pipelines.demand import require_over
+from pipelines.demand import default_origin, rebuild, require_over
+from pipelines.missed import origin_at
 from pipelines.schema import daily_counts, events, orders
+from pipelines.settings import Settings
 from pipelines.store.demand import on_closed_days, recount
 from tests.pipelines.make import add_depot, add_orders
 
@@ -15,6 +17,7 @@ pytestmark = pytest.mark.db
 
 TODAY = date(2024, 12, 31)
 NOW = datetime(2024, 12, 31, 5, tzinfo=UTC)
+MORNINGS = ("2024-12-29T10:00", "2024-12-30T10:00")
 
 
 def demand(connection, today=TODAY, now=NOW):
@@ -67,7 +70,7 @@ def test_days_on_which_clocks_change_keep_their_hours(
     assert sum(counted.values()) == 4
 
 
-def test_a_silent_day_of_a_city_is_not_observed_and_one_depots_silence_is_zero(
+def test_a_silent_day_of_a_file_is_not_observed_and_one_depots_silence_is_zero(
     connection,
 ):
     for depot_id in ("A", "B"):
@@ -75,7 +78,7 @@ def test_a_silent_day_of_a_city_is_not_observed_and_one_depots_silence_is_zero(
     add_depot(connection, "C", city="Ghent")
     add_orders(connection, "A", "2024-03-01T10:00", "2024-03-03T10:00")
     add_orders(connection, "B", "2024-03-01T10:00")
-    add_orders(connection, "C", "2024-03-02T10:00")
+    add_orders(connection, "C", "2024-03-02T10:00", file_id=2)
     assert demand(connection) == [
         ("A", "2024-03-01", 1),
         ("A", "2024-03-03", 1),
@@ -188,6 +191,43 @@ def test_a_depot_further_west_does_not_erase_the_newest_day(connection):
     assert versions(connection) == before
 
 
+def test_a_day_counts_once_it_is_over_at_its_depot(connection):
+    """At 05:00 UTC it is 19:00 of the day before in Honolulu."""
+    add_depot(connection, "A")
+    add_depot(connection, "H", timezone="Pacific/Honolulu")
+    for depot_id in "AH":
+        add_orders(connection, depot_id, "2024-12-29T10:00", "2024-12-30T10:00")
+    assert demand(connection) == [
+        ("A", "2024-12-29", 1),
+        ("A", "2024-12-30", 1),
+        ("H", "2024-12-29", 1),
+    ]
+    evening = NOW + timedelta(hours=12)
+    assert ("H", "2024-12-30", 1) in demand(connection, now=evening)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param({"closed_on": date(2020, 1, 1)}, id="closed for good in 2020"),
+        pytest.param({}, id="never heard of"),
+        pytest.param({"city": "Ghent"}, id="one mistyped zone among three"),
+    ],
+)
+def test_a_depot_far_to_the_west_holds_nobody_back(clean_engine, second):
+    with clean_engine.begin() as connection:
+        for depot_id in "ABC":
+            add_depot(connection, depot_id)
+            add_orders(connection, depot_id, *MORNINGS)
+        add_depot(connection, "H", timezone="Pacific/Honolulu", **second)
+        if "city" in second:
+            add_orders(connection, "H", *MORNINGS)
+    rebuild(clean_engine, NOW)
+    assert default_origin(clean_engine) == date(2024, 12, 30)
+    settings = Settings(timezone="Europe/Amsterdam")
+    assert origin_at(clean_engine, settings, NOW) == date(2024, 12, 30)
+
+
 def test_a_mended_zone_recounts_the_days(connection):
     add_depot(connection, timezone="UTC")
     add_orders(connection, "A", ("2024-07-01T23:30", 0))
@@ -262,5 +302,7 @@ def test_a_day_that_is_over_at_no_depot_is_refused(clean_engine, zones, over):
         now += timedelta(hours=6)
     own = "Pacific/Auckland"
     require_over(clean_engine, over, now, own)
-    with pytest.raises(BadInputError, match=rf"newest that is over is {over}\. Choose"):
+    with pytest.raises(
+        BadInputError, match=rf"newest day that is over is {over}\. Choose"
+    ):
         require_over(clean_engine, over + timedelta(days=1), now, own)

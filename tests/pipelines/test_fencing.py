@@ -19,7 +19,7 @@ from pipelines.store import models as model_store
 from pipelines.store import runs as run_store
 from pipelines.store.forecasts import copy_rows, replace_forecasts
 from pipelines.store.locks import try_lock
-from tests.pipelines.make import START, add_depot
+from tests.pipelines.make import START, add_depot, forecast_table
 
 pytestmark = pytest.mark.db
 
@@ -67,7 +67,9 @@ def write_forecast(engine):
     row = ("A", ORIGIN, ORIGIN + timedelta(days=1), "old", 1.0, 2.0, 3.0, "model",
            True, NOW, None)  # fmt: skip
     with engine.begin() as connection:
-        replace_forecasts(connection, ORIGIN, "old", [row])
+        replace_forecasts(
+            connection, ORIGIN, "old", forecast_table([row]), live=True, made_at=NOW
+        )
 
 
 def write_score(engine):
@@ -139,7 +141,9 @@ def test_a_run_that_was_given_up_publishes_nothing(fleet, publish):
             give_up(fleet, run)
             publish(run.engine)
 
-    with pytest.raises(LostRunError, match=r"was given up while it worked"):
+    with pytest.raises(
+        LostRunError, match=r"was declared dead while it was still working"
+    ):
         work()
     assert published(fleet) == before
     with fleet.connect() as connection:

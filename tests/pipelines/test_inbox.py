@@ -34,8 +34,8 @@ def test_so_does_making_the_tables(home):
 
 
 def test_who_may_not_make_it_goes_without_and_doctor_says_so(tmp_path):
-    (tmp_path / "home").write_text("no folder")
-    settings = Settings(home=tmp_path / "home")
+    settings = Settings(home=tmp_path)
+    settings.inbox.write_text("no folder")
     make_inbox(settings)
     found = doctor._inbox(settings)
     assert not found.good

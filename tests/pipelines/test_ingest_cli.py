@@ -160,7 +160,7 @@ def test_an_unknown_source_is_wrong_usage_and_leaves_no_run(
 ):
     done = harbor("ingest", tmp_path, "--source", "north")
     assert done.exit_code == 2
-    assert "harbor.toml has only none" in " ".join(done.stderr.split())
+    assert "harbor.toml has no sources" in " ".join(done.stderr.split())
     assert rows(clean_engine, "runs") == []
 
 

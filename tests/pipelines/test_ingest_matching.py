@@ -1,6 +1,7 @@
 """Sources of harbor.toml: which files are of one, and how they are read therefore."""
 
-from datetime import date
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -8,6 +9,7 @@ import sqlalchemy as sa
 from forecaster.errors import BadInputError, ConfigError
 from pipelines.ingest import Reading, ingest
 from pipelines.ingest_settings import SourceSettings
+from pipelines.night_steps import Night, ingest_inbox
 from pipelines.settings import Settings
 from tests.pipelines.ingesting import SETTINGS, TODAY, rows, write
 
@@ -48,6 +50,22 @@ def test_a_file_is_read_as_the_source_whose_pattern_it_fits(
     day_on = date(2025, 11, int(day[:2]))
     assert rows(clean_engine, "daily_counts") == [("Zürich", day_on, 1000)]
     assert files(clean_engine) == {"north-1.csv": "north"}
+
+
+@pytest.mark.db
+def test_the_night_reads_its_inbox_by_the_same_sources(clean_engine, tmp_path):
+    settings = Settings(home=tmp_path, settle_seconds=0, sources={"north": NORTH})
+    settings.inbox.mkdir()
+    for day in ("05", "13"):
+        text = HEADER + f"A;{day}/11/2025;1.000\n"
+        write(settings.inbox / f"north-{day}.csv", text)
+    run = SimpleNamespace(engine=clean_engine, counts={})
+    ingest_inbox(Night(clean_engine, settings, datetime.now(UTC), None, None), run)
+    assert run.counts == {"files": 2, "refused": 0}
+    assert set(rows(clean_engine, "daily_counts")) == {
+        ("A", date(2025, 11, 5), 1000),
+        ("A", date(2025, 11, 13), 1000),
+    }
 
 
 @pytest.mark.db

@@ -111,7 +111,7 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_p
     pq.write_table(table, path, compression="zstd", store_schema=False)
     assert path.stat().st_size < 50_000
     with pytest.raises(
-        RefusedFileError, match=r"takes more memory than its parser may"
+        RefusedFileError, match=r"needs more memory than its parser may"
     ):
         parcels_of(child, path)
     # The next file is parsed by another child.

@@ -91,7 +91,7 @@ def test_a_correction_of_many_orders_goes_in_by_force(load, clean_engine):
 def test_orders_under_another_namespace_are_not_counted_twice(load, clean_engine):
     load("a.csv", orders("A"))
     refused = load("north.csv", orders("A", 101))
-    assert "100 orders that are there already under the id_namespace 'default'" in (
+    assert "100 orders that are there already under the id_namespace ''" in (
         refused.error
     )
     assert by_depot(clean_engine) == {"A": 100}
@@ -137,4 +137,4 @@ def test_rows_out_of_quarantine_go_to_the_namespace_of_their_file(load, clean_en
     load("north3.csv", [*orders("A", 3), "5,A,soon"])
     told = replay(clean_engine, Reading(), gone, now)
     assert told.accepted == 0
-    assert "harbor.toml has only none" in told.reasons[0]
+    assert "harbor.toml has no sources" in told.reasons[0]

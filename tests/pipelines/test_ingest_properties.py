@@ -17,7 +17,6 @@ pytestmark = pytest.mark.db
 
 SMALL = settings(
     max_examples=15,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 # Quotes, separators, line ends and blanks inside: what a CSV can get wrong.

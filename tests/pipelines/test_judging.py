@@ -61,6 +61,26 @@ def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
         assert "5.80 % of the champion" in verdict.reason
 
 
+def test_on_a_tie_the_champion_stays():
+    for champion in (6.0, 6.004):
+        verdict = decide("v1", beside(champion), is_first=False)
+        assert not verdict.promoted
+        assert verdict.reason.startswith(
+            "It is no better than the champion: MAPE 6.00 %"
+        )
+    assert decide("v1", beside(6.01), is_first=False).promoted
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.0, True), (0.25, False), (1.0, False), (None, False)]
+)
+def test_a_model_whose_network_did_not_help_is_told_as_the_baseline(share, said):
+    judged = scores(6.0, 9.0) | {"network_share": share}
+    reason = decide("v1", judged, is_first=False).reason
+    started = reason.startswith("Delivering the baseline, it beats the seasonal naive")
+    assert started is said
+
+
 def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():
     panel = make_panel(n_depots=2, n_days=100)
     unseen_from = panel.origin - timedelta(days=14)

@@ -4,12 +4,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
-import pytest
 
 from forecaster import infer
 from forecaster.intervals import plain_table
 from forecaster.rows import build_panel
-from pipelines.late_bands import LEAST_WIDER, days_missing, widened
+from pipelines.late_bands import LEAST_WIDER, widened
 from tests.make import (
     START,
     make_artefact,
@@ -24,46 +23,32 @@ N_DAYS = 120
 LAST = START + timedelta(days=N_DAYS - 1)
 
 
-def panel_without(missing, closed=()):
-    """Four depots; `missing` days of each have not come, and some were closed on days."""
+def panel_without(missing):
+    """Four depots, of which the newest days have not come from some."""
     demand = make_demand(4, N_DAYS)
     for depot, days in missing.items():
         gone = (demand["depot_id"] == depot) & (
             demand["service_on"] > LAST - timedelta(days=days)
         )
         demand.loc[gone, "orders"] = np.nan
-    shut = [("closed", day, day, None, depot, None) for depot, day in closed]
-    tables = (make_depots(4), demand, make_events(*shut), make_holidays())
+    tables = (make_depots(4), demand, make_events(), make_holidays())
     return build_panel(*tables, LAST, 14)
-
-
-@pytest.mark.parametrize(
-    ("missing", "closed", "expected"),
-    [
-        pytest.param({}, [], [0, 0, 0, 0], id="all there"),
-        pytest.param({"D1": 1, "D2": 3}, [], [0, 1, 3, 0], id="some late"),
-        pytest.param({"D1": 1}, [("D1", LAST)], [0, 0, 0, 0], id="closed, not late"),
-        pytest.param({"D1": 14, "D2": 15}, [], [0, 14, 0, 0], id="silent for long"),
-        pytest.param({"D3": N_DAYS}, [], [0, 0, 0, 0], id="never observed"),
-    ],
-)
-def test_days_that_have_not_come_are_counted(missing, closed, expected):
-    assert days_missing(panel_without(missing, closed)).tolist() == expected
 
 
 def test_nothing_is_changed_where_all_is_there():
     panel = make_panel()
     made = make_artefact(panel)
     forecast = infer.forecast(made, panel)
-    assert widened(forecast, made, panel) is forecast
+    assert widened(forecast, made, panel, {}) is forecast
 
 
 def test_a_late_depot_is_as_unsure_as_from_a_day_earlier():
-    panel = panel_without({"D1": 1, "D2": 2})
+    missing = {"D1": 1, "D2": 2}
+    panel = panel_without(missing)
     reach_h = 0.1 * np.array([1, 2, 3, 4, 5, 6, 7], np.float32)
     made = replace(make_artefact(panel), intervals=plain_table(-reach_h, 2 * reach_h))
     before = infer.forecast(made, panel)
-    after = widened(before, made, panel)
+    after = widened(before, made, panel, missing)
 
     def reach(forecast, name):
         return np.log1p(getattr(forecast, name)) - np.log1p(forecast.p50_dh)
@@ -89,7 +74,7 @@ def test_a_flat_table_and_an_empty_one_keep_the_order_of_quantiles():
     for reach in (0.0, 0.4):
         flat_h = np.full(7, reach, np.float32)
         made = replace(make_artefact(panel), intervals=plain_table(-flat_h, flat_h))
-        after = widened(infer.forecast(made, panel), made, panel)
+        after = widened(infer.forecast(made, panel), made, panel, {"D1": 9})
         assert (after.p10_dh >= 0).all()
         assert (after.p10_dh <= after.p50_dh).all()
         assert (after.p50_dh <= after.p90_dh).all()

@@ -117,6 +117,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # The file says of itself how good it is.
     served = forecasting.load_recorded(settings.artefacts, champion)
     assert served.backtest == table
+    assert champion["scores"]["network_share"] == served.delivery.share
 
     # Three depots, seven days, live; every quantile in order.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21
@@ -264,7 +265,7 @@ def test_two_nights_at_once_are_one(fleet, settings):
 
 
 def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
-    with pytest.raises(NoDataError, match="no demand"):
+    with pytest.raises(ExceptionGroup, match="There is no new forecast"):
         run_night(night_of(clean_engine, settings))
     with clean_engine.connect() as connection:
         failed = connection.execute(
@@ -273,8 +274,11 @@ def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings
     errors = {row.step: row.error for row in failed}
     assert errors.keys() == {"nightly", "train", "forecast"}
     assert "Load orders with 'harbor ingest" in errors["train"]
-    advice = f" That was the step 'train'; 'harbor nightly --origin {LAST}'"
-    assert errors["nightly"].startswith(errors["train"] + advice)
+    assert errors["nightly"] == (
+        f"There is no new forecast. {errors['forecast']} That was the step 'forecast'; "
+        f"'harbor nightly --origin {LAST}' goes on from there. "
+        f"The step 'train' failed, too: {errors['train']}"
+    )
 
 
 @pytest.mark.usefixtures("quick")

@@ -9,22 +9,28 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+import structlog
 
-from forecaster.errors import NothingToDoError, TrainingError
+from forecaster.errors import NoModelError, NothingToDoError, TrainingError
 from pipelines import (
     canary,
     demand,
     forecasting,
     judging,
     lateness,
+    pruning,
     retention,
     training,
 )
 from pipelines.canary import Outcome
+from pipelines.cli import log_words
+from pipelines.cli.logs import configure_logs
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.night_steps import Night
 from pipelines.nightly import NIGHT_LOCK, run_night
-from pipelines.schema import daily_counts, events, runs
+from pipelines.notices import sending
+from pipelines.run_log import LOG
+from pipelines.schema import daily_counts, events, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from tests.pipelines.make import START, add_depot, add_fleet, add_orders
@@ -155,18 +161,54 @@ def test_a_failed_step_says_what_it_was_and_how_to_go_on(
     assert light == ["forecast"]
 
 
-@pytest.mark.usefixtures("light")
-def test_of_two_failed_steps_the_night_tells_of_the_first(fleet, night, monkeypatch):
-    def broken(*_):
-        raise TrainingError("It cannot.")
+@pytest.fixture
+def logged():
+    """What runs log is kept in the ledger, as for every command."""
+    configure_logs()
+    yield
+    structlog.reset_defaults()
+    LOG.take()
 
-    monkeypatch.setattr(training, "train", broken)
-    monkeypatch.setattr(forecasting, "forecast_from", broken)
-    with pytest.raises(TrainingError):
+
+@pytest.mark.usefixtures("light", "logged")
+def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecast(
+    fleet, night, monkeypatch
+):
+    def no_room(*_):
+        raise RuntimeError("a folder that nobody may touch")
+
+    def no_model(*_):
+        raise NoModelError("No champion has been promoted. Train one.")
+
+    monkeypatch.setattr(pruning, "prune_artefacts", no_room)
+    monkeypatch.setattr(forecasting, "forecast_from", no_model)
+    with pytest.raises(ExceptionGroup) as raised:
         run_night(night())
+    assert [type(each) for each in raised.value.exceptions] == [
+        RuntimeError,
+        NoModelError,
+    ]
+
+    web, posted = {"there": lambda notice: posted.append(notice.sentence)}, []
+    sending.tell(fleet, web, datetime.now(UTC), timedelta(hours=26))
+    (notice,) = posted
+    headline, rest = notice.split("goes on from there.")
+    assert "There is no new forecast. No champion has been promoted." in headline
+    assert "step 'forecast'" in headline
+    assert "prune" not in headline
+    assert "The step 'prune' failed, too: RuntimeError: a folder that nobody" in rest
+
+    # What nobody foresaw keeps its traceback where 'harbor runs show' finds it.
     with fleet.connect() as connection:
-        told = sa.select(runs.c.error).where(runs.c.step == "nightly")
-        assert "That was the step 'train'" in connection.scalar(told)
+        [(step, fields)] = connection.execute(
+            sa.select(runs.c.step, run_lines.c.fields)
+            .join(runs, runs.c.run_id == run_lines.c.run_id)
+            .where(run_lines.c.event == "traceback")
+        ).all()
+    assert step == "prune"
+    told = log_words.in_words("traceback", fields)
+    assert "in prune\n" in told
+    assert told.endswith("RuntimeError: a folder that nobody may touch")
 
 
 def test_a_step_that_is_needed_ends_the_night(fleet, night, light, monkeypatch):
@@ -183,6 +225,7 @@ KILLED = """
 import sys, time
 from datetime import datetime, date, UTC
 import sqlalchemy as sa
+import structlog
 from pipelines import training
 from pipelines.night_steps import Night
 from pipelines.nightly import run_night
@@ -208,7 +251,9 @@ def test_the_night_after_a_killed_one_begins_at_once_and_ends_it(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as child:
         assert any(line == "training\n" for line in child.stdout)
-        with pytest.raises(NothingToDoError, match="Another nightly run is at work"):
+        with pytest.raises(
+            NothingToDoError, match="Another nightly run is in progress"
+        ):
             run_night(night())
         child.kill()
     _wait_until_nobody_holds(fleet, NIGHT_LOCK)

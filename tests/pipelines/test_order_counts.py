@@ -98,7 +98,9 @@ def test_a_load_that_is_not_committed_yet_leaves_its_marks_to_the_next_count(
     load(clean_engine, write(tmp_path / "a.csv", ORDERS + f"1,A,{day}T12:00\n"))
     with clean_engine.begin() as slow:
         slow.execute(
-            sa.text("insert into orders values ('2', 'A', :at, null, 1)"),
+            sa.text(
+                "insert into orders (order_id, depot_id, ordered_local, file_id) values ('2', 'A', :at, 1)"
+            ),
             {"at": datetime.combine(day, datetime.min.time())},
         )
         assert demand.rebuild(clean_engine, NOW).new == 1

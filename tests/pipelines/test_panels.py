@@ -15,10 +15,10 @@ from forecaster.errors import NoDataError
 from pipelines import demand
 from pipelines.cli import app
 from pipelines.panels import PanelsAsKnown, read_panel
-from pipelines.schema import daily_counts, events
+from pipelines.schema import daily_counts, depots, events, public_holidays
 from pipelines.training import panel_to_learn
 from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_depot, add_fleet
 
 pytestmark = pytest.mark.db
 
@@ -144,6 +144,71 @@ def test_a_backtest_as_of_a_night_knows_no_correction_since(
 
 def _learn_nothing(panel, *_, **__):
     return SimpleNamespace(served=make_artefact(panel, horizon=3), seconds=0.0)
+
+
+def test_a_depot_committed_while_a_panel_is_read_is_in_it_whole_or_not_at_all(
+    fleet, newcomer_between_statements
+):
+    """It was written over the last depot's history, as row -1 of the matrix."""
+    before = [
+        read_panel(fleet, LAST).demand_dt,
+        PanelsAsKnown(fleet, LAST, ZONE).at(LAST).demand_dt,
+    ]
+    newcomer_between_statements()
+    panels = [read_panel(fleet, LAST), PanelsAsKnown(fleet, LAST, ZONE).at(LAST)]
+    assert [panel.depot_ids for panel in panels] == [("A0", "A1"), ("A0", "A1", "Z9")]
+    np.testing.assert_array_equal(panels[0].demand_dt, before[0])
+    np.testing.assert_array_equal(panels[1].demand_dt[:2], before[1])
+    assert (panels[1].demand_dt[2, -3:] == 999_999).all()
+
+
+def test_counts_of_a_depot_that_is_not_laid_out_are_left_out(fleet):
+    """As where its row was taken away by hand, and its counts were not."""
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(depots).where(depots.c.depot_id == "A1"))
+    for panel in (
+        read_panel(fleet, LAST),
+        PanelsAsKnown(fleet, LAST, ZONE).at(LAST),
+    ):
+        assert panel.depot_ids == ("A0",)
+        assert panel.demand_dt[0, -1] < 100
+
+
+def test_reading_a_panel_writes_nothing(fleet):
+    """Holidays of its days and the days ahead were looked up when they were counted."""
+    reader = fleet.execution_options(postgresql_readonly=True)
+    panel = read_panel(reader, LAST)
+    new_year = panel.calendar.active_gtk[0, panel.step(date(2024, 1, 1))]
+    assert new_year.any()
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(public_holidays))
+    read_panel(fleet, LAST)
+    PanelsAsKnown(fleet, LAST, ZONE).at(LAST)
+    with fleet.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count(public_holidays.c.name))) == 0
+
+
+@pytest.fixture
+def newcomer_between_statements(fleet):
+    """Commits a depot and its demand from another session, after the next statement."""
+    other = sa.create_engine(fleet.url)
+
+    def arm():
+        sa.event.listen(fleet, "after_execute", commit_newcomer, once=True)
+
+    def commit_newcomer(*_):
+        days = [LAST - timedelta(days=day) for day in range(3)]
+        with other.begin() as connection:
+            add_depot(connection, "Z9")
+            rows = [
+                {"depot_id": "Z9", "service_on": day, "orders": 999_999, "file_id": 2}
+                for day in days
+            ]
+            connection.execute(sa.insert(daily_counts), rows)
+        demand.rebuild(other, morning_after(LAST))
+
+    yield arm
+    other.dispose()
 
 
 def test_an_origin_before_all_demand_says_so(fleet):

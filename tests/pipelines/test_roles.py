@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from dashboard import database
-from forecaster.errors import DatabaseError
-from pipelines import roles
+from forecaster.errors import DatabaseError, HarborError
+from pipelines import migrate, roles
 from pipelines.cli import dashboard as dashboard_command
 from pipelines.cli.workplace import Workplace, workplace
 from pipelines.roles import READER, WRITER
@@ -124,6 +124,94 @@ def test_the_reader_writes_nothing(as_role):
                 refused(connection, statement.format(table))
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create temporary table mine (a int)",
+        "select lo_create(0)",
+        "select lo_from_bytea(0, 'x')",
+        "select pg_advisory_lock(1)",
+        "select pg_try_advisory_xact_lock_shared(1, 1)",
+        "select pg_advisory_unlock_all()",
+        "set temp_file_limit = -1",
+    ],
+)
+def test_the_reader_fills_no_disk_and_holds_up_no_load(as_role, statement):
+    with as_role(READER) as connection:
+        refused(connection, statement)
+
+
+@pytest.mark.parametrize(
+    ("family", "of_the_writer"), [("^lo(_|read|write)", 0), ("^pg_.*advisory_", None)]
+)
+def test_no_function_of_the_kind_was_overlooked(connection, family, of_the_writer):
+    asked = """
+        select count(*) filter (where has_function_privilege(:role, oid, 'execute')),
+               count(*)
+        from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname ~ :family
+    """
+    found = {
+        role: connection.execute(sa.text(asked), {"role": role, "family": family}).one()
+        for role in (READER, WRITER)
+    }
+    held, every = found[READER]
+    assert every > 10
+    assert held == 0
+    assert found[WRITER][0] == (every if of_the_writer is None else of_the_writer)
+
+
+def test_a_page_that_takes_every_connection_it_gets_leaves_some(database_url, engine):
+    """As the embedded server has it, where the pages log in as the reader."""
+    roles.let_in_without_password(engine)
+    url = database_url.replace("harbor@", f"{READER}@")
+    opened = []
+    try:
+        with pytest.raises(psycopg.OperationalError, match="too many connections"):
+            opened.extend(psycopg.connect(url) for _ in range(60))
+        assert len(opened) == 30
+        assert opened[0].execute("show temp_file_limit").fetchone() == ("2GB",)
+        with engine.connect() as connection:
+            assert connection.scalar(sa.text("select 1")) == 1
+    finally:
+        for link in opened:
+            link.close()
+        with engine.begin() as connection:
+            for role in (READER, WRITER):
+                connection.execute(sa.text(f"alter role {role} nologin"))
+
+
+@pytest.fixture
+def plain_owner(database_url, engine):
+    """An engine on a database whose owner is no superuser, and one as a superuser."""
+    name, owner = "test_plain", "test_plain_owner"
+    url = database_url.replace("test_harbor", name)
+    alone = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with alone.connect() as link:
+        link.execute(sa.text(f"create role {owner} login"))
+        link.execute(sa.text(f"create database {name} owner {owner}"))
+    own = sa.create_engine(url.replace("harbor@", f"{owner}@"))
+    above = sa.create_engine(url)
+    yield own, above
+    own.dispose()
+    above.dispose()
+    with alone.connect() as link:
+        link.execute(sa.text(f"drop database {name} with (force)"))
+        link.execute(sa.text(f"drop role {owner}"))
+
+
+def test_where_the_owner_is_no_superuser_one_takes_away_what_is_too_much(plain_owner):
+    own, above = plain_owner
+    migrate.upgrade(own)
+    _, reader = roles.ensure(own)
+    assert reader.too_much == ("temporary tables", "large objects", "advisory locks")
+    with above.begin() as connection:
+        roles.take_public_rights(connection)
+    assert roles.are_whole(roles.ensure(own))
+    with own.connect() as connection:
+        connection.execute(sa.text("create temporary table mine (a int)"))
+        connection.execute(sa.text("select pg_advisory_xact_lock(1)"))
+
+
 def test_a_right_too_many_is_taken_away(engine, as_role):
     with engine.begin() as connection:
         connection.execute(sa.text(f"grant delete on overrides to {WRITER}"))
@@ -204,12 +292,13 @@ class Started:
     """A child that has ended at once, and what it was told."""
 
     told: ClassVar[dict[str, str]] = {}
+    status = 0
 
     def __init__(self, _arguments, env, **_):
         self.told.update(env)
 
     def wait(self):
-        return 0
+        return self.status
 
     def terminate(self):
         pass
@@ -227,3 +316,17 @@ def test_the_embedded_dashboard_is_told_the_readers_address(
     dashboard_command.serve(place, "127.0.0.1", 8501)
     assert sa.make_url(Started.told["HARBOR_DATABASE_URL"]).username == user
     assert "HARBOR_DATABASE_URL_FILE" not in Started.told
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(-9, "ended, by signal SIGKILL"), (1, "ended, by status 1")]
+)
+def test_a_dashboard_whose_server_was_ended_ends_as_a_failure(
+    database_url, tmp_path, monkeypatch, status, told
+):
+    monkeypatch.setattr(Started, "status", status)
+    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
+    settings = Settings(home=tmp_path, database_url=database_url)
+    place = Workplace(settings, sa.create_engine(database_url))
+    with pytest.raises(HarborError, match=told):
+        dashboard_command.serve(place, "127.0.0.1", 8501)

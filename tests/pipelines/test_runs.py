@@ -250,7 +250,7 @@ def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsy
     assert ended.value.exit_code == 1
     assert f"nightly of {DAY} (run 1) failed. There is no" in capsys.readouterr().err
     command.list_runs(step="nope")
-    assert "There is no run that is asked for" in capsys.readouterr().err
+    assert "There is no run that matches" in capsys.readouterr().err
     with pytest.raises(typer.BadParameter, match=r"'broken'.*one of running"):
         command.list_runs(state="broken")
 

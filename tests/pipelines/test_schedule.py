@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
+from apscheduler.executors.pool import BasePoolExecutor
 
 from pipelines import missed, schedule
 from pipelines.child import harbor
@@ -122,30 +123,51 @@ def test_the_night_of_a_clock_change_runs_at_half_past_four(zone, before, after)
 @pytest.mark.parametrize(
     ("moment", "zones", "expected"),
     [
-        pytest.param("2026-06-10 02:30", ["Europe/Amsterdam"], 9, id="at home"),
+        pytest.param("2026-06-10 02:30", {"Europe/Amsterdam": 1}, 9, id="at home"),
         # 21:30 on the ninth there: the ninth is not over.
+        pytest.param("2026-06-10 02:30", {"America/Chicago": 1}, 8, id="west"),
         pytest.param(
-            "2026-06-10 02:30", ["Europe/Amsterdam", "America/Chicago"], 8, id="west"
+            "2026-06-10 02:30",
+            {"Europe/Amsterdam": 1, "America/Chicago": 2},
+            8,
+            id="mostly west",
         ),
         pytest.param(
-            "2026-06-10 09:30", ["America/Chicago", "Europe/Amsterdam"], 9, id="east"
+            "2026-06-10 02:30",
+            {"Europe/Amsterdam": 40, "Pacific/Honolulu": 1},
+            9,
+            id="one far west holds nobody back",
         ),
-        pytest.param("2026-06-10 09:30", ["Pacific/Auckland"], 9, id="far east"),
-        pytest.param("2026-06-10 12:30", ["Pacific/Auckland"], 10, id="tomorrow there"),
+        pytest.param(
+            "2026-06-10 12:30",
+            {"Europe/Amsterdam": 40, "Pacific/Auckland": 1},
+            9,
+            id="one far east hurries nobody",
+        ),
+        pytest.param(
+            "2026-06-10 09:30",
+            {"America/Chicago": 1, "Europe/Amsterdam": 1},
+            9,
+            id="over at both",
+        ),
+        pytest.param("2026-06-10 09:30", {"Pacific/Auckland": 1}, 9, id="far east"),
+        pytest.param(
+            "2026-06-10 12:30", {"Pacific/Auckland": 1}, 10, id="tomorrow there"
+        ),
     ],
 )
-def test_a_day_counts_once_it_is_over_at_every_depot(moment, zones, expected):
-    assert newest_whole_day(at(moment), map(ZoneInfo, zones)) == day(expected)
+def test_a_day_counts_once_it_is_over_at_half_of_the_depots(moment, zones, expected):
+    assert newest_whole_day(at(moment), zones) == day(expected)
 
 
-def test_what_is_due_waits_for_the_westernmost_depot():
+def test_what_is_due_waits_for_half_of_the_depots():
     morning = at("2026-06-10 06:00")
     assert AMSTERDAM.due_on(morning) == day(9)
-    assert AMSTERDAM.due_on(morning, ["America/Chicago"]) == day(8)
+    assert AMSTERDAM.due_on(morning, {"America/Chicago": 1}) == day(8)
     assert AMSTERDAM.due_on(at("2026-06-10 03:00")) == day(8)
 
 
-@pytest.mark.parametrize("zones", [["Pacific/Auckland"], ["America/Chicago"], []])
+@pytest.mark.parametrize("zones", [{"Pacific/Auckland": 1}, {"America/Chicago": 1}, {}])
 def test_what_is_due_is_what_the_night_forecasts_from_wherever_the_depots_lie(
     zones,
 ):
@@ -155,7 +177,7 @@ def test_what_is_due_is_what_the_night_forecasts_from_wherever_the_depots_lie(
     an_hour_later = hour + timedelta(hours=1)
     assert evening.due_on(an_hour_later, zones) == evening.origin_of(hour, zones)
     # The tenth has been over for hours in Auckland, and in no other of these.
-    expected = day(10) if zones == ["Pacific/Auckland"] else day(9)
+    expected = day(10) if "Pacific/Auckland" in zones else day(9)
     assert evening.origin_of(hour, zones) == expected
 
 
@@ -517,7 +539,7 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     assert "Thu 11 Jun 02:30" in said.out
     assert "2026-06-10" in said.out
     assert "done" in said.out
-    assert "No scheduler runs" in said.err
+    assert "No scheduler is running" in said.err
     assert "clocks" not in said.err
 
 
@@ -539,12 +561,12 @@ def test_show_says_what_the_clocks_do_to_the_night(clean_engine, monkeypatch, ca
     command.show()
     said = " ".join(capsys.readouterr().err.split())
     assert (
-        "On Sun 25 Oct 2026 02:30 comes twice: that night runs once, at 02:30 CEST."
-        in said
+        "On Sun 25 Oct 2026 02:30 comes twice as the clocks change: that night runs "
+        "once, at 02:30 CEST." in said
     )
     assert (
-        "On Sun 28 Mar 2027 02:30 is left out by the clocks: that night runs once, at "
-        "03:30 CEST." in said
+        "On Sun 28 Mar 2027 02:30 is skipped as the clocks change: that night runs "
+        "once, at 03:30 CEST." in said
     )
     command.show(as_json=True)
     told = json.loads(capsys.readouterr().out)
@@ -570,3 +592,30 @@ def test_doctor_tells_of_the_scheduler_and_of_nights_it_missed(clean_engine):
             pass
         assert not finding().good
         assert str(long_ago + timedelta(days=1)) in finding().says
+
+
+@pytest.mark.db
+def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
+    clean_engine, tmp_path, monkeypatch
+):
+    """The look is planned again while the library shuts down: neither waits for ever."""
+    looking, shutting_down, stopped = (threading.Event() for _ in range(3))
+    shut_down = BasePoolExecutor.shutdown
+
+    def look(_clock):
+        looking.set()
+        shutting_down.wait()
+
+    def shut_down_aloud(*arguments, **options):
+        shutting_down.set()
+        shut_down(*arguments, **options)
+
+    monkeypatch.setattr(Clock, "look", look)
+    monkeypatch.setattr(BasePoolExecutor, "shutdown", shut_down_aloud)
+    arguments = (clean_engine, Settings(home=tmp_path), stopped)
+    clock = threading.Thread(target=schedule.run_clock, args=arguments, daemon=True)
+    clock.start()
+    assert looking.wait(timeout=30)
+    stopped.set()
+    clock.join(timeout=30)
+    assert not clock.is_alive()

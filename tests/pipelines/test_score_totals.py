@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from pipelines import demand, migrate, scoring
+from pipelines import demand, scoring
 from pipelines.ingest import Reading, ingest
 from pipelines.schema import (
     demand_versions,
@@ -22,7 +22,7 @@ from pipelines.schema import (
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store.forecasts import replace_forecasts
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_fleet, forecast_table
 
 pytestmark = pytest.mark.db
 
@@ -183,7 +183,10 @@ def forecast(engine, rng, origin, version, *, live=True, hours=28):
                  "model", live, made_at + timedelta(hours=hours), None)
             )  # fmt: skip
     with engine.begin() as connection:
-        replace_forecasts(connection, origin, version, rows)
+        replace_forecasts(
+            connection, origin, version, forecast_table(rows),
+            live=live, made_at=rows[0][-2],
+        )  # fmt: skip
 
 
 def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
@@ -234,18 +237,3 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
     ingest(fleet, [str(file)], Reading(), Settings())
     assert_in_step(fleet)
     assert "Utrecht" in {key[3] for key in kept(fleet)}
-
-
-def test_an_upgrade_sums_the_scores_there_are(fleet, rng):
-    for version, live in (("v", True), ("w", False)):
-        for back in (20, 3):
-            forecast(fleet, rng, LAST - timedelta(days=back), version, live=live)
-    scoring.score_known_days(fleet, UTC_ZONE)
-    with fleet.connect() as connection:
-        before = pd.read_sql(sa.select(score_totals), connection)
-    migrate.downgrade(fleet, "0008")
-    try:
-        assert "score_totals" not in sa.inspect(fleet).get_table_names()
-    finally:
-        migrate.upgrade(fleet)
-    assert assert_in_step(fleet) == len(before) > 0

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines import demand, scoring
-from pipelines.schema import depots, events, forecasts, scores
+from pipelines.schema import depots, event_versions, events, forecasts, scores
 from pipelines.store import models as model_store
 from tests.pipelines.make import START, add_fleet
 
@@ -109,8 +109,42 @@ def test_a_closure_told_after_the_forecast_takes_its_scores_away(
     assert scored(fleet) == EVERY
 
 
+def test_a_closure_that_was_corrected_gives_the_scores_of_its_open_days_back(fleet):
+    closure = {"event_id": "e", "kind": "closed", "depot_id": "A0", "file_id": 1}
+    first = closure | {"starts_on": AHEAD[0], "ends_on": AHEAD[6]}
+    with fleet.begin() as connection:
+        connection.execute(sa.insert(event_versions), first)
+    assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD}
+    corrected = first | {"ends_on": AHEAD[1], "version": 2}
+    with fleet.begin() as connection:
+        connection.execute(sa.update(event_versions).values(superseded_at=NOW))
+        connection.execute(sa.insert(event_versions), corrected)
+    assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD[:2]}
+
+
 def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):
     with fleet.begin() as connection:
         of_a_day = sa.update(forecasts).where(forecasts.c.target_on == AHEAD[0])
         connection.execute(of_a_day.values(basis="closed", p10=0, p50=0, p90=0))
     assert scored(fleet) == EVERY
+
+
+@pytest.mark.parametrize(
+    "made_again",
+    [
+        pytest.param({"p90": 999.0}, id="another band"),
+        pytest.param({"p10": 0.0}, id="another low end"),
+        pytest.param({"is_live": False}, id="a hindcast"),
+    ],
+)
+def test_a_forecast_made_again_with_the_same_median_is_scored_again(fleet, made_again):
+    scored(fleet)
+    with fleet.begin() as connection:
+        connection.execute(sa.update(forecasts).values(made_again))
+    assert scored(fleet) == EVERY
+    with fleet.connect() as connection:
+        found = connection.execute(
+            sa.select(scores.c.p10, scores.c.p50, scores.c.p90, scores.c.is_live)
+        ).mappings()
+        before = {"p10": 1.0, "p50": 2.0, "p90": 3.0, "is_live": True}
+        assert all(row == before | made_again for row in found)

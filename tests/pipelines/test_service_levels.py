@@ -73,10 +73,10 @@ def test_a_deadline_before_the_nights_hour_is_the_next_day():
     )
 
 
-def test_a_depot_in_the_far_west_makes_the_origin_a_day_older():
+def test_a_fleet_in_the_far_west_makes_the_origin_a_day_older():
     (night,) = service_levels.due_nights(
         Settings(timezone="Europe/Amsterdam"),
-        ["Europe/Amsterdam", "America/Los_Angeles"],
+        {"Europe/Amsterdam": 1, "America/Los_Angeles": 2},
         at("2026-06-09 00:00"),
         at("2026-06-09 12:00"),
     )

@@ -7,12 +7,14 @@ import sys
 
 import pytest
 
+from tests.deploy.tools import lacking
+
 COMMAND = [sys.executable, "-m", "pipelines", "tpu-check"]
-has_libtpu = importlib.util.find_spec("libtpu") is not None
 
 
-@pytest.mark.skipif(not has_libtpu, reason="libtpu is not installed: no TPU compiler")
 def test_the_step_of_a_v4_8_compiles_and_fits():
+    if importlib.util.find_spec("libtpu") is None:
+        lacking("needs libtpu, the TPU's compiler: pip install -r deploy/tpu.lock")
     done = subprocess.run(
         [*COMMAND, "--json"], capture_output=True, text=True, check=True
     )

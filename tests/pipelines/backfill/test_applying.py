@@ -114,7 +114,7 @@ def test_a_plan_writes_forecasts_and_scores_them(fleet, settings, plan):
     assert count(fleet, forecast_totals, forecast_totals.c.city == "") == 8 * 7
     # Forecasts from five days before the end: five of their seven days are known.
     assert count(fleet, scores, scores.c.origin_on == days_before(5)) == 5 * 3
-    with pytest.raises(NothingToDoError, match="No slot of plan 1 waits"):
+    with pytest.raises(NothingToDoError, match="Plan 1 has no slots left to do"):
         apply_plan(fleet, settings, plan.backfill_id, NOW)
 
 
@@ -290,7 +290,7 @@ def test_a_failed_slot_does_not_stop_the_others_and_is_tried_again(
     path.write_bytes(whole)
     assert steering.queue_failed(fleet, plan.backfill_id) == 2
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
-    with pytest.raises(NothingToDoError, match="No slot of plan 1 failed"):
+    with pytest.raises(NothingToDoError, match="Plan 1 has no failed slots"):
         steering.queue_failed(fleet, plan.backfill_id)
 
 

@@ -72,10 +72,10 @@ def test_a_plan_for_people_says_why_a_slot_is_left_out_and_offers_to_train(
     add_model(days_before(7))
     span = ("--from", days_before(9), "--to", days_before(6))
     said = harbor("plan", *span).stderr
-    assert "2 origins have no model that saw nothing after them" in said
+    assert "Days without a model that was trained on nothing later: 2." in said
     assert f"--what train,forecast,score to train one through {days_before(9)}" in said
-    assert "3 of 5 slots to do, no past run says how long it takes." in said
-    assert "'harbor backfill apply 1' does them" in said
+    assert "3 of 5 slots to do, with no past run to tell how long they take." in said
+    assert "Apply the plan with 'harbor backfill apply 1'." in said
 
 
 def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatch):
@@ -92,18 +92,34 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.cli.backfill_applying.apply_plan", interrupted)
         stopped = harbor("apply", 1)
-    assert "Plan 1 is paused; 'harbor backfill resume 1' goes on." in stopped.stderr
+    assert stopped.exception.exit_code == 130
+    assert "Plan 1 is paused. 'harbor backfill resume 1' continues it." in str(
+        stopped.exception
+    )
     shown = json.loads(harbor("status", 1, "--json").stdout)
     assert shown["state"] == "paused"
     assert [slot["state"] for slot in shown["slots"]] == ["done"] + ["waiting"] * 3
     assert harbor("resume", 1).exit_code == 0
 
 
+def test_a_slot_that_fails_is_told_once_and_how_to_try_again(
+    harbor, add_model, settings
+):
+    version = add_model(days_before(7))
+    planned(harbor, 6, 6)
+    (artefact,) = settings.artefacts.glob(f"*{version}*")
+    artefact.write_bytes(b"broken")
+    done = harbor("apply", 1)
+    told = done.stderr + str(done.exception)
+    assert told.count(artefact.name) == 1
+    assert "1 of 2 slots failed. 'harbor backfill retry 1 --failed' tries" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
         (("pause", 1), 3, "not being applied"),
-        (("retry", 1, "--failed"), 3, "No slot of plan 1 failed"),
+        (("retry", 1, "--failed"), 3, "Plan 1 has no failed slots"),
         (("apply", 9), 1, "There is no backfill plan 9"),
     ],
 )
@@ -140,11 +156,13 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
 
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.backfill.running.apply_plan", interrupt)
-        assert "It is paused" in harbor(*span).stderr
+        stopped = harbor(*span).exception
+    assert stopped.exit_code == 130
+    assert "Its plan is paused. 'harbor backfill status' names it" in str(stopped)
     left_out, made = json.loads(harbor(*span, "--json").stdout)
     assert (left_out["model"], made["model"]) == (None, version)
     assert f"harbor train --through {days_before(8)}" in left_out["reason"]
-    assert "1 origins forecast, 1 left out." in harbor(*span).stderr
+    assert "Days forecast from: 1; left out: 1." in harbor(*span).stderr
 
 
 def test_a_backfill_in_one_go_that_is_refused_leaves_no_plan_behind(harbor, fleet):

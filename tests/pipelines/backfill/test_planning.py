@@ -75,8 +75,8 @@ def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
 @pytest.mark.parametrize(
     ("asked", "live", "why"),
     [
-        ({"only": "missing"}, False, "is there already (--only missing)"),
-        ({}, True, "forecast in time by that model; a live forecast stays"),
+        ({"only": "missing"}, False, "already there (--only missing)"),
+        ({}, True, "forecast live by that model; a live forecast is never replaced"),
     ],
 )
 def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
@@ -150,7 +150,7 @@ def test_an_origin_with_too_little_history_is_out_and_no_training_is_offered(
     plan = planned(fleet, settings, **span)
     assert [slot.action for slot in plan.of("forecast")] == ["leave"] * 4
     few = plan.of("forecast")[0]
-    assert f"only 40 days are known up to {span['first']}" in few.reason
+    assert f"only 40 days of data up to {span['first']}" in few.reason
     assert "training needs 42" in few.reason
     assert "harbor train" not in few.reason
     assert plan.without_model == [START + timedelta(days=n) for n in (41, 42)]
@@ -163,7 +163,7 @@ def test_an_origin_with_too_little_history_is_out_and_no_training_is_offered(
     early = {"first": START, "last": START + timedelta(days=5)}
     [none] = planned(fleet, settings, what=("train", "forecast"), **early).of("train")
     assert (none.action, none.state) == ("leave", "left out")
-    assert "no origin without a model has 42 days known" in none.reason
+    assert "no origin without a model has 42 days of data" in none.reason
 
 
 def test_the_least_history_is_what_a_training_accepts():
@@ -188,7 +188,7 @@ def test_only_what_is_missing_is_made_unless_all_of_it_is_asked_for(
         "forecast",
         "forecast",
     ]
-    assert "is there already" in missing.slots[0].reason
+    assert "already there" in missing.slots[0].reason
     everything = planned(fleet, settings, only="all")
     assert [slot.overwrites for slot in everything.slots[:3]] == [21, 0, 0]
 
@@ -234,7 +234,7 @@ def test_days_that_are_not_known_are_left_out(fleet, settings, add_model):
     add_model(days_before(30))
     before = START - timedelta(days=1)
     early = planned(fleet, settings, first=before, last=before)
-    assert "nothing is known of any day up to" in early.slots[0].reason
+    assert "there is no data up to" in early.slots[0].reason
     tomorrow = LAST + timedelta(days=1)
     late = planned(fleet, settings, first=LAST, last=tomorrow)
     assert [slot.action for slot in late.slots] == ["forecast", "leave", "score"]

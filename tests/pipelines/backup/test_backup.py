@@ -125,6 +125,12 @@ def test_one_that_is_stopped_leaves_nothing(original, tmp_path, monkeypatch, sto
     assert list((tmp_path / "backups").iterdir()) == []
 
 
+@pytest.mark.parametrize("folder", ["/dev/null", "/dev/null/x", "/proc/harbor"])
+def test_a_folder_that_cannot_be_written_to_is_refused(original, folder):
+    with pytest.raises(BadInputError, match=f"{folder} cannot be written to: .*Name a"):
+        original.backup(Path(folder))
+
+
 def test_what_a_killed_one_left_is_no_backup_and_goes_a_day_later(original, tmp_path):
     left = tmp_path / ".harbor-20240101T000000Z.1.making"
     left.mkdir()
@@ -218,7 +224,7 @@ def test_what_is_there_is_not_replaced_unasked(original, mine):
 def test_nobody_else_may_use_the_database(original, mine):
     with (
         psycopg.connect(original.address),
-        pytest.raises(DatabaseError, match=r"1 other sessions.*Stop scheduler"),
+        pytest.raises(DatabaseError, match=r"other sessions: 1.*Stop the scheduler"),
     ):
         original.restore(mine, replace=True)
 

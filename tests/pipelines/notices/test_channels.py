@@ -37,7 +37,7 @@ def test_a_webhook_that_does_not_take_it_is_a_sentence_without_its_address(
 ):
     web.answers.append(status)
     with pytest.raises(
-        NoticeError, match=f"did not take a notice: it answered {status}"
+        NoticeError, match=f"did not accept a notice: it answered {status}"
     ):
         send(post)
     assert len(web.posted) == 1

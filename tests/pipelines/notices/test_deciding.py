@@ -22,7 +22,7 @@ def night(run_id, origin=DAY, hours_ago=4.0, error=""):
         pytest.param(night(3), None, None, [], id="all is well"),
         pytest.param(None, None, None, [], id="no night ever began"),
         pytest.param(
-            night(3, DAY - timedelta(days=1)), night(4), None, ["failure:2026-06-09"],
+            night(3, DAY - timedelta(days=1)), night(4), None, ["failure:2026-06-09:0:e3b0c442"],
             id="the last failed",
         ),
         pytest.param(night(5), night(4), "failure", ["recovery:5"], id="it was repeated"),
@@ -30,7 +30,7 @@ def night(run_id, origin=DAY, hours_ago=4.0, error=""):
         pytest.param(night(5), night(4), "recovery", [], id="told of already"),
         pytest.param(
             night(5, DAY - timedelta(days=9)), night(4), "failure",
-            ["failure:2026-06-09"], id="an older night does not make it good",
+            ["failure:2026-06-09:0:e3b0c442"], id="an older night does not make it good",
         ),
         pytest.param(
             night(3, hours_ago=27), None, None, ["silence:3"], id="none came since"
@@ -38,7 +38,7 @@ def night(run_id, origin=DAY, hours_ago=4.0, error=""):
         pytest.param(night(3, hours_ago=25.9), None, None, [], id="not yet silence"),
         pytest.param(
             None, night(2, hours_ago=27), None,
-            ["failure:2026-06-09", "silence:0"], id="none was ever done",
+            ["failure:2026-06-09:0:e3b0c442", "silence:0"], id="none was ever done",
         ),
         pytest.param(
             night(5), night(4, origin=None), "silence", ["recovery:5"],
@@ -51,6 +51,26 @@ def test_what_is_told(done, failed, told, expected):
     found = decide(Known(done, failed, first, told), NOW, SILENCE)
     assert [notice.key for notice in found] == expected
     assert all(notice.key.startswith(notice.kind) for notice in found)
+
+
+def key_of(failed, done=None):
+    return decide(Known(done, failed, None, None), NOW, SILENCE)[0].key
+
+
+def test_a_second_failure_of_a_night_is_told_where_it_is_news():
+    first = key_of(night(4, error="The disk is full."))
+    again = night(5, error="The disk is full.")
+    assert key_of(again) == first
+    # An older night that is caught up with meanwhile changes nothing.
+    older = night(3, DAY - timedelta(days=1))
+    assert key_of(again, older) == first
+    # It fails of something else; or as before, after it had worked.
+    other = key_of(night(6, error="There is no model."))
+    assert other != first
+    assert key_of(night(8, error="The disk is full."), done=night(7)) not in {
+        first,
+        other,
+    }
 
 
 def test_a_sentence_says_which_night_what_and_what_to_do():

@@ -72,6 +72,18 @@ def test_each_notice_is_sent_once_on_each_channel(
 
 
 @pytest.mark.db
+def test_a_night_that_fails_twice_of_different_things_is_told_twice(
+    clean_engine, web, post
+):
+    ways = channels_of(post)
+    for error in ("The disk is full.", "The disk is full.", "There is no model."):
+        add_night(clean_engine, "failed", error=error)
+        sending.tell(clean_engine, ways, NOW, SILENCE)
+    told = [told["text"].split("): ")[1] for _, told in web.posted]
+    assert told == ["The disk is full.", "There is no model."]
+
+
+@pytest.mark.db
 def test_what_is_not_taken_is_tried_again_and_keeps_nothing_else_waiting(
     clean_engine, web, post, mail, letter
 ):
@@ -87,7 +99,9 @@ def test_what_is_not_taken_is_tried_again_and_keeps_nothing_else_waiting(
     sending.tell(clean_engine, both, NOW + timedelta(seconds=300), SILENCE)
     assert (len(web.posted), len(mail.mail)) == (3, 1)
     moment = NOW + timedelta(seconds=90)
-    assert kept(clean_engine)[0] == ("failure:2026-06-09", "webhook", 3, moment)
+    key, *sent = kept(clean_engine)[0]
+    assert key.startswith("failure:2026-06-09:")
+    assert sent == ["webhook", 3, moment]
 
 
 @pytest.mark.db
@@ -101,7 +115,7 @@ def test_a_notice_that_is_never_taken_is_given_up(clean_engine, web, post):
     with clean_engine.connect() as connection:
         (row,) = connection.execute(sa.select(schema.notices)).mappings()
     assert (row["next_try_at"], row["sent_at"]) == (None, None)
-    assert row["error"] == "The webhook did not take a notice: it answered 500."
+    assert row["error"] == "The webhook did not accept a notice: it answered 500."
 
 
 @pytest.mark.db
@@ -141,7 +155,7 @@ def test_the_command_sends_a_test(web, post, monkeypatch, capsys):
     monkeypatch.setattr(command.Settings, "load", lambda: post)
     command.send_test(as_json=True)
     assert json.loads(capsys.readouterr().out) == [
-        {"channel": "webhook", "sent": True, "says": "It was taken."}
+        {"channel": "webhook", "sent": True, "says": "It was accepted."}
     ]
     assert web.posted[0][1]["kind"] == "test"
     web.answers.append(500)
@@ -152,7 +166,7 @@ def test_the_command_sends_a_test(web, post, monkeypatch, capsys):
 
 def test_the_command_says_that_no_channel_is_set(monkeypatch):
     monkeypatch.setattr(command.Settings, "load", Settings)
-    with pytest.raises(ConfigError, match=r"so nobody is told anything\. Set one"):
+    with pytest.raises(ConfigError, match=r"so no notices are sent\. Set one"):
         command.send_test()
 
 
@@ -164,9 +178,9 @@ def test_the_command_lists_what_was_told(clean_engine, web, post, monkeypatch, c
 
     monkeypatch.setattr(command, "workplace", here)
     command.list_notices(as_json=False)
-    assert "Nobody was told anything yet" in capsys.readouterr().err
+    assert "There are no notices yet" in capsys.readouterr().err
     web.answers.append(500)
     add_night(clean_engine, "failed", error="Oh.")
     sending.tell(clean_engine, channels_of(post), NOW, SILENCE)
     command.list_notices(as_json=False)
-    assert "waits: The webhook did not take" in capsys.readouterr().out
+    assert "waits: The webhook did not accept" in capsys.readouterr().out

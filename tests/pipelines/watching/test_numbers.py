@@ -215,7 +215,7 @@ def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
 def test_a_watch_that_does_not_look_is_to_be_started_anew(screen):
     screen.look = look.Look(NOW, "away")
     assert screen.not_alive(NOW + STUCK / 2) is None
-    assert "Start it anew" in screen.not_alive(NOW + STUCK)
+    assert "Restart it" in screen.not_alive(NOW + STUCK)
 
 
 @pytest.mark.db

@@ -1,0 +1,114 @@
+"""`harbor events`: what moves demand and is known in advance, and taking it back."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import sqlalchemy as sa
+import typer
+
+from forecaster.errors import NoDataError, NothingToDoError
+from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.ledger import recorded
+from pipelines.store import events
+from pipelines.store.events import Event
+
+app = typer.Typer(
+    name="events",
+    help="Events known in advance: list them, withdraw one.",
+    no_args_is_help=True,
+)
+
+
+@app.command("list")
+def list_events(
+    kind: Annotated[
+        str | None, typer.Option(help="Only events of this kind, for example closed.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="DATE", help="Only events that end then or later."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show withdrawn events, too.")
+    ] = False,
+    limit: Annotated[int, typer.Option(help="Events to show.", min=1)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Lists events as they stand, with the ids that files and `withdraw` name them by.
+
+    Example: `harbor events list --kind closed --since 2026-08-01`
+    """
+    first = as_date(since, "--since")
+    with workplace() as place, place.engine.connect() as connection:
+        found = events.newest(connection, kind, first, everything)
+    shown = found[:limit]
+    if as_json:
+        show_json([asdict(event) for event in shown])
+        return
+    if not found:
+        say("No events match.")
+        return
+    columns = ("id", "kind", "from", "to", "where", "value", "known from", "state")
+    show_table("Events", columns, [_row(event) for event in shown])
+    if len(found) > limit:
+        say(f"{limit} of {len(found):,} events; show more with --limit.")
+
+
+@app.command("withdraw")
+def withdraw_event(
+    event_id: Annotated[str, typer.Argument(metavar="ID")],
+    reason: Annotated[str, typer.Option(help="Reason, stored with the event.")],
+    as_json: AsJson = False,
+) -> None:
+    """Withdraws an event: from now on it does not take place.
+
+    What was forecast while it was announced stays as it was forecast. To bring it back,
+    load a file that has it with `withdrawn` no.
+
+    Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
+    """
+    with workplace() as place, recorded(place.engine, "withdraw") as run:
+        with run.engine.begin() as connection:
+            event = _standing(connection, event_id)
+            done = events.withdraw(connection, event, reason, place.now)
+        run.counts |= {"event_id": done.event_id}
+    if as_json:
+        show_json(asdict(done))
+        return
+    say(
+        f"Withdrew {done.event_id}: {done.kind}, {done.starts_on} to {done.ends_on}, "
+        f"{_where(done)}. 'harbor forecast' forecasts its days anew."
+    )
+
+
+def _standing(connection: sa.Connection, event_id: str) -> Event:
+    event = events.newest_locked(connection, event_id)
+    if event is None:
+        raise NoDataError(
+            f"There is no event '{event_id}'. See 'harbor events list' for their ids."
+        )
+    if event.withdrawn:
+        raise NothingToDoError(
+            f"The event '{event_id}' was withdrawn before. Nothing was changed."
+        )
+    return event
+
+
+def _row(event: Event) -> tuple[object, ...]:
+    known_from = None if event.known_from is None else str(event.known_from)
+    span = (str(event.starts_on), str(event.ends_on))
+    about = (_where(event), event.value, known_from, _state(event))
+    return (event.event_id, event.kind, *span, *about)
+
+
+def _where(event: Event) -> str:
+    if event.depot_id is not None:
+        return f"depot {event.depot_id}"
+    return "everywhere" if event.city is None else f"city {event.city}"
+
+
+def _state(event: Event) -> str:
+    if event.withdrawn:
+        return "withdrawn" + (f": {event.reason}" if event.reason else "")
+    return "corrected" if event.version > 1 else "as announced"

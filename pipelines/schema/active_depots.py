@@ -1,0 +1,21 @@
+"""SQL for the depots that decide which day is over: open ones that still report."""
+
+ACTIVE_ZONES = """
+    select d.timezone, count(*) as depots
+    from depots d
+    cross join (
+        select max(service_on) as day_on from demand_versions
+        where superseded_at is null and orders is not null
+    ) newest
+    where coalesce(d.closed_on > coalesce(newest.day_on, current_date), true)
+      and (newest.day_on is null or exists (
+          select from demand_versions v
+          where v.depot_id = d.depot_id and v.superseded_at is null
+            and v.orders is not null and v.service_on > newest.day_on - 28))
+    group by d.timezone
+"""
+"""How many active depots lie in each time zone: `timezone`, `depots`.
+
+Active is one that is not closed for good and was counted in the four weeks up to the
+newest day; before anything is counted, every one that is not closed.
+"""

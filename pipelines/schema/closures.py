@@ -1,0 +1,64 @@
+"""SQL conditions on which days a depot is closed: by weekday, by its life, by an event.
+
+Everybody who asks takes them from here: the pipelines and the dashboard.
+"""
+
+CLOSURES = """
+    select starts_on, ends_on, city, depot_id from events where kind = 'closed'
+"""
+"""Events that close. Statements that ask `is_closed` name these rows `closures`."""
+
+
+def concerns(event: str, depot: str) -> str:
+    """SQL that is true where an event's scope includes a depot.
+
+    Args:
+      event: Alias of a row with `city` and `depot_id`; both null: everywhere.
+      depot: Alias of a row of `depots`.
+    """
+    return (
+        f"({event}.depot_id = {depot}.depot_id or {event}.city = {depot}.city "
+        f"or ({event}.depot_id is null and {event}.city is null))"
+    )
+
+
+def is_closed_by_rule(day: str, depot: str = "d") -> str:
+    """SQL that is true, never null, where a depot's own row says that it is closed.
+
+    Args:
+      day: A date, as SQL.
+      depot: Alias of a row of `depots`.
+    """
+    return (
+        f"(extract(isodow from {day}) = any({depot}.closed_weekdays) "
+        f"or coalesce({day} < {depot}.opened_on, false) "
+        f"or coalesce({day} >= {depot}.closed_on, false))"
+    )
+
+
+def is_closed(day: str, depot: str = "d") -> str:
+    """SQL that is true, never null, where a depot is known to be closed on a day.
+
+    The statement has `with closures as (CLOSURES)`, narrowed or not.
+
+    Args:
+      day: A date, as SQL.
+      depot: Alias of a row of `depots`.
+    """
+    return (
+        f"({is_closed_by_rule(day, depot)} or exists ("
+        f"select from closures where {day} between closures.starts_on "
+        f"and closures.ends_on and {concerns('closures', depot)}))"
+    )
+
+
+CLOSED_BY_EVENT = f"""
+select distinct d.depot_id, day_on::date as day_on
+from ({CLOSURES}) closures
+join depots d on {concerns("closures", "d")}
+cross join lateral generate_series(
+    greatest(closures.starts_on, cast(:closed_from as date)),
+    least(closures.ends_on, cast(:closed_to as date)), interval '1 day') as day_on
+"""
+"""One row for each depot and day that an event closes between `:closed_from` and
+`:closed_to`, so that a join can hash it; an event may end in a thousand years."""

@@ -1,0 +1,42 @@
+"""SQL for how new each depot's counts are on a day: the one definition of a late depot.
+
+The pages, the ledger, the bands and the metrics take it from here.
+"""
+
+from pipelines.schema.closures import is_closed
+
+WAITED_FOR_DAYS = 14
+"""A depot without a count for longer is silent: nobody waits for it any more."""
+
+FEED_FRESHNESS = f"""
+    select d.depot_id, d.city, seen.last_on, due.due_on, due.missing,
+           coalesce(seen.last_on < due.due_on
+                    and seen.last_on >= cast(:as_of as date) - {WAITED_FOR_DAYS}, false)
+               as is_late,
+           due.due_on is not null
+               and coalesce(seen.last_on < cast(:as_of as date) - {WAITED_FOR_DAYS}, true)
+               as is_silent
+    from depots d
+    left join lateral (
+        select max(v.service_on) as last_on from demand_versions v
+        where v.depot_id = d.depot_id and v.superseded_at is null
+          and v.orders is not null and v.service_on <= :as_of
+    ) seen on true
+    left join lateral (
+        select max(day_on) as due_on,
+               count(*) filter (where day_on > seen.last_on) as missing
+        from (select cast(:as_of as date) - n as day_on
+              from generate_series(0, {WAITED_FOR_DAYS - 1}) as n) recent
+        where day_on < (clock_timestamp() at time zone d.timezone)::date
+          and not {is_closed("day_on")}
+    ) due on true
+"""
+"""One row for each depot as of the day `:as_of`; the statement names `closures`.
+
+- `last_on`: its newest day with a count; null where there is none.
+- `due_on`: the newest day on which it was open and that is over there; null where it was
+  not open for a fortnight.
+- `missing`: open days after `last_on`; 0 where there is no count.
+- `is_late`: its `due_on` has no count yet, and it had one in the fortnight before.
+- `is_silent`: it was open, and has had no count for longer, or never.
+"""

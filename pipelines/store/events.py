@@ -1,0 +1,177 @@
+"""Events in versions: what a file says of one, what is withdrawn, what stands.
+
+An event is one by its `event_id`, else by kind, start and scope. Who asks what is on reads
+the view `events`: the newest versions, those withdrawn left out.
+"""
+
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
+
+import sqlalchemy as sa
+
+from pipelines.schema import event_versions as versions
+from pipelines.store.ingest import Incoming, lock
+
+# What a file has no column for; rows keep their places.
+ADD_MISSING = """
+alter table incoming
+    add column if not exists event_id text, add column if not exists city text,
+    add column if not exists depot_id text, add column if not exists value float8,
+    add column if not exists known_from date,
+    add column if not exists withdrawn boolean
+"""
+# Rows that are new, or say something else than the newest version of their event. Of one
+# that comes twice the last row counts. People type an id that is made here.
+FIND_CHANGES = """
+create temporary table event_changes on commit drop as
+with named as (
+    select coalesce(event_id, kind || '/' || to_char(starts_on, 'YYYY-MM-DD')
+                    || coalesce('/depot/' || depot_id, '/city/' || city, '')) as own_id,
+           incoming.*, incoming.ctid as position
+    from incoming
+), arrived as (
+    select distinct on (own_id) * from named order by own_id, position desc
+), compared as (
+    select a.own_id as event_id, coalesce(v.version, 0) as before,
+           v.file_id as before_file, a.kind, a.starts_on, a.ends_on,
+           case when :has_scope then a.city else v.city end as city,
+           case when :has_scope then a.depot_id else v.depot_id end as depot_id,
+           case when :has_value then a.value else v.value end as value,
+           case when :has_known_from then a.known_from else v.known_from end
+               as known_from,
+           coalesce(a.withdrawn, v.withdrawn, false) as withdrawn
+    from arrived a
+    left join event_versions v on v.event_id = a.own_id and v.superseded_at is null
+)
+select c.* from compared c
+left join event_versions v on v.event_id = c.event_id and v.version = c.before
+where before = 0
+   or ((c.kind, c.starts_on, c.ends_on, c.city, c.depot_id, c.value, c.known_from,
+        c.withdrawn)
+       is distinct from
+       (v.kind, v.starts_on, v.ends_on, v.city, v.depot_id, v.value, v.known_from,
+        v.withdrawn)
+       and (:over_later or coalesce(before_file <= :file_id, false)))
+"""
+CLOSE_BEFORE = """
+update event_versions v set superseded_at = :now
+from event_changes c where v.event_id = c.event_id and v.version = c.before
+"""
+APPEND = """
+insert into event_versions (event_id, version, kind, starts_on, ends_on, city, depot_id,
+                            value, known_from, withdrawn, known_at, file_id)
+select event_id, before + 1, kind, starts_on, ends_on, city, depot_id, value, known_from,
+       withdrawn, :now, :file_id
+from event_changes
+"""
+
+
+@dataclass(frozen=True)
+class Event:
+    """The newest version of an event.
+
+    Args:
+      event_id: As a file said, else made of kind, start and scope.
+      city: At most one of it and `depot_id`; neither: everywhere.
+      known_from: The first origin that knows of it; None: every one.
+      version: Counts from 1; more than 1 once it was corrected or withdrawn.
+      known_at: When this version arrived.
+      reason: Of whoever withdrew it by hand.
+    """
+
+    event_id: str
+    kind: str
+    starts_on: date
+    ends_on: date
+    city: str | None
+    depot_id: str | None
+    value: float | None
+    known_from: date | None
+    withdrawn: bool
+    version: int
+    known_at: datetime
+    reason: str | None
+
+
+def append(incoming: Incoming, file_id: int, *, over_later: bool = True) -> int:
+    """Appends a version of every event that a file changes, and says how many.
+
+    What the file has no column for stays as it was.
+
+    Args:
+      incoming: The file's rows.
+      file_id: Of the file.
+      over_later: Whether what a later file said, or somebody by hand, is changed too.
+    """
+    connection, given = incoming.connection, set(incoming.waiting.columns.keys())
+    has = {f"has_{name}": name in given for name in ("value", "known_from")}
+    has |= {"has_scope": bool(given & {"city", "depot_id"}), "over_later": over_later}
+    connection.execute(sa.text(ADD_MISSING))
+    connection.execute(sa.text(FIND_CHANGES), has | {"file_id": file_id})
+    now = connection.scalar(sa.select(sa.func.clock_timestamp()))
+    asked = {"file_id": file_id, "now": now}
+    connection.execute(sa.text(CLOSE_BEFORE), asked)
+    appended = connection.execute(
+        sa.text(APPEND), asked, execution_options={"preserve_rowcount": True}
+    )
+    connection.execute(sa.text("drop table event_changes"))
+    return int(appended.rowcount)
+
+
+def newest(
+    connection: sa.Connection,
+    kind: str | None = None,
+    since: date | None = None,
+    with_withdrawn: bool = False,
+) -> list[Event]:
+    """Events as they stand, those that start last first.
+
+    Args:
+      connection: For one short transaction.
+      kind: Only of this kind.
+      since: Only those that end on this day or later.
+      with_withdrawn: Whether those that were withdrawn come too.
+    """
+    asked = _newest().order_by(versions.c.starts_on.desc(), versions.c.event_id)
+    if kind is not None:
+        asked = asked.where(versions.c.kind == kind)
+    if since is not None:
+        asked = asked.where(versions.c.ends_on >= since)
+    if not with_withdrawn:
+        asked = asked.where(~versions.c.withdrawn)
+    return [Event(**row) for row in connection.execute(asked).mappings()]
+
+
+def _newest() -> sa.Select[tuple[object, ...]]:
+    columns = (versions.c[name] for name in Event.__dataclass_fields__)
+    return sa.select(*columns).where(versions.c.superseded_at.is_(None))
+
+
+def newest_locked(connection: sa.Connection, event_id: str) -> Event | None:
+    """One event as it stands; no load changes it until the transaction ends."""
+    lock(connection, "events")
+    asked = _newest().where(versions.c.event_id == event_id)
+    row = connection.execute(asked).mappings().one_or_none()
+    return None if row is None else Event(**row)
+
+
+def withdraw(
+    connection: sa.Connection, event: Event, reason: str, now: datetime
+) -> Event:
+    """Appends a version that says that an event does not take place.
+
+    Args:
+      connection: Inside the transaction that locked it.
+      event: As it stands.
+      reason: Why, for people.
+      now: From when it is known.
+    """
+    before = sa.update(versions).where(
+        versions.c.event_id == event.event_id, versions.c.version == event.version
+    )
+    connection.execute(before.values(superseded_at=now))
+    done = replace(
+        event, version=event.version + 1, withdrawn=True, known_at=now, reason=reason
+    )
+    connection.execute(sa.insert(versions).values(**asdict(done)))
+    return done

@@ -1,0 +1,45 @@
+"""Whose counts have come by a day: `schema.feed_freshness`, summed."""
+
+from dataclasses import dataclass
+from datetime import date
+
+import sqlalchemy as sa
+
+from pipelines.schema.closures import CLOSURES
+from pipelines.schema.feed_freshness import FEED_FRESHNESS
+
+FRESHNESS = f"with closures as ({CLOSURES}), fresh as ({FEED_FRESHNESS})"
+BY_CITY = f"""{FRESHNESS}
+select city, count(*) as expected, count(*) filter (where is_late) as late
+from fresh where due_on is not null and not is_silent
+group by city
+order by city
+"""
+MISSING_DAYS = f"{FRESHNESS} select depot_id, missing from fresh where is_late"
+OLDEST = f"{FRESHNESS} select min(last_on) from fresh where is_late"
+
+
+@dataclass(frozen=True)
+class CityFreshness:
+    """One city on a day: depots that should have reported, and those that are late."""
+
+    city: str
+    expected: int
+    late: int
+
+
+def by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
+    """Every city with depots that should have reported a day, in order of their names."""
+    found = connection.execute(sa.text(BY_CITY), {"as_of": day})
+    return [CityFreshness(*row) for row in found]
+
+
+def missing_days(connection: sa.Connection, day: date) -> dict[str, int]:
+    """How many open days up to one have not come from each late depot."""
+    found = connection.execute(sa.text(MISSING_DAYS), {"as_of": day})
+    return {row.depot_id: row.missing for row in found}
+
+
+def oldest_day(connection: sa.Connection, day: date) -> date:
+    """The newest day counted of the late depot furthest behind; the day without any."""
+    return connection.scalar(sa.text(OLDEST), {"as_of": day}) or day

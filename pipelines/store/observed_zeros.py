@@ -1,0 +1,129 @@
+"""Which days without orders had none, and of which nothing is known.
+
+Silence is judged by feed: by the file that brought a depot's orders on its last day
+before. A day without orders is a 0 where
+
+- that same file has orders of the day, of another depot; or
+- another file has that brings several depots, one of the busiest of that file among them.
+  Where the depot hardly ever lacks orders, it may yet come in a file of its own, so that
+  counts from the day after; or
+- the depot has files of its own, and no orders are nothing new to it: it has few, and its
+  next ones have come, or it had none on the same weekday of the two weeks before.
+
+Every other day without orders is not observed. A day is judged by what lies before it, so
+that later files change it seldom.
+"""
+
+from datetime import date, datetime
+
+import sqlalchemy as sa
+
+FEW_ORDERS = 5
+"""Fewer orders a day: one who expects five gets none twice a year (Poisson)."""
+LONGEST_GAP = 14
+"""Days between two days with orders; in a longer time a file is missing, not orders."""
+LONGEST_REST = 3
+"""Days that a weekly rest takes at most, a bank holiday beside a weekend included."""
+WITNESSES = 3
+"""The busiest depots of a file, beside the one that is judged: they seldom lack orders."""
+
+# A depot's days with orders that another day without follows, or precedes once it is open.
+GAPS = """
+create temporary table gaps on commit drop as
+with local as (
+    select depot_id, opened_on, closed_on,
+           least(:today, (:now at time zone timezone)::date) as today
+    from depots
+), counted as (
+    select depot_id, service_on, orders, file_id,
+           lead(service_on) over own as next_on, lead(orders) over own as next_orders,
+           first_value(service_on) over own as first_on
+    from order_counts
+    window own as (partition by depot_id order by service_on)
+)
+select c.depot_id, c.file_id, c.service_on as before_on, c.orders as before_orders,
+       c.next_on, c.next_orders, c.first_on, l.today, c.service_on + 1 as from_on,
+       least(coalesce(c.next_on, l.today) - 1, l.closed_on - 1) as until_on
+from counted c join local l using (depot_id)
+where c.next_on is distinct from c.service_on + 1
+union all
+select c.depot_id, c.file_id, null, null, null, null, c.first_on, l.today, l.opened_on,
+       c.service_on - 1
+from counted c join local l using (depot_id)
+where c.service_on = c.first_on and l.opened_on < c.service_on
+"""
+# The busiest depots of each file that brings several.
+FEEDS = f"""
+create temporary table feeds on commit drop as
+select file_id, depots,
+       (array_agg(depot_id order by orders desc, depot_id))[1 : {WITNESSES + 1}]
+           as busiest
+from (
+    select file_id, depot_id, sum(orders) as orders,
+           count(*) over (partition by file_id) as depots
+    from order_counts
+    where file_id in (select file_id from order_counts group by file_id
+                      having min(depot_id) <> max(depot_id))
+    group by file_id, depot_id
+) brought
+group by file_id, depots
+"""
+SILENT = """
+create temporary table silent on commit drop as
+select g.*, day::date as day_on
+from gaps g
+cross join lateral generate_series(greatest(g.from_on, :frozen), g.until_on,
+                                   interval '1 day') as day
+"""
+ZEROS = f"""
+create temporary table zeros on commit drop as
+select s.depot_id, s.day_on
+from silent s
+join (select distinct file_id, service_on from order_counts join feeds using (file_id)) f
+  on f.file_id = s.file_id and f.service_on = s.day_on
+union
+select s.depot_id, s.day_on
+from silent s
+join feeds own using (file_id)
+cross join lateral unnest(own.busiest) as witness
+join order_counts w on w.depot_id = witness and w.service_on = s.day_on
+left join feeds theirs on theirs.file_id = w.file_id
+left join order_counts before
+  on before.depot_id = s.depot_id and before.service_on = s.day_on - 7
+where witness <> s.depot_id and (theirs.file_id is not null or own.depots = 2)
+  and (s.day_on < s.today - 1 or s.before_orders < {FEW_ORDERS}
+       or (before.depot_id is null and s.first_on <= s.day_on - 7))
+union
+select s.depot_id, s.day_on
+from silent s
+left join feeds own using (file_id)
+left join order_counts a on a.depot_id = s.depot_id and a.service_on = s.day_on - 7
+left join order_counts b on b.depot_id = s.depot_id and b.service_on = s.day_on - 14
+where own.file_id is null
+  and ((s.next_on - s.before_on <= {LONGEST_GAP}
+        and least(s.before_orders, s.next_orders) < {FEW_ORDERS})
+    or (s.day_on - s.before_on <= {LONGEST_REST} and s.first_on <= s.day_on - 14
+        and a.depot_id is null and b.depot_id is null))
+"""
+
+
+def find(connection: sa.Connection, today: date, now: datetime, frozen: date) -> None:
+    """Fills a temporary table `zeros` (depot_id, day_on) from `order_counts`.
+
+    Args:
+      connection: Inside a transaction.
+      today: The first day that is not over for the fleet.
+      now: Decides which day is over at a depot.
+      frozen: The first day that may change.
+    """
+    asked = {"today": today, "now": now, "frozen": frozen}
+    for table, statement in (
+        ("gaps", GAPS),
+        ("feeds", FEEDS),
+        ("silent", SILENT),
+        ("zeros", ZEROS),
+    ):
+        connection.execute(sa.text(statement), asked)
+        # Each is joined next, and may have any size.
+        connection.execute(sa.text(f"analyze {table}"))
+    connection.execute(sa.text("drop table gaps, feeds, silent"))

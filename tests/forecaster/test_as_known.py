@@ -1,0 +1,221 @@
+"""What was not yet announced at an origin is hidden from it, in everything that is learnt."""
+
+from dataclasses import fields
+from datetime import timedelta
+
+import jax
+import numpy as np
+import pytest
+
+from forecaster import asking, calibration, infer, inputs, learning
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.features import build_features, numbers
+from forecaster.inputs import Slices
+from forecaster.learning import Recipe
+from forecaster.model import DepotForecaster, init_params
+from forecaster.rows import build_panel
+from tests.make import (
+    START,
+    make_artefact,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+)
+
+N_DAYS, HORIZON = 120, 7
+TASK = TaskConfig(HORIZON, context=28)
+LAST = START + timedelta(days=N_DAYS - 1)
+# The game is told one day ahead; earlier ones long before, so that the kind is known.
+GAME = LAST - timedelta(days=10)
+TOLD = GAME - timedelta(days=1)
+LONG_KNOWN = [(START + timedelta(days=n), None) for n in (20, 40, 60)]
+
+
+def panel_of(*games, demand=None, **events):
+    """A panel with games on some days, each with the day it was told."""
+    rows = [("game", day, day, None, None, known) for day, known in games]
+    rows += [
+        (kind, day, day, None, "D0", known) for kind, (day, known) in events.items()
+    ]
+    holidays = make_holidays((START + timedelta(days=90), "A day off"))
+    demand = make_demand(3, N_DAYS) if demand is None else demand
+    return build_panel(make_depots(3), demand, make_events(*rows), holidays, LAST, 21)
+
+
+LATE = panel_of(*LONG_KNOWN, (GAME, TOLD))
+NEVER_TOLD = panel_of(*LONG_KNOWN)
+EARLY = panel_of(*LONG_KNOWN, (GAME, GAME - timedelta(days=30)))
+
+
+def features_of(panel):
+    return build_features(panel, ("game", "holiday"), HORIZON, numbers(panel.depot_ids))
+
+
+def window_of(panel):
+    """One depot's newest window."""
+    slices = inputs.cut(
+        features_of(panel), TASK, np.array([0]), np.array([panel.n_steps - 1])
+    )
+    return jax.tree.map(lambda value: np.asarray(value[0], np.float32), slices)
+
+
+MODEL = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
+MODULE = DepotForecaster(HORIZON, MODEL, room=64)
+
+
+@pytest.fixture(scope="module")
+def params():
+    fresh = init_params(MODULE, window_of(EARLY), seed=1)
+    return jax.tree.map(lambda value: value + 0.05, fresh)
+
+
+def said(params, panel):
+    return np.asarray(jax.jit(MODULE.apply)({"params": params}, window_of(panel)))
+
+
+def origins_before_the_game():
+    """Context position and days ahead of the game, of each origin it lies ahead of."""
+    at = TASK.context - 1 - (LAST - GAME).days
+    return [(at - ahead, ahead) for ahead in range(1, HORIZON + 1)]
+
+
+def test_training_sees_a_late_event_from_the_origin_it_was_told_on(params):
+    late, never, early = (said(params, panel) for panel in (LATE, NEVER_TOLD, EARLY))
+    for origin, ahead in origins_before_the_game():
+        step = ahead - 1
+        expected = early if ahead == 1 else never
+        np.testing.assert_allclose(
+            late[origin, step], expected[origin, step], rtol=1e-5
+        )
+        assert early[origin, step] != never[origin, step]
+
+
+def test_no_origin_before_it_was_told_sees_anything_of_a_late_event(params):
+    """Not on its own day, nor on the days beside it, which speak of it too."""
+    late, never = said(params, LATE), said(params, NEVER_TOLD)
+    before = TASK.context - 1 - (LAST - TOLD).days
+    np.testing.assert_allclose(late[:before], never[:before], rtol=1e-5)
+    assert not np.allclose(late[before], never[before], rtol=1e-5)
+
+
+def test_the_eve_of_a_day_told_a_horizon_ahead_is_an_ordinary_day_a_horizon_ahead(
+    params,
+):
+    told = panel_of(*LONG_KNOWN, (GAME, GAME - timedelta(days=HORIZON)))
+    late, never = said(params, told), said(params, NEVER_TOLD)
+    origin = TASK.context - 1 - (LAST - GAME).days - 1 - HORIZON
+    np.testing.assert_allclose(late[origin], never[origin], rtol=1e-5)
+    assert not np.allclose(late[origin + 1], never[origin + 1], rtol=1e-5)
+
+
+def test_what_is_told_in_time_costs_nothing(params):
+    """Nothing is carried along, and every number is that of an event known always."""
+    always = panel_of(*LONG_KNOWN, (GAME, None))
+    assert window_of(EARLY).lead is None
+    for one, other in zip(window_of(EARLY), window_of(always), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(said(params, EARLY), said(params, always))
+
+
+def test_an_event_told_twice_is_known_from_the_first_time():
+    twice = panel_of(*LONG_KNOWN, (GAME, TOLD), (GAME, GAME - timedelta(days=30)))
+    assert features_of(twice).lead_gtf is None
+
+
+def test_an_event_told_afterwards_is_hidden_on_its_own_day(params):
+    afterwards = panel_of(*LONG_KNOWN, (GAME, GAME + timedelta(days=3)))
+    late, never = said(params, afterwards), said(params, NEVER_TOLD)
+    np.testing.assert_allclose(
+        late[: TASK.context - 8], never[: TASK.context - 8], rtol=1e-5
+    )
+
+
+class Stopped(BaseException):
+    """Ends a training that has been asked enough."""
+
+
+def test_early_stopping_is_judged_by_what_was_known(monkeypatch):
+    given = []
+
+    def stop(features, task, model, config, validation, **_):
+        given.append(validation)
+        raise Stopped
+
+    monkeypatch.setattr(learning, "fit", stop)
+    recipe = Recipe(TASK, MODEL, TrainConfig(epochs=1, validation_days=28))
+    with pytest.raises(Stopped):
+        learning.learn(LATE, recipe)
+    (validation,) = given
+    step, game = (GAME - validation.start_on).days, validation.names.index("game")
+    assert validation.calendar_gtf[0, step, game] == 1
+    assert validation.lead_gtf[0, step, 1 + game] == 1
+
+
+def test_calibration_hears_what_each_origin_could_say():
+    panel = panel_of(*LONG_KNOWN, (GAME, TOLD))
+    judged = make_artefact(panel.as_of(LAST - timedelta(days=30)))
+    origins = range(panel.step(judged.trained_through), panel.n_steps - 1)
+    unseen = calibration._unseen(judged, panel, origins)
+    for at, step in enumerate(origins):
+        alone = asking.ask(judged, panel.as_of(panel.day(step)))
+        np.testing.assert_allclose(
+            unseen.correction[at], alone.correction_dh, rtol=2e-3, atol=1e-4
+        )
+
+
+def test_a_pass_ends_where_something_is_told_late_and_only_there():
+    artefact = make_artefact(LATE)
+    days = [LAST - timedelta(days=ago) for ago in range(29, -1, -1)]
+    (one,) = asking._passes(artefact, EARLY, days)
+    assert one == days
+    before, after = asking._passes(artefact, LATE, days)
+    assert (before[-1], after[0]) == (TOLD - timedelta(days=1), TOLD)
+
+
+def test_a_closure_told_late_is_no_closed_day_a_week_ahead():
+    panel = panel_of(closed=(GAME, TOLD))
+    artefact = make_artefact(panel)
+    origins = [GAME - timedelta(days=ahead) for ahead in range(HORIZON, 0, -1)]
+    for origin, made in infer.forecast_each(artefact, panel, origins):
+        step = (GAME - origin).days - 1
+        assert (made.basis_dh[0, step] == infer.CLOSED) == (origin >= TOLD)
+        assert (made.p50_dh[0, step] == 0) == (origin >= TOLD)
+        assert (made.basis_dh[1:] == infer.MODEL).all()
+
+
+def test_tampering_with_the_future_changes_no_feature_of_the_past():
+    """Demand after a day, and events told after it: every array that an origin reads."""
+    cut = GAME - timedelta(days=2)
+    demand = make_demand(3, N_DAYS)
+    later = demand["service_on"] > cut
+    tampered = demand.assign(orders=demand["orders"].where(~later, 1e6))
+    told_later = (GAME + timedelta(days=1), cut + timedelta(days=1))
+    one = features_of(panel_of(*LONG_KNOWN, demand=demand))
+    other = features_of(
+        panel_of(*LONG_KNOWN, (GAME, TOLD), told_later, demand=tampered)
+    )
+    end = one.n_steps - (LAST - cut).days
+    ahead = {"yearly_dtf", "response_dtf", "calendar_gtf"}
+    arrays = {
+        field.name
+        for field in fields(one)
+        if field.name.endswith(("_dt", "_dtf", "_gtf")) and field.name != "lead_gtf"
+    }
+    assert arrays >= ahead
+    assert len(arrays) == len(Slices._fields) - len({"depot", "lead"})
+    lead_gth = other.lead_gtf[..., 1:]
+    for name in sorted(arrays):
+        before, after = (
+            getattr(each, name)[:, : end + HORIZON] for each in (one, other)
+        )
+        if name == "calendar_gtf":
+            ahead_t = np.arange(end + HORIZON) - (end - 1)
+            visible = lead_gth[:, : end + HORIZON] >= np.maximum(ahead_t, 0)[:, None]
+            after = np.where(visible, after, 0.0)
+        if name == "response_dtf":
+            unknown = other.lead_gtf[other.group_d, : end + HORIZON, 0]
+            ahead_t = np.arange(end + HORIZON) - (end - 1)
+            after = np.where((unknown >= np.maximum(ahead_t, 0))[..., None], after, 0.0)
+        reach = end + HORIZON if name in ahead else end
+        np.testing.assert_array_equal(before[:, :reach], after[:, :reach], err_msg=name)

@@ -1,0 +1,153 @@
+"""A night that comes while a backfill is applied: what it forecast stays."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from threading import Thread
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines import forecasting, night_steps
+from pipelines.backfill import Asked, Telling, apply_plan, make_plan
+from pipelines.night_steps import Night
+from pipelines.nightly import run_night
+from pipelines.schema import forecasts, runs
+from pipelines.store import models
+from pipelines.store.forecasts import replace_forecasts
+from tests.pipelines.backfill.conftest import LAST, UTC_ZONE, days_before
+from tests.pipelines.make import forecast_table
+
+pytestmark = pytest.mark.db
+
+MORNING = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+
+
+@pytest.fixture
+def champion(fleet, add_model):
+    version = add_model(days_before(30))
+    with fleet.begin() as connection:
+        models.promote(connection, version, "It is the first.")
+    return version
+
+
+@pytest.fixture
+def run_a_night(fleet, settings, monkeypatch):
+    """A whole night but for training, in which a correction of the last day comes."""
+    monkeypatch.setitem(night_steps.STEPS, "train", lambda *_: None)
+
+    def run():
+        settings.inbox.mkdir(parents=True, exist_ok=True)
+        file = settings.inbox / "corrected.csv"
+        file.write_text(f"depot_id,date,orders\nA0,{LAST},9999\n")
+        began = MORNING + timedelta(hours=4)
+        run_night(Night(fleet, settings, began, LAST, lambda _: lambda *_: None))
+        return newest(fleet)
+
+    return run
+
+
+def newest(engine):
+    """The forecasts of the last origin, whole."""
+    with engine.connect() as connection:
+        found = sa.select(forecasts).where(forecasts.c.origin_on == LAST)
+        return connection.execute(found.order_by("depot_id", "target_on")).all()
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_night_between_two_slots_keeps_its_live_forecast(
+    fleet, settings, champion, run_a_night, newest_first
+):
+    # The slot of the newest origin waits while the night runs, or is done before it.
+    asked = Asked(days_before(2), LAST, newest_first=newest_first)
+    plan = make_plan(fleet, settings, asked)
+    assert all(slot.is_in for slot in plan.slots)
+    seen = []
+
+    def night_after_the_first_slot(slot):
+        seen.append(slot)
+        if len(seen) == 1:
+            seen[0] = run_a_night()
+
+    done = apply_plan(
+        fleet, settings, plan.backfill_id, MORNING,
+        Telling(slot=night_after_the_first_slot),
+    )  # fmt: skip
+    assert newest(fleet) == seen[0]
+    assert all(row.is_live for row in seen[0])
+    assert len(seen[0]) == 21
+
+    (slot,) = (slot for slot in done.slots if slot.origin_on == LAST)
+    assert done.state == "done"
+    if newest_first:
+        assert (slot.state, slot.rows) == ("done", 21)
+        return
+    assert (slot.state, slot.is_in, slot.rows) == ("left out", False, 0)
+    assert (
+        slot.reason == "forecast live by that model; a live forecast is never replaced"
+    )
+    with fleet.connect() as connection:
+        counts = sa.select(runs.c.counts).where(runs.c.step == "hindcast")
+        assert connection.scalar(counts)["rows"] == 2 * 21
+
+
+def test_a_backfill_of_the_newest_origin_makes_hindcasts_that_a_night_replaces(
+    fleet, settings, champion, run_a_night
+):
+    plan = make_plan(fleet, settings, Asked(LAST, LAST))
+    apply_plan(fleet, settings, plan.backfill_id, MORNING)
+    assert [row.is_live for row in newest(fleet)] == [False] * 21
+    assert [row.is_live for row in run_a_night()] == [True] * 21
+
+
+def test_a_live_forecast_that_began_earlier_does_not_replace_a_later_one(
+    fleet, settings, champion
+):
+    def forecast(hours):
+        now = MORNING + timedelta(hours=hours)
+        forecasting.forecast_from(fleet, settings.artefacts, LAST, now, UTC_ZONE)
+        return {row.made_at for row in newest(fleet)}
+
+    later = MORNING + timedelta(hours=3)
+    assert forecast(3) == {later}
+    assert forecast(2) == {later}
+    assert forecast(4) == {MORNING + timedelta(hours=4)}
+
+
+def test_a_backfill_that_writes_while_a_night_does_waits_and_finds_its_forecast(
+    fleet, settings, champion
+):
+    """Two open transactions: the second asks only once the first is through."""
+    forecasting.forecast_from(fleet, settings.artefacts, LAST, MORNING, UTC_ZONE)
+    made = newest(fleet)
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(forecasts))
+    written = []
+
+    def write(connection, live):
+        rows = [{**row._mapping, "is_live": live} for row in made]
+        rows = forecast_table([tuple(row.values()) for row in rows])
+        return replace_forecasts(
+            connection, LAST, champion, rows, live=live, made_at=MORNING
+        )
+
+    def write_a_hindcast():
+        with fleet.begin() as connection:
+            written.append(write(connection, live=False))
+
+    backfill = Thread(target=write_a_hindcast)
+    with fleet.begin() as night:
+        assert write(night, live=True)
+        backfill.start()
+        wait_for_a_lock(fleet)
+    backfill.join()
+    assert written == [False]
+    assert newest(fleet) == made
+
+
+def wait_for_a_lock(engine):
+    """Until a transaction waits for one that another holds."""
+    waiting = sa.text("select count(*) from pg_locks where not granted")
+    with engine.connect() as connection:
+        while not connection.scalar(waiting):
+            connection.rollback()
+            time.sleep(0.01)

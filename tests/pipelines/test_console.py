@@ -1,0 +1,107 @@
+"""Whatever a value holds, a terminal shows it and obeys none of it."""
+
+import io
+import re
+
+import pytest
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from pipelines.cli import console
+from pipelines.cli.logs import configure_logs
+
+WIDE = 1000
+HOSTILE = [
+    pytest.param("[/] n/a", "[/] n/a", id="a closing tag"),
+    pytest.param("depot [/x]", "depot [/x]", id="a closing tag of a style"),
+    pytest.param("orders[final].csv", "orders[final].csv", id="an opening tag"),
+    pytest.param("[red]12", "[red]12", id="a colour"),
+    pytest.param(":truck:", ":truck:", id="the name of an emoji"),
+    pytest.param("a\\[b]", "a\\[b]", id="an escaped tag"),
+    pytest.param("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m", id="an escape sequence"),
+    pytest.param("\x9b2J", r"\x9b2J", id="an escape sequence in one character"),
+    pytest.param("12\r99", r"12\r99", id="a return"),
+    pytest.param("a\tb\a", r"a\tb\x07", id="a tab and a bell"),
+    pytest.param("abc\u202efdp.exe", r"abc\u202efdp.exe", id="a turned direction"),
+    pytest.param("caf\udce9.csv", r"caf\udce9.csv", id="a name that is not UTF-8"),
+    pytest.param("Café · 北 🚚", "Café · 北 🚚", id="letters of the world"),
+]
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """What a terminal in colour receives, whoever prints."""
+    received = io.StringIO()
+    shown = Console(
+        file=received, force_terminal=True, color_system="truecolor", width=WIDE,
+        highlight=False,
+    )  # fmt: skip
+    monkeypatch.setattr(console, "people", shown)
+    monkeypatch.setattr(console, "machine", shown)
+    return received
+
+
+def table_of(cell):
+    received = io.StringIO()
+    shown = Console(file=received, force_terminal=True, width=WIDE, highlight=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console, "machine", shown)
+        console.show_table("", ("value",), [(cell,)])
+    (row,) = received.getvalue().splitlines()[1:]
+    return row
+
+
+@pytest.mark.parametrize(("value", "shown"), HOSTILE)
+def test_a_cell_is_shown_as_it_is_with_its_controls_made_visible(value, shown):
+    assert table_of(value).rstrip() == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), HOSTILE)
+def test_so_are_titles_and_headings(terminal, value, shown):
+    console.show_table(value, (value,), [("x",)])
+    styled = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
+    assert [line.rstrip() for line in styled.splitlines()] == [shown, shown, "x"]
+
+
+@pytest.mark.parametrize(("value", "shown"), HOSTILE)
+def test_so_are_sentences_for_people_and_lines_for_machines(terminal, value, shown):
+    console.say(value)
+    console.show_line(value)
+    assert terminal.getvalue() == f"{shown}\n{shown}\n"
+
+
+def test_a_sentence_may_have_several_lines(terminal):
+    console.say("one\ntwo")
+    assert terminal.getvalue() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize(("value", "shown"), HOSTILE)
+def test_so_is_what_a_bar_and_a_standing_line_say(terminal, value, shown):
+    with console.progress(value, 1):
+        pass
+    with console.standing_line(value) as update:
+        update(f"then {value}")
+    assert terminal.getvalue().count(shown) >= 3
+
+
+@pytest.mark.parametrize(("value", "shown"), HOSTILE)
+def test_so_is_a_line_of_the_log(value, shown):
+    out = io.StringIO()
+    configure_logs(out=out)
+    structlog.get_logger().warning("file", path=value)
+    structlog.reset_defaults()
+    assert shown in out.getvalue()
+    assert out.getvalue().count("\n") == 1
+
+
+@given(st.text(st.characters(codec=None, exclude_characters=" "), max_size=60))
+def test_any_text_in_a_cell_comes_out_as_it_went_in_and_moves_nothing(text):
+    row = table_of(text).rstrip(" ")
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f]", row)
+    escaped = [each.encode("unicode_escape").decode() for each in text]
+    shown = [
+        each if each in row else code for each, code in zip(text, escaped, strict=True)
+    ]
+    assert row == "".join(shown)

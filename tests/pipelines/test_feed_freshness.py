@@ -1,0 +1,71 @@
+"""Whose counts have come: one definition, by the depot's open days."""
+
+from datetime import date, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.schema import demand_versions
+from pipelines.store import feed_freshness
+from tests.pipelines.make import add_depot
+
+pytestmark = pytest.mark.db
+
+SUNDAY = date(2024, 3, 31)
+A_DAY = timedelta(days=1)
+
+
+def count_through(connection, depot_id, last_on, days=30):
+    rows = [
+        {
+            "depot_id": depot_id,
+            "service_on": last_on - day * A_DAY,
+            "version": 1,
+            "orders": 5,
+            "known_at": sa.func.now(),
+        }
+        for day in range(days)
+    ]
+    for row in rows:
+        connection.execute(sa.insert(demand_versions).values(**row))
+
+
+@pytest.mark.parametrize(
+    ("columns", "behind", "missing"),
+    [
+        pytest.param({}, 0, None, id="its count has come"),
+        pytest.param({}, 1, 1, id="the newest day is missing"),
+        pytest.param({}, 3, 3, id="three days are missing"),
+        pytest.param({"closed_weekdays": [7]}, 1, None, id="never open on Sundays"),
+        pytest.param(
+            {"closed_weekdays": [7]},
+            2,
+            1,
+            id="closed on Sunday, and Saturday is missing",
+        ),
+        pytest.param({"closed_on": SUNDAY}, 1, None, id="closed for good that day"),
+        pytest.param({"opened_on": SUNDAY + A_DAY}, 9, None, id="not open yet"),
+        pytest.param({}, 14, 14, id="silent for a fortnight"),
+        pytest.param({}, 15, None, id="silent for longer: nobody waits any more"),
+    ],
+)
+def test_a_depot_is_late_that_lacks_the_last_day_it_was_open(
+    connection, columns, behind, missing
+):
+    add_depot(connection, "A", **columns)
+    count_through(connection, "A", SUNDAY - behind * A_DAY)
+    found = feed_freshness.missing_days(connection, SUNDAY)
+    assert found == ({} if missing is None else {"A": missing})
+    late = sum(city.late for city in feed_freshness.by_city(connection, SUNDAY))
+    assert late == len(found)
+    oldest = feed_freshness.oldest_day(connection, SUNDAY)
+    assert oldest == (SUNDAY - behind * A_DAY if found else SUNDAY)
+
+
+def test_a_day_that_is_not_over_at_a_depot_is_not_missing_there(connection):
+    add_depot(connection, "A")
+    today = connection.scalar(
+        sa.text("select (now() at time zone 'Europe/Amsterdam')::date")
+    )
+    count_through(connection, "A", today - A_DAY)
+    assert feed_freshness.missing_days(connection, today) == {}
