@@ -120,6 +120,19 @@ class Scores(TypedDict):
     days: int
 
 
+class WarmedUp(TypedDict):
+    """Of `train --warm-up`, which only compiles."""
+
+    trained_through: Day
+
+
+class HelperProcess(TypedDict):
+    """Of `train` in a process that is not the first."""
+
+    process: int
+    trained_through: Day
+
+
 class Backtest(TypedDict):
     horizon: int
     holdout_days: int
@@ -299,7 +312,7 @@ class TpuCheck(TypedDict):
 ANSWERS: dict[str, Any] = {
     "demo": Demo,
     "ingest": Ingested,
-    "train": Training,
+    "train": Training | WarmedUp | HelperProcess,
     "backtest": Backtest,
     "forecast": list[Forecast],
     "nightly": Night,

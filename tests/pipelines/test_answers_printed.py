@@ -1,0 +1,31 @@
+"""Commands that look on print answers of their types; `conftest` holds them against these."""
+
+import pytest
+from pydantic import ValidationError
+from structlog.testing import capture_logs
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from tests.pipelines.ingesting import load_one, write
+
+pytestmark = pytest.mark.db
+
+COMMANDS = (
+    "slo", "doctor", "schedule show", "backfill status", "runs list", "models list",
+    "models live", "files list", "depots list", "quarantine list", "notices list",
+    "db status", "db roles", "db check", "db url", "db prune",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_prints_what_the_page_says(
+    clean_engine, database_url, tmp_path, monkeypatch, command
+):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+    text = "depot_id,date,orders\nA,2024-01-01,1\nA,never,2\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", text))
+    with capture_logs():
+        done = CliRunner().invoke(app, [*command.split(), "--json"])
+    assert not isinstance(done.exception, ValidationError)
+    assert done.stdout.startswith(("{", "["))
