@@ -47,7 +47,7 @@ PlanId = Annotated[
 
 @app.callback()
 def _group() -> None:
-    """Hindcasts of past days."""
+    """Forecasts for past days, as they would have been made then."""
 
 
 @app.command("plan")

@@ -40,7 +40,7 @@ def list_depots(
     elif found:
         show_table("Depots", COLUMNS, [_row(each, today) for each in found])
     else:
-        say("Every depot is described." if incomplete else "There is no depot yet.")
+        say("Every depot is described." if incomplete else "There are no depots yet.")
 
 
 def flags(depot: KnownDepot, today: date) -> list[str]:

@@ -162,8 +162,8 @@ def odd_zones(strange: list[OddZone]) -> Finding:
     )
     more = f" and {len(strange) - MOST_TOLD} more" if len(strange) > MOST_TOLD else ""
     says = (
-        f"{told}{more} are 3 hours or more away from the rest of their city; "
-        "mend the timezone in a depots file, and load it with 'harbor ingest'"
+        f"{told}{more} are 3 hours or more away from the rest of their city; correct "
+        "the timezone in a depots file, and load it with 'harbor ingest'"
     )
     return Finding("time zones", False, says)
 

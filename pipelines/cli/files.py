@@ -46,7 +46,9 @@ def list_files(
 def withdraw_files(
     file_ids: Annotated[
         list[int],
-        typer.Argument(metavar="FILE_ID...", help="From 'harbor files list'."),
+        typer.Argument(
+            metavar="FILE_ID...", help="Number of a file; 'harbor files list' shows it."
+        ),
     ],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would happen, change nothing.")

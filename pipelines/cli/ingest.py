@@ -67,7 +67,7 @@ def ingest_files(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Of [sources.NAME] in harbor.toml. [default: by the file's name]",
+            help="Name of a source in harbor.toml. [default: by the file's name]",
         ),
     ] = None,
     force: Annotated[

@@ -143,10 +143,15 @@ def replay_rejected(
 
 @app.command("dismiss")
 def dismiss_rejected(
-    reason: Annotated[str, typer.Option(help="Why they need not go in; it is kept.")],
+    reason: Annotated[
+        str, typer.Option(help="Why they need not be loaded; stored with the rows.")
+    ],
     quarantine_ids: Annotated[
         list[int] | None,
-        typer.Argument(metavar="[ID]...", help="From 'harbor quarantine list'."),
+        typer.Argument(
+            metavar="[ID]...",
+            help="Numbers of rows; 'harbor quarantine list' shows them.",
+        ),
     ] = None,
     file: Annotated[
         str | None,

@@ -115,7 +115,7 @@ def _clock_change(night: datetime, settings: Settings) -> str:
     local = night.astimezone(settings.zone)
     happens = f"{local:%H:%M}" == settings.nightly_at
     what = (
-        "comes twice as the clocks change as the clocks change"
+        "comes twice as the clocks change"
         if happens
         else "is skipped as the clocks change"
     )

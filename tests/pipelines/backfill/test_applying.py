@@ -153,7 +153,9 @@ def test_a_plan_whose_ground_moved_is_refused_and_says_what_moved(
     fleet, settings, plan, move, told
 ):
     move(fleet)
-    with pytest.raises(BadInputError, match=rf"moved since plan 1 was made: {told}"):
+    with pytest.raises(
+        BadInputError, match=rf"have changed since plan 1 was made: {told}"
+    ):
         apply_plan(fleet, settings, plan.backfill_id, NOW)
     assert count(fleet, forecasts) == 0
     assert as_it_stands(fleet, plan).state == "planned"
@@ -259,7 +261,9 @@ def test_a_slot_that_fails_as_nobody_foresaw_says_so_in_a_sentence(
 
     monkeypatch.setitem(applying.WHOLE_STEPS, "score", broken)
     (failed,) = apply_plan(fleet, settings, plan.backfill_id, NOW).failed
-    assert failed.error.startswith("RuntimeError: nothing gives way. This was not")
+    assert failed.error.startswith(
+        "RuntimeError: nothing gives way. This is unexpected"
+    )
 
 
 def test_a_failed_slot_does_not_stop_the_others_and_is_tried_again(

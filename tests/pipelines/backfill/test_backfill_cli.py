@@ -158,7 +158,7 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
         patched.setattr("pipelines.backfill.running.apply_plan", interrupt)
         stopped = harbor(*span).exception
     assert stopped.exit_code == 130
-    assert "Its plan is paused. 'harbor backfill status' names it" in str(stopped)
+    assert "Its plan is paused. 'harbor backfill status' lists it" in str(stopped)
     left_out, made = json.loads(harbor(*span, "--json").stdout)
     assert (left_out["model"], made["model"]) == (None, version)
     assert f"harbor train --through {days_before(8)}" in left_out["reason"]
