@@ -58,7 +58,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch "$(STAMP)"
 
 faults: venv ## Run the whole matrix of faults (minutes; mounts small disks where it may)
-	@"$(BIN)/python" -m pytest -v -m "faults or db" tests/pipelines/test_faults.py
+	@"$(BIN)/python" -m pytest -v -m "faults or db" tests/pipelines/faults/test_faults.py
 
 install: ## Install for a server, without what only tests need: make install PREFIX=/opt/harbor
 	@test -n "$(PREFIX)" || { echo "Say where: make install PREFIX=/opt/harbor" >&2; exit 2; }

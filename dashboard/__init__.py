@@ -1,0 +1,1 @@
+"""The pages: they read through `queries`, and write overrides only."""

@@ -5,8 +5,10 @@ from datetime import datetime
 
 import streamlit as st
 
-from dashboard import parts, queries, style, who
-from dashboard.banner import banner
+from dashboard import queries
+from dashboard.auth import session
+from dashboard.components import parts, style
+from dashboard.components.banner import banner
 from forecaster.errors import HarborError
 from pipelines.settings import Settings
 
@@ -66,7 +68,7 @@ page = st.navigation(
 )
 st.title(page.title)
 try:
-    who.admit()
+    session.admit()
     # What ran and what was refused is looked up before there is any number, too.
     frame(parts.missing if page.title == PIPELINE else parts.nothing)
     page.run()

@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float
 
 from forecaster import metrics
 from forecaster.baselines import baseline, seasonal_naive_scale
+from forecaster.data.panel import Panel
 from forecaster.errors import CutoffError
-from forecaster.panel import Panel
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from forecaster.data.windows import weekday_lag
 from forecaster.errors import ConfigError, CutoffError
-from forecaster.windows import weekday_lag
 
 Baseline = Callable[
     [Float[np.ndarray, "depot time"], int, int], Float[np.ndarray, "depot horizon"]

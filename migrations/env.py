@@ -36,11 +36,11 @@ def run_migrations(engine: sa.Engine) -> None:
 
 
 def configured_engine() -> sa.Engine:
-    """The engine handed over by `pipelines.migrate`, or one from the settings."""
+    """The engine handed over by `pipelines.database.migrate`, or one from the settings."""
     engine = context.config.attributes.get("engine")
     if engine is not None:
         return engine
-    from pipelines.database import connect
+    from pipelines.database.engine import connect
     from pipelines.settings import Settings
 
     url = Settings.load().database_url

@@ -14,16 +14,16 @@ from typer._click.globals import get_current_context
 from typing_extensions import TypedDict, get_type_hints
 
 from pipelines import schema
-from pipelines.backfill.plans import Slot
+from pipelines.backfill.plan import Slot
+from pipelines.database.roles import Standing
+from pipelines.demand.retention import Dropped
 from pipelines.ingest.replay import Replayed
 from pipelines.ingest.report import Counts
-from pipelines.pruning import Pruned
-from pipelines.retention import Dropped
-from pipelines.roles import Standing
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
-from pipelines.training import Trained
+from pipelines.training.artefact_pruning import Pruned
+from pipelines.training.train import Trained
 
 Moment, Day = datetime, date
 

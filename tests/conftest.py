@@ -31,7 +31,7 @@ import tests.typecheck
 # The shapes that signatures state are checked in every test.
 install_import_hook("forecaster", f"{tests.typecheck.__name__}.checked")
 
-from pipelines import embedded, migrate, roles
+from pipelines.database import embedded, migrate, roles
 from pipelines.schema import metadata
 
 TEST_DATABASE = "test_harbor"

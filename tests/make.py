@@ -5,15 +5,16 @@ from datetime import date, timedelta
 import numpy as np
 import pandas as pd
 
-from forecaster import inputs, totals
-from forecaster.artefact import Artefact
-from forecaster.calendar_columns import SEASON_COLUMNS, calendar_columns
 from forecaster.config import ModelConfig, TaskConfig
-from forecaster.delivery import Delivery
-from forecaster.features import choose_kinds
-from forecaster.intervals import plain_table
-from forecaster.panel import Panel
-from forecaster.rows import build_panel
+from forecaster.data import inputs
+from forecaster.data.calendar_features import SEASON_COLUMNS, calendar_columns
+from forecaster.data.features import choose_kinds
+from forecaster.data.panel import Panel
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import totals
+from forecaster.inference.artefact import Artefact
+from forecaster.inference.intervals import plain_table
+from forecaster.inference.postprocessing import Delivery
 
 START = date(2024, 1, 1)  # a Monday
 MEMBERS = 2

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from dashboard.database import read
-from dashboard.freshness import Freshness
-from dashboard.statements import accuracy as statements
+from dashboard.queries.database import read
+from dashboard.queries.freshness import Freshness
+from dashboard.queries.sql import accuracy as statements
 
 SCORED_DAYS = 56
 MOST_DEPOTS, MOST_DAYS, MOST_REASONS = 20, 15, 10

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pandas as pd
 import streamlit as st
 
-from dashboard.database import read
-from dashboard.freshness import Freshness
-from dashboard.lateness import Lateness
+from dashboard.queries.database import read
+from dashboard.queries.freshness import Freshness
 from dashboard.queries.rows import known
-from dashboard.revision import Before
-from dashboard.statements import depot as statements
-from dashboard.statements import fleet as fleet_statements
+from dashboard.queries.sql import depot as statements
+from dashboard.queries.sql import fleet as fleet_statements
+from dashboard.text.feed_freshness import Lateness
+from dashboard.text.forecast_changes import Before
 
 HISTORY_DAYS = 56
 PAST_DAYS = 28

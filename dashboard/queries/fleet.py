@@ -5,10 +5,10 @@ from datetime import timedelta
 import pandas as pd
 import streamlit as st
 
-from dashboard.database import read
-from dashboard.freshness import Freshness
+from dashboard.queries.database import read
+from dashboard.queries.freshness import Freshness
 from dashboard.queries.rows import known
-from dashboard.statements import fleet as statements
+from dashboard.queries.sql import fleet as statements
 
 FLEET_DAYS = 21
 FORECAST = ("p10", "p50", "p90")

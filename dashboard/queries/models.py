@@ -3,9 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from dashboard.database import read
-from dashboard.freshness import Freshness
-from dashboard.statements import models as statements
+from dashboard.queries.database import read
+from dashboard.queries.freshness import Freshness
+from dashboard.queries.sql import models as statements
 
 MOST_MODELS = 100
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from dashboard.database import snapshot
-from dashboard.statements import depot as statements
+from dashboard.queries.database import snapshot
+from dashboard.queries.sql import depot as statements
 
 
 def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFrame]:
@@ -21,7 +21,7 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
       through: Last day of demand.
 
     Returns:
-      depots, demand, events and holidays, as `forecaster.rows.build_panel` takes them.
+      depots, demand, events and holidays, as `forecaster.data.panel_builder.build_panel` takes them.
     """
     asked: dict[str, Any] = {"depot": depot, "first": first, "through": through}
     with snapshot() as read:

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pandas as pd
 import streamlit as st
 
-from dashboard.database import read
-from dashboard.freshness import Freshness
-from dashboard.statements import pipeline as statements
+from dashboard.queries.database import read
+from dashboard.queries.freshness import Freshness
+from dashboard.queries.sql import pipeline as statements
 
 CALENDAR_DAYS, REFUSED_DAYS = 28, 14
 MOST_RUNS, MOST_FILES, MOST_REASONS, MOST_PLANS, MOST_DEPOTS = 14, 25, 50, 10, 60

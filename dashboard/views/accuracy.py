@@ -2,7 +2,11 @@
 
 import streamlit as st
 
-from dashboard import accuracy_tables, charts, findings, parts, queries, wording
+from dashboard import queries
+from dashboard.charts import charts
+from dashboard.components import parts
+from dashboard.tables import accuracy_tables
+from dashboard.text import formatting, summaries
 
 fresh = queries.freshness()
 kinds = queries.score_kinds(fresh)
@@ -15,25 +19,25 @@ if not (kinds.has_live or kinds.has_hindcasts):
 
 kind = st.segmented_control(
     "Scores of",
-    [wording.LIVE, wording.HINDCAST],
-    default=wording.LIVE if kinds.has_live else wording.HINDCAST,
+    [formatting.LIVE, formatting.HINDCAST],
+    default=formatting.LIVE if kinds.has_live else formatting.HINDCAST,
     required=True,
     key="scores",
     bind="query-params",
 )
-live = kind == wording.LIVE
+live = kind == formatting.LIVE
 if not (kinds.has_live if live else kinds.has_hindcasts):
-    parts.nothing(wording.NO_SCORES[kind])
+    parts.nothing(formatting.NO_SCORES[kind])
 parts.kind_of_scores(live)
 
 scores = queries.accuracy(live, fresh)
-parts.figures(findings.accuracy_figures(scores))
+parts.figures(summaries.accuracy_figures(scores))
 
 st.header("By day")
 parts.chart(
     charts.accuracy_by_day,
     accuracy_tables.of_grain(scores, "day"),
-    findings.accuracy_sentence(scores),
+    summaries.accuracy_sentence(scores),
     accuracy_tables.by(scores, "day", "Day"),
     "accuracy-by-day",
 )
@@ -55,7 +59,7 @@ depots = queries.depot_accuracy(live, fresh)
 if not depots.empty:
     st.header("Depots that were most off")
     st.caption(
-        f"The first {len(depots)} of {wording.count(depots['n_depots'].iloc[0], 'depot')}. "
+        f"The first {len(depots)} of {formatting.count(depots['n_depots'].iloc[0], 'depot')}. "
         "Where MAPE is above the naive's, the model is worth nothing there yet; where the "
         "naive gate is on, the depot gets the plain forecast until it is."
     )

@@ -2,20 +2,13 @@
 
 import streamlit as st
 
-from dashboard import (
-    charts,
-    findings,
-    grids,
-    lateness,
-    leaning,
-    parts,
-    queries,
-    revision,
-    selection,
-    tables,
-    whatif,
-)
-from dashboard import wording as say
+from dashboard import queries
+from dashboard.charts import charts
+from dashboard.components import parts, selection
+from dashboard.inference import decomposition, whatif
+from dashboard.tables import html_grids, tables
+from dashboard.text import feed_freshness, forecast_changes, summaries
+from dashboard.text import formatting as say
 
 fresh = queries.freshness()
 depots = queries.depots(fresh)
@@ -28,7 +21,7 @@ if depot is None:
     parts.nothing("Choose a depot above, or a name on the page “Days ahead”.")
 
 news = queries.news(depot, fresh)
-late = lateness.warning(news.late)
+late = feed_freshness.warning(news.late)
 if late:
     st.warning(late, icon=":material/schedule:")
 
@@ -41,14 +34,14 @@ with week:
             "This depot has no forecast yet. The next `harbor nightly` adds one."
         )
     else:
-        parts.figures(findings.depot_figures(days))
-        st.html(grids.days_ahead(ahead))
+        parts.figures(summaries.depot_figures(days))
+        st.html(html_grids.days_ahead(ahead))
         if news.is_gated:
             st.caption(
                 "The model has been worse here than repeating the week before, so this is "
                 "the plain forecast: the level and weekdays of the last weeks."
             )
-        changed = revision.sentences(days, news.before, fresh)
+        changed = forecast_changes.sentences(days, news.before, fresh)
         if changed:
             st.caption(say.plain(" ".join(changed)))
 with history:
@@ -56,7 +49,7 @@ with history:
         parts.chart(
             charts.fan,
             days,
-            findings.history_sentence(not ahead.empty),
+            summaries.history_sentence(not ahead.empty),
             tables.depot_days(days),
             f"history-{depot}",
         )
@@ -79,7 +72,7 @@ else:
     parts.chart(
         charts.past_forecasts,
         past,
-        findings.past_sentence(past),
+        summaries.past_sentence(past),
         tables.past_forecasts(past),
         f"past-forecasts-{depot}",
     )
@@ -100,7 +93,7 @@ st.caption(
     "and what the weekday, holidays and events add to it or take away."
 )
 if st.toggle("Take the forecast apart", key="leaning"):
-    parts.small(tables.leaning(leaning.parts(depot, fresh)), f"leaning-{depot}")
+    parts.small(tables.leaning(decomposition.parts(depot, fresh)), f"leaning-{depot}")
 
 st.header("What if")
 st.caption(
@@ -123,7 +116,7 @@ if kind is not None:
     parts.chart(
         charts.what_if,
         outcome,
-        findings.what_if_sentence(outcome),
+        summaries.what_if_sentence(outcome),
         tables.what_if(outcome),
         f"what-if-{depot}",
     )

@@ -2,9 +2,13 @@
 
 import streamlit as st
 
-from dashboard import attention, charts, parts, queries, tables, week_parts
-from dashboard import wording as say
-from dashboard.week_parts import EVERYWHERE
+from dashboard import queries
+from dashboard.charts import charts
+from dashboard.components import parts, week
+from dashboard.components.week import EVERYWHERE
+from dashboard.tables import tables
+from dashboard.text import formatting as say
+from dashboard.text import ranking
 
 fresh = queries.freshness()
 if fresh.origin_on is None:
@@ -13,7 +17,7 @@ if fresh.origin_on is None:
         "`harbor forecast`; `harbor nightly` does both."
     )
 
-cities = week_parts.cities(fresh)
+cities = week.cities(fresh)
 if not cities:
     parts.nothing(
         "The newest forecast has none of the depots that are open. Run `harbor forecast`."
@@ -36,24 +40,22 @@ with where:
 with which:
     order = st.pills(
         "Sort by",
-        list(attention.MEANS),
-        default=attention.URGENT,
+        list(ranking.MEANS),
+        default=ranking.URGENT,
         required=True,
         key="first",
         bind="query-params",
         wrap=True,
     )
 with figures:
-    parts.figures(week_parts.figures(city, fresh))
-st.html(week_parts.grid(city, order, fresh))
+    parts.figures(week.figures(city, fresh))
+st.html(week.grid(city, order, fresh))
 st.caption(
     "Orders forecast per day. The stronger a cell, the busier that day is for its depot. "
-    f"First in each city come {attention.MEANS[order]}; below a name stands why it is where "
+    f"First in each city come {ranking.MEANS[order]}; below a name stands why it is where "
     "it is. ≈ is forecast from depots like it. A name leads to its depot."
 )
-parts.behind(
-    lambda: tables.fleet_week(week_parts.rows(city, order, fresh)), "days-ahead"
-)
+parts.behind(lambda: tables.fleet_week(week.rows(city, order, fresh)), "days-ahead")
 
 st.header("By day")
 totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)

@@ -2,8 +2,12 @@
 
 import streamlit as st
 
-from dashboard import backtests, clock, model_charts, parts, queries, selection, tables
-from dashboard import wording as say
+from dashboard import queries
+from dashboard.charts import model_charts
+from dashboard.components import parts, selection
+from dashboard.tables import backtests, tables
+from dashboard.text import fleet_time
+from dashboard.text import formatting as say
 
 models = queries.models(queries.freshness())
 if models.empty:
@@ -16,7 +20,7 @@ if champions.empty:
         "champion with `harbor models promote VERSION`."
     )
 
-labels, zone = backtests.labels(models), clock.zone()
+labels, zone = backtests.labels(models), fleet_time.zone()
 chosen = selection.choose_from_url("Model", "model", labels, models["version"].iloc[0])
 model = models[models["version"] == chosen].to_dict("records")[0]
 

@@ -2,15 +2,18 @@
 
 import streamlit as st
 
-from dashboard import arrivals, clock, ledger_words, parts, queries, selection
-from dashboard import wording as say
+from dashboard import queries
+from dashboard.components import parts, selection
+from dashboard.tables import ingest_tables
+from dashboard.text import fleet_time, run_descriptions
+from dashboard.text import formatting as say
 
 fresh = queries.freshness()
-zone = clock.zone()
+zone = fleet_time.zone()
 runs = queries.runs()
 
 st.header("Last nights")
-nights = ledger_words.nights(runs, zone)
+nights = run_descriptions.nights(runs, zone)
 if nights.empty:
     parts.missing(
         "No night has run yet. `harbor nightly` runs one now; `harbor schedule run` runs "
@@ -20,11 +23,11 @@ else:
     st.caption(f"Times are of {zone.key}.")
     parts.small(nights, "nights", on_wide=("Took",))
 
-labels = ledger_words.labels(runs)
+labels = run_descriptions.labels(runs)
 if labels:
     st.header("Step by step")
     chosen = selection.choose_from_url("Run", "run", labels, next(iter(labels)))
-    steps = ledger_words.steps(runs, int(chosen), zone)
+    steps = run_descriptions.steps(runs, int(chosen), zone)
     if steps.empty:
         st.caption("This run has no steps of its own.")
     else:
@@ -33,14 +36,14 @@ if labels:
 if fresh.last_on is not None:
     st.header("How new each depot's orders are")
     calendar = queries.calendar(fresh)
-    days = clock.days_until(fresh.newest, queries.CALENDAR_DAYS)
-    st.caption(f"{arrivals.sentence(calendar)} {arrivals.legend()}.")
-    st.html(arrivals.grid(calendar, days))
-    parts.save(arrivals.calendar(calendar, days), "calendar")
+    days = fleet_time.days_until(fresh.newest, queries.CALENDAR_DAYS)
+    st.caption(f"{ingest_tables.sentence(calendar)} {ingest_tables.legend()}.")
+    st.html(ingest_tables.grid(calendar, days))
+    parts.save(ingest_tables.calendar(calendar, days), "calendar")
 
 st.header("Files loaded")
 files = queries.files(fresh)
-loaded, refused = arrivals.files(files, zone), arrivals.refused(files, zone)
+loaded, refused = ingest_tables.files(files, zone), ingest_tables.refused(files, zone)
 if loaded.empty:
     parts.missing("No file has come in. Load one with `harbor ingest PATH`.")
 else:
@@ -52,7 +55,7 @@ if refused.empty:
 else:
     st.caption(
         "Nothing of these was loaded. One in the inbox is tried again every night, until "
-        f"it is mended or taken away. {arrivals.MENDING}"
+        f"it is mended or taken away. {ingest_tables.MENDING}"
     )
     parts.small(refused, "refused")
 
@@ -65,25 +68,25 @@ if rejected.empty:
 else:
     st.caption(
         "By file and reason, with the first such row; the other rows of these files are "
-        f"loaded. `harbor quarantine list` shows every one. {arrivals.MENDING}"
+        f"loaded. `harbor quarantine list` shows every one. {ingest_tables.MENDING}"
     )
-    parts.small(arrivals.rejected(rejected), "unreadable", on_wide=("First line",))
+    parts.small(ingest_tables.rejected(rejected), "unreadable", on_wide=("First line",))
 
 if not (refused.empty and rejected.empty):
     st.header("How to mend a file", anchor="mend")
-    st.markdown(arrivals.HOW_TO_MEND)
+    st.markdown(ingest_tables.HOW_TO_MEND)
 
 st.header("Backfills")
 plans = queries.plans()
 if plans.empty:
     st.caption("Nothing was backfilled. See `harbor backfill plan --help`.")
 else:
-    parts.small(ledger_words.plans(plans), "backfills")
+    parts.small(run_descriptions.plans(plans), "backfills")
 
-others = ledger_words.others(runs, zone)
+others = run_descriptions.others(runs, zone)
 if not others.empty:
     st.header("Other runs")
     parts.small(others, "other-runs")
 st.caption(
-    f"Looked at {say.moment(clock.now(), zone)}. Load the page again to look anew."
+    f"Looked at {say.moment(fleet_time.now(), zone)}. Load the page again to look anew."
 )

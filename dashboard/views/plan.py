@@ -2,16 +2,12 @@
 
 import streamlit as st
 
-from dashboard import (
-    clock,
-    overrides,
-    parts,
-    plan_parts,
-    plan_tables,
-    planning,
-    queries,
-)
-from dashboard import wording as say
+from dashboard import queries
+from dashboard.components import parts, plan_forms
+from dashboard.planning import overrides, planning
+from dashboard.tables import plan_tables
+from dashboard.text import fleet_time
+from dashboard.text import formatting as say
 
 fresh = queries.freshness()
 if fresh.origin_on is None:
@@ -36,7 +32,7 @@ city = st.pills(
     bind="query-params",
 )
 here = week[week["city"] == city].sort_values(["name", "depot_id", "target_on"])
-assumed = plan_parts.ask_assumptions(here, city)
+assumed = plan_forms.ask_assumptions(here, city)
 
 plan = planning.make(here, queries.overrides_ahead(fresh), assumed)
 days = planning.by_day(plan, assumed)
@@ -57,15 +53,15 @@ if history.empty:
     st.caption("Nobody has changed a number of this city yet.")
 else:
     parts.small(
-        plan_tables.history(history, clock.zone()),
+        plan_tables.history(history, fleet_time.zone()),
         f"changes-{city}",
         on_wide=("Forecast then", "What"),
     )
 
 with st.container(key="plan-form"):
     st.header("Change a number")
-    asked = plan_parts.ask_override(here, city)
+    asked = plan_forms.ask_override(here, city)
 if asked:
     overrides.add(asked)
-    plan_parts.say_next_time(asked)
+    plan_forms.say_next_time(asked)
     st.rerun()

@@ -7,12 +7,12 @@ courtesy   the night goes first  running    plan and apply in one go
 knowledge  which origins knew the same      hindcasting  the forecast slots, one by one
 """
 
-from pipelines.backfill import steering
-from pipelines.backfill.applying import Telling, apply_plan
-from pipelines.backfill.asking import Asked
-from pipelines.backfill.planning import make_plan
-from pipelines.backfill.plans import BackfillPlan, Slot, read_plan
-from pipelines.backfill.running import run_backfill
+from pipelines.backfill import control
+from pipelines.backfill.apply import Telling, apply_plan
+from pipelines.backfill.one_shot import run_backfill
+from pipelines.backfill.plan import BackfillPlan, Slot, read_plan
+from pipelines.backfill.planner import make_plan
+from pipelines.backfill.request import Asked
 
 __all__ = [
     "Asked",
@@ -20,8 +20,8 @@ __all__ = [
     "Slot",
     "Telling",
     "apply_plan",
+    "control",
     "make_plan",
     "read_plan",
     "run_backfill",
-    "steering",
 ]

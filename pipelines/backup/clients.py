@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from psycopg.conninfo import make_conninfo
 
 from forecaster.errors import DatabaseError
-from pipelines.embedded.binaries import Account, programs
+from pipelines.database.embedded.binaries import Account, programs
 
 # Dumps take a lock on every table; a migration at the same time is not waited for.
 LOCK_WAIT_MS = 30_000

@@ -14,13 +14,13 @@ from typing import Any
 import sqlalchemy as sa
 from psycopg import sql
 
-from forecaster.artefact_file import recorded_content
 from forecaster.errors import ArtefactError, BadInputError, NoDataError
-from pipelines import migrate
+from forecaster.inference.artefact_file import recorded_content
 from pipelines.backup import clients
 from pipelines.backup import manifest as manifests
 from pipelines.backup.manifest import ARTEFACTS, DATABASE, MANIFEST, Manifest
-from pipelines.ledger import recorded
+from pipelines.database import migrate
+from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 
 NAME = "harbor-*Z"

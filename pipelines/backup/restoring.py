@@ -7,14 +7,14 @@ from pathlib import Path
 import sqlalchemy as sa
 from psycopg import sql
 
-from forecaster.artefact_file import publish
 from forecaster.errors import BadInputError, DatabaseError
-from pipelines import migrate, roles
+from forecaster.inference.artefact_file import publish
 from pipelines.backup import clients
 from pipelines.backup import manifest as manifests
 from pipelines.backup.creating import newest_in
 from pipelines.backup.manifest import ARTEFACTS, DATABASE, Manifest
-from pipelines.ledger import recorded
+from pipelines.database import migrate, roles
+from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 
 OTHERS = """

@@ -14,7 +14,6 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import HarborError
-from pipelines.advice import is_foreseen, sentence
 from pipelines.cli import (
     backfill,
     backtest,
@@ -42,6 +41,7 @@ from pipelines.cli import (
 from pipelines.cli.console import say
 from pipelines.cli.logs import configure_logs, take_library_logs
 from pipelines.cli.stopping import INTERRUPTED
+from pipelines.runs.error_messages import is_foreseen, sentence
 
 app = typer.Typer(
     name="harbor",

@@ -6,14 +6,9 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import BadInputError
-from pipelines.backfill import (
-    Asked,
-    make_plan,
-    run_backfill,
-    steering,
-)
-from pipelines.backfill.asking import ONLY, STEPS, USUAL
-from pipelines.backfill.plans import Slot
+from pipelines.backfill import Asked, control, make_plan, run_backfill
+from pipelines.backfill.plan import Slot
+from pipelines.backfill.request import ONLY, STEPS, USUAL
 from pipelines.cli.backfill_applying import apply_and_tell
 from pipelines.cli.backfill_plans import (
     plan_as_json,
@@ -123,7 +118,7 @@ def retry(
     if not failed:
         raise typer.BadParameter("Add --failed: only failed slots can be tried again.")
     with workplace() as place:
-        steering.queue_failed(place.engine, backfill_id)
+        control.queue_failed(place.engine, backfill_id)
     apply_and_tell(backfill_id, as_json)
 
 
@@ -134,7 +129,7 @@ def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
     Example: `harbor backfill pause 3`
     """
     with workplace() as place:
-        _tell(steering.pause(place.engine, backfill_id), as_json)
+        _tell(control.pause(place.engine, backfill_id), as_json)
 
 
 @app.command("cancel")
@@ -144,7 +139,7 @@ def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
     Example: `harbor backfill cancel 3`
     """
     with workplace() as place:
-        _tell(steering.cancel(place.engine, backfill_id), as_json)
+        _tell(control.cancel(place.engine, backfill_id), as_json)
 
 
 @app.command("status")

@@ -4,10 +4,10 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from pipelines.backfill import BackfillPlan, Slot, read_plan, steering
+from pipelines.backfill import BackfillPlan, Slot, control, read_plan
 from pipelines.cli.console import say, show_json, show_table, standing_line
 from pipelines.cli.workplace import Workplace
-from pipelines.database import snapshot
+from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
 
 LOOK_EVERY_S = 1.0
@@ -29,7 +29,7 @@ def watch_plan(place: Workplace, backfill_id: int) -> None:
     """Shows how a plan stands until nobody applies it."""
     found = read(place, backfill_id)
     with standing_line(standing(place, found)) as update:
-        while steering.is_at_work(place.engine, found):
+        while control.is_at_work(place.engine, found):
             time.sleep(LOOK_EVERY_S)
             found = read(place, backfill_id)
             update(standing(place, found))
@@ -54,9 +54,7 @@ def standing(place: Workplace, found: BackfillPlan) -> str:
 
 
 def _state(place: Workplace, found: BackfillPlan) -> str:
-    broke_off = found.state == "running" and not steering.is_at_work(
-        place.engine, found
-    )
+    broke_off = found.state == "running" and not control.is_at_work(place.engine, found)
     return (
         f"interrupted ('harbor backfill resume {found.backfill_id}' continues it)"
         if broke_off

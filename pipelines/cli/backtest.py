@@ -8,12 +8,13 @@ import typer
 from forecaster import backtest as backtests
 from forecaster.baselines import BASELINES
 from forecaster.errors import BadInputError
-from pipelines import backtesting, demand, training
 from pipelines.cli.console import say, show_json
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
 from pipelines.cli.workplace import AsJson, as_date, workplace
-from pipelines.ledger import recorded
-from pipelines.panels import PanelsAsKnown, read_panel
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.runs.ledger import recorded
+from pipelines.training import backtesting, train
 
 
 def register(app: typer.Typer) -> None:
@@ -57,14 +58,14 @@ def backtest(
             f"{', '.join(BASELINES)}."
         )
     with workplace() as place:
-        newest = demand.default_origin(place.engine)
+        newest = counting.default_origin(place.engine)
         origin = as_date(as_of, "--as-of") or newest
         _require_there(origin, newest)
         known = PanelsAsKnown(place.engine, origin, place.settings.zone).at
         panel = known(origin) if as_of else read_panel(place.engine, origin)
         plan = backtests.plan(panel, holdout_days, horizon, stride)
         settings = place.settings.model_copy(update={"horizon": horizon})
-        recipe = training.recipe_of(settings, seed, epochs)
+        recipe = train.recipe_of(settings, seed, epochs)
         with recorded(place.engine, "backtest", origin), fit_progress() as report:
             scores, seconds = backtesting.run_backtest(
                 panel, known, plan, recipe, names, report

@@ -9,7 +9,7 @@ import typer
 from pipelines import backup
 from pipelines.cli.console import say, show_json
 from pipelines.cli.workplace import AsJson
-from pipelines.database import open_engine
+from pipelines.database.engine import open_engine
 from pipelines.settings import Settings
 
 app = typer.Typer(

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import HarborError
-from pipelines import ports
 from pipelines.cli.console import say, show_json
 from pipelines.cli.workplace import AsJson, Port, Workplace, workplace
-from pipelines.roles import READER
+from pipelines.database.roles import READER
+from pipelines.monitoring import ports
 from pipelines.settings import Settings
 
 
@@ -36,7 +36,7 @@ def dashboard(
 
     Example: `harbor dashboard --port 8501`
     """
-    from dashboard.serve import login_file, require_guard
+    from dashboard.server.serve import login_file, require_guard
 
     guard = login_file(Settings.load().home)
     require_guard(address, insecure, guard)
@@ -55,7 +55,7 @@ def serve(place: Workplace, address: str, port: int) -> None:
     Raises:
       HarborError: it ended without being asked to.
     """
-    from dashboard.serve import login_file, streamlit_arguments
+    from dashboard.server.serve import login_file, streamlit_arguments
 
     say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
     guard = login_file(place.settings.home)

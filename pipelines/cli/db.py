@@ -5,14 +5,14 @@ from dataclasses import asdict
 import typer
 
 from forecaster.errors import NothingToDoError
-from pipelines import migrate, roles
 from pipelines.cli.console import say, show_json, show_line, show_table
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded, workplace
-from pipelines.database import database_url, open_engine
-from pipelines.ledger import recorded
-from pipelines.pruning import Pruned, prune_artefacts
-from pipelines.retention import Dropped, drop_old_orders
+from pipelines.database import migrate, roles
+from pipelines.database.engine import database_url, open_engine
+from pipelines.demand.retention import Dropped, drop_old_orders
+from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
+from pipelines.training.artefact_pruning import Pruned, prune_artefacts
 
 MIB = 2**20
 

@@ -8,11 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from forecaster.errors import DeviceError
-from pipelines import wheels
 from pipelines.cli.findings import Finding
-from pipelines.device_files import gpus, tpus
-from pipelines.devices_seen import Seen, look
-from pipelines.store import nights
+from pipelines.store import nightly_runs
+from pipelines.training import accelerator_packages
+from pipelines.training.device_files import gpus, tpus
+from pipelines.training.device_probe import Seen, look
 
 MONTH = timedelta(days=30)
 MOST_OF_MEMORY = 0.80
@@ -21,25 +21,29 @@ LEAST_HITS = 0.95
 
 def look_at_devices() -> list[Finding]:
     """Whether JAX would train on what this machine has; nothing where there is no JAX."""
-    if wheels.installed("jax") is None:
+    if accelerator_packages.installed("jax") is None:
         return []
-    return [_wheels(), *_driver(wheels.driver_release()), _devices()]
+    return [_wheels(), *_driver(accelerator_packages.driver_release()), _devices()]
 
 
 def look_at_costs(engine: sa.Engine) -> list[Finding]:
     """Whether the nights of a month fit into memory, and find what they need compiled."""
     with engine.connect() as connection:
-        costs = nights.training_costs(connection, MONTH)
+        costs = nightly_runs.training_costs(connection, MONTH)
     return [*memory_finding(costs), *cache_finding(costs)]
 
 
 def _wheels() -> Finding:
-    wrong = wheels.mismatches()
+    wrong = accelerator_packages.mismatches()
     if wrong:
         says = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
         return Finding("wheels", False, says)
-    names = [*wheels.plugins(), "libtpu"]
-    there = [f"{name} {found}" for name in names if (found := wheels.installed(name))]
+    names = [*accelerator_packages.plugins(), "libtpu"]
+    there = [
+        f"{name} {found}"
+        for name in names
+        if (found := accelerator_packages.installed(name))
+    ]
     return Finding(
         "wheels", True, f"match jax: {', '.join(there) or 'for the CPU alone'}"
     )
@@ -48,8 +52,8 @@ def _wheels() -> Finding:
 def _driver(release: int | None) -> list[Finding]:
     """The NVIDIA driver, where a plugin is there that needs one."""
     found = []
-    for name in wheels.plugins():
-        least = wheels.PLUGINS[name]
+    for name in accelerator_packages.plugins():
+        least = accelerator_packages.PLUGINS[name]
         if release is None:
             says = f"none is loaded, but {name} needs release {least} or newer"
             found.append(Finding("gpu driver", gpus() == [], says))
@@ -91,7 +95,7 @@ def device_finding(seen: Seen, gpus: Sequence[Path], tpus: Sequence[Path]) -> Fi
             f"holds {tpus[0]}"
         )
         return Finding("devices", False, says)
-    if gpus and wheels.plugins():
+    if gpus and accelerator_packages.plugins():
         says += ", but an NVIDIA GPU is here and its plugin installed; see 'gpu driver'"
         return Finding("devices", False, says)
     if gpus:

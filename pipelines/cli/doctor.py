@@ -9,13 +9,15 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import HarborError
-from pipelines import forecasting, migrate, ports, roles
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.device_findings import look_at_costs, look_at_devices
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded
-from pipelines.database import open_engine, snapshot
+from pipelines.database import migrate, roles
+from pipelines.database.engine import open_engine, snapshot
+from pipelines.forecasting import forecast
+from pipelines.monitoring import ports
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
@@ -139,7 +141,7 @@ def _champion(settings: Settings, champion: dict[str, Any] | None) -> Finding:
     if champion is None:
         return Finding("champion", False, "none; train one with 'harbor train'")
     try:
-        forecasting.load_recorded(settings.artefacts, champion)
+        forecast.load_recorded(settings.artefacts, champion)
     except HarborError as error:
         return Finding("champion", False, str(error))
     return Finding("champion", True, f"{champion['version']}, its artefact is intact")

@@ -9,7 +9,7 @@ import typer
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, as_date, workplace
-from pipelines.ledger import recorded
+from pipelines.runs.ledger import recorded
 from pipelines.store import events
 from pipelines.store.events import Event
 

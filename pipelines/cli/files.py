@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from pipelines import demand
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, workplace
+from pipelines.demand import counting
 from pipelines.ingest.withdrawal import Withdrawal, withdraw
-from pipelines.ledger import recorded
+from pipelines.runs.ledger import recorded
 from pipelines.store import files as store
 from pipelines.store.files import LoadedFile
 
@@ -69,7 +69,7 @@ def withdraw_files(
             with recorded(place.engine, "withdraw") as run:
                 done = withdraw(run.engine, file_ids)
                 run.counts |= _counts(done)
-                demand.rebuild_in(run, place.now)
+                counting.rebuild_in(run, place.now)
     if as_json:
         show_json({"files": [asdict(each) for each in done.files]} | _counts(done))
         return

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pipelines import demand, forecasting
 from pipelines.cli.console import say, show_csv, show_json, show_table
 from pipelines.cli.workplace import AsJson, past_day, workplace
-from pipelines.database import snapshot
-from pipelines.ledger import recorded
+from pipelines.database.engine import snapshot
+from pipelines.demand import counting
+from pipelines.forecasting import forecast as forecasting
+from pipelines.runs.ledger import recorded
 from pipelines.store.forecasts import read_forecasts, read_totals
 
 
@@ -38,7 +39,7 @@ def forecast(
         raise typer.BadParameter("Give --csv or --json, not both.")
     with workplace() as place:
         engine, settings = place.engine, place.settings
-        day = past_day(place, origin, "--origin") or demand.default_origin(engine)
+        day = past_day(place, origin, "--origin") or counting.default_origin(engine)
         with recorded(engine, "forecast", day) as run:
             version = forecasting.forecast_from(
                 engine, settings.artefacts, day, place.now, settings.zone, run

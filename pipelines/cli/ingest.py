@@ -6,16 +6,16 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
-from pipelines import demand
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.demand import counting
 from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
 from pipelines.ingest.matching import reading_as
 from pipelines.ingest.report import DEFAULT_SOURCE
 from pipelines.ingest.sources import SUFFIXES
 from pipelines.ingest.spool import STDIN
-from pipelines.ledger import recorded
+from pipelines.runs.ledger import recorded
 
 MOST_TOLD = 5
 UNCHANGED = "Nothing was changed."
@@ -113,7 +113,7 @@ def ingest_files(
                 report = _load(run.engine, place, paths, reading, query, dry_run=False)
                 run.counts |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
-                demand.rebuild_in(run, place.now)
+                counting.rebuild_in(run, place.now)
     if as_json:
         show_json(report.as_json())
     else:

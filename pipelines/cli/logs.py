@@ -10,7 +10,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from pipelines.cli import log_words
 from pipelines.cli.console import visible
-from pipelines.run_log import LOG, plain
+from pipelines.runs.run_log import LOG, plain
 from pipelines.settings import logs_as_json
 
 

@@ -5,13 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from forecaster import delivery
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
-from pipelines import canary, forecasting, live_accuracy, naive_gate
+from forecaster.inference import postprocessing
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.train import show_scores
 from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.forecasting import forecast, live_accuracy, live_fallback
 from pipelines.store import accuracy, models
+from pipelines.training import canary
 
 app = typer.Typer(
     name="models", help="Which model is shown, and why.", no_args_is_help=True
@@ -45,7 +46,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 def _delivers(found: dict[str, Any]) -> str:
     """Whether its forecast is the network's or the baseline."""
-    return delivery.in_words(found["scores"].get("network_share"))
+    return postprocessing.in_words(found["scores"].get("network_share"))
 
 
 def _why(found: dict[str, Any]) -> str:
@@ -116,7 +117,9 @@ def live(
         )
     with workplace() as place:
         found = live_accuracy.scores_by(place.engine, by, days)
-        gated = set(naive_gate.worse_depots(place.engine)) if by == "depot" else set()
+        gated = (
+            set(live_fallback.worse_depots(place.engine)) if by == "depot" else set()
+        )
     for row in found:
         row["gated"] = row["part"] in gated
     if as_json:
@@ -174,7 +177,7 @@ def promote(
                 f"{version} is the evaluation fit of a challenger and serves "
                 "hindcasts only. Promote the challenger itself."
             )
-        forecasting.require_kept(found)
+        forecast.require_kept(found)
         if found["promoted_at"] is None and not unchecked:
             _try_out(place, found)
         _crown(place, found, reason)
@@ -218,14 +221,12 @@ def _try_out(place: Workplace, found: dict[str, Any]) -> None:
 
 def _crown(place: Workplace, found: dict[str, Any], reason: str) -> None:
     """Makes a model the champion, if its artefact is intact."""
-    forecasting.load_recorded(place.settings.artefacts, found)
+    forecast.load_recorded(place.settings.artefacts, found)
     version = found["version"]
     with place.engine.begin() as connection:
         if not models.promote(connection, version, reason):
             # Pruned while its file was looked at.
-            forecasting.require_kept(
-                _require(models.model(connection, version), version)
-            )
+            forecast.require_kept(_require(models.model(connection, version), version))
 
 
 def _tell(version: str, reason: str, as_json: bool) -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines import live_accuracy, missed, naive_gate, schedule
 from pipelines.cli.findings import Finding
-from pipelines.heartbeat import give_up_lost_runs
+from pipelines.forecasting import live_accuracy, live_fallback
+from pipelines.runs.heartbeat import give_up_lost_runs
+from pipelines.scheduling import catch_up, schedule
 from pipelines.settings import Settings
 from pipelines.store import runs
 
@@ -47,11 +48,11 @@ def _lost_runs(lost: list[int]) -> Finding:
 def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
     """Nights may be run by another program's clock, so that none runs is no failure."""
     now = datetime.now(UTC)
-    upcoming = missed.next_night(settings, now)
+    upcoming = catch_up.next_night(settings, now)
     if not schedule.somebody_leads(engine):
         says = "none runs; 'harbor schedule run' starts one"
         return Finding("scheduler", True, says)
-    left = sorted(missed.find_due(engine, settings, now).missed)
+    left = sorted(catch_up.find_due(engine, settings, now).missed)
     if left:
         says = (
             f"runs, but the nights of {', '.join(map(str, left[:MOST_TOLD]))} are not "
@@ -108,7 +109,7 @@ def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
         f"MAPE {100 * seen.mape:.1f} % over four weeks of live forecasts, "
         f"{100 * seen.naive_mape:.1f} % of the seasonal naive"
     )
-    gated = len(naive_gate.worse_depots(engine))
+    gated = len(live_fallback.worse_depots(engine))
     if gated:
         says += (
             f"; {gated} depots are worse and get the baseline forecast, see 'harbor "

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from pipelines import leash
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.stopping import kept
 from pipelines.cli.train import fit_progress
 from pipelines.cli.workplace import AsJson, past_day, workplace
-from pipelines.night_steps import Night
-from pipelines.nightly import run_night
+from pipelines.nightly.run import run_night
+from pipelines.nightly.steps import Night
+from pipelines.scheduling import parent_watchdog
 
 KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
@@ -46,7 +46,7 @@ def nightly(
     """
     configure_logs(logging.INFO)
     if on_leash:
-        leash.hold()
+        parent_watchdog.hold()
     with kept(KEPT), workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
         day = past_day(place, origin, "--origin")
         night = Night(place.engine, place.settings, place.now, day, report)

@@ -8,8 +8,8 @@ import typer
 from forecaster.errors import ConfigError, HarborError
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, workplace
-from pipelines.notices.channels import channels_of
-from pipelines.notices.deciding import Notice
+from pipelines.monitoring.notifications.channels import channels_of
+from pipelines.monitoring.notifications.rules import Notice
 from pipelines.settings import Settings
 from pipelines.store import notices as store
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
-from pipelines import demand
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.ingest import reading_of
 from pipelines.cli.workplace import AsJson, workplace
-from pipelines.database import snapshot
+from pipelines.database.engine import snapshot
+from pipelines.demand import counting
 from pipelines.ingest import replay
-from pipelines.ledger import recorded
+from pipelines.runs.ledger import recorded
 from pipelines.store import quarantine
 
 app = typer.Typer(
@@ -124,7 +124,7 @@ def replay_rejected(
     with workplace() as place, recorded(place.engine, "replay") as run:
         done = replay(run.engine, reading, place.settings, place.now, file)
         run.counts |= {"accepted": done.accepted, "left": done.left}
-        demand.rebuild_in(run, place.now)
+        counting.rebuild_in(run, place.now)
     if as_json:
         show_json(asdict(done))
     for reason in done.reasons:

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import NoDataError
-from pipelines import following
 from pipelines.cli import log_words
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.counted import counted
 from pipelines.cli.workplace import AsJson, as_date, workplace
-from pipelines.database import snapshot
-from pipelines.heartbeat import give_up_lost_runs
+from pipelines.database.engine import snapshot
+from pipelines.runs import tail
+from pipelines.runs.heartbeat import give_up_lost_runs
 from pipelines.store import run_lines, runs
 
 app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
@@ -99,8 +99,8 @@ def follow_run(
     Example: `harbor runs follow 12`
     """
     with workplace() as place:
-        followed = following.newest(place.engine) if run_id is None else run_id
-        for news in following.follow(place.engine, followed, time.sleep):
+        followed = tail.newest(place.engine) if run_id is None else run_id
+        for news in tail.follow(place.engine, followed, time.sleep):
             for line in news.lines:
                 say(_line(line))
             for row in news.changed:

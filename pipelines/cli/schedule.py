@@ -11,10 +11,10 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import DatabaseError
-from pipelines import missed, schedule
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.scheduling import catch_up, schedule
 from pipelines.settings import Settings
 from pipelines.store.runs import last_night
 
@@ -65,7 +65,7 @@ def show(as_json: AsJson = False) -> None:
 
 
 def _greet(place: Workplace, as_json: bool) -> None:
-    upcoming = missed.next_night(place.settings, place.now)
+    upcoming = catch_up.next_night(place.settings, place.now)
     if as_json:
         show_json({"next": upcoming.isoformat()})
     say(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
@@ -73,18 +73,18 @@ def _greet(place: Workplace, as_json: bool) -> None:
 
 def _overview(place: Workplace) -> dict[str, Any]:
     settings, engine, now = place.settings, place.engine, place.now
-    upcoming = missed.next_night(settings, now)
-    due = missed.find_due(engine, settings, now)
+    upcoming = catch_up.next_night(settings, now)
+    due = catch_up.find_due(engine, settings, now)
     with engine.connect() as connection:
         last = last_night(connection, that_worked=True)
     return {
         "next": upcoming.isoformat(),
         "next_utc": upcoming.astimezone(UTC).isoformat(),
-        "next_origin": missed.origin_at(engine, settings, upcoming),
+        "next_origin": catch_up.origin_at(engine, settings, upcoming),
         "timezone": settings.timezone,
         "clock_changes": [
             {"on": night.date(), "runs_at": night.isoformat()}
-            for night in missed.odd_nights(settings, now)
+            for night in catch_up.odd_nights(settings, now)
         ],
         "missed_nights": settings.missed_nights,
         "due_now": due.run,

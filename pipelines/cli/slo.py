@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pipelines import service_levels
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.workplace import AsJson, workplace
-from pipelines.database import snapshot
-from pipelines.service_levels import Level, Levels
+from pipelines.database.engine import snapshot
+from pipelines.monitoring import service_levels
+from pipelines.monitoring.service_levels import Level, Levels
 
 PROMISES = {
     "forecast_ready": "forecast ready in time",

@@ -11,7 +11,7 @@ from pipelines.cli.workplace import AsJson
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
-    from forecaster.tpu import TpuCheck
+    from forecaster.model.tpu import TpuCheck
 
 MIB, GIB = 2**20, 2**30
 NO_TPU_HERE = {
@@ -40,8 +40,8 @@ def tpu_check(
     """
     # Read when JAX starts, which is why nothing above imports it.
     os.environ |= NO_TPU_HERE
-    from forecaster.learning import Recipe
-    from forecaster.tpu import check
+    from forecaster.model.tpu import check
+    from forecaster.model.two_stage_fit import Recipe
 
     recipe = Recipe()
     task = replace(recipe.task, horizon=Settings.load().horizon)

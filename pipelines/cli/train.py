@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import structlog
 import typer
 
-from pipelines import demand, judging, training
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, past_day, workplace
-from pipelines.judging import Verdict
-from pipelines.ledger import recorded
-from pipelines.training import Reports, Trained
+from pipelines.demand import counting
+from pipelines.runs.ledger import recorded
+from pipelines.training import promotion
+from pipelines.training import train as training
+from pipelines.training.promotion import Verdict
+from pipelines.training.train import Reports, Trained
 
 if TYPE_CHECKING:
-    from forecaster.learning import Recipe
+    from forecaster.model.two_stage_fit import Recipe
 
 log = structlog.get_logger()
 
@@ -71,7 +73,7 @@ def train(
     Example: `harbor train --through 2026-03-31`
     """
     with kept(KEPT), workplace() as place:
-        day = past_day(place, through, "--through") or demand.default_origin(
+        day = past_day(place, through, "--through") or counting.default_origin(
             place.engine
         )
         recipe = training.recipe_of(place.settings, seed, epochs, bfloat16)
@@ -102,7 +104,7 @@ def _learn(
         _profiled(report, profile) as watched,
     ):
         made = training.train(engine, settings, day, recipe, watched, run)
-        verdict = judging.judge(engine, settings.artefacts, made.version)
+        verdict = promotion.judge(engine, settings.artefacts, made.version)
         run.counts |= verdict.counts()
     return made, verdict
 
@@ -140,7 +142,7 @@ def _profiled(report: Reports, folder: Path | None) -> Iterator[Reports]:
     if folder is None:
         yield report
         return
-    from forecaster.profiling import Profile
+    from forecaster.model.profiling import Profile
 
     with Profile(folder) as profile:
         yield lambda fit: profile.watch(report(fit))

@@ -9,17 +9,17 @@ import structlog
 import typer
 
 from forecaster.errors import BadInputError, DatabaseError
-from pipelines import ports
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.workplace import AsJson, Port
-from pipelines.database import database_url, parsed_url
-from pipelines.reading import reader
+from pipelines.database.engine import database_url, parsed_url
+from pipelines.database.readonly_engine import reader
+from pipelines.monitoring import ports
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
-    from pipelines.notices.telling import Teller
-    from pipelines.watching.screen import Screen
+    from pipelines.monitoring.notifications.notifier import Teller
+    from pipelines.monitoring.state import Screen
 
 log = structlog.get_logger()
 
@@ -67,12 +67,12 @@ def _require_guard(address: str, insecure: bool) -> None:
 
 
 def _serve(settings: Settings, address: str, port: int) -> None:
-    from pipelines.notices.channels import channels_of
-    from pipelines.notices.telling import Teller
-    from pipelines.watching.look import Look
-    from pipelines.watching.screen import Screen
-    from pipelines.watching.server import serving
-    from pipelines.watching.watcher import LOOK_EVERY_S
+    from pipelines.monitoring.notifications.channels import channels_of
+    from pipelines.monitoring.notifications.notifier import Teller
+    from pipelines.monitoring.server import serving
+    from pipelines.monitoring.snapshot import Look
+    from pipelines.monitoring.state import Screen
+    from pipelines.monitoring.watcher import LOOK_EVERY_S
 
     screen = Screen(settings.home, datetime.now(UTC))
     silence = timedelta(hours=settings.silence_hours)
@@ -96,10 +96,10 @@ def _watch(
 ) -> None:
     import sqlalchemy as sa
 
-    from dashboard.statements import fleet
-    from pipelines.roles import step_down
-    from pipelines.watching.probing import Page
-    from pipelines.watching.watcher import Watcher
+    from dashboard.queries.sql import fleet
+    from pipelines.database.roles import step_down
+    from pipelines.monitoring.probe import Page
+    from pipelines.monitoring.watcher import Watcher
 
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     looks, writes = reader(url), sa.create_engine(parsed_url(url), pool_pre_ping=True)

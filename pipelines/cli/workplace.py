@@ -9,8 +9,9 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from pipelines import demand, migrate, roles
-from pipelines.database import open_engine
+from pipelines.database import migrate, roles
+from pipelines.database.engine import open_engine
+from pipelines.demand import counting
 from pipelines.settings import Settings
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
@@ -69,7 +70,7 @@ def past_day(place: Workplace, text: str | None, option: str) -> date | None:
     """
     day = as_date(text, option)
     if day is not None:
-        demand.require_over(place.engine, day, place.now, place.settings.timezone)
+        counting.require_over(place.engine, day, place.now, place.settings.timezone)
     return day
 
 

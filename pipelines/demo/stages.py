@@ -9,19 +9,22 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
-from pipelines import backfill, demand, forecasting, judging, training
-from pipelines.database import snapshot
+from pipelines import backfill
+from pipelines.database.engine import snapshot
+from pipelines.demand import counting
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
 from pipelines.demo.manifest import is_written, read_manifest
 from pipelines.demo.places import CITIES
+from pipelines.forecasting import forecast as forecasting
 from pipelines.ingest import Far, Reading, ingest
-from pipelines.ledger import recorded
+from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import depots as depot_store
 from pipelines.store import forecasts, models
 from pipelines.store.demo import DemoFleet, read_demo_fleet, record_demo_fleet
-from pipelines.training import Reports
+from pipelines.training import promotion, train
+from pipelines.training.train import Reports
 
 Advance = Callable[[float, float], None]
 """Called with what is done and what is to do in all."""
@@ -86,7 +89,7 @@ def load_files(demo: Demo, advance: Advance) -> str:
         )
         run.counts["files"] = len(report.files)
     with recorded(demo.engine, "demand") as run:
-        change = demand.rebuild(demo.engine, demo.now)
+        change = counting.rebuild(demo.engine, demo.now)
         run.counts |= {"new": change.new, "corrected": change.corrected}
     loaded = sum(file.state == "loaded" for file in report.files)
     return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
@@ -98,17 +101,17 @@ def train_model(demo: Demo, report: Reports) -> str:
         champion = models.champion(connection)
     if champion is not None:
         return f"{champion['version']} is the champion already"
-    origin = demand.default_origin(demo.engine)
-    recipe = training.recipe_of(demo.settings, seed=None, epochs=None)
+    origin = counting.default_origin(demo.engine)
+    recipe = train.recipe_of(demo.settings, seed=None, epochs=None)
     with recorded(demo.engine, "train", origin) as run:
-        made = training.train(demo.engine, demo.settings, origin, recipe, report, run)
+        made = train.train(demo.engine, demo.settings, origin, recipe, report, run)
     artefacts = demo.settings.artefacts
-    return judging.judge(demo.engine, artefacts, made.version).reason
+    return promotion.judge(demo.engine, artefacts, made.version).reason
 
 
 def hindcast(demo: Demo, advance: Advance) -> str:
     """Forecasts the days the judged fit had not seen, and scores them."""
-    origin = demand.default_origin(demo.engine)
+    origin = counting.default_origin(demo.engine)
     with snapshot(demo.engine) as connection:
         judge = models.newest_judge(connection)
         if judge is None or forecasts.has_scores(connection):
@@ -131,7 +134,7 @@ def hindcast(demo: Demo, advance: Advance) -> str:
 
 def forecast(demo: Demo) -> str:
     """Forecasts the next days with the champion, unless that is done."""
-    origin = demand.default_origin(demo.engine)
+    origin = counting.default_origin(demo.engine)
     settings = demo.settings
     with snapshot(demo.engine) as connection:
         model = forecasting.model_for(connection, origin)

@@ -12,9 +12,9 @@ settling     half-written files are left      replay   rows out of quarantine
 loading      one file in one transaction      door     all files of a call
 """
 
-from pipelines.ingest.door import Far, Progress, ingest
 from pipelines.ingest.replay import Replayed, replay
 from pipelines.ingest.report import Counts, FileReport, IngestReport, Reading
+from pipelines.ingest.service import Far, Progress, ingest
 
 __all__ = [
     "Counts",

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.ingest.recognition import Plan
+from pipelines.ingest.kind_detection import Plan
 
 Cells = dict[str, Any]
 """Arrays by the contract's column names: tidy texts, or Parquet's own times and numbers."""

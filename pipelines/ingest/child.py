@@ -13,8 +13,8 @@ from dataclasses import asdict
 from typing import IO
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import wire
-from pipelines.ingest.parcels import OpenedHere
+from pipelines.ingest import ipc
+from pipelines.ingest.chunks import OpenedHere
 
 MIB = 1 << 20
 
@@ -28,35 +28,35 @@ def main() -> None:
     tasks = sys.stdin.buffer
     try:
         while True:
-            _answer(wire.receive(tasks)[0], tasks, answers)
+            _answer(ipc.receive(tasks)[0], tasks, answers)
     except (EOFError, BrokenPipeError):
         # The parent has ended; there is nobody left to tell. Nor is there what is unsent.
         os._exit(0)
 
 
-def _answer(task: wire.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
+def _answer(task: ipc.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
     try:
         _parse(task, tasks, answers)
     except RefusedFileError as error:
-        wire.send(answers, {"refused": str(error)})
+        ipc.send(answers, {"refused": str(error)})
     except MemoryError:
-        wire.send(answers, {"too_large": True})
+        ipc.send(answers, {"too_large": True})
     except (EOFError, BrokenPipeError):
         raise
     except Exception:  # noqa: BLE001 - a mistake of ours, which the parent raises
-        wire.send(answers, {"mistake": traceback.format_exc()})
+        ipc.send(answers, {"mistake": traceback.format_exc()})
 
 
-def _parse(task: wire.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
-    opened = OpenedHere.open(*wire.task(task))
-    wire.send(answers, {"plan": wire.of_plan(opened.plan)})
-    if not wire.receive(tasks)[0]["go_on"]:
+def _parse(task: ipc.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
+    opened = OpenedHere.open(*ipc.task(task))
+    ipc.send(answers, {"plan": ipc.of_plan(opened.plan)})
+    if not ipc.receive(tasks)[0]["go_on"]:
         return
     found = opened.conventions()
-    wire.send(answers, {"conventions": asdict(found)})
+    ipc.send(answers, {"conventions": asdict(found)})
     for parcel in opened.parcels(found):
-        wire.send(answers, {"parcel": wire.of_parcel(parcel)}, parcel.rows)
-    wire.send(answers, {"end": True})
+        ipc.send(answers, {"parcel": ipc.of_parcel(parcel)}, parcel.rows)
+    ipc.send(answers, {"end": True})
 
 
 def _limit_memory(size: int) -> None:

@@ -7,11 +7,11 @@ from datetime import date
 import pyarrow as pa
 
 from pipelines.ingest.batches import Cells
-from pipelines.ingest.contract import Column
 from pipelines.ingest.dates import Order, find_order
+from pipelines.ingest.file_schemas import Column
+from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.numbers import DecimalMark, find_decimal
 from pipelines.ingest.parsing import Rules
-from pipelines.ingest.recognition import Plan
 from pipelines.ingest.report import Reading
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import notes
+from pipelines.ingest import messages
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.contract import EVENTS, Kind
+from pipelines.ingest.chunks import Opened, Parcel
 from pipelines.ingest.conventions import Conventions
-from pipelines.ingest.parcels import Opened, Parcel
+from pipelines.ingest.file_schemas import EVENTS, Kind
 from pipelines.ingest.plausibility import OrderIds
 from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
 from pipelines.ingest.sources import Source
@@ -122,8 +122,10 @@ class _Loading:
             commit_order.arrive(self.connection)
         store.set_counts(self.connection, self.file_id, vars(counts))
         said = [
-            *notes.of_file(plan, self.found, self.depot_ids, self.rejected, self.blank),
-            *notes.moved(self.moved),
+            *messages.of_file(
+                plan, self.found, self.depot_ids, self.rejected, self.blank
+            ),
+            *messages.moved(self.moved),
         ]
         return FileReport(
             source.shown, plan.kind.name, "loaded", counts, self.blank, tuple(said)

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from forecaster.errors import BadInputError, ConfigError, RefusedFileError
 from pipelines.ingest.report import DEFAULT_SOURCE, Reading
 from pipelines.ingest.sources import Source
-from pipelines.ingest_settings import SourceSettings
+from pipelines.settings.ingest import SourceSettings
 
 Known = Mapping[str, SourceSettings]
 

@@ -11,8 +11,8 @@ from pyarrow import types
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Batch, Cells, Detail, shown, tidy
-from pipelines.ingest.contract import Column
-from pipelines.ingest.recognition import Plan, recognise
+from pipelines.ingest.file_schemas import Column
+from pipelines.ingest.kind_detection import Plan, recognise
 from pipelines.ingest.report import Reading
 from pipelines.ingest.sources import Source, first_line
 

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import wire
+from pipelines.ingest import ipc
+from pipelines.ingest.chunks import Opened, OpenedHere, Parcel
 from pipelines.ingest.conventions import Conventions
-from pipelines.ingest.parcels import Opened, OpenedHere, Parcel
-from pipelines.ingest.recognition import Plan
+from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.report import Reading
 from pipelines.ingest.sources import Source
 
@@ -55,8 +55,8 @@ class Parser:
         if not self._memory_mib:
             return OpenedHere.open(source, reading, today)
         child = self._free_child()
-        child.tell(source, wire.of_task(source, reading, today))
-        plan = wire.plan(child.hear(source, "plan")[0])
+        child.tell(source, ipc.of_task(source, reading, today))
+        plan = ipc.plan(child.hear(source, "plan")[0])
         child.awaits_word = True
         return _OpenedThere(source, plan, child)
 
@@ -85,7 +85,7 @@ class _OpenedThere:
     def conventions(self) -> Conventions:
         self.child.awaits_word = False
         self.child.tell(self.source, {"go_on": True})
-        return wire.conventions(self.child.hear(self.source, "conventions")[0])
+        return ipc.conventions(self.child.hear(self.source, "conventions")[0])
 
     def parcels(self, found: Conventions) -> Iterator[Parcel]:  # noqa: ARG002
         """The child knows the conventions: it found them."""
@@ -94,7 +94,7 @@ class _OpenedThere:
             if told is None:
                 self.child.is_busy = False
                 return
-            yield wire.parcel(told, rows)
+            yield ipc.parcel(told, rows)
 
 
 class _Child:
@@ -116,10 +116,10 @@ class _Child:
             start_new_session=True,
         )
 
-    def tell(self, source: Source | None, message: wire.Message) -> None:
+    def tell(self, source: Source | None, message: ipc.Message) -> None:
         """Sends a word; a child that is gone is told of when it is listened to."""
         try:
-            wire.send(_open(self._process.stdin), message)
+            ipc.send(_open(self._process.stdin), message)
         except BrokenPipeError:
             self.end()
             if source is not None:
@@ -132,7 +132,7 @@ class _Child:
           RefusedFileError: it refuses the file, or the file was too much for it.
         """
         try:
-            told, payload = wire.receive(_open(self._process.stdout))
+            told, payload = ipc.receive(_open(self._process.stdout))
         except EOFError:
             told, payload = {"too_large": True}, b""
         if wanted in told:

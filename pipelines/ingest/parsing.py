@@ -14,9 +14,9 @@ from zoneinfo import available_timezones
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.countries import known_countries
 from pipelines.ingest import dates
 from pipelines.ingest.numbers import OTHER
+from pipelines.settings.countries import known_countries
 
 LONGEST_TEXT = 200
 MOST_ORDERS = 1_000_000_000

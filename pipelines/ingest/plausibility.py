@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.recognition import Plan
+from pipelines.ingest.kind_detection import Plan
 from pipelines.store.ingest import Incoming
 
 FEW_ORDERS = 10

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.ingest.batches import LONGEST_TOLD, Cells, Detail, tidy
-from pipelines.ingest.checking import check, rejected_rows
+from pipelines.ingest.chunks import as_csv
 from pipelines.ingest.conventions import find_conventions
+from pipelines.ingest.kind_detection import Plan, recognise
 from pipelines.ingest.loading import add_first_seen, merge
 from pipelines.ingest.matching import reading_as
-from pipelines.ingest.parcels import as_csv
-from pipelines.ingest.recognition import Plan, recognise
 from pipelines.ingest.report import Reading
+from pipelines.ingest.validation import check, rejected_rows
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
 from pipelines.store import order_counts, quarantine, score_totals

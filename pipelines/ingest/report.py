@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from forecaster.errors import BadInputError
-from pipelines.ingest.contract import KINDS, column_names
+from pipelines.ingest.file_schemas import KINDS, column_names
 from pipelines.ingest.numbers import MARKS
 
 UTF_8 = "utf-8"

@@ -12,11 +12,11 @@ from itertools import chain
 
 import sqlalchemy as sa
 
-from pipelines.ingest import notes
+from pipelines.ingest import messages
+from pipelines.ingest.chunks import Opened, Parcel
 from pipelines.ingest.conventions import Conventions
+from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.loading import Load, add_first_seen, unchanged
-from pipelines.ingest.parcels import Opened, Parcel
-from pipelines.ingest.recognition import Plan
 from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport
 from pipelines.store import commit_order, order_counts
 from pipelines.store import ingest as store
@@ -181,7 +181,7 @@ def _depot_ids(file: SmallFile) -> set[str]:
 
 def _report(file: SmallFile) -> FileReport:
     plan, blank = file.parsed.plan, sum(parcel.blank for parcel in file.parsed.rows)
-    said = notes.of_file(plan, file.parsed.found, _depot_ids(file), 0, blank)
+    said = messages.of_file(plan, file.parsed.found, _depot_ids(file), 0, blank)
     counts = Counts(accepted=file.n_rows)
     shown = file.load.source.shown
     return FileReport(shown, plan.kind.name, "loaded", counts, blank, tuple(said))

@@ -11,10 +11,10 @@ from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Batch, Cells, Detail, RejectedRow, storable, tidy
-from pipelines.ingest.lines import Block, read_blocks
-from pipelines.ingest.recognition import Plan, fitting, likeness, recognise
+from pipelines.ingest.kind_detection import Plan, fitting, likeness, recognise
 from pipelines.ingest.report import Reading
 from pipelines.ingest.sources import Source
+from pipelines.ingest.text_blocks import Block, read_blocks
 
 SEPARATORS = (",", ";", "\t", "|")
 LINES_SEARCHED = 50

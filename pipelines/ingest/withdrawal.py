@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
-from pipelines.ingest.contract import KINDS
+from pipelines.ingest.file_schemas import KINDS
 from pipelines.store import files as ledger
 from pipelines.store import ingest as store
 from pipelines.store import withdrawal

@@ -35,16 +35,11 @@ from pipelines.schema.ledger import (
     run_lines,
     runs,
 )
+from pipelines.schema.operations import beats, dashboard_probes, notices, overrides
 from pipelines.schema.scoring import (
     depot_score_totals,
     score_totals,
     scores,
-)
-from pipelines.schema.telling import (
-    beats,
-    dashboard_probes,
-    notices,
-    overrides,
 )
 
 __all__ = [

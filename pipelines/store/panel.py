@@ -33,7 +33,7 @@ SINCE_ALWAYS = date(1900, 1, 1)
 
 @dataclass(frozen=True)
 class PanelTables:
-    """Tidy rows, as `forecaster.rows.build_panel` takes them."""
+    """Tidy rows, as `forecaster.data.panel_builder.build_panel` takes them."""
 
     depots: pd.DataFrame
     demand: pd.DataFrame

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.run_log import Line
+from pipelines.runs.run_log import Line
 from pipelines.schema import run_lines, runs
 
 COLUMNS = ("run_id", "written_at", "level", "event", "fields")

@@ -19,8 +19,8 @@ import numpy as np
 
 from forecaster import backtest, metrics
 from forecaster.backtest import Outcome, Plan
-from forecaster.learning import watermark
-from forecaster.panel import Panel
+from forecaster.data.panel import Panel
+from forecaster.model.two_stage_fit import watermark
 from tests.benchmarks import ratios
 from tests.benchmarks.fleets import panel_of
 from tests.benchmarks.machine import stamp

@@ -19,11 +19,11 @@ from pathlib import Path
 import sqlalchemy as sa
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from pipelines import embedded, migrate
+from pipelines.database import embedded, migrate
 from pipelines.store import score_totals
 from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp
-from tests.dashboard import browser
+from tests.dashboard.browser import browser
 
 PAGES = {
     "Days ahead": "/",

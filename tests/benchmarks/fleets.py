@@ -6,10 +6,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from forecaster.panel import Panel
-from pipelines import demand
+from forecaster.data.panel import Panel
 from pipelines.cli.workplace import workplace
-from pipelines.panels import read_panel
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
 
 
 def panel_of(folder: Path) -> Panel:
@@ -23,4 +23,4 @@ def panel_of(folder: Path) -> Panel:
         command = [sys.executable, "-m", "pipelines", "ingest", str(folder)]
         subprocess.run(command, check=True)
         with workplace() as place:
-            return read_panel(place.engine, demand.default_origin(place.engine))
+            return read_panel(place.engine, counting.default_origin(place.engine))

@@ -19,11 +19,12 @@ from pathlib import Path
 import numpy as np
 import sqlalchemy as sa
 
-from forecaster import artefact, infer
-from pipelines import demand, forecasting
+from forecaster.inference import artefact, infer
 from pipelines.backfill import Asked, apply_plan, make_plan
 from pipelines.cli.workplace import Workplace, workplace
-from pipelines.panels import PanelsAsKnown, read_panel
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.forecasting import forecast
 from pipelines.schema import depots
 from pipelines.store import models
 from pipelines.store.forecasts import copy_rows
@@ -92,7 +93,7 @@ def _measure(
 
 def _single(place: Workplace, origin: date) -> None:
     settings = place.settings
-    forecasting.forecast_from(
+    forecast.forecast_from(
         place.engine, settings.artefacts, origin, _now(), settings.zone
     )
 
@@ -100,14 +101,12 @@ def _single(place: Workplace, origin: date) -> None:
 def _one_by_one(place: Workplace, panels: PanelsAsKnown, origins: list[date]) -> None:
     settings = place.settings
     with place.engine.connect() as connection:
-        model = forecasting.model_for(connection, origins[-1])
-    loaded = forecasting.load_recorded(settings.artefacts, model)
+        model = forecast.model_for(connection, origins[-1])
+    loaded = forecast.load_recorded(settings.artefacts, model)
     for origin in origins:
         panel = panels.at(origin)
         made, version = infer.forecast(loaded, panel), str(model["version"])
-        forecasting.write(
-            place.engine, panel, made, version, _now(), settings.zone, None
-        )
+        forecast.write(place.engine, panel, made, version, _now(), settings.zone, None)
 
 
 def _backfill(place: Workplace, first: date, last: date) -> None:
@@ -136,7 +135,7 @@ def _fill(place: Workplace, n_depots: int) -> date:
             for day, orders in zip(days, of_depot, strict=True)
         )
         copy_rows(connection, "daily_counts", COUNTS, rows)
-    demand.rebuild(place.engine, _now())
+    counting.rebuild(place.engine, _now())
     return days[-1]
 
 

@@ -25,11 +25,11 @@ import sqlalchemy as sa
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet as pq
 
-from pipelines import demand
 from pipelines.cli.workplace import Workplace, workplace
-from pipelines.database import open_engine
+from pipelines.database.engine import open_engine
+from pipelines.demand import counting
+from pipelines.demand.retention import drop_old_orders
 from pipelines.ingest import Reading, ingest
-from pipelines.retention import drop_old_orders
 from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp
 
@@ -136,7 +136,7 @@ def _child(step: str, home: str, n_rows: int) -> dict[str, Any]:
 def _take(step: str, place: Workplace, folder: Path) -> None:
     """One step of the program."""
     if step in ("demand", "recount"):
-        demand.rebuild(place.engine, END)
+        counting.rebuild(place.engine, END)
     elif step == "prune":
         kept = place.settings.model_copy(update={"keep_orders_days": N_DAYS // 2})
         drop_old_orders(place.engine, kept, END)

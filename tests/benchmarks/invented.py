@@ -5,10 +5,10 @@ from datetime import date
 
 import numpy as np
 
-from forecaster.artefact import Artefact
-from forecaster.calendar import Calendar
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-from forecaster.panel import Panel
+from forecaster.data.calendar import Calendar
+from forecaster.data.panel import Panel
+from forecaster.inference.artefact import Artefact
 from tests.make import make_artefact
 
 START = date(2024, 1, 1)

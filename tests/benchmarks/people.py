@@ -29,7 +29,7 @@ from playwright.async_api import Browser, Page, async_playwright
 from pipelines.cli.workplace import workplace
 from tests.benchmarks.invented import CITIES, invented_panel
 from tests.benchmarks.machine import cores, stamp
-from tests.dashboard import browser
+from tests.dashboard.browser import browser
 
 PAGES = ("Days ahead", "Depot", "Plan", "Accuracy", "Models", "Pipeline")
 READING_S = (3.0, 8.0)

@@ -24,11 +24,12 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from forecaster import artefact, infer
+from forecaster.data.panel import Panel
 from forecaster.errors import DatabaseError
-from forecaster.panel import Panel
-from pipelines import embedded, forecasting
-from pipelines.panels import read_panel
+from forecaster.inference import artefact, infer
+from pipelines.database import embedded
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast
 from pipelines.store import models
 from tests.benchmarks import ratios
 from tests.benchmarks.dashboard import fill
@@ -36,7 +37,7 @@ from tests.benchmarks.invented import invented_artefact
 from tests.benchmarks.machine import stamp
 
 if TYPE_CHECKING:
-    from dashboard.freshness import Freshness
+    from dashboard.queries.freshness import Freshness
 
 WARMING = 8
 TABLES = ("demand_versions", "forecasts", "scores", "depot_score_totals")
@@ -142,7 +143,7 @@ def _night(engine: sa.Engine, home: Path, last: date) -> dict[str, float]:
     now, zone = datetime.now(UTC), ZoneInfo("UTC")
 
     def write() -> None:
-        forecasting.write(engine, panel, made[0], model.version, now, zone, None)
+        forecast.write(engine, panel, made[0], model.version, now, zone, None)
 
     first = _timed(write)
     return {
@@ -172,7 +173,8 @@ def _pages(url: str) -> dict[str, float]:
 
     # There is no browser here, and Streamlit would say so at every question.
     set_log_level("ERROR")
-    from dashboard import database, queries
+    from dashboard import queries
+    from dashboard.queries import database
 
     seconds = {}
     for name, asked in _asked_by_pages(queries.freshness()).items():

@@ -85,8 +85,8 @@ def reference() -> Told:
 
 def night() -> Told:
     """The reference workload as a night trains it, with the defaults: two fits."""
-    from forecaster.devices import use_all_cores
-    from forecaster.learning import Recipe, learn
+    from forecaster.model.cpu_devices import use_all_cores
+    from forecaster.model.two_stage_fit import Recipe, learn
 
     recipe = Recipe()
     use_all_cores(recipe.train.batch_size, "")
@@ -117,7 +117,7 @@ def serving(n_depots: int, n_days: int, reading_days: int = READ_DAYS) -> Told:
       reading_days: Days the network reads: 128 in training; what it remembers, measured
         at export, is fewer.
     """
-    from forecaster import infer
+    from forecaster.inference import infer
 
     panel = invented_panel(n_depots, n_days)
     artefact = invented_artefact(panel, reading_days)
@@ -141,7 +141,7 @@ def largest() -> Told:
 
 def _import_seconds() -> float:
     """Of what serves, in a fresh interpreter."""
-    said = "import time; t = time.perf_counter(); import forecaster.infer; "
+    said = "import time; t = time.perf_counter(); import forecaster.inference.infer; "
     command = [sys.executable, "-c", said + "print(time.perf_counter() - t)"]
     taken = [
         subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -155,7 +155,7 @@ def compilations() -> Told:
     import jax
 
     from forecaster.config import TrainConfig
-    from forecaster.learning import Recipe, learn
+    from forecaster.model.two_stage_fit import Recipe, learn
 
     compiled: list[str] = []
 
@@ -175,9 +175,9 @@ def compilations() -> Told:
 def _fit(n_depots: int, n_days: int, epochs: int) -> Told:
     """One fit of one network: its time, the first step's, and the steady state's."""
     from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-    from forecaster.devices import use_all_cores
-    from forecaster.features import build_features, choose_kinds
-    from forecaster.fitting import fit
+    from forecaster.data.features import build_features, choose_kinds
+    from forecaster.model.cpu_devices import use_all_cores
+    from forecaster.model.trainer import fit
 
     config = TrainConfig(epochs=epochs, most_steps=10**7, members=1)
     use_all_cores(config.batch_size, "")
@@ -203,8 +203,8 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> Told:
 
 def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     """Floating-point operations of a step's matrix products, forward and backward."""
-    from forecaster.inputs import PAST_COLUMNS, TARGET_COLUMNS
-    from forecaster.model import TRAINED_ORIGINS
+    from forecaster.data.inputs import PAST_COLUMNS, TARGET_COLUMNS
+    from forecaster.model.model import TRAINED_ORIGINS
 
     units, width = model.units, model.head_units
     n_past, n_target = PAST_COLUMNS, TARGET_COLUMNS

@@ -14,10 +14,10 @@ from pathlib import Path
 from forecaster import backtest
 from forecaster.backtest import Outcome, Plan
 from forecaster.config import ModelConfig
-from forecaster.devices import use_all_cores
-from forecaster.learning import Recipe, learn
-from forecaster.panel import Panel
-from pipelines.backtesting import forecaster_of
+from forecaster.data.panel import Panel
+from forecaster.model.cpu_devices import use_all_cores
+from forecaster.model.two_stage_fit import Recipe, learn
+from pipelines.training.backtesting import forecaster_of
 from tests.benchmarks import ratios
 from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
 from tests.benchmarks.fleets import panel_of

@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pipelines.embedded import cluster
+from pipelines.database.embedded import cluster
 
 pytestmark = pytest.mark.db
 

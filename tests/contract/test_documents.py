@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import typer.main
 
-from dashboard import login
+from dashboard.auth import login
 from forecaster.errors import ConfigError
 from pipelines.cli import app
 from tests.pages import ROOT, blocks, pages, words_of

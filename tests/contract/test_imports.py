@@ -105,7 +105,7 @@ def test_only_settings_reads_the_environment():
     readers = {"environ", "getenv"}
     # The dashboard command hands its own environment on to its child, and the TPU's
     # compiler is told by its own that no TPU is here.
-    names = ("settings.py", "cli/dashboard.py", "cli/tpu.py")
+    names = ("settings/__init__.py", "cli/dashboard.py", "cli/tpu.py")
     allowed = {ROOT / "pipelines" / name for name in names}
     for room in ("forecaster", "pipelines", "dashboard"):
         for path in (ROOT / room).rglob("*.py"):
@@ -121,9 +121,9 @@ def test_only_settings_reads_the_environment():
 @pytest.mark.parametrize(
     "module",
     [
-        "forecaster.infer",
+        "forecaster.inference.infer",
         "forecaster.backtest",
-        "pipelines.forecasting",
+        "pipelines.forecasting.forecast",
         "pipelines.cli",
     ],
 )
@@ -152,7 +152,7 @@ print(sorted(sys.modules.keys() & {JAX!r}))
 
 def test_what_serves_imports_no_pandas():
     """It takes longer to import than everything that serves."""
-    code = "import sys, forecaster.infer; print('pandas' in sys.modules)"
+    code = "import sys, forecaster.inference.infer; print('pandas' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

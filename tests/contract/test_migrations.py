@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import DatabaseError
-from pipelines import migrate
+from pipelines.database import migrate
 from pipelines.schema import metadata
 
 pytestmark = pytest.mark.db

@@ -16,10 +16,10 @@ import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
-from forecaster.delivery import Delivery
 from forecaster.errors import HarborError
-from pipelines import training
+from forecaster.inference.postprocessing import Delivery
 from pipelines.cli import app
+from pipelines.training import train
 from tests.conftest import empty_tables
 from tests.make import make_artefact
 from tests.pages import ROOT, VERSION, comparable, transcripts, written
@@ -90,7 +90,7 @@ def told(engine, database_url, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         if not WRITES:
-            patch.setattr(training, "_learn", learn_at_once)
+            patch.setattr(train, "_learn", learn_at_once)
         for name, value in here.items():
             patch.setenv(name, value)
         for name in STORY:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pipelines.secret_files import secret_names
 from pipelines.settings import Settings
+from pipelines.settings.secret_files import secret_names
 from tests.contract.test_cli import COMMANDS
-from tests.pipelines.faults import cluster_of
+from tests.pipelines.faults.faults import cluster_of
 
 ROOT = Path(__file__).parents[2]
 PLANTED = "pl4nted-Pa55word"

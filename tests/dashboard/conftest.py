@@ -10,10 +10,11 @@ import streamlit as st
 from playwright.sync_api import Browser, sync_playwright
 from streamlit.testing.v1 import AppTest
 
-from dashboard import database, queries
-from dashboard.freshness import Freshness
+from dashboard import queries
+from dashboard.queries import database
+from dashboard.queries.freshness import Freshness
 from pipelines.store import score_totals
-from tests.dashboard import browser
+from tests.dashboard.browser import browser
 from tests.dashboard.seed import Seeded, seed
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"

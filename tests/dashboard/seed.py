@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
-from forecaster import artefact
-from forecaster.rows import build_panel
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import artefact
 from pipelines import schema
 from pipelines.store import score_totals
 from pipelines.store.forecasts import copy_rows

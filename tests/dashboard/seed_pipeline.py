@@ -4,10 +4,11 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import sqlalchemy as sa
 
-from pipelines import night_steps, schema
+from pipelines import schema
+from pipelines.nightly import steps
 from tests.dashboard.seed import CHAMPION
 
-STEPS = tuple(night_steps.STEPS)
+STEPS = tuple(steps.STEPS)
 REFUSAL = "counts.csv is of no kind that is known. Rename its columns."
 BEFORE, REFUSED = "20251210-before", "20251220-refused"
 

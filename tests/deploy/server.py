@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 
-from pipelines.embedded import binaries
+from pipelines.database.embedded import binaries
 from tests.ports import free_port
 
 ENCODED = ["--encoding=UTF8", "--locale=C.UTF-8", "--auth=scram-sha-256"]

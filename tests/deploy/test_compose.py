@@ -5,9 +5,9 @@ import re
 import pytest
 import yaml
 
-from dashboard.serve import LOOPBACK
-from pipelines.secret_files import secret_names
+from dashboard.server.serve import LOOPBACK
 from pipelines.settings import Settings
+from pipelines.settings.secret_files import secret_names
 from tests.deploy.tools import DEPLOY, compose, run
 
 COMPOSE = DEPLOY / "compose.yml"

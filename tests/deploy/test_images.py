@@ -145,7 +145,7 @@ def test_an_image_that_does_not_train_has_no_jax(start, request, service):
     code = f"""
 import importlib.util, json
 print(json.dumps([name for name in {JAX} if importlib.util.find_spec(name)]))
-import forecaster.infer
+import forecaster.inference.infer
 """
     status, said = asked(start, image, service, code)
     assert (status, json.loads(said.splitlines()[-1])) == (0, [])

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from pipelines.secret_files import secret_names
 from pipelines.settings import Settings
+from pipelines.settings.secret_files import secret_names
 from tests.deploy import cluster
 from tests.deploy.cluster import OVERLAYS
 from tests.deploy.tools import lacking

@@ -12,17 +12,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from dashboard.statements import fleet
-from pipelines import service_levels
-from pipelines.notices.telling import Teller
-from pipelines.reading import reader
+from dashboard.queries.sql import fleet
+from pipelines.database.readonly_engine import reader
+from pipelines.monitoring import service_levels
+from pipelines.monitoring.notifications.notifier import Teller
+from pipelines.monitoring.probe import Page
+from pipelines.monitoring.server import serving
+from pipelines.monitoring.state import Probe, Screen
+from pipelines.monitoring.watcher import Watcher
 from pipelines.settings import Settings
-from pipelines.watching.probing import Page
-from pipelines.watching.screen import Probe, Screen
-from pipelines.watching.server import serving
-from pipelines.watching.watcher import Watcher
 from tests.deploy.tools import DEPLOY, tool
-from tests.pipelines.watching.watched import NOW, seed_watched
+from tests.pipelines.monitoring.monitored import NOW, seed_watched
 from tests.ports import free_port
 
 PROMETHEUS = DEPLOY / "prometheus"

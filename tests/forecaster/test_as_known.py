@@ -7,13 +7,15 @@ import jax
 import numpy as np
 import pytest
 
-from forecaster import asking, calibration, infer, inputs, learning
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-from forecaster.features import build_features, numbers
-from forecaster.inputs import Slices
-from forecaster.learning import Recipe
-from forecaster.model import DepotForecaster, init_params
-from forecaster.rows import build_panel
+from forecaster.data import inputs
+from forecaster.data.features import build_features, numbers
+from forecaster.data.inputs import Slices
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import calibration, infer, predict
+from forecaster.model import two_stage_fit
+from forecaster.model.model import DepotForecaster, init_params
+from forecaster.model.two_stage_fit import Recipe
 from tests.make import (
     START,
     make_artefact,
@@ -142,10 +144,10 @@ def test_early_stopping_is_judged_by_what_was_known(monkeypatch):
         given.append(validation)
         raise Stopped
 
-    monkeypatch.setattr(learning, "fit", stop)
+    monkeypatch.setattr(two_stage_fit, "fit", stop)
     recipe = Recipe(TASK, MODEL, TrainConfig(epochs=1, validation_days=28))
     with pytest.raises(Stopped):
-        learning.learn(LATE, recipe)
+        two_stage_fit.learn(LATE, recipe)
     (validation,) = given
     step, game = (GAME - validation.start_on).days, validation.names.index("game")
     assert validation.calendar_gtf[0, step, game] == 1
@@ -158,7 +160,7 @@ def test_calibration_hears_what_each_origin_could_say():
     origins = range(panel.step(judged.trained_through), panel.n_steps - 1)
     unseen = calibration._unseen(judged, panel, origins)
     for at, step in enumerate(origins):
-        alone = asking.ask(judged, panel.as_of(panel.day(step)))
+        alone = predict.ask(judged, panel.as_of(panel.day(step)))
         np.testing.assert_allclose(
             unseen.correction[at], alone.correction_dh, rtol=2e-3, atol=1e-4
         )
@@ -167,9 +169,9 @@ def test_calibration_hears_what_each_origin_could_say():
 def test_a_pass_ends_where_something_is_told_late_and_only_there():
     artefact = make_artefact(LATE)
     days = [LAST - timedelta(days=ago) for ago in range(29, -1, -1)]
-    (one,) = asking._passes(artefact, EARLY, days)
+    (one,) = predict._passes(artefact, EARLY, days)
     assert one == days
-    before, after = asking._passes(artefact, LATE, days)
+    before, after = predict._passes(artefact, LATE, days)
     assert (before[-1], after[0]) == (TOLD - timedelta(days=1), TOLD)
 
 

@@ -6,7 +6,7 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from pipelines.cli import app
-from tests.pipelines.ingesting import load_one, write
+from tests.pipelines.ingest.ingesting import load_one, write
 
 pytestmark = pytest.mark.db
 

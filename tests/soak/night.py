@@ -1,6 +1,6 @@
 """One night on a frozen clock, here or in a process of its own as the scheduler runs it.
 
-`python -m tests.soak.night NIGHT [POINT]` stops at a point, as `tests.pipelines.victim`.
+`python -m tests.soak.night NIGHT [POINT]` stops at a point, as `tests.pipelines.faults.victim`.
 """
 
 import os
@@ -13,13 +13,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-from pipelines import training
-from pipelines.database import open_engine
-from pipelines.night_steps import Night
-from pipelines.nightly import run_night
+from pipelines.database.engine import open_engine
+from pipelines.nightly.run import run_night
+from pipelines.nightly.steps import Night
 from pipelines.settings import Settings
-from tests.pipelines.faults import Victim
-from tests.pipelines.victim import CHECKPOINT, mid_checkpoint
+from pipelines.training import train
+from tests.pipelines.faults.faults import Victim
+from tests.pipelines.faults.victim import CHECKPOINT, mid_checkpoint
 from tests.soak.arrivals import origin_of
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def run_here(
     engine: sa.Engine, settings: Settings, night: int, later: timedelta = timedelta()
 ) -> dict[str, Any]:
     """Runs a night in this process."""
-    training.recipe_of = small_recipe  # type: ignore[assignment]
+    train.recipe_of = small_recipe  # type: ignore[assignment]
     now = now_after(night, later)
     return run_night(Night(engine, settings, now, origin_of(night), _silent))
 
@@ -59,8 +59,8 @@ def start(home: Path, url: str, night: int, *point: str) -> Victim:
 
 def small_recipe(*_: Any, **__: Any) -> Any:
     """A network that trains in a second, with two checkpoints on the way."""
-    from forecaster.fitting import EPOCHS_BETWEEN_SETTLINGS
-    from forecaster.learning import Recipe
+    from forecaster.model.trainer import EPOCHS_BETWEEN_SETTLINGS
+    from forecaster.model.two_stage_fit import Recipe
 
     return Recipe(
         TaskConfig(horizon=7, context=28),

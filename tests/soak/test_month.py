@@ -13,14 +13,14 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from forecaster import artefact
-from forecaster.delivery import Delivery
 from forecaster.errors import NothingToDoError
-from pipelines import forecasting
+from forecaster.inference import artefact
+from forecaster.inference.postprocessing import Delivery
+from pipelines.forecasting import forecast as forecasting
 from pipelines.settings import Settings
 from pipelines.store import models as store
 from tests.conftest import empty_tables
-from tests.pipelines.faults import TABLES, tables
+from tests.pipelines.faults.faults import TABLES, tables
 from tests.soak import arrivals
 from tests.soak.arrivals import NIGHTS, Inbox, origin_of
 from tests.soak.figures import MIB, Figures

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from forecaster.backtest import Outcome, Plan
-from forecaster.panel import Panel
+from forecaster.data.panel import Panel
 
 LOCAL_STRIDE = 6
 """Models of one depot each are refitted at every sixth origin."""

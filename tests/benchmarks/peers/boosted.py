@@ -17,10 +17,10 @@ import lightgbm
 import numpy as np
 
 from forecaster.backtest import Plan
-from forecaster.features import Features, build_features, choose_kinds
-from forecaster.panel import Panel, log_counts
-from forecaster.scaling import carry_forward, trailing_mean
-from forecaster.windows import weekday_lag
+from forecaster.data.features import Features, build_features, choose_kinds
+from forecaster.data.panel import Panel, log_counts
+from forecaster.data.scaling import carry_forward, trailing_mean
+from forecaster.data.windows import weekday_lag
 from tests.benchmarks.peers import PeerRun, as_orders, nothing
 
 SEEDS = (0, 1, 2)

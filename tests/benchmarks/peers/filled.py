@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from forecaster.panel import Panel
+from forecaster.data.panel import Panel
 
 
 def filled_counts(panel: Panel) -> np.ndarray:

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from forecaster import infer
 from forecaster.backtest import Plan
-from forecaster.infer import Forecast
-from forecaster.panel import Panel
-from forecaster.totals import FLEET
+from forecaster.data.panel import Panel
+from forecaster.inference import infer
+from forecaster.inference.infer import Forecast
+from forecaster.inference.totals import FLEET
 from pipelines.settings import Settings
-from pipelines.training import recipe_of
+from pipelines.training.train import recipe_of
 from tests.benchmarks.peers import Forecasts, PeerRun
 
 
 def gru(panel: Panel, plan: Plan) -> PeerRun:
     """Trained once on what precedes the holdout, then asked from every origin."""
-    from forecaster.devices import use_all_cores
-    from forecaster.learning import learn
+    from forecaster.model.cpu_devices import use_all_cores
+    from forecaster.model.two_stage_fit import learn
 
     settings = Settings.load().model_copy(update={"horizon": plan.horizon})
     recipe = recipe_of(settings, seed=None, epochs=None)

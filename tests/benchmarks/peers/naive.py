@@ -4,7 +4,7 @@ import time
 
 from forecaster import backtest
 from forecaster.backtest import Plan
-from forecaster.panel import Panel
+from forecaster.data.panel import Panel
 from tests.benchmarks.peers import Forecasts, Peer, PeerRun
 
 

@@ -17,8 +17,8 @@ from neuralforecast.losses.pytorch import MQLoss
 from neuralforecast.models import GRU
 
 from forecaster.backtest import Plan
-from forecaster.features import build_features, choose_kinds
-from forecaster.panel import Panel
+from forecaster.data.features import build_features, choose_kinds
+from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, nothing
 from tests.benchmarks.peers.filled import filled_counts
 

@@ -15,7 +15,7 @@ import pandas as pd
 from prophet import Prophet
 
 from forecaster.backtest import Plan
-from forecaster.panel import Panel
+from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, local_origins, nothing
 from tests.benchmarks.peers.filled import calendar_columns
 

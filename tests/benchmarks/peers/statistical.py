@@ -15,7 +15,7 @@ from statsforecast import StatsForecast
 from statsforecast.models import AutoETS, DynamicOptimizedTheta
 
 from forecaster.backtest import Plan
-from forecaster.panel import Panel
+from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, local_origins, nothing
 from tests.benchmarks.peers.filled import filled_counts
 

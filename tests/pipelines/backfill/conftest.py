@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from forecaster import artefact
-from pipelines import demand
-from pipelines.panels import read_panel
+from forecaster.inference import artefact
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
 from pipelines.schema import models as models_table
 from pipelines.settings import Settings
 from pipelines.store import models
@@ -34,7 +34,7 @@ def settings(tmp_path):
 def fleet(clean_engine):
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=3, n_days=DAYS)
-    demand.rebuild(clean_engine, NOW)
+    counting.rebuild(clean_engine, NOW)
     return clean_engine
 
 

@@ -155,7 +155,7 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.backfill.running.apply_plan", interrupt)
+        patched.setattr("pipelines.backfill.one_shot.apply_plan", interrupt)
         stopped = harbor(*span).exception
     assert stopped.exit_code == 130
     assert "Its plan is paused. 'harbor backfill status' lists it" in str(stopped)

@@ -7,10 +7,11 @@ from threading import Thread
 import pytest
 import sqlalchemy as sa
 
-from pipelines import forecasting, night_steps
 from pipelines.backfill import Asked, Telling, apply_plan, make_plan
-from pipelines.night_steps import Night
-from pipelines.nightly import run_night
+from pipelines.forecasting import forecast as forecasting
+from pipelines.nightly import steps
+from pipelines.nightly.run import run_night
+from pipelines.nightly.steps import Night
 from pipelines.schema import forecasts, runs
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
@@ -33,7 +34,7 @@ def champion(fleet, add_model):
 @pytest.fixture
 def run_a_night(fleet, settings, monkeypatch):
     """A whole night but for training, in which a correction of the last day comes."""
-    monkeypatch.setitem(night_steps.STEPS, "train", lambda *_: None)
+    monkeypatch.setitem(steps.STEPS, "train", lambda *_: None)
 
     def run():
         settings.inbox.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,12 @@ from zoneinfo import ZoneInfo
 import pytest
 import sqlalchemy as sa
 
-from forecaster import artefact
-from pipelines import backup, demand, forecasting, migrate, roles
-from pipelines.panels import read_panel
+from forecaster.inference import artefact
+from pipelines import backup
+from pipelines.database import migrate, roles
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast as forecasting
 from pipelines.settings import Settings
 from pipelines.store import models
 from tests.make import make_artefact
@@ -109,7 +112,7 @@ def original(databases, tmp_path_factory):
     roles.ensure(engine)
     with engine.begin() as connection:
         add_fleet(connection, n_depots=3, n_days=DAYS)
-    demand.rebuild(engine, NOW)
+    counting.rebuild(engine, NOW)
     made = make_artefact(read_panel(engine, LAST))
     path = artefact.save(made, settings.artefacts)
     with engine.begin() as connection:

@@ -14,11 +14,11 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, DatabaseError, NoDataError
-from pipelines import migrate, roles
 from pipelines.backup import clients, creating
 from pipelines.backup import manifest as manifests
 from pipelines.backup.restoring import MAKE_ROOM
 from pipelines.cli import backup as commands
+from pipelines.database import migrate, roles
 from pipelines.settings import Settings
 from tests.pipelines.backup.conftest import NOW
 

@@ -1,0 +1,1 @@
+"""Tables to Altair charts; no I/O."""

@@ -1,0 +1,73 @@
+"""The model that made the forecast shown, asked again here on the CPU, without JAX."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import queries
+from dashboard.queries.freshness import Freshness
+from forecaster.data.features import CALENDAR_REACH
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import artefact, infer, predict
+from forecaster.inference.artefact import Artefact
+from forecaster.inference.infer import Forecast
+from pipelines.settings import Settings
+
+QUANTILES = ("p10", "p50", "p90")
+Tables = dict[str, pd.DataFrame]
+"""depots, demand, events and holidays, as `forecaster.data.panel_builder.build_panel` takes them."""
+
+
+def load(fresh: Freshness) -> Artefact:
+    """The model that made the forecast shown.
+
+    Args:
+      fresh: With a forecast.
+
+    Raises:
+      ArtefactError: its file is missing, unusable, or not the one recorded.
+    """
+    return _load(Settings.load().artefacts / str(fresh.filename), str(fresh.sha256))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _load(path: Path, sha256: str) -> Artefact:
+    return artefact.load(path, sha256)
+
+
+def as_delivered(depot: str, fresh: Freshness) -> Artefact:
+    """The model, with the depot gated if the night has done so.
+
+    Raises:
+      ArtefactError: as `load`.
+    """
+    model = load(fresh)
+    if not queries.news(depot, fresh).is_gated:
+        return model
+    gated = tuple(sorted({*model.delivery.gated, depot}))
+    return replace(model, delivery=replace(model.delivery, gated=gated))
+
+
+def what_it_reads(model: Artefact, depot: str, fresh: Freshness) -> Tables:
+    """What the model's forecast of a depot is made from."""
+    first = fresh.origin - timedelta(days=predict.days_that_matter(model))
+    return queries.panel_tables(depot, first, fresh.origin)
+
+
+def answer(
+    model: Artefact, tables: Tables, depot: str, fresh: Freshness
+) -> pd.DataFrame:
+    """p10, p50 and p90 of one depot, a row per day of the forecast shown.
+
+    Raises:
+      NoDataError: no depot of the fleet has demand.
+    """
+    ahead = model.horizon + CALENDAR_REACH
+    panel = build_panel(**tables, through=fresh.origin, ahead=ahead)
+    made: Forecast = infer.forecast(model, panel)
+    row = panel.depot_ids.index(depot)
+    by_quantile = zip(QUANTILES, (made.p10_dh, made.p50_dh, made.p90_dh), strict=True)
+    return pd.DataFrame({name: of[row, : fresh.horizon] for name, of in by_quantile})

@@ -1,0 +1,1 @@
+"""Vans and drivers per depot and day, and planners' overrides."""

@@ -1,0 +1,133 @@
+"""What is asked of one depot, and of the fleet it belongs to."""
+
+from dashboard.queries.sql.shared import CLOSURES, IS_GATED, SPECIAL_DAYS
+from pipelines.schema.closures import is_closed
+from pipelines.schema.feed_freshness import FEED_FRESHNESS
+
+# The forecast of the depot before the one shown: of an earlier origin, made last there.
+# A night's forecast bears the moment the night began; what it looked at, its own run knows.
+BEFORE = """
+    select origin_on, model_version, made_at,
+           coalesce((select greatest(r.started_at, made_at) from runs r
+                     where r.run_id = forecasts.run_id), made_at) as looked_at
+    from forecasts
+    where depot_id = :depot and origin_on < :origin
+    order by origin_on desc, made_at desc limit 1
+"""
+
+# How new a depot's orders are, and what came since the forecast before.
+NEWS = f"""
+with closures as ({CLOSURES}), before as ({BEFORE})
+select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
+       {IS_GATED.format(depot="d.depot_id")} as is_gated,
+       b.origin_on as before_on, b.model_version as before_model,
+       (select count(*) from demand_versions v
+        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.looked_at)
+         as corrected,
+       array(select distinct e.kind from event_versions e
+             where greatest(e.known_at, e.superseded_at) > b.looked_at
+               and e.ends_on > :origin and e.starts_on <= :until
+               and (e.depot_id = d.depot_id or e.city = d.city
+                    or (e.depot_id is null and e.city is null))
+             order by e.kind) as new_events
+from depots d join ({FEED_FRESHNESS}) f using (depot_id) left join before b on true
+where d.depot_id = :depot
+"""  # noqa: S608 - of our own words
+
+DEPOT_DAYS = f"""
+with closures as ({CLOSURES}), here as (
+    select * from depots where depot_id = :depot
+), special as ({SPECIAL_DAYS}), days as (
+    select cast(:since as date) + n as day_on
+    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
+), before as ({BEFORE})
+select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
+       p.p50 as p50_before, o.orders as planned, o.reason, o.made_by,
+       coalesce(f.basis = 'closed', {is_closed("g.day_on", "here")}) as is_closed,
+       array(select distinct what from special s
+             where g.day_on between s.starts_on and s.ends_on and not is_holiday
+             order by what) as events,
+       array(select distinct what from special s
+             where g.day_on between s.starts_on and s.ends_on and is_holiday
+             order by what) as holidays
+from days g cross join here
+left join demand_versions v
+  on v.depot_id = :depot and v.service_on = g.day_on and v.superseded_at is null
+left join forecasts f
+  on f.depot_id = :depot and f.target_on = g.day_on and f.origin_on = :origin
+ and f.model_version = :model
+left join before b on true
+left join forecasts p
+  on p.depot_id = :depot and p.target_on = g.day_on and p.origin_on = b.origin_on
+ and p.model_version = b.model_version
+left join lateral (
+    select orders, reason, made_by from overrides
+    where depot_id = :depot and target_on = g.day_on
+    order by override_id desc limit 1
+) o on f.p50 is not null
+order by g.day_on
+"""  # noqa: S608 - of our own words
+
+EVENTS_AHEAD = f"""
+with here as (
+    select * from depots where depot_id = :depot
+), special as ({SPECIAL_DAYS})
+select what, is_holiday, starts_on, ends_on, scope from special
+where ends_on >= :first and starts_on <= :until
+order by starts_on, what, scope
+"""  # noqa: S608 - of our own words
+
+# For each day the last thing said before it; live where there is any live, else hindcast.
+PAST_FORECASTS = """
+with kind as (
+    select coalesce(bool_or(is_live), false) as is_live from scores
+    where depot_id = :depot
+), said as (
+    select distinct on (s.target_on)
+           s.target_on, s.origin_on, s.actual, s.p10, s.p50, s.p90, s.is_live,
+           s.model_version
+    from scores s
+    join forecasts f using (depot_id, origin_on, target_on, model_version)
+    join kind on kind.is_live = s.is_live
+    where s.depot_id = :depot
+    order by s.target_on desc, s.origin_on desc, f.made_at desc
+    limit :days_back
+)
+select * from said order by target_on
+"""
+
+# The depots whose days reach a forecast of one depot: those of its city, or all of them
+# where none of its city was ever seen, because then the model looks at the whole fleet.
+ALIKE = """
+with here as (
+    select city from depots where depot_id = :depot
+), seen as (
+    select exists (
+        select from depots c join here using (city) join demand_versions v using (depot_id)
+        where v.superseded_at is null and v.orders is not null
+          and v.service_on between :first and :through) as is_any
+), alike as (
+    select d.* from depots d, here, seen where d.city = here.city or not seen.is_any
+)
+"""
+
+ALIKE_DEPOTS = f"""{ALIKE}
+select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
+from alike order by depot_id
+"""  # noqa: S608 - of our own words
+
+ALIKE_DEMAND = f"""{ALIKE}
+select v.depot_id, v.service_on, v.orders
+from demand_versions v join alike using (depot_id)
+where v.superseded_at is null and v.service_on between :first and :through
+"""  # noqa: S608 - of our own words
+
+ALIKE_HOLIDAYS = f"""{ALIKE}
+select country, subdivision, day_on, name from public_holidays
+where country in (select country from alike)
+"""  # noqa: S608 - of our own words
+
+ALL_EVENTS = """
+select kind, starts_on, ends_on, city, depot_id, value, known_from from events
+order by event_id
+"""

@@ -1,0 +1,22 @@
+"""What is asked of the planners' overrides."""
+
+from dashboard.queries.sql.shared import CALLED
+
+# The newest of each depot's day; those without a number are of days taken back.
+OVERRIDES_AHEAD = """
+select distinct on (depot_id, target_on)
+       depot_id, target_on, action, orders, reason, made_by, made_at
+from overrides
+where target_on > :origin
+order by depot_id, target_on, override_id desc
+"""
+
+OVERRIDE_HISTORY = f"""
+with called as ({CALLED})
+select o.override_id, o.depot_id, d.name, o.target_on, o.action, o.orders, o.p50,
+       o.reason, o.made_by, o.made_at
+from overrides o join called d using (depot_id)
+where :city = '' or d.city = :city
+order by o.override_id desc
+limit :most
+"""  # noqa: S608 - of our own words

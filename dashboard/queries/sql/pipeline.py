@@ -1,0 +1,112 @@
+"""What is asked of the pipeline: what ran, what came, what is missing."""
+
+from dashboard.queries.sql.shared import CALLED, CLOSURES
+from pipelines.schema.closures import is_closed
+
+# The newest nights and the newest other runs, each with the steps beneath it.
+RUNS = """
+with nights as (
+    select run_id from runs where parent_id is null and step = 'nightly'
+    order by run_id desc limit :most
+), others as (
+    select run_id from runs where parent_id is null and step <> 'nightly'
+    order by run_id desc limit :most
+), wholes as (
+    select run_id from nights union all select run_id from others
+)
+select r.run_id, r.parent_id, r.step, r.origin_on, r.state, r.started_at,
+       r.finished_at, r.counts, r.error,
+       extract(epoch from coalesce(r.finished_at, clock_timestamp()) - r.started_at)
+         ::float8 as seconds,
+       case when r.state = 'running'
+            then extract(epoch from clock_timestamp() - r.heartbeat_at)::float8
+       end as silent_seconds
+from runs r join wholes w on w.run_id = coalesce(r.parent_id, r.run_id)
+order by coalesce(r.parent_id, r.run_id) desc, r.run_id
+"""
+
+# A refused file leaves only its log line. It is told until a later load says something
+# else of it, or, in the inbox, until a night does not meet it any more.
+FILES = """
+with loaded as (
+    select path, kind, accepted, unchanged, rejected, ignored_columns,
+           loaded_at as came_at, null as refused_because
+    from files where withdrawn_at is null order by file_id desc limit :most
+), said as (
+    select distinct on (l.fields ->> 'path')
+           l.fields, l.written_at, r.run_id, r.parent_id
+    from runs r join run_lines l using (run_id)
+    where r.step = 'ingest' and l.event = 'file'
+      and r.started_at > clock_timestamp() - make_interval(days => :refused_days)
+    order by l.fields ->> 'path', l.line_id desc
+), refused as (
+    select fields ->> 'path', '', null::bigint, null::bigint, null::bigint, '{}'::text[],
+           written_at, fields ->> 'reason'
+    from said
+    where fields ->> 'state' = 'refused'
+      and (parent_id is null
+           or run_id >= coalesce((select max(run_id) from runs
+                                  where step = 'ingest' and parent_id is not null
+                                    and state = 'done'), 0))
+    order by written_at desc limit :most
+)
+select * from loaded union all select * from refused order by came_at desc
+"""
+
+# By file and reason, with one row of each as an example.
+REJECTED = """
+select f.path, q.reason, count(*) as n_rows, min(q.line) as first_line,
+       (array_agg(q.column_name order by q.quarantine_id))[1] as column_name,
+       (array_agg(q.value order by q.quarantine_id))[1] as value
+from quarantine q join files f using (file_id)
+where q.replayed_at is null and q.dismissed_at is null
+group by f.file_id, f.path, q.reason
+order by f.file_id desc, n_rows desc, q.reason
+limit :most
+"""
+
+PLANS = """
+select b.backfill_id, b.created_at, b.asked ->> 'first' as first_on,
+       b.asked ->> 'last' as last_on, b.state, b.wanted,
+       count(*) filter (where s.state = 'done') as done,
+       count(*) filter (where s.state = 'waiting') as waiting,
+       count(*) filter (where s.state = 'failed') as failed,
+       count(*) filter (where s.state = 'left out') as left_out,
+       sum(s.estimate_s) filter (where s.state = 'waiting') as estimate_s,
+       (array_agg(s.error order by s.number) filter (where s.state = 'failed'))[1]
+         as error
+from backfills b left join backfill_slots s using (backfill_id)
+group by b.backfill_id
+order by b.backfill_id desc
+limit :most
+"""
+
+# A depot lacks a day on which it was open, since its first count, without one.
+CALENDAR = f"""
+with closures as ({CLOSURES}), called as ({CALLED}), days as (
+    select cast(:since as date) + n as day_on
+    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
+), begun as (
+    select depot_id, min(service_on) as first_on, max(service_on) as last_on
+    from demand_versions where superseded_at is null and orders is not null
+    group by depot_id
+), known as (
+    select d.depot_id, called.name, d.city, b.last_on, g.day_on,
+           case when v.orders is not null then 'counted'
+                when {is_closed("g.day_on")} then 'closed'
+                when b.first_on is null or g.day_on < b.first_on then 'before'
+                else 'missing' end as state
+    from depots d join called using (depot_id) cross join days g
+    left join begun b on b.depot_id = d.depot_id
+    left join demand_versions v
+      on v.depot_id = d.depot_id and v.service_on = g.day_on and v.superseded_at is null
+    where d.closed_on is null or d.closed_on > :since
+)
+select depot_id, name, city, last_on, array_agg(state order by day_on) as states,
+       count(*) filter (where state = 'missing') as missing,
+       count(*) over () as n_depots
+from known
+group by depot_id, name, city, last_on
+order by missing desc, last_on nulls first, city, name, depot_id
+limit :most
+"""  # noqa: S608 - of our own words

@@ -1,0 +1,1 @@
+"""Starts Streamlit and serves the pages."""

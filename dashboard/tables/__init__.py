@@ -1,0 +1,1 @@
+"""Query results to tables, HTML and files for people; no I/O."""

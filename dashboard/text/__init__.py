@@ -1,0 +1,1 @@
+"""Numbers, days and findings as sentences."""

@@ -1,0 +1,1 @@
+"""Panels, the calendar, and the features and windows that the network reads."""

@@ -1,0 +1,241 @@
+"""What a plain forecast misses each day by, and what those misses tell.
+
+A plain forecast repeats the depot's own weeks: what it misses is what was out of the
+ordinary, and how the depot answers to such days.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+
+import numpy as np
+from jaxtyping import Bool, Float32, Shaped
+
+from forecaster.data import windows
+from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
+from forecaster.data.panel import Panel, log_counts
+from forecaster.data.scaling import (
+    trailing_level,
+    trailing_mean,
+    trailing_spread,
+    trailing_sum,
+)
+
+RESPONSE_DAYS = 371
+"""Days back in which a depot's answer to a kind of day is remembered."""
+PERSISTENCE_DAYS = 182
+SURPRISE_DAYS = 3
+"""Days over which what a city missed is told as a mean."""
+LARGEST_MISS = 1.5
+MOST_SPREADS = 4.0
+NAMED_WEIGHT = 3.0
+"""How much more a named holiday tells of itself than holidays at large do."""
+
+
+@dataclass(frozen=True)
+class Misses:
+    """Counts of a panel, days ahead included, and what was not expected of them.
+
+    Attributes:
+      log_dt: log(1 + orders), 0 where not observed.
+      observed_dt: Where they were.
+      regular_dt: Observed days that are no holiday.
+      level_dt: Recent mean of log counts.
+      miss_dt: What yesterday's plain forecast missed each day by.
+      expected_dt: Where there was one.
+      spread_dt: Recent mean absolute miss.
+    """
+
+    log_dt: Float32[np.ndarray, "depot time"]
+    observed_dt: Bool[np.ndarray, "depot time"]
+    regular_dt: Bool[np.ndarray, "depot time"]
+    level_dt: Float32[np.ndarray, "depot time"]
+    miss_dt: Float32[np.ndarray, "depot time"]
+    expected_dt: Bool[np.ndarray, "depot time"]
+    spread_dt: Float32[np.ndarray, "depot time"]
+
+    @classmethod
+    def of(cls, panel: Panel) -> "Misses":
+        """Of every depot of a panel."""
+        log_dt = _ahead_too(log_counts(panel.demand_dt), panel.ahead)
+        observed_dt = _ahead_too(panel.observed_dt, panel.ahead)
+        holiday_dt = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
+        regular_dt = observed_dt & ~holiday_dt
+        level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
+        miss_dt, expected_dt = _plain_miss(log_dt, regular_dt, level_dt)
+        spread_dt = trailing_spread(miss_dt, expected_dt & regular_dt)
+        return cls(
+            log_dt, observed_dt, regular_dt, level_dt, miss_dt, expected_dt, spread_dt
+        )
+
+    @cached_property
+    def known_dt(self) -> Bool[np.ndarray, "depot time"]:
+        """Days that were expected and observed."""
+        return self.expected_dt & self.observed_dt
+
+    @cached_property
+    def own_dt(self) -> Float32[np.ndarray, "depot time"]:
+        """The misses, outliers cut, 0 where not known."""
+        return np.clip(self.miss_dt, -LARGEST_MISS, LARGEST_MISS) * self.known_dt
+
+
+@dataclass
+class CitySurprise:
+    """What all depots of a city missed together, in spreads; depots may come in parts."""
+
+    _sum_t: dict[str, np.ndarray] = field(default_factory=dict)
+    _count_t: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def add(self, misses: Misses, cities: Sequence[str]) -> None:
+        """Counts in some depots.
+
+        Args:
+          misses: Of these depots.
+          cities: Of each of them.
+        """
+        scaled_dt = misses.own_dt / misses.spread_dt
+        scaled_dt = np.clip(scaled_dt, -MOST_SPREADS, MOST_SPREADS)
+        for city in set(cities):
+            here_d = np.array(cities) == city
+            sum_t = scaled_dt[here_d].sum(axis=0, dtype=float)
+            self._sum_t[city] = self._sum_t.get(city, 0.0) + sum_t
+            count_t = misses.known_dt[here_d].sum(axis=0)
+            self._count_t[city] = self._count_t.get(city, 0) + count_t
+
+    def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
+        """The mean over each depot's city; 0 where nothing is known.
+
+        Args:
+          cities: Of each depot.
+        """
+        mean_ct = {
+            city: (sum_t / np.maximum(self._count_t[city], 1)).astype(np.float32)
+            for city, sum_t in self._sum_t.items()
+            if city in set(cities)
+        }
+        return np.stack([mean_ct[city] for city in cities])
+
+
+def recent(
+    misses: Misses, city_dt: Float32[np.ndarray, "depot days"], first: int = 0
+) -> Float32[np.ndarray, "depot late 5"]:
+    """What the last days brought that a plain forecast did not expect.
+
+    Args:
+      misses: Of the depots.
+      city_dt: From `CitySurprise.of`; its last day is theirs.
+      first: Step of the first day that is wanted.
+    """
+    own_dt, known_dt = misses.own_dt, misses.known_dt
+    city_first = max(0, first - own_dt.shape[1] + city_dt.shape[1])
+    columns = [
+        own_dt[:, first:],
+        trailing_mean(own_dt, known_dt, 3, first),
+        trailing_mean(own_dt, known_dt, 7, first),
+        city_dt[:, city_first:],
+        trailing_mean(city_dt, np.ones(city_dt.shape, bool), SURPRISE_DAYS, city_first),
+    ]
+    return np.nan_to_num(np.stack(columns, axis=-1).astype(np.float32))
+
+
+def persistence(misses: Misses, first: int = 0) -> Float32[np.ndarray, "depot late"]:
+    """Lag-one autocorrelation of the misses on regular days, recently.
+
+    Args:
+      misses: Of the depots.
+      first: Step of the first day that is wanted.
+    """
+    since = max(0, first - PERSISTENCE_DAYS - 1)
+    known_dt = (misses.expected_dt & misses.regular_dt)[:, since:]
+    miss_dt = np.clip(misses.miss_dt[:, since:], -LARGEST_MISS, LARGEST_MISS) * known_dt
+    both_dt, product_dt = np.zeros_like(known_dt), np.zeros_like(miss_dt)
+    both_dt[:, 1:] = known_dt[:, 1:] & known_dt[:, :-1]
+    product_dt[:, 1:] = miss_dt[:, 1:] * miss_dt[:, :-1]
+    late = (PERSISTENCE_DAYS, first - since)
+    together_dt = np.nan_to_num(trailing_mean(product_dt, both_dt, *late))
+    alone_dt = np.nan_to_num(trailing_mean(miss_dt**2, known_dt, *late))
+    share_dt = together_dt / (alone_dt + 1e-3)
+    return np.clip(share_dt, -1.0, 1.0).astype(np.float32)
+
+
+def response(
+    misses: Misses,
+    calendar: Calendar,
+    kinds: Sequence[str],
+    horizon: int,
+    first: int = 0,
+) -> Float32[np.ndarray, "depot late 2"]:
+    """How each depot answered to such days before, known a horizon ahead.
+
+    Args:
+      misses: Of the depots.
+      calendar: Of the same days.
+      kinds: Kinds of day that are remembered.
+      horizon: Days before a day at which its memory ends.
+      first: Step of the first day that is wanted.
+    """
+    known_dt, miss_dt = misses.known_dt, misses.own_dt
+    total_dt = np.zeros_like(miss_dt[:, first:])
+    weight_dt, count_dt = np.zeros_like(total_dt), np.zeros_like(total_dt)
+    for kind in kinds:
+        active_gt = calendar.of_kind(kind)
+        if not active_gt[:, first:].any():
+            continue
+        seen_dt = active_gt[calendar.group_d] & known_dt
+        active_dt = active_gt[calendar.group_d, first:]
+        weight = NAMED_WEIGHT if kind.startswith(NAMED_HOLIDAY) else 1.0
+        sums_dt = _remembered(seen_dt * miss_dt, horizon, first)
+        times_dt = _remembered(seen_dt, horizon, first)
+        total_dt += np.where(active_dt, weight * sums_dt, 0.0)
+        weight_dt += np.where(active_dt, weight * times_dt, 0.0)
+        count_dt = np.where(active_dt, np.maximum(count_dt, times_dt), count_dt)
+    answer_dt = total_dt / (weight_dt + 1.0)
+    return np.stack([answer_dt, np.log1p(count_dt)], axis=-1).astype(np.float32)
+
+
+def _remembered(
+    value_dt: Shaped[np.ndarray, "depot time"], horizon: int, first: int
+) -> Float32[np.ndarray, "depot late"]:
+    """Sum over the remembered days up to `horizon` days before each day."""
+    past_dt = value_dt[:, : value_dt.shape[1] - horizon]
+    summed_dt = trailing_sum(past_dt, RESPONSE_DAYS, max(0, first - horizon))
+    nothing = ((0, 0), (max(0, horizon - first), 0))
+    return np.pad(summed_dt.astype(np.float32), nothing)
+
+
+def _plain_miss(
+    log_dt: Float32[np.ndarray, "depot time"],
+    regular_dt: Bool[np.ndarray, "depot time"],
+    level_dt: Float32[np.ndarray, "depot time"],
+) -> tuple[Float32[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
+    """What yesterday's plain forecast missed each day by, and where there was one."""
+    regular = _same_weekdays(regular_dt.astype(np.float32))
+    plain_dt = windows.middle(np, _same_weekdays(log_dt), regular, earlier(level_dt, 1))
+    miss_dt = log_dt - plain_dt
+    miss_dt[:, 0] = 0.0
+    return miss_dt, reduce(np.add, regular) > 0
+
+
+def _same_weekdays(
+    value_dt: Float32[np.ndarray, "depot time"],
+) -> list[Float32[np.ndarray, "depot time"]]:
+    """The values of the last four same weekdays, newest first."""
+    repeats = range(1, windows.REPEATS + 1)
+    return [earlier(value_dt, windows.weekday_lag(1, repeat)) for repeat in repeats]
+
+
+def earlier(
+    value_dt: Shaped[np.ndarray, "depot time"], days: int, first: int = 0
+) -> Shaped[np.ndarray, "depot late"]:
+    """The values so many days earlier, from step `first` on; 0 where there is none."""
+    # Not by np.pad, which takes longer for its checks than for its work.
+    late_dt = np.zeros_like(value_dt[:, first:])
+    known_dt = value_dt[:, max(0, first - days) : max(0, value_dt.shape[1] - days)]
+    late_dt[:, late_dt.shape[1] - known_dt.shape[1] :] = known_dt
+    return late_dt
+
+
+def _ahead_too(value_dt: np.ndarray, ahead: int) -> np.ndarray:
+    whole_dt = np.zeros((len(value_dt), value_dt.shape[1] + ahead), value_dt.dtype)
+    whole_dt[:, : value_dt.shape[1]] = value_dt
+    return whole_dt

@@ -1,0 +1,129 @@
+"""The calendar as numbers: what is known of a day in advance."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from functools import reduce
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32
+
+from forecaster.data.calendar import HOLIDAY, KNOWN_LONG, Calendar
+
+HARMONICS = 2
+SEASON_COLUMNS = 2 * HARMONICS
+"""The first columns: where in the year a day lies."""
+HOLIDAY_FADE_DAYS = 3.0
+
+
+def calendar_columns(
+    calendar: Calendar, kinds: Sequence[str], days: Sequence[date]
+) -> tuple[tuple[str, ...], Float32[np.ndarray, "calendar time feature"]]:
+    """Season, month and weekday, the kinds of day, and how near a holiday is.
+
+    Args:
+      calendar: Of these days, and perhaps of days before them.
+      kinds: Those that get columns, also for the day before and the day after.
+      days: The last steps of the calendar: those that are wanted.
+
+    Returns:
+      Names of the columns, and the columns.
+    """
+    names, shared_tf = _date_features(days)
+    n_groups, n_steps, _ = calendar.active_gtk.shape
+    first = n_steps - len(days)
+    columns = [np.broadcast_to(shared_tf, (n_groups, *shared_tf.shape))]
+    for kind in kinds:
+        active_gt = calendar.of_kind(kind).astype(np.float32)
+        names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
+        eve_gt, morrow_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
+        eve_gt[:, :-1], morrow_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
+        near = [value_gt[:, first:] for value_gt in (active_gt, eve_gt, morrow_gt)]
+        columns.append(np.stack(near, axis=-1))
+    names += ["holiday is near", "holiday was near"]
+    columns.append(_nearness(calendar.of_kind(HOLIDAY))[:, first:])
+    return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def lead_columns(
+    calendar: Calendar,
+    kinds: Sequence[str],
+    names: Sequence[str],
+    days: int,
+    horizon: int,
+) -> Float32[np.ndarray, "calendar time lead"] | None:
+    """How many days ahead the day as a whole, and each of its columns, was known.
+
+    Args:
+      calendar: As for `calendar_columns`.
+      kinds: As for it.
+      names: From it.
+      days: How many of its last days are wanted.
+      horizon: Days ahead that are asked for.
+
+    Returns:
+      The day as a whole, then the columns in their order; None where all of them were
+      known a horizon ahead.
+    """
+    if calendar.lead_gtk is None:
+        return None
+    leads = [calendar.lead_of(kind) for kind in kinds]
+    # Its eve speaks of a day, and is asked for a horizon ahead, too.
+    if all((lead_gt > horizon).all() for lead_gt in leads):
+        return None
+    shape = (len(calendar.active_gtk), days, 1 + len(names))
+    found_gtf = np.full(shape, KNOWN_LONG, np.float32)
+    found_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]
+    for kind, days_gt in zip(kinds, leads, strict=True):
+        lead_gt = days_gt.astype(np.float32)
+        eve_gt, morrow_gt = (np.full_like(lead_gt, KNOWN_LONG) for _ in range(2))
+        # Tomorrow is a day nearer than the day that speaks of it.
+        eve_gt[:, :-1], morrow_gt[:, 1:] = lead_gt[:, 1:] - 1, lead_gt[:, :-1] + 1
+        near = np.stack([lead_gt, eve_gt, morrow_gt], axis=-1)[:, -days:]
+        first = 1 + names.index(kind)
+        found_gtf[..., first : first + 3] = near
+    return found_gtf
+
+
+def _date_features(
+    days: Sequence[date],
+) -> tuple[list[str], Float32[np.ndarray, "time feature"]]:
+    weekday_t = np.array([day.weekday() for day in days])
+    year_t = np.array([day.timetuple().tm_yday / 365.25 for day in days])
+    month_t = np.array([(day.day - 1) / _days_in_month(day) for day in days])
+    columns = [*_turns(year_t), *_turns(month_t), weekday_t[:, None] == np.arange(7)]
+    names = [
+        f"{period} {wave} {order}"
+        for period in ("year", "month")
+        for order in range(1, HARMONICS + 1)
+        for wave in ("sin", "cos")
+    ]
+    names += [f"weekday {number}" for number in range(1, 8)]
+    return names, np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def _turns(phase_t: Float[np.ndarray, " time"]) -> list[Float[np.ndarray, "time 2"]]:
+    turns = [2 * np.pi * order * phase_t for order in range(1, HARMONICS + 1)]
+    return [np.stack([np.sin(turn_t), np.cos(turn_t)], axis=-1) for turn_t in turns]
+
+
+def _days_in_month(day: date) -> int:
+    first = day.replace(day=1)
+    return ((first + timedelta(days=32)).replace(day=1) - first).days
+
+
+def _nearness(
+    active_gt: Bool[np.ndarray, "calendar time"],
+) -> Float32[np.ndarray, "calendar time 2"]:
+    """How near the next and the last holiday are: 1 on the day, fading over days."""
+    since_gt = _days_since(active_gt)
+    until_gt = _days_since(active_gt[:, ::-1])[:, ::-1]
+    days = np.stack([until_gt, since_gt], axis=-1)
+    return np.exp(-days / HOLIDAY_FADE_DAYS).astype(np.float32)
+
+
+def _days_since(
+    active_gt: Bool[np.ndarray, "calendar time"],
+) -> Float32[np.ndarray, "calendar time"]:
+    step_t = np.arange(active_gt.shape[1])
+    last_gt = np.maximum.accumulate(np.where(active_gt, step_t, -1000), axis=1)
+    return (step_t - last_gt).astype(np.float32)

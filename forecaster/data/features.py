@@ -1,0 +1,193 @@
+"""What is known about a day in advance, and what a past day looked like.
+
+Everything here is per day and comes from that day's past or from the calendar, so that
+an origin may see all of it that lies at its day or before it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int
+
+from forecaster.data.baseline_residuals import (
+    CitySurprise,
+    Misses,
+    persistence,
+    recent,
+    response,
+)
+from forecaster.data.calendar import Calendar
+from forecaster.data.calendar_features import calendar_columns, lead_columns
+from forecaster.data.panel import Panel
+from forecaster.data.smoothing import profile, smoothed_level
+from forecaster.data.yearly_features import a_year_ago
+
+MOST_KINDS = 32
+CALENDAR_REACH = 14
+"""Days of calendar after a day that its features look at; further holidays have faded."""
+OLDEST_DAYS = 364
+NOBODY: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Features:
+    """One row of each for every depot (or calendar) and day, days ahead included.
+
+    Attributes:
+      log_demand_dt: log(1 + orders), 0 where not observed.
+      observed_dt: 1.0 where it was.
+      regular_dt: 1.0 where the day was observed and no holiday.
+      level_dt: Recent mean of log demand; 0 before a depot's first day.
+      spread_dt: Recent mean absolute miss of a plain forecast, in log counts.
+      recent_dtf: What a plain forecast missed the day by, the mean of that over three and
+        seven days; what it missed in the city, in spreads, that day and over three.
+      persistence_dt: How much of a miss was still there the day after, recently; from
+        about -1 to 1.
+      age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
+        lies within what serving reads, so that it ages as training did.
+      smooth_dt: Level by exponential smoothing, the weekday taken out; that of
+        `level_dt` before a depot's first regular day.
+      season_dt: How that weekday lies from the level, by exponential smoothing.
+      yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
+        matched by holiday), whether each is known, and what a plain forecast missed then
+        and two years ago.
+      response_dtf: What a plain forecast missed here, up to a horizon ago, on days of
+        the kinds that this day has, drawn towards 0; and log(1 + how many such days).
+      calendar_gtf: As `names` says.
+      group_d: The calendar of each depot.
+      number_d: Row of each depot's embedding, from 1; 0 for one that has none.
+      names: Of the last axis of `calendar_gtf`.
+      start_on: Day of step 0.
+      n_steps: Steps whose actuals are known; the rest lies ahead.
+      lead_gtf: How many days ahead the day as a whole, and each column of
+        `calendar_gtf`, was known; None where each was known a horizon ahead.
+
+    All end on the same day. Those of `LastDays` begin late, `yearly_dtf` and
+    `response_dtf` later still.
+    """
+
+    log_demand_dt: Float32[np.ndarray, "depot time"]
+    observed_dt: Float32[np.ndarray, "depot time"]
+    regular_dt: Float32[np.ndarray, "depot time"]
+    level_dt: Float32[np.ndarray, "depot time"]
+    spread_dt: Float32[np.ndarray, "depot time"]
+    recent_dtf: Float32[np.ndarray, "depot time 5"]
+    persistence_dt: Float32[np.ndarray, "depot time"]
+    age_dt: Float32[np.ndarray, "depot time"]
+    smooth_dt: Float32[np.ndarray, "depot time"]
+    season_dt: Float32[np.ndarray, "depot time"]
+    yearly_dtf: Float32[np.ndarray, "depot target 13"]
+    response_dtf: Float32[np.ndarray, "depot target 2"]
+    calendar_gtf: Float32[np.ndarray, "calendar time feature"]
+    group_d: Int[np.ndarray, " depot"]
+    number_d: Int[np.ndarray, " depot"]
+    names: tuple[str, ...]
+    start_on: date
+    n_steps: int
+    lead_gtf: Float32[np.ndarray, "calendar time lead"] | None = None
+
+
+def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
+    """The kinds of day worth learning: those seen on two days of the past at least.
+
+    Args:
+      calendar: Of the panel to train on.
+      n_steps: Steps of it that are past.
+    """
+    days_k = calendar.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
+    often = [
+        position
+        for position in np.argsort(-days_k, kind="stable")
+        if days_k[position] >= 2
+    ]
+    return tuple(calendar.kinds[position] for position in sorted(often[:MOST_KINDS]))
+
+
+@dataclass(frozen=True)
+class LastDays:
+    """The days that a forecast reads, which is all that serving wants features of.
+
+    Attributes:
+      read: Days up to the origin.
+      origins: The last of them that are origins: what a day ahead alone is asked for is
+        made for the days after these.
+    """
+
+    read: int
+    origins: int
+
+
+def build_features(
+    panel: Panel,
+    kinds: Sequence[str],
+    horizon: int,
+    number_of: Mapping[str, int] = NOBODY,
+    surprise: CitySurprise | None = None,
+    last: LastDays | None = None,
+) -> Features:
+    """Everything the windows are cut from.
+
+    Args:
+      panel: Demand up to the origin and the calendar ahead of it.
+      kinds: The kinds of day the network knows; others are left out, and a kind the
+        calendar lacks is on no day.
+      horizon: What a day remembers of others ends so many days before it, because an
+        origin that far back must not see more.
+      number_of: Of the depots the network knows by name, from `numbers`.
+      surprise: Of all depots, where the panel has only some of its cities'.
+      last: Which days are wanted; all, without. They are as they are among all.
+    """
+    misses = Misses.of(panel)
+    if surprise is None:
+        surprise = CitySurprise()
+        surprise.add(misses, panel.cities)
+    last = last or LastDays(panel.n_steps, panel.n_steps)
+    first = max(0, panel.n_steps - last.read)
+    target = max(0, panel.n_steps - last.origins)
+    days = [panel.day(step) for step in range(first, panel.n_steps + panel.ahead)]
+    names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
+    season_dt = profile(misses)
+    return Features(
+        log_demand_dt=misses.log_dt[:, first:],
+        observed_dt=misses.observed_dt[:, first:].astype(np.float32),
+        regular_dt=misses.regular_dt[:, first:].astype(np.float32),
+        level_dt=misses.level_dt[:, first:],
+        spread_dt=misses.spread_dt[:, first:],
+        recent_dtf=recent(misses, surprise.of(panel.cities), first),
+        persistence_dt=persistence(misses, first),
+        age_dt=_age(misses.observed_dt, first),
+        smooth_dt=smoothed_level(misses, season_dt)[:, first:],
+        season_dt=season_dt[:, first:],
+        yearly_dtf=a_year_ago(panel.calendar, misses, target),
+        response_dtf=response(misses, panel.calendar, kinds, horizon, target),
+        calendar_gtf=calendar_gtf,
+        group_d=panel.calendar.group_d,
+        number_d=np.array([number_of.get(depot, 0) for depot in panel.depot_ids], int),
+        names=names,
+        start_on=panel.day(first),
+        n_steps=panel.n_steps - first,
+        lead_gtf=lead_columns(panel.calendar, kinds, names, len(days), horizon),
+    )
+
+
+def numbers(depot_ids: Sequence[str]) -> dict[str, int]:
+    """The row of each depot's embedding, from 1.
+
+    Args:
+      depot_ids: In the order of their embeddings.
+    """
+    return {depot: position for position, depot in enumerate(depot_ids, start=1)}
+
+
+def _age(
+    observed_dt: Bool[np.ndarray, "depot time"], first: int
+) -> Float32[np.ndarray, "depot late"]:
+    """log(1 + days since the first observed one, with it); 0 before it."""
+    step_t = np.arange(first, observed_dt.shape[1])
+    begun_d1 = observed_dt.argmax(axis=1)[:, None]
+    days_dt = np.clip(step_t - begun_d1 + 1, 0, OLDEST_DAYS)
+    days_dt *= np.any(observed_dt, axis=1, keepdims=True)
+    return np.log1p(days_dt).astype(np.float32)

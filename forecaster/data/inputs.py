@@ -1,0 +1,313 @@
+"""From a depot's days to what the network reads: the same code for both floors.
+
+`xp` is NumPy when serving and jax.numpy when training; see `windows`.
+"""
+
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from forecaster.config import TaskConfig
+from forecaster.data import windows
+from forecaster.data.features import Features
+from forecaster.data.yearly_features import YEARLY_MISSES
+
+RECENT_DAYS = 7
+PAST_COLUMNS, TARGET_COLUMNS = 26, 29
+"""Widths of what `past` and `targets` give. New columns come last: an older network reads
+the first that it knows."""
+SMOOTHING_KNOWN = 29
+"""Target columns of a network that corrects the mean with the smoothed forecast."""
+# Rough centre and width of log counts, so that the network reads numbers near 1.
+LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
+
+
+class Slices(NamedTuple):
+    """Stretches of days of some depots, see `windows`.
+
+    All P = lookback + C + H of them are `day`, the last C + H are `near`.
+    """
+
+    # Row of its embedding, 0.0 where it has none.
+    depot: Float[Any, "*batch"]
+    # 0 where not observed.
+    log_demand: Float[Any, "*batch day"]
+    # 1.0 where observed.
+    observed: Float[Any, "*batch day"]
+    # 1.0 where observed and no holiday.
+    regular: Float[Any, "*batch day"]
+    level: Float[Any, "*batch day"]
+    spread: Float[Any, "*batch day"]
+    persistence: Float[Any, "*batch day"]
+    age: Float[Any, "*batch day"]
+    # Smoothed level.
+    smooth: Float[Any, "*batch day"]
+    # Smoothed profile at the day's weekday.
+    season: Float[Any, "*batch day"]
+    recent: Float[Any, "*batch near 5"]
+    yearly: Float[Any, "*batch near 13"]
+    response: Float[Any, "*batch near 2"]
+    calendar: Float[Any, "*batch near feature"]
+    # As `Features.lead_gtf` has it; None where all was known in time.
+    lead: Float[Any, "*batch near 1+feature"] | None = None
+
+
+def cut(
+    features: Features,
+    task: TaskConfig,
+    depot_b: Int[np.ndarray, " batch"],
+    last_b: Int[np.ndarray, " batch"],
+) -> Slices:
+    """Cuts one stretch of days for each depot asked for.
+
+    Args:
+      features: Of the whole panel.
+      task: Sets C and H.
+      depot_b: Depot of each row.
+      last_b: Step of each row's last context day. Days before the panel begins are
+        not observed; days after it ends are neither.
+    """
+    reach = windows.lookback(task.horizon)
+    n_steps = features.log_demand_dt.shape[1]
+    first_b = last_b - task.context + 1 - reach
+    step_bp = first_b[:, None] + np.arange(reach + task.context + task.horizon)
+    inside_bp = (step_bp >= 0) & (step_bp < n_steps)
+    step_bp = np.clip(step_bp, 0, n_steps - 1)
+    row_b1 = depot_b[:, None]
+    near_bs, near_inside = step_bp[:, reach:], inside_bp[:, reach:, None]
+    group_b1 = features.group_d[depot_b][:, None]
+
+    def days(
+        value_dt: Float[np.ndarray, "depot time"],
+    ) -> Float[np.ndarray, "batch day"]:
+        return value_dt[row_b1, step_bp] * inside_bp
+
+    return Slices(
+        depot=features.number_d[depot_b].astype(np.float32),
+        log_demand=days(features.log_demand_dt),
+        observed=days(features.observed_dt),
+        regular=days(features.regular_dt),
+        level=days(features.level_dt),
+        spread=days(features.spread_dt),
+        persistence=days(features.persistence_dt),
+        age=days(features.age_dt),
+        smooth=days(features.smooth_dt),
+        season=days(features.season_dt),
+        recent=features.recent_dtf[row_b1, near_bs] * near_inside,
+        yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
+        response=features.response_dtf[row_b1, near_bs] * near_inside,
+        calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
+        lead=None
+        if features.lead_gtf is None
+        else features.lead_gtf[group_b1, near_bs] * near_inside,
+    )
+
+
+def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
+    """What `cut` gives for the last day of some depots in a row, hardly copied.
+
+    The origins that are asked together know the same, so nothing is hidden from them.
+
+    Args:
+      features: At least of the days that are read; those of a longer history or of
+        `LastDays` do.
+      task: Sets C and H.
+      depots: Their rows.
+    """
+    near = task.context + task.horizon
+    whole = windows.lookback(task.horizon) + near
+    beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
+
+    def days(
+        value_dt: Float[np.ndarray, "row time *feature"],
+        wanted: int,
+        rows: slice | Int[np.ndarray, " batch"] = depots,
+    ) -> Float[np.ndarray, "batch {wanted} *feature"]:
+        end = value_dt.shape[1] - beyond
+        found = value_dt[rows, max(0, end - wanted) : end]
+        nothing = [(0, 0), (wanted - found.shape[1], 0), (0, 0)]
+        return np.pad(found, nothing[: found.ndim]) if nothing[1][0] else found
+
+    return Slices(
+        depot=features.number_d[depots].astype(np.float32),
+        log_demand=days(features.log_demand_dt, whole),
+        observed=days(features.observed_dt, whole),
+        regular=days(features.regular_dt, whole),
+        level=days(features.level_dt, whole),
+        spread=days(features.spread_dt, whole),
+        persistence=days(features.persistence_dt, whole),
+        age=days(features.age_dt, whole),
+        smooth=days(features.smooth_dt, whole),
+        season=days(features.season_dt, whole),
+        recent=days(features.recent_dtf, near),
+        yearly=days(features.yearly_dtf, near),
+        response=days(features.response_dtf, near),
+        calendar=days(features.calendar_gtf, near, features.group_d[depots]),
+    )
+
+
+def n_context(slices: Slices, horizon: int) -> int:
+    """C of these stretches."""
+    return int(slices.calendar.shape[-2]) - horizon
+
+
+def past(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> Float[Any, "*batch context 26"]:
+    """What each context day looked like: [..., C, 26].
+
+    How far it and each of the seven days before it lay from the level, whether each was
+    observed, then level, change of level, spread, persistence and age, and
+    what the last days brought that was not expected.
+    """
+    reach, context = windows.lookback(horizon), n_context(slices, horizon)
+
+    def ago(value: Float[Any, "*batch day"], days: int) -> Float[Any, "*batch context"]:
+        return value[..., reach - days : reach - days + context]
+
+    level = ago(slices.level, 0)
+    known = [ago(slices.observed, day) for day in range(RECENT_DAYS + 1)]
+    recent = [
+        (ago(slices.log_demand, day) - level) * known[day]
+        for day in range(RECENT_DAYS + 1)
+    ]
+    change = xp.where(ago(slices.age, 28) > 0, level - ago(slices.level, 28), 0.0)
+    scaled = [
+        (level - LEVEL_CENTRE) / LEVEL_WIDTH,
+        change,
+        xp.log(xp.maximum(ago(slices.spread, 0), 1e-3)) + 2.0,
+        ago(slices.persistence, 0),
+        ago(slices.age, 0) / 6.0,
+    ]
+    days = xp.stack([*recent, *known, *scaled], axis=-1)
+    return xp.concatenate([days, slices.recent[..., :context, :]], axis=-1)
+
+
+class Targets(NamedTuple):
+    """What each day ahead shares with days past."""
+
+    # [..., C, H, 29]: the last four same weekdays against the level, whether each was
+    # observed and regular, how the day a year ago lay, how the depot answered to such
+    # days before, where their middle lies, what it missed in years before, and where the
+    # smoothed forecast lies from it.
+    features: Float[Any, "*batch context horizon 29"]
+    # [..., C, H] log counts: the middle of the last four same weekdays.
+    middle: Float[Any, "*batch context horizon"]
+    # [..., C, H] log counts: the mean of that and of the smoothed forecast, which the
+    # network corrects.
+    plain: Float[Any, "*batch context horizon"]
+
+
+def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
+    """What every origin knows about each of its H days ahead, the calendar apart."""
+    context = n_context(slices, horizon)
+    days = (slices.log_demand, slices.observed, slices.regular)
+    weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
+    log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
+    level = _of_context(slices.level, slices, horizon)
+    middle = windows.plain_forecast(xp, log_demand, regular, level)
+    smoothed = _smoothed_forecast(xp, slices, horizon)
+    anomaly = (log_demand - level[..., None, None]) * observed
+    yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
+    response = windows.days_ahead(xp, slices.response, context, horizon)
+    # What kind of day it would be was not known, so nothing of such days is remembered.
+    response = _as_known(xp, response, slices, slice(1))
+    lift = (middle - level[..., None])[..., None]
+    gap = (smoothed - middle)[..., None]
+    lay, missed = yearly[..., :-YEARLY_MISSES], yearly[..., -YEARLY_MISSES:]
+    features = xp.concatenate(
+        [anomaly, observed, regular, lay, response, lift, missed, gap], axis=-1
+    )
+    return Targets(features, middle, 0.5 * (middle + smoothed))
+
+
+def calendar_of_today(
+    xp: ModuleType, slices: Slices
+) -> Float[Any, "*batch near feature"]:
+    """The calendar of each day as it was known on that day: [..., C + H, F]."""
+    if slices.lead is None:
+        return slices.calendar
+    return xp.where(slices.lead[..., 1:] >= 0.0, slices.calendar, 0.0)
+
+
+def calendar_ahead(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> Float[Any, "*batch context {horizon} feature"]:
+    """The calendar of each day ahead as every origin knew it: [..., C, H, F]."""
+    context = n_context(slices, horizon)
+    calendar = windows.days_ahead(xp, slices.calendar, context, horizon)
+    return _as_known(xp, calendar, slices, slice(1, None))
+
+
+def _as_known(
+    xp: ModuleType,
+    ahead: Float[Any, "*batch context horizon feature"],
+    slices: Slices,
+    lead: slice,
+) -> Float[Any, "*batch context horizon feature"]:
+    """What the H days after every origin say, and nothing where it was not known yet.
+
+    Args:
+      xp: numpy or jax.numpy.
+      ahead: [..., C, H, F].
+      slices: The days that it is of.
+      lead: The columns of `slices.lead` that speak of it: F of them, or one for all.
+    """
+    if slices.lead is None:
+        return ahead
+    context, horizon = ahead.shape[-3:-1]
+    lead_chf = windows.days_ahead(xp, slices.lead[..., lead], context, horizon)
+    days_h1 = xp.arange(1, horizon + 1, dtype=np.float32)[:, None]
+    return xp.where(lead_chf >= days_h1, ahead, 0.0)
+
+
+def actuals(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> tuple[
+    Float[Any, "*batch context {horizon}"], Float[Any, "*batch context {horizon}"]
+]:
+    """Log demand of the H days after every origin, and 1.0 where it is known.
+
+    Returns:
+      Two of [..., C, H]. Unknown, too, where the depot had no day before the origin.
+    """
+    reach, context = windows.lookback(horizon), n_context(slices, horizon)
+    log_demand = slices.log_demand[..., reach:, None]
+    observed = slices.observed[..., reach:, None]
+    ahead = [
+        windows.days_ahead(xp, value, context, horizon)[..., 0]
+        for value in (log_demand, observed)
+    ]
+    begun = slices.age[..., reach : reach + context, None] > 0
+    return ahead[0], xp.where(begun, ahead[1], 0.0)
+
+
+def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
+    """The same stretches with the last `context` days as their only origins."""
+    near = context + horizon
+    tail = windows.lookback(horizon) + near
+    near_only = ("recent", "yearly", "response", "calendar", "lead")
+    days = {
+        name: value[..., -near:, :] if name in near_only else value[..., -tail:]
+        for name, value in slices._asdict().items()
+        if name != "depot" and value is not None
+    }
+    return Slices(depot=slices.depot, **days)
+
+
+def _smoothed_forecast(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> Float[Any, "*batch context {horizon}"]:
+    """The smoothed level of each origin, and the profile of each target's weekday."""
+    context = n_context(slices, horizon)
+    newest = windows.same_weekdays(xp, slices.season, context, horizon)[..., 0]
+    return _of_context(slices.smooth, slices, horizon)[..., None] + newest
+
+
+def _of_context(
+    value: Float[Any, "*batch day"], slices: Slices, horizon: int
+) -> Float[Any, "*batch context"]:
+    reach = windows.lookback(horizon)
+    return value[..., reach : reach + n_context(slices, horizon)]

@@ -1,0 +1,298 @@
+"""From tidy rows to a panel: depots, demand, events and holidays on one line of days.
+
+Apart from what a panel is, because pandas takes longer to import than all that serves.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float32, Int8
+
+from forecaster.config import LONGEST_HORIZON
+from forecaster.data.calendar import (
+    CLOSED,
+    HOLIDAY,
+    KNOWN_LONG,
+    NAMED_HOLIDAY,
+    Calendar,
+)
+from forecaster.data.panel import Panel
+from forecaster.errors import NoDataError
+
+ALWAYS, NEVER = pd.Timestamp(1900, 1, 1), pd.Timestamp(2200, 1, 1)
+
+
+@dataclass(frozen=True)
+class Announced:
+    """Depots, events and holidays as tidy rows, events with the day they were known."""
+
+    depots: pd.DataFrame
+    events: pd.DataFrame
+    holidays: pd.DataFrame
+
+    def lay_out(
+        self, origin: date, start_on: date, n_steps: int
+    ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
+        """Closed days and the calendar, by the events known at an origin."""
+        day = pd.Timestamp(origin)
+        known = (self._known_from() <= day) & (day < self._known_until())
+        events = self.events[known]
+        closed_dt = _closed(self.depots, events, start_on, n_steps)
+        parts = (self.depots, events, self.holidays)
+        return closed_dt, build_calendar(*parts, start_on, n_steps)
+
+    def agrees(self, earlier: date, later: date, until: date) -> bool:
+        """Whether two origins know the same of all days up to one."""
+        first, known_from, known_until = self._moments
+
+        def known(origin: date) -> np.ndarray:
+            day = np.datetime64(origin)
+            return (known_from <= day) & (day < known_until)
+
+        differs = known(earlier) != known(later)
+        return not (differs & (first <= np.datetime64(until))).any()
+
+    @cached_property
+    def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """When each event begins, and the origins that know of it."""
+        first = pd.to_datetime(self.events["starts_on"])
+        moments = (first, self._known_from(), self._known_until())
+        return tuple(each.to_numpy("datetime64[D]") for each in moments)  # type: ignore[return-value]
+
+    def tells_later_than(self, day: date) -> bool:
+        """Whether an event was announced, corrected or withdrawn after a day."""
+        told = pd.concat([self._known_from(), self._known_until()])
+        return bool(told.between(pd.Timestamp(day), NEVER, inclusive="neither").any())
+
+    def _known_from(self) -> pd.Series:
+        """The day each event was known; one without was known always."""
+        return pd.to_datetime(self.events["known_from"]).fillna(ALWAYS)
+
+    def _known_until(self) -> pd.Series:
+        """The first day that knew otherwise, in the future for what still stands."""
+        if "known_until" not in self.events:
+            return pd.Series(NEVER, self.events.index)
+        return pd.to_datetime(self.events["known_until"]).fillna(NEVER)
+
+
+def build_panel(
+    depots: pd.DataFrame,
+    demand: pd.DataFrame,
+    events: pd.DataFrame,
+    holidays: pd.DataFrame,
+    through: date,
+    ahead: int,
+) -> Panel:
+    """Lays tidy rows out on one line of days, from the first day of demand.
+
+    Args:
+      depots: depot_id, city, country, subdivision, opened_on, closed_on,
+        closed_weekdays (ISO weekdays, Monday is 1); sets the order of depots.
+      demand: depot_id, service_on, orders (NaN where not observed). A day without a
+        row is not observed.
+      events: kind, starts_on, ends_on, city, depot_id, value, known_from; and, of
+        versions, known_until: the first origin that knew otherwise. Kind `closed`
+        closes; what was not known at `through` is left out.
+      holidays: country, subdivision, day_on, name.
+      through: The origin: the last day whose actuals the panel shows.
+      ahead: Days after it whose calendar is needed.
+
+    Raises:
+      NoDataError: there is no depot, or no demand up to `through`.
+    """
+    demand = demand[pd.to_datetime(demand["service_on"]) <= pd.Timestamp(through)]
+    if depots.empty or demand.empty:
+        raise NoDataError(
+            f"There is no demand up to {through}. Load orders with 'harbor ingest'."
+        )
+    start_on = pd.to_datetime(demand["service_on"]).min().date()
+    n_steps = (through - start_on).days + 1
+    announced = Announced(depots, events, holidays)
+    closed_dt, calendar = announced.lay_out(through, start_on, n_steps + ahead)
+    demand_dt = np.full((len(depots), n_steps), np.nan, np.float32)
+    fill_demand(demand_dt, list(depots["depot_id"]), start_on, demand)
+    demand_dt[closed_dt[:, :n_steps]] = np.nan
+    return Panel(
+        depot_ids=tuple(depots["depot_id"]),
+        cities=tuple(depots["city"]),
+        start_on=start_on,
+        demand_dt=demand_dt,
+        closed_dt=closed_dt,
+        calendar=calendar,
+        announced=announced if announced.tells_later_than(start_on) else None,
+    )
+
+
+def fill_demand(
+    demand_dt: Float32[np.ndarray, "depot time"],
+    depot_ids: Sequence[str],
+    start_on: date,
+    demand: pd.DataFrame,
+) -> None:
+    """Writes rows of demand into their cells, in place.
+
+    A depot that is not among those laid out has no cell, and its rows are left out.
+
+    Args:
+      demand_dt: Orders per day; cells without a row stay as they are.
+      depot_ids: In the order of the matrix.
+      start_on: Day of step 0; no row is of an earlier day, nor of one past the last.
+      demand: depot_id, service_on, orders (NaN where not observed).
+    """
+    row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
+    day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(start_on)
+    orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
+    is_laid_out = row >= 0
+    step = day.dt.days.to_numpy(int)[is_laid_out]
+    demand_dt[row[is_laid_out], step] = orders[is_laid_out]
+
+
+def _closed(
+    depots: pd.DataFrame, events: pd.DataFrame, start_on: date, n_steps: int
+) -> Bool[np.ndarray, "depot time"]:
+    """Weekly closing days, closures given as events, and the days outside its life."""
+    closed_dt = np.zeros((len(depots), n_steps), bool)
+    weekday_t = (start_on.isoweekday() - 1 + np.arange(n_steps)) % 7 + 1
+    for row, depot in enumerate(depots.to_dict("records")):
+        closed_dt[row] = np.isin(weekday_t, list(depot["closed_weekdays"]))
+        if pd.notna(depot["opened_on"]):
+            opened = step_of(depot["opened_on"], start_on)
+            closed_dt[row, : max(0, opened)] = True
+        if pd.notna(depot["closed_on"]):
+            gone = step_of(depot["closed_on"], start_on)
+            closed_dt[row, max(0, gone) :] = True
+    for event in events[events["kind"] == CLOSED].to_dict("records"):
+        first, end = span(event["starts_on"], event["ends_on"], start_on, n_steps)
+        closed_dt[_in_scope(depots, event), first:end] = True
+    return closed_dt
+
+
+def _in_scope(
+    depots: pd.DataFrame, event: dict[Hashable, Any]
+) -> Bool[np.ndarray, " depot"]:
+    if not pd.isna(event["depot_id"]):
+        return np.asarray(depots["depot_id"] == event["depot_id"])
+    if not pd.isna(event["city"]):
+        return np.asarray(depots["city"] == event["city"])
+    return np.ones(len(depots), bool)
+
+
+def build_calendar(
+    depots: pd.DataFrame,
+    events: pd.DataFrame,
+    holidays: pd.DataFrame,
+    start_on: date,
+    n_steps: int,
+) -> Calendar:
+    """Lays holidays and events out on the line of days.
+
+    Args:
+      depots: depot_id, city, country, subdivision.
+      events: kind, starts_on, ends_on, city, depot_id, known_from; kind `closed` is
+        left out.
+      holidays: country, subdivision ('' or missing: the whole country), day_on, name.
+      start_on: Day of step 0.
+      n_steps: Steps to lay out.
+    """
+    events = events[events["kind"] != CLOSED]
+    names = [NAMED_HOLIDAY + name for name in sorted(set(holidays["name"]))]
+    kinds = (HOLIDAY, *names, *sorted(set(events["kind"])))
+    keys = _group_keys(depots, events)
+    groups = list(dict.fromkeys(keys))
+    active_gtk = np.zeros((len(groups), n_steps, len(kinds)), bool)
+    lead_gtk = (
+        np.full(active_gtk.shape, -KNOWN_LONG, np.int8) if _told_late(events) else None
+    )
+    holidays_of = dict(list(holidays.groupby("country"))) if len(holidays) else {}
+    for row, (country, subdivision, city, depot_id) in enumerate(groups):
+        own_holidays = holidays_of.get(country)
+        if own_holidays is not None:
+            _mark_holidays(active_gtk[row], kinds, own_holidays, subdivision, start_on)
+        for event in _events_of(events, city, depot_id).to_dict("records"):
+            first, end = span(event["starts_on"], event["ends_on"], start_on, n_steps)
+            days = (row, slice(first, end), kinds.index(event["kind"]))
+            active_gtk[days] = True
+            if lead_gtk is not None:
+                lead_t = _lead(event["known_from"], start_on, first, end)
+                lead_gtk[days] = np.maximum(lead_gtk[days], lead_t)
+        if lead_gtk is not None:
+            # A day that is of no kind was never told, and public holidays always are.
+            untold_tk = lead_gtk[row] == -KNOWN_LONG
+            lead_gtk[row][untold_tk] = KNOWN_LONG
+    position = {key: row for row, key in enumerate(groups)}
+    group_d = np.array([position[key] for key in keys], int)
+    return Calendar(kinds, active_gtk, group_d, lead_gtk)
+
+
+def _told_late(events: pd.DataFrame) -> bool:
+    """Whether an event was announced less than the longest horizon before it began."""
+    first, known = (
+        pd.to_datetime(events[name]) for name in ("starts_on", "known_from")
+    )
+    return bool((first - known < pd.Timedelta(LONGEST_HORIZON, "D")).any())
+
+
+def _lead(
+    known_from: Any, start_on: date, first: int, end: int
+) -> Int8[np.ndarray, " time"]:
+    """Days from its announcement to each day of an event."""
+    if pd.isna(known_from):
+        return np.full(end - first, KNOWN_LONG, np.int8)
+    lead_t = np.arange(first, end) - step_of(known_from, start_on)
+    return np.clip(lead_t, 1 - KNOWN_LONG, KNOWN_LONG).astype(np.int8)
+
+
+def span(starts_on: Any, ends_on: Any, start_on: date, n_steps: int) -> tuple[int, int]:
+    """First step and end (exclusive) of a stretch of days, cut to the line of days."""
+    first, end = step_of(starts_on, start_on), step_of(ends_on, start_on) + 1
+    return min(max(first, 0), n_steps), min(max(end, 0), n_steps)
+
+
+def step_of(day: Any, start_on: date) -> int:
+    """Days from step 0 to a day, which may be a date, a timestamp, or ISO text."""
+    return (pd.Timestamp(day).date() - start_on).days
+
+
+def _group_keys(depots: pd.DataFrame, events: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Country, subdivision, city, and the depot where it has events of its own."""
+    own = set(events["depot_id"].dropna())
+    return [
+        (
+            depot["country"],
+            depot["subdivision"] if pd.notna(depot["subdivision"]) else "",
+            depot["city"],
+            depot["depot_id"] if depot["depot_id"] in own else None,
+        )
+        for depot in depots.to_dict("records")
+    ]
+
+
+def _events_of(
+    events: pd.DataFrame, city: Hashable, depot_id: Hashable
+) -> pd.DataFrame:
+    everywhere = events["city"].isna() & events["depot_id"].isna()
+    return events[
+        everywhere | (events["city"] == city) | (events["depot_id"] == depot_id)
+    ]
+
+
+def _mark_holidays(
+    active_tk: Bool[np.ndarray, "time kind"],
+    kinds: tuple[str, ...],
+    holidays: pd.DataFrame,
+    subdivision: str,
+    start_on: date,
+) -> None:
+    """Marks the country's and the subdivision's holidays in place."""
+    here = holidays[holidays["subdivision"].fillna("").isin(["", subdivision])]
+    for holiday in here.to_dict("records"):
+        day_on = holiday["day_on"]
+        first, end = span(day_on, day_on, start_on, len(active_tk))
+        active_tk[first:end, 0] = True
+        named = NAMED_HOLIDAY + holiday["name"]
+        active_tk[first:end, kinds.index(named)] = True

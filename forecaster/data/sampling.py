@@ -1,0 +1,90 @@
+"""Which windows an epoch looks at, and in what order: a function of seed and epoch."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float32, Int, Int32
+
+from forecaster.config import TaskConfig
+from forecaster.data.features import Features
+
+
+class Rows(NamedTuple):
+    """The windows of one optimiser step."""
+
+    depot_b: Int32[np.ndarray, " batch"]
+    last_b: Int32[np.ndarray, " batch"]
+    # 0.0 for the rows that fill up a last short batch, so that every step has one shape.
+    weight_b: Float32[np.ndarray, " batch"]
+
+
+def epoch_rows(
+    features: Features, task: TaskConfig, batch_size: int, seed: int, epoch: int
+) -> Iterator[Rows]:
+    """Passes once over every depot's history, in windows at random offsets.
+
+    A depot whose history began late, or that has none, gets as many windows as its days
+    need.
+
+    Args:
+      features: Of the training panel.
+      task: Sets the length of a window.
+      batch_size: Windows of one step.
+      seed: Of the run.
+      epoch: Counted from 0.
+    """
+    rng = np.random.default_rng([seed, epoch])
+    depot_r, last_r = _windows(features, task, rng)
+    order_r = rng.permutation(len(depot_r))
+    yield from _in_batches(depot_r[order_r], last_r[order_r], batch_size)
+
+
+def last_rows(features: Features, batch_size: int) -> Iterator[Rows]:
+    """Every depot's newest window, once."""
+    n_depots = len(features.group_d)
+    last_d = np.full(n_depots, features.n_steps - 1)
+    yield from _in_batches(np.arange(n_depots), last_d, batch_size)
+
+
+def _in_batches(
+    depot_r: Int[np.ndarray, " row"], last_r: Int[np.ndarray, " row"], batch_size: int
+) -> Iterator[Rows]:
+    for first in range(0, len(depot_r), batch_size):
+        some = slice(first, first + batch_size)
+        count = len(depot_r[some])
+        fill = (0, batch_size - count)
+        yield Rows(
+            np.pad(depot_r[some], fill).astype(np.int32),
+            np.pad(last_r[some], fill, mode="edge").astype(np.int32),
+            np.pad(np.ones(count, np.float32), fill),
+        )
+
+
+def steps_per_epoch(features: Features, task: TaskConfig, batch_size: int) -> int:
+    """Optimiser steps of one epoch."""
+    return -(-int(_windows_of_depots(features, task).sum()) // batch_size)
+
+
+def _windows_of_depots(
+    features: Features, task: TaskConfig
+) -> Int[np.ndarray, " depot"]:
+    days_d = (features.age_dt[:, : features.n_steps] > 0).sum(axis=1)
+    return -(-days_d // task.context)
+
+
+def _windows(
+    features: Features, task: TaskConfig, rng: np.random.Generator
+) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " row"]]:
+    """Windows end to end from the last day back, each depot's row shifted at random."""
+    count_d = _windows_of_depots(features, task)
+    depot_r = np.repeat(np.arange(len(count_d)), count_d)
+    shift_d = rng.integers(0, task.context, len(count_d))
+    starts_r = np.concatenate(
+        [np.zeros(0, int), *(np.arange(count) for count in count_d)]
+    )
+    last_r = features.n_steps - 1 - starts_r * task.context - shift_d[depot_r]
+    # The newest days count as often as the others: one window a depot ends there.
+    newest_r = (starts_r == 0) & (shift_d[depot_r] > task.context // 2)
+    last_r = np.where(newest_r, features.n_steps - 1, last_r)
+    return depot_r, np.maximum(last_r, 0).astype(int)

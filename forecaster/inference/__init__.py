@@ -1,0 +1,1 @@
+"""The exported model and everything that serving needs, in NumPy."""

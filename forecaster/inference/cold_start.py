@@ -1,0 +1,41 @@
+"""Depots without a history: they are lent the typical days of depots like them."""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from forecaster.data.panel import Panel
+from forecaster.errors import NoDataError
+
+
+def lend_days(panel: Panel, stranger_d: Bool[np.ndarray, " depot"]) -> Panel:
+    """Gives depots never observed the typical days of their city, or of the fleet.
+
+    Raises:
+      NoDataError: no depot has been observed.
+    """
+    if not stranger_d.any():
+        return panel
+    if stranger_d.all():
+        raise NoDataError(
+            f"No depot has an observed day up to {panel.origin}. Load orders with "
+            "'harbor ingest'."
+        )
+    demand_dt = panel.demand_dt.copy()
+    city_d = np.array(panel.cities)
+    for depot in np.flatnonzero(stranger_d):
+        alike_d = (city_d == city_d[depot]) & ~stranger_d
+        demand_dt[depot] = _typical(
+            panel.demand_dt[alike_d if alike_d.any() else ~stranger_d]
+        )
+    return replace(panel, demand_dt=demand_dt)
+
+
+def _typical(
+    demand_dt: Float[np.ndarray, "depot time"],
+) -> Float[np.ndarray, " time"]:
+    """Median over depots of each day, NaN where none was observed."""
+    known_t = np.isfinite(demand_dt).any(axis=0)
+    filled_dt = np.where(known_t, demand_dt, 0.0)
+    return np.where(known_t, np.nanmedian(filled_dt, axis=0), np.nan)

@@ -1,0 +1,139 @@
+"""The forward pass in NumPy: what `model.DepotForecaster` computes, without JAX."""
+
+import numpy as np
+from jaxtyping import Float32
+
+from forecaster.data import inputs, windows
+from forecaster.data.calendar_features import SEASON_COLUMNS
+from forecaster.data.features import Features
+from forecaster.data.inputs import Slices, Targets
+from forecaster.errors import ArtefactError
+from forecaster.inference.artefact import Artefact
+from forecaster.inference.numpy_gru import Layer, last_states
+
+Weights = dict[str, np.ndarray]
+
+
+class Network:
+    """The members of an artefact, ready to be asked."""
+
+    def __init__(self, artefact: Artefact) -> None:
+        self._horizon = artefact.horizon
+        columns = artefact.weights["target/kernel"].shape[1]
+        self._knows_smoothing = columns >= inputs.SMOOTHING_KNOWN
+        self._members = [
+            _Member(artefact.member(number)) for number in range(artefact.n_members)
+        ]
+
+    def forward(
+        self, slices: Slices, span: int = 1
+    ) -> tuple[
+        Float32[np.ndarray, "batch origin horizon"],
+        Float32[np.ndarray, "batch origin horizon"],
+    ]:
+        """The plain forecast from the last context days, and what the members add to it.
+
+        Args:
+          slices: As the network takes them, with a batch axis.
+          span: How many of their last context days are origins.
+
+        Returns:
+          Log counts; the second is the mean of the members.
+        """
+        past_bcf = inputs.past(np, slices, self._horizon)
+        near = inputs.newest(slices, self._horizon, span)
+        targets = inputs.targets(np, near, self._horizon)
+        corrections = [
+            member.correction(slices, past_bcf, targets) for member in self._members
+        ]
+        plain = targets.plain if self._knows_smoothing else targets.middle
+        return plain, np.mean(corrections, axis=0)
+
+
+def require_same_inputs(artefact: Artefact, features: Features) -> None:
+    """Refuses an artefact that was trained for other inputs than this program makes.
+
+    Raises:
+      ArtefactError: its widths or its calendar columns differ.
+    """
+    weights, units = artefact.weights, artefact.model.units
+    widths = (
+        weights["origin/kernel"].shape[1] - units,
+        weights["target/kernel"].shape[1],
+    )
+    if widths[0] != inputs.PAST_COLUMNS or widths[1] > inputs.TARGET_COLUMNS:
+        raise ArtefactError(
+            f"The model was trained with other inputs ({widths[0]} and {widths[1]} "
+            f"columns; this program makes {inputs.PAST_COLUMNS} and "
+            f"{inputs.TARGET_COLUMNS}). Train anew."
+        )
+    if features.names != artefact.feature_names:
+        raise ArtefactError(
+            f"The model was trained with {len(artefact.feature_names)} calendar columns "
+            f"and this program makes {len(features.names)}, or others. Train anew."
+        )
+
+
+class _Member:
+    """What `model.DepotForecaster` computes, with the weights of one member."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._layers = (Layer.of(weights, "gru_1"), Layer.of(weights, "gru_2"))
+
+    def correction(
+        self,
+        slices: Slices,
+        past_bcf: Float32[np.ndarray, "batch context feature"],
+        targets: Targets,
+    ) -> Float32[np.ndarray, "batch origin horizon"]:
+        """What it adds to the plain forecasts of the last days."""
+        weights = self._weights
+        context, (span, horizon) = past_bcf.shape[1], targets.plain.shape[1:]
+        day_bsm = _dense(weights, "calendar", slices.calendar)
+        today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
+        today_cfb = np.ascontiguousarray(np.transpose(today_bcf, (1, 2, 0)))
+        state_bou = last_states(self._layers, today_cfb, span)
+        origin_bof = np.concatenate([state_bou, past_bcf[:, -span:]], axis=-1)
+        near_bsm = day_bsm[:, context - span :] + _own(weights, slices, context - span)
+        ahead_bohm = windows.days_ahead(np, near_bsm, span, horizon)
+        target_fm = weights["target/kernel"]
+        # An older network knows fewer columns: those it lacks were added behind its own.
+        target_bohm = targets.features[..., : len(target_fm)] @ target_fm
+        sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + target_bohm)
+        mixed_bohm = _silu(_dense(weights, "mix", sum_bohm))
+        return _dense(weights, "correction", mixed_bohm)[..., 0]
+
+
+def _from_origin(
+    weights: Weights, origin_bof: Float32[np.ndarray, "batch origin feature"]
+) -> Float32[np.ndarray, "batch origin horizon hidden"]:
+    """What each origin says to each day ahead: one product for all of them."""
+    kernel_fhm, bias_hm = weights["origin/kernel"], weights["origin/bias"]
+    said = origin_bof @ kernel_fhm.reshape(len(kernel_fhm), -1)
+    return said.reshape(*origin_bof.shape[:2], *bias_hm.shape) + bias_hm
+
+
+def _own(
+    weights: Weights, slices: Slices, first: int
+) -> Float32[np.ndarray, "batch day hidden"]:
+    """What is each depot's own on the days from `first` on."""
+    number_b = slices.depot.astype(int)
+    embedding_be = weights["depots/embedding"][number_b] * (number_b > 0)[:, None]
+    gain_bm = embedding_be @ weights["gain/kernel"]
+    day_bsk = slices.calendar[:, first:, SEASON_COLUMNS:]
+    answer_bsm = gain_bm[:, None] * (day_bsk @ weights["answer/kernel"])
+    return answer_bsm + (embedding_be @ weights["own/kernel"])[:, None]
+
+
+def _dense(weights: Weights, name: str, value: np.ndarray) -> np.ndarray:
+    return value @ weights[f"{name}/kernel"] + weights[f"{name}/bias"]
+
+
+def _sigmoid(value: np.ndarray) -> np.ndarray:
+    # By tanh: exp of a large negative number would overflow.
+    return np.float32(0.5) * (np.tanh(np.float32(0.5) * value) + 1)
+
+
+def _silu(value: np.ndarray) -> np.ndarray:
+    return value * _sigmoid(value)

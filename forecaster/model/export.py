@@ -1,0 +1,94 @@
+"""From trained weights to an artefact, refused if NumPy and Flax disagree."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from forecaster.data.inputs import Slices
+from forecaster.errors import ArtefactError
+from forecaster.inference import numpy_model
+from forecaster.inference.artefact import Artefact
+from forecaster.inference.forecast_checks import PARITY_LIMIT
+from forecaster.model.model import DepotForecaster
+from forecaster.model.train_step import FLOAT32, Params
+
+EMBEDDINGS = "depots/embedding"
+LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
+
+
+def flat_weights(params: Mapping[str, Any], above: str = "") -> dict[str, np.ndarray]:
+    """Flax's tree of parameters by path, such as `gru_1/ir/kernel`."""
+    weights: dict[str, np.ndarray] = {}
+    for name, value in params.items():
+        path = f"{above}{name}"
+        if isinstance(value, Mapping):
+            weights |= flat_weights(value, f"{path}/")
+        else:
+            weights[path] = np.asarray(value, np.float32)
+    return weights
+
+
+def without_room(
+    weights: dict[str, np.ndarray], n_depots: int
+) -> dict[str, np.ndarray]:
+    """The weights without the rows of embeddings that are no depot's."""
+    rows = {EMBEDDINGS: weights[EMBEDDINGS][:, : n_depots + 1]}
+    return weights | rows
+
+
+def library_versions() -> dict[str, str]:
+    """Of the libraries that decide the weights."""
+    return {name: version(name) for name in LIBRARIES}
+
+
+def with_parity(
+    artefact: Artefact, params: Mapping[str, Any], slices: Slices
+) -> Artefact:
+    """The artefact with its parity error measured.
+
+    Args:
+      artefact: Made of `params`.
+      params: Flax's.
+      slices: Windows to compare on, with a batch axis.
+
+    Raises:
+      ArtefactError: NumPy and Flax differ by more than 1e-5 log counts.
+    """
+    flax_bh = flax_forecast(artefact, params, slices)
+    plain_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
+    error = float(np.abs((plain_boh + correction_boh)[:, 0] - flax_bh).max())
+    if not error <= PARITY_LIMIT:
+        raise ArtefactError(
+            f"NumPy and Flax differ by {error:.1e} log counts, but at most "
+            f"{PARITY_LIMIT:.0e} is allowed: the model is not published. Train anew, and "
+            "report this with the versions 'harbor doctor' shows."
+        )
+    return replace(artefact, parity_error=float(f"{error:.1e}"))
+
+
+def flax_forecast(
+    artefact: Artefact, params: Mapping[str, Any], slices: Slices
+) -> Float[np.ndarray, "batch horizon"]:
+    """What Flax says from the last context day of each window, mean of the members."""
+    room = params["depots"]["embedding"].shape[1]
+    module = DepotForecaster(artefact.horizon, artefact.model, room)
+    return np.asarray(_newest(module, params, slices)).mean(axis=0)
+
+
+# Of the module's level: the next night's export finds it compiled.
+@functools.partial(jax.jit, static_argnums=0)
+def _newest(module: DepotForecaster, params: Params, slices: Slices) -> Array:
+    """What each member says from the last context day of each window, [K, B, H]."""
+
+    def of_window(member: Params, one: Slices) -> Array:
+        with jax.default_matmul_precision(FLOAT32):
+            return jax.numpy.asarray(module.apply({"params": member}, one))[-1]
+
+    of_windows = jax.vmap(of_window, in_axes=(None, 0))
+    return jax.vmap(of_windows, in_axes=(0, None))(params, slices)

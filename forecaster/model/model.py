@@ -1,0 +1,178 @@
+"""The network in Flax, written for one depot; `train` maps it over many.
+
+Two GRU layers read the context day by day. From the state after each day a head emits
+all H days ahead at once, so that any day of the history is an origin to learn from
+(forking sequences, arXiv 2510.04487). What it emits is added to a plain forecast.
+
+A few numbers learnt for each depot by name (an entity embedding, arXiv 1604.06737) say how
+it answers to the days ahead. A depot without a name of its own has zeros there.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import linen as nn
+from jaxtyping import Array, Float
+
+from forecaster.config import ModelConfig
+from forecaster.data import inputs, windows
+from forecaster.data.calendar_features import SEASON_COLUMNS
+from forecaster.data.inputs import Slices
+
+LEAST_ROOM = 64
+LAST_LAYER = "correction"
+STATE_LAYERS = {"hr", "hz", "hn"}
+"""What a cell of Flax's GRU calls the kernels that read its state."""
+EVERY_ORIGIN, TRAINED_ORIGINS = slice(None), slice(1, None, 2)
+"""Context days that are forecast from. Neighbours say nearly the same, so every other one
+will do to learn from, at half the cost."""
+
+
+class DepotForecaster(nn.Module):
+    """Log counts of the H days after context days, for one depot.
+
+    Attributes:
+      horizon: H.
+      model: Its size.
+      room: Rows of the embeddings, the one of strangers included.
+      dtype: Of the matrix products; None is that of the weights, float32.
+    """
+
+    horizon: int
+    model: ModelConfig
+    room: int
+    dtype: Any = None
+
+    @nn.compact
+    def __call__(
+        self, slices: Slices, train: bool = False
+    ) -> Float[Array, "origin horizon"]:
+        """Forecasts from every context day; in training, from `TRAINED_ORIGINS`.
+
+        Args:
+          slices: One depot's days, without a batch axis.
+          train: Whether dropout is on; it then needs the key `dropout`.
+        """
+        width, context = self.model.head_units, inputs.n_context(slices, self.horizon)
+        dense = functools.partial(nn.Dense, dtype=self.dtype)
+        silence = self._dropout(train)
+        past_cf = inputs.past(jnp, slices, self.horizon)
+        calendar = dense(width, name="calendar")
+        day_sm = calendar(inputs.calendar_of_today(jnp, slices))
+        state_cu = self._read(past_cf, day_sm[:context], silence)
+        asked = TRAINED_ORIGINS if train else EVERY_ORIGIN
+        # A kernel for each day ahead: what yesterday says fades with the horizon.
+        origin_ohm = nn.DenseGeneral(
+            (self.horizon, width), dtype=self.dtype, name="origin"
+        )(jnp.concatenate([state_cu, past_cf], axis=-1)[asked])
+        targets = inputs.targets(jnp, slices, self.horizon)
+        target_ohm = dense(width, use_bias=False, name="target")(
+            targets.features[asked]
+        )
+        if slices.lead is None:
+            own_sm = self._own(slices.depot, slices.calendar, train)
+            every_chm = windows.days_ahead(jnp, day_sm + own_sm, context, self.horizon)
+            ahead_ohm = every_chm[asked]
+        else:
+            # A day that was announced late is another day to the origins before.
+            known_chf = inputs.calendar_ahead(jnp, slices, self.horizon)
+            known_ohf = known_chf[asked]
+            own_ohm = self._own(slices.depot, known_ohf, train)
+            ahead_ohm = calendar(known_ohf) + own_ohm
+        sum_ohm = nn.silu(ahead_ohm + origin_ohm + target_ohm)
+        mixed_ohm = nn.silu(dense(width, name="mix")(silence(sum_ohm)))
+        correction = nn.Dense(1, name=LAST_LAYER)(mixed_ohm)
+        return targets.plain[asked] + correction[..., 0]
+
+    def _own(
+        self, depot: Array, days: Float[Array, "*day feature"], train: bool
+    ) -> Float[Array, "*day hidden"]:
+        """What is this depot's own on such days."""
+        model, width = self.model, self.model.head_units
+        number = depot.astype(jnp.int32)
+        table = nn.Embed(self.room, model.embedding_units, name="depots")
+        named = number > 0
+        if train:
+            keep = 1.0 - model.embedding_dropout
+            named &= jax.random.bernoulli(self.make_rng("dropout"), keep)
+        embedding_e = jnp.where(named, table(number), 0.0)
+        dense = functools.partial(nn.Dense, dtype=self.dtype)
+        gain_m = dense(width, use_bias=False, name="gain")(embedding_e)
+        # Not its own season: a year or two would teach each depot one that never was.
+        days_sk = days[..., SEASON_COLUMNS:]
+        answer_sm = dense(width, use_bias=False, name="answer")(days_sk)
+        own_m = dense(width, use_bias=False, name="own")(embedding_e)
+        return jnp.asarray(gain_m * answer_sm + own_m)
+
+    def _dropout(self, train: bool) -> Callable[[Array], Array]:
+        """Silences units, each for the whole window: a mask per step costs a third."""
+
+        def silence(value: Array) -> Array:
+            shared = tuple(range(value.ndim - 1))
+            dropout = nn.Dropout(self.model.dropout, broadcast_dims=shared)
+            return jnp.asarray(dropout(value, deterministic=not train))
+
+        return silence
+
+    def _read(
+        self,
+        past_cf: Float[Array, "context feature"],
+        day_cm: Float[Array, "context hidden"],
+        silence: Callable[[Array], Array],
+    ) -> Float[Array, "context unit"]:
+        """Two GRU layers over the context days."""
+        cell = functools.partial(nn.GRUCell, self.model.units, dtype=self.dtype)
+        today_cf = jnp.concatenate([past_cf, day_cm], axis=-1)
+        # The cell is named, not nn.RNN: that name would not reach the parameters.
+        first_cu = jnp.asarray(nn.RNN(cell(name="gru_1"))(today_cf))
+        second = nn.RNN(cell(name="gru_2"))
+        return jnp.asarray(second(silence(first_cu)))
+
+
+def room_for(n_depots: int) -> int:
+    """Rows of the embeddings of a fleet: more than it needs, in powers of two.
+
+    So that a depot more does not change the shapes a training was compiled for.
+    """
+    return max(LEAST_ROOM, 1 << int(n_depots).bit_length())
+
+
+def init_params(module: DepotForecaster, example: Slices, seed: int) -> dict[str, Any]:
+    """Fresh weights; the same seed gives the same ones.
+
+    Biases, embeddings and the last layer start at zero, so that training starts from the
+    plain forecast and from no depot's own; what a state says of the next one starts
+    orthogonal; other kernels keep the variance of what they read. Drawn on the host:
+    Flax's initialisers, a hundred small programs, took longer to compile than a step.
+
+    Args:
+      module: The network.
+      example: One depot's days, for their shapes.
+      seed: Of the weights.
+    """
+    rng = np.random.default_rng(seed)
+    shapes = jax.eval_shape(module.init, jax.random.key(0), example)["params"]
+    return jax.tree_util.tree_map_with_path(
+        lambda path, leaf: _drawn(rng, [step.key for step in path], leaf.shape), shapes
+    )
+
+
+def _drawn(
+    rng: np.random.Generator, path: list[str], shape: tuple[int, ...]
+) -> np.ndarray:
+    """The first values of one array, named such as `gru_1`, `hr`, `kernel`."""
+    *layers, name = path
+    if name in {"bias", "embedding"} or layers == [LAST_LAYER]:
+        return np.zeros(shape, np.float32)
+    value = rng.normal(size=shape)
+    if layers[-1] in STATE_LAYERS:
+        value, upper = np.linalg.qr(value)
+        value *= np.sign(np.diag(upper))
+    else:
+        value /= math.sqrt(shape[0])
+    return value.astype(np.float32)

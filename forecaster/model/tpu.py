@@ -1,0 +1,171 @@
+"""Compiles the real training step for a TPU on a machine that has none.
+
+libtpu compiles ahead of time for a topology it is told; nothing is run. It needs
+JAX_PLATFORMS=cpu and TPU_SKIP_MDS_QUERY=1 before JAX starts (see `pipelines.cli.tpu`).
+"""
+
+import functools
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.data import features, windows, yearly_features
+from forecaster.data.inputs import Slices
+from forecaster.errors import ConfigError
+from forecaster.model import train_step
+from forecaster.model.model import DepotForecaster, room_for
+from forecaster.model.train_step import Batch, Setup
+
+# Google Cloud, "TPU v4": 32 GiB of HBM a chip, two cores share it.
+HBM_BYTES_PER_CORE = {"v4": 16 * 2**30}
+CALENDAR_COLUMNS = 3 * features.MOST_KINDS + 17
+"""As many as the calendar input ever has."""
+FLEET_DEPOTS = 1000
+"""Depots whose embeddings the step carries."""
+COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "collective-permute")
+
+
+@dataclass(frozen=True)
+class TpuCheck:
+    """What the compiler says of one training step.
+
+    Attributes:
+      topology: Compiled for.
+      cores: Devices the step is mapped over.
+      batch_size: Windows of one step.
+      compile_seconds: It took.
+      bytes_per_core: Arguments, results and temporaries.
+      hbm_bytes_per_core: There are.
+      collectives: Found in the compiled step, with how often.
+      largest_batch: Windows in one step that would fit, all cores together.
+    """
+
+    topology: str
+    cores: int
+    batch_size: int
+    compile_seconds: float
+    bytes_per_core: int
+    hbm_bytes_per_core: int
+    collectives: dict[str, int]
+    largest_batch: int
+
+
+def check(
+    topology: str, task: TaskConfig, model: ModelConfig, config: TrainConfig
+) -> TpuCheck:
+    """Compiles the step twice, and reads memory and collectives off it.
+
+    Args:
+      topology: Such as `v4:2x2x1`.
+      task: What is forecast from what.
+      model: Size of the network.
+      config: How it is trained; its batch is rounded up to the cores.
+
+    Raises:
+      ConfigError: there is no libtpu, or it does not know the topology.
+    """
+    devices = tuple(_devices(topology))
+    generation = topology.split(":", maxsplit=1)[0]
+    if generation not in HBM_BYTES_PER_CORE:
+        raise ConfigError(
+            f"Nothing is known of the memory of {generation}. Choose one of "
+            f"{', '.join(HBM_BYTES_PER_CORE)}, such as v4:2x2x1."
+        )
+    available = HBM_BYTES_PER_CORE[generation]
+    module = DepotForecaster(task.horizon, model, room_for(FLEET_DEPOTS))
+    setup = Setup.of(module, task, config)
+    size = -(-config.batch_size // len(devices)) * len(devices)
+    started = time.perf_counter()
+    compiled = _compiled(setup, task, size, devices)
+    seconds = time.perf_counter() - started
+    used, twice = _bytes(compiled), _bytes(_compiled(setup, task, 2 * size, devices))
+    per_window = max(1.0, (twice - used) / (size / len(devices)))
+    room = (available - used) / per_window
+    return TpuCheck(
+        topology=topology,
+        cores=len(devices),
+        batch_size=size,
+        compile_seconds=round(seconds, 1),
+        bytes_per_core=used,
+        hbm_bytes_per_core=available,
+        collectives=_collectives(compiled.as_text()),
+        largest_batch=size + int(room) * len(devices),
+    )
+
+
+def _devices(topology: str) -> list[Any]:
+    from jax.experimental import topologies
+
+    try:
+        found = topologies.get_topology_desc(platform="tpu", topology_name=topology)
+    except Exception as error:
+        first_line = str(error).strip().splitlines()[0] if str(error).strip() else ""
+        raise ConfigError(
+            f"The compiler of the TPU cannot be had for {topology}: {first_line} Install "
+            "libtpu ('pip install libtpu') on x86-64 Linux, and name a topology such as "
+            "v4:2x2x1."
+        ) from error
+    return list(found.devices)
+
+
+def _compiled(
+    setup: Setup, task: TaskConfig, size: int, devices: tuple[Any, ...]
+) -> Any:
+    share = size // len(devices)
+    batch = Batch(
+        _shapes(task, len(devices), share),
+        jax.ShapeDtypeStruct((len(devices), share), np.float32),
+        jax.ShapeDtypeStruct((len(devices), share), np.int32),
+    )
+    example = _shapes(task)
+    state = jax.eval_shape(
+        functools.partial(train_step.create_train_state, setup, seed=0), example
+    )
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    rate = jax.ShapeDtypeStruct((), np.float32)
+    step = functools.partial(train_step.train_step, setup)
+    mapped: Any = train_step.over_devices(step, devices, (None, 0, None, None))
+    return mapped.lower(state, batch, key, rate).compile()
+
+
+def _shapes(task: TaskConfig, *leading: int) -> Slices:
+    """Shapes of one window, or of a whole batch of them."""
+    near = task.context + task.horizon
+    days = windows.lookback(task.horizon) + near
+    last: dict[str, tuple[int, ...]] = {
+        "depot": (),
+        "recent": (near, 5),
+        "yearly": (near, yearly_features.YEARLY_COLUMNS),
+        "response": (near, 2),
+        "calendar": (near, CALENDAR_COLUMNS),
+    }
+    return Slices(
+        *(
+            jax.ShapeDtypeStruct((*leading, *last.get(name, (days,))), np.float32)
+            for name in Slices._fields
+            if name != "lead"
+        )
+    )
+
+
+def _bytes(compiled: Any) -> int:
+    """Memory of one core, bytes."""
+    told = compiled.memory_analysis()
+    parts = (
+        told.argument_size_in_bytes,
+        told.output_size_in_bytes,
+        told.temp_size_in_bytes,
+        told.generated_code_size_in_bytes,
+    )
+    return int(sum(parts))
+
+
+def _collectives(text: str) -> dict[str, int]:
+    found = re.findall(rf"\b({'|'.join(COLLECTIVES)})(?:-start)?\(", text)
+    return dict(Counter(found))

@@ -1,0 +1,297 @@
+"""Trains the network: one depot's loss, `vmap` over windows, `pmap` over devices.
+
+Several members, which differ in their first weights and in dropout, are trained on the
+same windows side by side; every leaf of their parameters has a leading axis K. What is
+delivered is the mean of what they say.
+"""
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import struct
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array
+
+from forecaster.config import TaskConfig, TrainConfig
+from forecaster.data import inputs
+from forecaster.data.features import Features
+from forecaster.data.inputs import Slices
+from forecaster.data.sampling import Rows
+from forecaster.model import losses
+from forecaster.model.model import TRAINED_ORIGINS, DepotForecaster, init_params
+
+DEVICES = "devices"
+# By itself an accelerator multiplies float32 in fewer bits than it has.
+FLOAT32 = "float32"
+CLIP_NORM = 1.0
+# Between the seeds of two members, so that runs of neighbouring seeds share none.
+SEED_STRIDE = 1_000_003
+Params = Any
+
+
+@struct.dataclass
+class TrainState:
+    """Weights, optimiser, and the running average of the weights that is delivered."""
+
+    step: Any  # scalar
+    params: Params  # [K, ...]
+    opt_state: Any
+    average: Params
+
+
+@dataclass(frozen=True)
+class Setup:
+    """All that a step is compiled for; fits that share it share the compiled step."""
+
+    module: DepotForecaster
+    horizon: int
+    members: int
+    weight_decay: float
+    huber_delta: float
+    average_decay: float
+    bfloat16: bool
+
+    @classmethod
+    def of(
+        cls, module: DepotForecaster, task: TaskConfig, config: TrainConfig
+    ) -> "Setup":
+        """The setup of a training; epochs, rate and seed are not part of it."""
+        return cls(
+            module=module,
+            horizon=task.horizon,
+            members=config.members,
+            weight_decay=config.weight_decay,
+            huber_delta=config.huber_delta,
+            average_decay=config.average_decay,
+            bfloat16=config.bfloat16,
+        )
+
+    @property
+    def optimiser(self) -> optax.GradientTransformation:
+        """AdamW behind a bound on the gradient's norm, for a learning rate of 1."""
+        adamw = optax.adamw(1.0, weight_decay=self.weight_decay)
+        return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
+
+    def forecast(self, params: Params, slices: Slices) -> Array:
+        """Log counts of one window, [C, H], as they will be served: in float32."""
+        with jax.default_matmul_precision(FLOAT32):
+            return jnp.asarray(self.module.apply({"params": params}, slices))
+
+    def train_forecast(self, params: Params, slices: Slices, key: Array) -> Array:
+        """The same with dropout by the key, and with products as `bfloat16` says."""
+        dtype = jnp.bfloat16 if self.bfloat16 else None
+        module = self.module.clone(dtype=dtype)
+        rngs = {"dropout": key}
+        with jax.default_matmul_precision(None if self.bfloat16 else FLOAT32):
+            said = module.apply({"params": params}, slices, train=True, rngs=rngs)
+        return jnp.asarray(said, jnp.float32)
+
+
+class Batch(NamedTuple):
+    """Windows of one step; every array's first axis is the row."""
+
+    slices: Slices
+    # 0.0 for a row that only fills the batch up.
+    weight_b: Any  # [B]
+    # Position in the whole batch, whatever device the row is on.
+    row_b: Any  # [B]
+
+
+class Sums(NamedTuple):
+    """A metric as total and count over all devices; divide once, when reporting."""
+
+    total: Any  # scalar
+    n: Any  # scalar
+
+
+def create_train_state(
+    setup: Setup, example: Slices, seed: int, params: Params | None = None
+) -> TrainState:
+    """A state at step 0; the same seed gives the same one.
+
+    Args:
+      setup: Of the training.
+      example: One window, without a batch axis, for its shapes.
+      seed: Of the weights.
+      params: Weights to go on from, instead of fresh ones.
+    """
+    if params is None:
+        members = [
+            init_params(setup.module, example, seed + SEED_STRIDE * number)
+            for number in range(setup.members)
+        ]
+        params = jax.tree.map(lambda *values: np.stack(values), *members)
+    return _first_state(setup, params)
+
+
+# As a whole: one operation after the other, each would be compiled by itself.
+@functools.partial(jax.jit, static_argnums=0)
+def _first_state(setup: Setup, params: Params) -> TrainState:
+    state = jax.vmap(setup.optimiser.init)(params)
+    return TrainState(jnp.zeros((), jnp.int32), params, state, params)
+
+
+def train_step(
+    setup: Setup, state: TrainState, batch: Batch, key: Array, rate: Array
+) -> tuple[TrainState, Sums]:
+    """Takes one optimiser step on one device's share of the batch.
+
+    Pure; `over_devices` maps it. The mean is taken over the known days of *all* devices,
+    so a share full of gaps weighs less.
+
+    Args:
+      setup: What the step is compiled for.
+      state: Of all members.
+      batch: This device's share, the same for all members.
+      key: Of the epoch.
+      rate: Learning rate of this step.
+
+    Returns:
+      The next state, and the members' loss over all devices.
+    """
+    key = jax.random.fold_in(key, state.step)
+
+    def of_member(member: tuple[Params, Array]) -> tuple[Params, Sums]:
+        params, number = member
+        return _gradients(setup, params, batch, jax.random.fold_in(key, number))
+
+    # One member after another: their products are too small to gain from a joint one.
+    numbered = (state.params, jnp.arange(setup.members))
+    grads, sums = jax.lax.map(of_member, numbered)
+    state = _advance(setup, state, jax.lax.psum(grads, DEVICES), rate)
+    return state, Sums(jax.lax.psum(jnp.sum(sums.total), DEVICES), jnp.sum(sums.n))
+
+
+def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> Sums:
+    """Absolute percentage error from the last `origins` origins of each window."""
+
+    def window_error(slices: Slices) -> tuple[Array, Array]:
+        def of_member(member: Params) -> Array:
+            return setup.forecast(member, slices)[-origins:]
+
+        forecast_ch = jnp.mean(jax.lax.map(of_member, params), axis=0)
+        actual_ch, known_ch = inputs.actuals(jnp, slices, setup.horizon)
+        return losses.percentage_error(
+            actual_ch[-origins:], forecast_ch, known_ch[-origins:]
+        )
+
+    total_b, count_b = jax.vmap(window_error)(batch.slices)
+    return Sums(
+        jax.lax.psum(jnp.sum(total_b * batch.weight_b), DEVICES),
+        jax.lax.psum(jnp.sum(count_b * batch.weight_b), DEVICES),
+    )
+
+
+def over_devices(
+    step: Callable[..., Any],
+    devices: Sequence[jax.Device],
+    in_axes: tuple[int | None, ...],
+) -> Callable[..., Any]:
+    """Maps a step over devices: the only place that knows of `pmap`.
+
+    Replicated arguments have the axis None and come as they are; batches have the axis 0
+    and come as `share_out` gives them, each process's own rows. Results are the same on
+    all devices, so one copy comes back to every process.
+    """
+    return jax.pmap(
+        step, axis_name=DEVICES, in_axes=in_axes, out_axes=None, devices=devices
+    )
+
+
+def on_all(devices: Sequence[jax.Device], tree: Any) -> Any:
+    """Copies arrays to every device, as a mapped step gives them back.
+
+    A step that is first given them in another place is compiled twice.
+
+    Args:
+      devices: This process's, in the order in which the step is mapped over them.
+      tree: The arrays.
+    """
+    mesh = Mesh(np.array(devices), (DEVICES,))
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
+
+
+def share_out(batch: Batch, n_devices: int) -> Batch:
+    """Gives each device its share: [B, …] becomes [N, ⌈B / N⌉, …].
+
+    Where the batch does not divide, its last row is repeated with a weight of 0.
+    """
+    short = -len(batch.weight_b) % n_devices
+
+    def share(value: np.ndarray, mode: Literal["edge", "constant"]) -> np.ndarray:
+        fill = [(0, short)] + [(0, 0)] * (value.ndim - 1)
+        padded = np.pad(value, fill, mode=mode) if short else value
+        return padded.reshape(n_devices, -1, *value.shape[1:])
+
+    edge = functools.partial(share, mode="edge")
+    weight_b = share(batch.weight_b, "constant")
+    return jax.tree.map(edge, batch)._replace(weight_b=weight_b)
+
+
+def batches(
+    features: Features, task: TaskConfig, rows: Iterator[Rows], own: slice
+) -> Iterator[Batch]:
+    """Cuts the windows of each step, on the host and a batch at a time.
+
+    Args:
+      features: What they are cut from.
+      task: Sets their length.
+      rows: Of the whole batches.
+      own: Rows of each batch that this process computes.
+    """
+    for row in rows:
+        slices = inputs.cut(features, task, row.depot_b[own], row.last_b[own])
+        yield Batch(
+            jax.tree.map(lambda value: np.asarray(value, np.float32), slices),
+            row.weight_b[own],
+            np.arange(len(row.weight_b), dtype=np.int32)[own],
+        )
+
+
+def _gradients(
+    setup: Setup, params: Params, batch: Batch, key: Array
+) -> tuple[Params, Sums]:
+    """This device's share of one member's gradients and loss."""
+    # A key per row, not per device: dropout must not depend on how many devices there are.
+    keys = jax.vmap(functools.partial(jax.random.fold_in, key))(batch.row_b)
+    window_loss = functools.partial(_window_loss, setup)
+    batch_loss = jax.vmap(window_loss, in_axes=(None, 0, 0))
+
+    def mean_loss(params: Params) -> tuple[Array, Sums]:
+        total_b, count_b = batch_loss(params, batch.slices, keys)
+        count = jax.lax.psum(jnp.sum(count_b * batch.weight_b), DEVICES)
+        total = jnp.sum(total_b * batch.weight_b)
+        return total / jnp.maximum(count, 1.0), Sums(total, count)
+
+    (_, sums), grads = jax.value_and_grad(mean_loss, has_aux=True)(params)
+    return grads, sums
+
+
+def _window_loss(
+    setup: Setup, params: Params, slices: Slices, key: Array
+) -> tuple[Array, Array]:
+    """Huber loss of one window, as (total, count) over its known days."""
+    forecast_oh = setup.train_forecast(params, slices, key)
+    actual_oh, known_oh = (
+        value_ch[TRAINED_ORIGINS]
+        for value_ch in inputs.actuals(jnp, slices, setup.horizon)
+    )
+    return losses.huber(actual_oh, forecast_oh, known_oh, setup.huber_delta)
+
+
+def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> TrainState:
+    update = jax.vmap(setup.optimiser.update)
+    updates, opt_state = update(grads, state.opt_state, state.params)
+    scaled = jax.tree.map(lambda change: rate * change, updates)
+    params = optax.apply_updates(state.params, scaled)
+    # It starts as a plain mean, so that it forgets where training began.
+    step = jnp.asarray(state.step + 1, jnp.float32)
+    decay = jnp.minimum(setup.average_decay, (step + 1.0) / (step + 10.0))
+    average = optax.incremental_update(params, state.average, 1.0 - decay)
+    return TrainState(state.step + 1, params, opt_state, average)

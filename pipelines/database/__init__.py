@@ -1,0 +1,1 @@
+"""Opens the database, migrates it, and grants its roles; the embedded Postgres."""

@@ -1,0 +1,66 @@
+"""A cluster that root keeps outside of its home, and which home it belongs to.
+
+The home's `postgres.json` names the folder and the inode of the home: a home that was
+moved keeps its inode, a copy has another and must not work on the original's data.
+"""
+
+import json
+import secrets
+from pathlib import Path
+
+from forecaster.errors import DatabaseError
+from pipelines.database.embedded.binaries import (
+    SYSTEM_HOME,
+    make_open_directory,
+    make_private_directory,
+    may_enter,
+    server_account,
+)
+
+
+def place(home: Path) -> Path | None:
+    """The folder outside of a home that holds its cluster; None where it lies inside.
+
+    Raises:
+      DatabaseError: the folder belongs to another home, or is gone.
+    """
+    note = home / "postgres.json"
+    if note.is_file():
+        return _noted(home, note)
+    account = server_account()
+    if may_enter(home, account):
+        return None
+    make_open_directory(SYSTEM_HOME)
+    directory = SYSTEM_HOME / f"cluster-{secrets.token_hex(6)}"
+    # Before the note: a folder that is noted and not there was lost.
+    make_private_directory(directory, account)
+    _write(home, note, directory)
+    return directory
+
+
+def _noted(home: Path, note: Path) -> Path:
+    noted = json.loads(note.read_text())
+    directory = Path(noted["directory"])
+    if not directory.exists():
+        raise DatabaseError(
+            f"The database of {home} lay in {directory}, which is gone or on another "
+            f"machine. Put it back; or remove {note} to begin anew, and bring a backup in "
+            "with 'harbor backup restore'."
+        )
+    if "inode" not in noted:
+        _write(home, note, directory)
+    elif noted["inode"] != home.stat().st_ino:
+        raise DatabaseError(
+            f"{home} was copied, or moved to another disk, but its database lies outside "
+            f"of it, in {directory}. If it was moved, take 'inode' out of {note}. If it "
+            "was copied, that database is the original's: remove that file, and bring a "
+            "backup of the original in with 'harbor backup restore'."
+        )
+    return directory
+
+
+def _write(home: Path, note: Path, directory: Path) -> None:
+    noted = {"directory": str(directory), "inode": home.stat().st_ino}
+    staged = note.with_suffix(".tmp")
+    staged.write_text(json.dumps(noted))
+    staged.replace(note)

@@ -1,0 +1,1 @@
+"""From orders to daily demand, and from daily demand to panels."""

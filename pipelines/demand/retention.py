@@ -1,0 +1,65 @@
+"""Drops orders older than a setting; daily demand keeps every day."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+import sqlalchemy as sa
+
+from forecaster.errors import NothingToDoError
+from pipelines.demand import counting
+from pipelines.settings import Settings
+from pipelines.store import demand as demand_store
+from pipelines.store import ingest as ingest_store
+from pipelines.store import retention as store
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What was dropped.
+
+    Args:
+      orders: How many.
+      before: The first day that keeps its own.
+      froze: Whether it froze days that were not frozen before.
+    """
+
+    orders: int
+    before: date
+    froze: bool
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing was old enough."""
+        return not (self.orders or self.froze)
+
+
+def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dropped:
+    """Counts demand, freezes the days before the setting's, and drops their orders.
+
+    Safe to repeat. Orders that come later for a frozen day are not counted any more, and
+    go the next time.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: `keep_orders_days`, and the fleet's zone.
+      now: Time of the run.
+
+    Raises:
+      NothingToDoError: the setting keeps every order.
+    """
+    if settings.keep_orders_days is None:
+        raise NothingToDoError(
+            "Every order is kept. Set HARBOR_KEEP_ORDERS_DAYS to drop older ones; daily "
+            "demand stays."
+        )
+    fleet_day = now.astimezone(settings.zone).date()
+    before = fleet_day - timedelta(days=settings.keep_orders_days)
+    with engine.begin() as connection:
+        # A load at the same time would put back what is counted and dropped here.
+        ingest_store.lock(connection, "orders")
+        today = counting.first_day_not_over(connection, now)
+        demand_store.recount(connection, today, now, settings.look_back_days)
+        # What is frozen stays so, also where the setting has been raised since.
+        frozen = store.frozen_before(connection)
+        before = max(before, frozen or before)
+        return Dropped(store.drop_orders(connection, before), before, before != frozen)

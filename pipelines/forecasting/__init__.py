@@ -1,0 +1,1 @@
+"""Forecasts, their scores, and the checks on live forecasts."""

@@ -1,0 +1,178 @@
+"""Forecasts from one origin with one artefact, and writes them down."""
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+import structlog
+
+from forecaster.data.panel import Panel
+from forecaster.errors import ArtefactError, NoModelError
+from forecaster.inference import artefact, infer
+from forecaster.inference.artefact import Artefact
+from forecaster.inference.infer import Forecast
+from pipelines.database.engine import snapshot
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.forecasting import live_fallback, stale_data_intervals
+from pipelines.forecasting.forecast_rows import forecast_rows, total_rows
+from pipelines.runs.ledger import Run
+from pipelines.runs.metrics import inference_measured
+from pipelines.store import demand as demand_store
+from pipelines.store import feed_freshness, models
+from pipelines.store import forecasts as store
+
+log = structlog.get_logger()
+
+# A forecast made later than this after its origin's local day ended is a hindcast.
+LIVE_HOURS = 36
+
+
+def forecast_from(
+    engine: sa.Engine,
+    artefacts: Path,
+    origin: date,
+    now: datetime,
+    zone: ZoneInfo,
+    run: Run | None = None,
+) -> str:
+    """Forecasts every depot with the champion, and returns its version.
+
+    Safe to repeat: the forecasts of one origin and model are replaced as a whole. From
+    an origin before the champion's training ended, the newest model that saw nothing
+    later takes its place.
+
+    Args:
+      engine: Database the pipelines own.
+      artefacts: Folder of exported models.
+      origin: Last day whose demand may be seen.
+      now: Time of the run; decides whether the forecast is live.
+      zone: The fleet's own, in which the origin's day ends.
+      run: The ledger's row.
+
+    Raises:
+      NoModelError: no model may forecast from that origin.
+      ArtefactError: its file is missing or not what was recorded.
+      NoDataError: there is no demand up to the origin.
+    """
+    counting.require_counted(engine, origin)
+    with snapshot(engine) as connection:
+        model = model_for(connection, origin)
+        live = is_live(origin, demand_store.last_day(connection), now, zone)
+        missing = feed_freshness.missing_days(connection, origin)
+    loaded = load_recorded(artefacts, model)
+    if live:
+        loaded = live_fallback.with_live_gate(engine, loaded)
+    panel = _panel(engine, origin, zone, live)
+    made = inference_measured(run, lambda: infer.forecast(loaded, panel))
+    if live:
+        made = stale_data_intervals.widened(made, loaded, panel, missing)
+    write(engine, panel, made, str(model["version"]), now, zone, run)
+    if run is not None:
+        run.counts |= live_fallback.counts(loaded)
+    return str(model["version"])
+
+
+def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:
+    """The champion, or for an earlier origin the newest model that may serve it.
+
+    Raises:
+      NoModelError: there is none.
+    """
+    champion = models.champion(connection)
+    if champion is not None and champion["trained_through"] <= origin:
+        return champion
+    found = models.newest_trained_through(connection, origin)
+    if found is not None:
+        return found
+    if champion is None:
+        raise NoModelError(
+            "No champion has been promoted. Train one with 'harbor train', then "
+            "'harbor models promote VERSION'."
+        )
+    raise NoModelError(
+        f"Every model whose artefact is kept has seen days after {origin}, so none may "
+        f"forecast from there. Train one with 'harbor train --through {origin}'."
+    )
+
+
+def require_kept(model: dict[str, Any]) -> None:
+    """Refuses a model whose artefact was pruned.
+
+    Raises:
+      ArtefactError: it was.
+    """
+    if model["pruned_at"] is not None:
+        raise ArtefactError(
+            f"The artefact of {model['version']} was pruned on "
+            f"{model['pruned_at'].astimezone(UTC):%Y-%m-%d}, as nothing needed it any "
+            "more (HARBOR_KEEP_ARTEFACTS_DAYS). Take another of 'harbor models list', or "
+            f"train one with 'harbor train --through {model['trained_through']}'."
+        )
+
+
+def load_recorded(artefacts: Path, model: dict[str, Any]) -> Artefact:
+    """Loads a model's artefact, if it is the file that was recorded.
+
+    Raises:
+      ArtefactError: it is missing, unusable, another file, or was pruned.
+    """
+    require_kept(model)
+    path = artefacts / str(model["filename"])
+    return artefact.load(path, str(model["sha256"]))
+
+
+def write(
+    engine: sa.Engine,
+    panel: Panel,
+    made: Forecast,
+    version: str,
+    now: datetime,
+    zone: ZoneInfo,
+    run: Run | None,
+) -> None:
+    """Writes one origin's forecasts in one transaction.
+
+    What was forecast in time stays where this is a hindcast, or began earlier.
+    """
+    with engine.begin() as connection:
+        live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
+        rows = forecast_rows(
+            panel.origin, version, panel, made,
+            live=live, made_at=now, run_id=run.run_id if run else None,
+        )  # fmt: skip
+        if not store.replace_forecasts(
+            connection, panel.origin, version, rows, live=live, made_at=now
+        ):
+            log.warning("live_forecast_stays", origin=str(panel.origin), model=version)
+            return
+        totals = total_rows(panel.origin, version, made)
+        store.replace_totals(connection, panel.origin, version, totals)
+    if run is not None:
+        run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
+
+
+def _panel(engine: sa.Engine, origin: date, zone: ZoneInfo, live: bool) -> Panel:
+    """What is known now, or for a hindcast what was known in the night after."""
+    if live:
+        return read_panel(engine, origin)
+    return PanelsAsKnown(engine, origin, zone).at(origin)
+
+
+def is_live(origin: date, newest: date | None, now: datetime, zone: ZoneInfo) -> bool:
+    """Whether a forecast made now from that origin counts as live.
+
+    Args:
+      origin: The last day it may see.
+      newest: The newest day of known demand. What has come in is not forecast any more:
+        from an earlier origin it is a hindcast, however soon it is made.
+      now: With a time zone.
+      zone: The fleet's own.
+    """
+    if newest is not None and origin < newest:
+        return False
+    day_ended = datetime.combine(origin + timedelta(days=1), datetime.min.time(), zone)
+    # In UTC: adding hours to a local time ignores the hour a clock change takes.
+    return now <= day_ended.astimezone(UTC) + timedelta(hours=LIVE_HOURS)

@@ -1,0 +1,39 @@
+"""The naive gate: depots whose live forecasts were worse than the seasonal naive's.
+
+They get the plain forecast, without the network's correction, until they are not worse
+any more. An artefact has a gate of its own, by days that its fit had not seen; this one
+is by what was shown since.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from forecaster.inference.artefact import Artefact
+from forecaster.inference.postprocessing import GATE_DAYS, GATE_MARGIN
+from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
+from pipelines.store import accuracy as store
+
+MOST_TOLD = 50
+
+
+def worse_depots(engine: sa.Engine) -> list[str]:
+    """Depots that missed more than the seasonal naive over four weeks of live forecasts."""
+    with engine.connect() as connection:
+        return store.worse_depots(connection, LOOK_BACK_DAYS, GATE_DAYS, GATE_MARGIN)
+
+
+def with_live_gate(engine: sa.Engine, loaded: Artefact) -> Artefact:
+    """The artefact with the depots gated that the live scores gate, beside its own."""
+    gated = {*loaded.delivery.gated, *worse_depots(engine)}
+    delivery = replace(loaded.delivery, gated=tuple(sorted(gated)))
+    return replace(loaded, delivery=delivery)
+
+
+def counts(loaded: Artefact) -> dict[str, Any]:
+    """For the ledger: how many depots are gated, and which; nothing where none is."""
+    gated = loaded.delivery.gated
+    if not gated:
+        return {}
+    return {"gated": len(gated), "gated_depots": list(gated[:MOST_TOLD])}

@@ -1,0 +1,51 @@
+"""Scores forecasts whose days are now known, beside both baselines."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import sqlalchemy as sa
+
+from forecaster.baselines import median4, seasonal_naive
+from forecaster.config import LONGEST_HORIZON
+from forecaster.data.panel import Panel
+from pipelines.database.engine import snapshot
+from pipelines.demand.panels import PanelsAsKnown
+from pipelines.store import forecasts as store
+
+
+def score_known_days(engine: sa.Engine, zone: ZoneInfo) -> int:
+    """Scores every forecast that has none yet, or whose actual was corrected.
+
+    Args:
+      engine: Database the pipelines own.
+      zone: The fleet's own; decides what was known to the baselines at an origin.
+
+    Returns:
+      Depot-days scored.
+    """
+    with snapshot(engine) as connection:
+        origins = store.origins_to_score(connection)
+    if not origins:
+        return 0
+    panels = PanelsAsKnown(engine, max(origins), zone)
+    return sum(_score(engine, panels.at(origin), origin) for origin in origins)
+
+
+def _score(engine: sa.Engine, panel: Panel, origin: date) -> int:
+    with engine.begin() as connection:
+        return store.score_origin(connection, origin, _baselines(panel))
+
+
+def _baselines(panel: Panel) -> Iterator[tuple[Any, ...]]:
+    """depot_id, target_on and both baselines of each day ahead."""
+    demand_dt = panel.demand_dt.astype(float)
+    naive_dh = seasonal_naive(demand_dt, panel.n_steps, LONGEST_HORIZON)
+    median_dh = median4(demand_dt, panel.n_steps, LONGEST_HORIZON)
+    for depot, depot_id in enumerate(panel.depot_ids):
+        for step in range(LONGEST_HORIZON):
+            target = panel.origin + timedelta(days=step + 1)
+            both = (naive_dh[depot, step], median_dh[depot, step])
+            yield (depot_id, target, *(None if np.isnan(v) else float(v) for v in both))

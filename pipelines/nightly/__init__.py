@@ -1,0 +1,1 @@
+"""The nightly run and its steps."""

@@ -1,0 +1,1 @@
+"""The ledger of runs: what ran, when, with which result."""

@@ -1,0 +1,1 @@
+"""When nightly runs are due, and the scheduler that starts them."""

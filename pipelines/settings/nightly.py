@@ -1,0 +1,106 @@
+"""When the night runs, of which fleet, and what should be there after it."""
+
+from collections.abc import Mapping
+from datetime import date, datetime, time, timedelta
+from functools import cache, cached_property
+from types import MappingProxyType
+from typing import Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings
+
+from pipelines.settings.complete_days import newest_whole_day
+from pipelines.settings.countries import known_countries
+from pipelines.settings.wall_clock import WallClock
+
+# How long a night may take before what it should have brought is called late.
+NIGHT_TAKES = timedelta(hours=1)
+
+NO_ZONES: Mapping[str, int] = MappingProxyType({})
+
+MissedNights = Literal["skip", "latest", "all"]
+
+
+@cache
+def _zones() -> set[str]:
+    """Names of the zones this machine knows; they take a walk through its folders."""
+    return available_timezones()
+
+
+class NightSettings(BaseSettings):
+    """A part of `Settings`, which reads the environment."""
+
+    timezone: str = Field(
+        default="UTC",
+        description="The fleet's own zone: the nightly clock, and depots first seen "
+        "in orders.",
+    )
+    country: str = Field(
+        default="US",
+        description="ISO 3166 country of depots first seen in orders.",
+    )
+    nightly_at: WallClock = Field(
+        default="04:30",
+        description="When the night runs, in `timezone`; once a day, also where the clocks "
+        "leave that hour out or bring it twice.",
+    )
+    missed_nights: MissedNights = Field(
+        default="latest",
+        description="Which nights are run that no scheduler ran at their hour.",
+    )
+    look_back_days: int = Field(
+        default=400,
+        ge=0,
+        description="How far before the newest day a night redoes corrected counts.",
+    )
+
+    @field_validator("timezone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        if name not in _zones():
+            raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
+        return name
+
+    @field_validator("country")
+    @classmethod
+    def _known_country(cls, code: str) -> str:
+        if code.upper() not in known_countries():
+            raise ValueError("must be an ISO 3166 country of two letters, such as NL")
+        return code.upper()
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The fleet's own time zone."""
+        return ZoneInfo(self.timezone)
+
+    @property
+    def night_after_midnight(self) -> timedelta:
+        """When the night runs, as time since midnight."""
+        hour, minute = self.nightly_at.split(":")
+        return timedelta(hours=int(hour), minutes=int(minute))
+
+    def origin_of(self, hour: datetime, zones: Mapping[str, int]) -> date:
+        """The origin of a night of that hour: the newest day over at half of the depots.
+
+        Args:
+          hour: With a time zone.
+          zones: How many active depots lie in each; the fleet's own without any.
+        """
+        return newest_whole_day(hour, zones or {self.timezone: 1})
+
+    def due_on(self, now: datetime, zones: Mapping[str, int] = NO_ZONES) -> date:
+        """The newest day whose orders and forecast should be there by now.
+
+        It is what the last night that is over forecast from: mostly yesterday, a day
+        earlier where most depots lie so far west that it was not over at night.
+
+        Args:
+          now: With a time zone.
+          zones: As `origin_of`.
+        """
+        wall = now.astimezone(self.zone).replace(tzinfo=None)
+        night = wall - self.night_after_midnight - NIGHT_TAKES
+        hour = datetime.combine(night.date(), time(), self.zone)
+        hour += self.night_after_midnight
+        return self.origin_of(hour, zones)

@@ -1,0 +1,1 @@
+"""Trains, evaluates and promotes models; the JAX runtime they train on."""

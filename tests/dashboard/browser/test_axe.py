@@ -1,0 +1,76 @@
+"""The pages under axe-core, which looks for what keeps people out."""
+
+import os
+import shutil
+import subprocess
+import tarfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import empty_tables
+from tests.dashboard.browser import browser
+from tests.dashboard.seed import seed
+from tests.dashboard.seed_pipeline import seed_pipeline
+
+pytestmark = [pytest.mark.browser, pytest.mark.db]
+
+VERSION = "4.10.3"
+PATHS = ("/", "/depot?depot=LON-03", "/plan", "/accuracy", "/models", "/pipeline")
+# What there is to see is the same in the dark, only its colours are not.
+RULES = {
+    "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
+    "dark": {"type": "rule", "values": ["color-contrast"]},
+}
+LOOK = """rules => axe.run(document, {runOnly: rules})
+    .then(found => found.violations.flatMap(rule =>
+        rule.nodes.map(node => `${rule.id}: ${node.html.slice(0, 120)}`)))"""
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """axe-core's script: the file AXE_CORE names, or the one npm brings."""
+    named = os.environ.get("AXE_CORE")
+    if named:
+        return Path(named).read_text(encoding="utf-8")
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("needs axe-core: install npm, or set AXE_CORE to its axe.min.js")
+    folder = tmp_path_factory.mktemp("axe")
+    try:
+        done = subprocess.run(
+            [npm, "pack", f"axe-core@{VERSION}"], cwd=folder, timeout=PATIENCE_S,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"needs axe-core: npm brought none in {PATIENCE_S} s; set AXE_CORE")
+    if done.returncode != 0:
+        pytest.skip(f"needs axe-core: npm says {done.stderr.splitlines()[:1]}")
+    with tarfile.open(folder / f"axe-core-{VERSION}.tgz") as pack:
+        script = pack.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
+
+
+@pytest.fixture(scope="module")
+def fleet(engine, database_url, tmp_path_factory, chromium, axe):
+    """The address of the dashboard of a small fleet."""
+    home = tmp_path_factory.mktemp("axe-fleet")
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    seed(engine, yesterday, home / "artefacts")
+    seed_pipeline(engine, yesterday)
+    with browser.serving(database_url, home) as address:
+        yield address
+    empty_tables(engine)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_page_keeps_nobody_out(fleet, visit, axe, path):
+    window = visit(fleet)
+    for scheme, rules in RULES.items():
+        window.page.emulate_media(color_scheme=scheme)
+        window.to(path)
+        window.page.evaluate(axe)
+        assert window.page.evaluate(LOOK, rules) == [], scheme

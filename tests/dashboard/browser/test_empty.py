@@ -1,0 +1,80 @@
+"""The pages in a real browser without data, without a database, with a corrupt model."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.dashboard.browser import browser
+from tests.dashboard.browser.browser import SIZES
+from tests.dashboard.seed import seed
+from tests.ports import free_port
+
+pytestmark = [pytest.mark.browser, pytest.mark.db]
+
+PATHS = ("/", "/depot", "/plan", "/accuracy", "/models", "/pipeline")
+
+
+@pytest.fixture
+def empty(clean_engine, database_url, tmp_path, chromium):
+    """The address of a dashboard without any data."""
+    with browser.serving(database_url, tmp_path) as address:
+        yield address
+
+
+def test_without_data_every_page_says_what_to_run(empty, visit):
+    window = visit(empty)
+    for path in PATHS:
+        text = window.to(path)
+        assert "harbor ingest PATH" in text
+        assert "Traceback" not in text
+        window.fits(SIZES["phone"][0])
+
+
+@pytest.fixture
+def cut_off(tmp_path, chromium):
+    """The address of a dashboard whose database is not there."""
+    nowhere = f"postgresql://planner:secret@127.0.0.1:{free_port()}/harbor"
+    with browser.serving(nowhere, tmp_path) as address:
+        yield address
+
+
+def test_without_its_database_every_page_says_what_to_do(cut_off, visit):
+    window = visit(cut_off, "phone")
+    for path in PATHS:
+        text = window.to(path)
+        assert "The database does not answer" in text
+        assert "harbor doctor" in text
+        assert "secret" not in text
+        assert "Traceback" not in text
+        assert window.too_wide() <= 0
+
+
+@pytest.fixture
+def corrupt(clean_engine, database_url, tmp_path, chromium):
+    """The address of a fleet's dashboard whose model is half a file, and its name."""
+    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    seed(clean_engine, yesterday, tmp_path / "artefacts")
+    [model] = (tmp_path / "artefacts").glob("*.npz")
+    model.write_bytes(model.read_bytes()[: model.stat().st_size // 2])
+    with browser.serving(database_url, tmp_path) as address:
+        yield address, model.name
+
+
+def test_with_a_corrupt_model_every_page_stands_and_what_needs_it_says_so(
+    corrupt, visit
+):
+    address, model = corrupt
+    window = visit(address, "phone")
+    for path in PATHS:
+        text = window.to(path)
+        assert "Orders up to" in text
+        assert "Traceback" not in text
+        assert model not in text
+        assert window.too_wide() <= 0
+    text = window.to("/depot?depot=LON-01")
+    assert len(window.page.query_selector_all('[data-testid="stVegaLiteChart"]')) == 2
+    assert model in text
+    assert "Traceback" not in text
+    [told] = window.page.locator('[data-testid="stAlert"]', has_text=model).all()
+    assert "Restore it" in told.inner_text()
+    assert window.too_wide() <= 0

@@ -1,0 +1,63 @@
+"""A planner's morning in a real browser: change, see, export, print."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.conftest import empty_tables
+from tests.dashboard.browser import browser
+from tests.dashboard.seed import seed
+
+pytestmark = [pytest.mark.browser, pytest.mark.db]
+
+A4_LANDSCAPE = b"/MediaBox [0 0 841.91998 594.95996]"
+
+
+@pytest.fixture(scope="module")
+def fleet(engine, database_url, tmp_path_factory, chromium):
+    """The address of the dashboard of a small fleet."""
+    home = tmp_path_factory.mktemp("plan")
+    seed(engine, datetime.now(UTC).date() - timedelta(days=1), home / "artefacts")
+    with browser.serving(database_url, home) as address:
+        yield address
+    empty_tables(engine)
+
+
+def test_a_change_is_made_found_and_exported(fleet, visit):
+    window = visit(fleet)
+    window.to("/plan?city=Rotterdam")
+    page = window.page
+    page.get_by_label("Orders expected").fill("777")
+    page.get_by_label("Why").fill("=1+1")
+    page.get_by_label("Your name").fill("Anna")
+    page.get_by_role("button", name="Keep").click()
+    page.get_by_text("is changed.").wait_for()
+    page.get_by_text("set 777").wait_for()
+
+    page.get_by_text("The numbers").click()
+    with page.expect_download() as saved:
+        folded = page.locator('[data-testid="stExpander"]')
+        folded.get_by_role("button", name="Save as CSV").click()
+    rows = read(saved.value)
+    [mine] = [row for row in rows if row["By"] == "Anna"]
+    assert (mine["Orders planned"], mine["Why"]) == ("777", "'=1+1")
+    assert {row["City"] for row in rows} == {"Rotterdam"}
+    assert len(rows) == 3 * 7
+
+
+def read(download):
+    text = download.path().read_text(encoding="utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
+    window = visit(fleet)
+    window.to("/plan?city=London")
+    printed = window.page.pdf(prefer_css_page_size=True)
+    assert printed.count(b"/Type /Page\n") == 1
+    assert A4_LANDSCAPE in printed
+    window.page.emulate_media(media="print")
+    assert not window.page.get_by_role("button", name="Keep").is_visible()
+    assert window.page.get_by_role("rowheader", name="Vans needed").is_visible()

@@ -1,0 +1,113 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from dashboard.components.banner import banner
+from dashboard.queries.freshness import Freshness
+
+TODAY = date(2025, 11, 20)
+DUE_ON = date(2025, 11, 19)
+ZONE = ZoneInfo("Europe/Amsterdam")
+FRESH = Freshness(
+    depots=6,
+    last_on=date(2025, 11, 19),
+    champion="20251119-ab",
+    origin_on=date(2025, 11, 19),
+    until_on=date(2025, 11, 26),
+    model="20251119-ab",
+    trained_through=date(2025, 11, 19),
+    filename="20251119-ab.npz",
+    sha256="ab",
+    made_at=datetime(2025, 11, 20, 3, 31, tzinfo=UTC),
+    worked_at=None,
+)
+
+
+def test_facts_name_the_data_the_forecast_and_the_model():
+    assert banner(FRESH, TODAY, DUE_ON, ZONE).facts == (
+        "Orders up to **Wed 19 Nov** · forecast made Thu 20 Nov, 04:31 · "
+        "model ab · trained through Wed 19 Nov"
+    )
+
+
+def test_nothing_is_late_when_the_forecast_starts_from_yesterday():
+    assert banner(FRESH, TODAY, DUE_ON, ZONE).warning is None
+
+
+def test_before_the_night_is_over_the_day_before_yesterday_is_new_enough():
+    before = DUE_ON - timedelta(days=1)
+    older = replace(FRESH, last_on=before, origin_on=before)
+    assert banner(older, TODAY, before, ZONE).warning is None
+    assert banner(older, TODAY, DUE_ON, ZONE).warning is not None
+
+
+def test_late_orders_are_told_with_their_day_and_age():
+    friday = date(2025, 11, 14)
+    late = replace(FRESH, last_on=friday, origin_on=friday)
+    warning = banner(late, TODAY, DUE_ON, ZONE).warning
+    assert warning is not None
+    assert "The newest orders are of Fri 14 Nov, 6 days ago" in warning
+    assert "harbor ingest" in warning
+
+
+def test_history_of_another_year_says_the_year():
+    day = date(2024, 3, 14)
+    warning = banner(
+        replace(FRESH, last_on=day, origin_on=day), TODAY, DUE_ON, ZONE
+    ).warning
+    assert warning is not None
+    assert "Thu 14 Mar 2024, 616 days ago" in warning
+
+
+def test_a_forecast_older_than_its_orders_asks_for_the_night():
+    stale = replace(FRESH, origin_on=TODAY - timedelta(days=3))
+    warning = banner(stale, TODAY, DUE_ON, ZONE).warning
+    assert warning is not None
+    assert "starts from Mon 17 Nov, 3 days ago, although newer orders are in" in warning
+    assert "harbor nightly" in warning
+
+
+@pytest.mark.parametrize(
+    ("champion", "told", "command"),
+    [
+        ("20251201-cd", "not the champion's (model 20251201-cd)", "`harbor forecast`"),
+        (None, "No model is champion", "`harbor models promote VERSION`"),
+    ],
+)
+def test_a_forecast_that_is_not_the_champions_says_what_to_do(champion, told, command):
+    warning = banner(replace(FRESH, champion=champion), TODAY, DUE_ON, ZONE).warning
+    assert warning is not None
+    assert told in warning
+    assert command in warning
+
+
+def test_a_forecast_of_a_late_feed_says_whose_orders_were_missing():
+    late = replace(
+        FRESH, late_cities=(("Ghent", 2), ("St_Ives", 1)), alarms=("Too high.",)
+    )
+    notice, alarm = banner(late, TODAY, DUE_ON, ZONE).notices
+    assert notice == (
+        "Made from what there was: the orders of Wed 19 Nov had not come from all depots "
+        "of Ghent (2), St\\_Ives (1). The bands are wider for it."
+    )
+    assert alarm == "Too high."
+    assert banner(FRESH, TODAY, DUE_ON, ZONE).notices == ()
+
+
+def test_of_many_late_cities_the_first_are_named():
+    late = replace(FRESH, late_cities=tuple((f"City {n}", 1) for n in range(8)))
+    [notice] = banner(late, TODAY, DUE_ON, ZONE).notices
+    assert "City 4 (1) and 3 more cities." in notice
+    assert "City 5" not in notice
+
+
+def test_without_a_forecast_only_the_orders_are_told():
+    bare = replace(
+        FRESH, champion=None, origin_on=None, model=None, trained_through=None,
+        made_at=None,
+    )  # fmt: skip
+    said = banner(bare, TODAY, DUE_ON, ZONE)
+    assert said.facts == "Orders up to **Wed 19 Nov**"
+    assert said.warning is None

@@ -1,0 +1,208 @@
+"""Answers about one depot against the seeded rows, reckoned here without SQL."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from dashboard.queries import depot as depot_queries
+from pipelines import schema
+from tests.dashboard.queries.test_queries import as_dates, shown
+from tests.dashboard.seed import CHAMPION, seed
+
+pytestmark = pytest.mark.db
+
+A_DAY = timedelta(days=1)
+A_WEEK = timedelta(days=7)
+
+
+def test_a_depots_days_have_history_forecast_and_notes(fresh, seeded):
+    days = queries.depot_days("RTM-03", fresh)
+    own = seeded.demand[seeded.demand["depot_id"] == "RTM-03"]
+    assert len(days) == 56 + 7
+    past = days[days["day_on"].dt.date <= seeded.through]
+    assert past["actual"].tolist() == own["orders"].tolist()[-56:]
+    ahead = days[days["day_on"].dt.date > seeded.through]
+    mine = shown(seeded)[shown(seeded)["depot_id"] == "RTM-03"]
+    np.testing.assert_allclose(ahead["p50"], mine["p50"])
+    assert ahead["events"].tolist() == [[], ["closed"], [], [], [], [], []]
+    assert ahead["is_closed"].tolist() == [False, True, *[False] * 5]
+    assert ahead["basis"].tolist() == mine["basis"].tolist()
+
+
+def test_an_unknown_day_is_missing_and_a_weekly_closing_day_says_so(fresh, seeded):
+    days = queries.depot_days("RTM-01", fresh).set_index("day_on")
+    assert np.isnan(days.loc[pd.Timestamp(seeded.through - 10 * A_DAY), "actual"])
+    shut = queries.depot_days("RTM-02", fresh)
+    assert (shut["is_closed"] == (shut["day_on"].dt.day_of_week == 6)).all()
+
+
+def test_a_depot_has_its_history_before_any_forecast(seeded, write):
+    write(sa.delete(schema.scores))
+    write(sa.delete(schema.forecasts))
+    days = queries.depot_days("LON-01", queries.freshness())
+    assert len(days) == 56
+    assert days["actual"].notna().all()
+    assert days["p50"].isna().all()
+
+
+def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
+    day = seeded.through + A_DAY
+    holiday = {"country": "NL", "subdivision": "", "name": "Feast, of all"}
+    write(sa.insert(schema.public_holidays).values(**holiday, day_on=day))
+    event = {"kind": "pay_day", "starts_on": day, "ends_on": day, "city": "Rotterdam"}
+    write(sa.insert(schema.events).values(**event, file_id=1))
+    days = queries.depot_days("RTM-01", queries.freshness()).set_index("day_on")
+    tomorrow = days.loc[pd.Timestamp(day)]
+    assert (tomorrow["holidays"], tomorrow["events"]) == (
+        ["Feast, of all"],
+        ["pay_day"],
+    )
+
+
+def test_a_late_depot_says_since_when(fresh, seeded):
+    poplar = queries.news("LON-03", fresh).late
+    assert poplar.is_late
+    assert (poplar.last_on, poplar.due_on) == (seeded.through - A_DAY, seeded.through)
+    assert not queries.news("LON-01", fresh).late.is_late
+
+
+def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
+    before = queries.news("LON-01", fresh).before
+    assert before is not None
+    assert (before.origin_on, before.model) == (seeded.through - A_DAY, CHAMPION)
+    assert (before.corrected, before.events) == (0, ())
+    days = queries.depot_days("LON-01", fresh)
+    made = seeded.forecasts.query("depot_id == 'LON-01'")
+    then = made[made["origin_on"] == seeded.through - A_DAY].sort_values("target_on")
+    known = days.dropna(subset=["p50_before"])
+    assert as_dates(known["day_on"]) == then["target_on"].tolist()
+    np.testing.assert_allclose(known["p50_before"], then["p50"])
+
+
+def test_what_came_since_the_forecast_before_is_counted(seeded, write):
+    """A correction and an event of the depot's city, and neither of another's."""
+    day = seeded.through + A_DAY
+    event = {"kind": "game", "starts_on": day, "ends_on": day, "file_id": 1}
+    write(sa.insert(schema.events).values(**event, city="London"))
+    for depot in ("LON-01", "RTM-01"):
+        write(
+            sa.insert(schema.demand_versions).values(
+                depot_id=depot, service_on=seeded.through - 3 * A_DAY, version=2,
+                orders=7, known_at=sa.func.now(), superseded_at=sa.func.now(),
+            )
+        )  # fmt: skip
+    before = queries.news("LON-01", queries.freshness()).before
+    assert before is not None
+    assert (before.corrected, before.events) == (1, ("game",))
+    elsewhere = queries.news("RTM-02", queries.freshness()).before
+    assert elsewhere is not None
+    assert (elsewhere.corrected, elsewhere.events) == (0, ())
+
+
+def test_what_the_night_before_had_brought_itself_is_no_news(seeded, write):
+    """Its forecast bears the moment it began, before its files were loaded."""
+    looked_at = datetime.now(UTC) + timedelta(hours=1)
+    run = {"step": "forecast", "state": "done", "started_at": looked_at}
+    write(sa.insert(schema.runs).values(**run))
+    ahead = {"starts_on": seeded.through + A_DAY, "ends_on": seeded.through + A_DAY}
+    write(sa.insert(schema.events).values(kind="game", file_id=1, **ahead))
+    write(
+        sa.insert(schema.demand_versions).values(
+            depot_id="LON-01", service_on=seeded.through - 3 * A_DAY, version=2, orders=7,
+            known_at=sa.func.now(), superseded_at=sa.func.now(),
+        )
+    )  # fmt: skip
+
+    def news():
+        before = queries.news("LON-01", queries.freshness()).before
+        return before.corrected, "game" in before.events
+
+    assert news() == (1, True)
+    forecast_run = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
+    write(sa.update(schema.forecasts).values(run_id=forecast_run))
+    queries.news.clear()
+    assert news() == (0, False)
+
+
+def test_nothing_was_forecast_before_the_first_forecast(
+    dashboard, clean_engine, yesterday
+):
+    seed(clean_engine, yesterday, live=False, hindcasts=False)
+    fresh = queries.freshness()
+    assert queries.news("LON-01", fresh).before is None
+    assert queries.depot_days("LON-01", fresh)["p50_before"].isna().all()
+
+
+def test_a_depot_that_gets_the_plain_forecast_says_so(seeded, write):
+    gate(write, seeded, "LON-01")
+    fresh = queries.freshness()
+    assert queries.news("LON-01", fresh).is_gated
+    assert not queries.news("LON-02", fresh).is_gated
+    scored = queries.depot_accuracy(True, fresh)
+    assert scored.loc[scored["is_gated"], "depot_id"].tolist() == ["LON-01"]
+
+
+def gate(write, seeded, depot):
+    """As the night does it: the run that forecast says which depots are gated."""
+    counts = {"gated": 1, "gated_depots": [depot]}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    newest = schema.forecasts.c.origin_on == seeded.through
+    write(sa.update(schema.forecasts).where(newest).values(run_id=1))
+
+
+def test_what_planners_set_stands_beside_the_forecast(fresh, seeded, write):
+    row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "p50": 1.0}
+    row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
+    for action, orders in (("set", 900.0), ("lock", 950.0)):
+        write(
+            sa.insert(schema.overrides).values(
+                **row, action=action, orders=orders, reason="A strike"
+            )
+        )
+    days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["planned"])
+    assert days[["planned", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
+
+
+def test_past_forecasts_are_the_last_said_of_each_day(fresh, seeded):
+    past = queries.past_forecasts("LON-01", fresh)
+    live = seeded.scores.query("depot_id == 'LON-01' and is_live")
+    last = live.sort_values("origin_on").groupby("target_on").last()
+    assert as_dates(past["target_on"]) == last.index.tolist()
+    np.testing.assert_allclose(past["p50"], last["p50"])
+    assert past["is_live"].all()
+
+
+def test_a_depot_without_live_scores_shows_its_hindcasts(seeded, write):
+    scores = schema.scores
+    write(sa.delete(scores).where(scores.c.is_live, scores.c.depot_id == "LON-01"))
+    fresh = queries.freshness()
+    past = queries.past_forecasts("LON-01", fresh)
+    assert len(past) == depot_queries.PAST_DAYS
+    assert not past["is_live"].any()
+    assert queries.past_forecasts("LON-02", fresh)["is_live"].all()
+
+
+def test_events_ahead_are_the_depots_the_citys_and_the_countrys(fresh, seeded):
+    day = seeded.through
+    london = queries.events_ahead("LON-01", fresh)
+    assert london[["what", "scope"]].to_numpy().tolist() == [
+        ["promotion", "all of London"]
+    ]
+    assert as_dates(london["ends_on"]) == [day + 5 * A_DAY]
+    delfshaven = queries.events_ahead("RTM-03", fresh)
+    assert delfshaven[["what", "scope"]].to_numpy().tolist() == [
+        ["closed", "this depot"],
+        ["Harbour Day 0", "public holiday"],
+    ]
+
+
+def test_depots_are_labelled_by_name_city_and_id(fresh):
+    depots = queries.depots(fresh)
+    assert depots["label"].tolist()[0] == "Greenwich · London · LON-01"
+    assert depots["depot_id"].tolist() == [
+        "LON-01", "LON-03", "LON-02", "RTM-03", "RTM-02", "RTM-01",
+    ]  # fmt: skip

@@ -1,0 +1,359 @@
+"""Answers of the query module against the seeded rows, reckoned here without SQL."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from pipelines import schema
+from pipelines.demand import feed_freshness
+from pipelines.store.forecasts import read_totals
+from tests.dashboard.seed import CHAMPION, JUDGE, remade, seed
+
+pytestmark = pytest.mark.db
+
+A_DAY = timedelta(days=1)
+A_WEEK = timedelta(days=7)
+
+
+def shown(seeded):
+    """The newest forecast."""
+    made = seeded.forecasts
+    return made[made["origin_on"] == seeded.through]
+
+
+def as_dates(column):
+    return column.dt.date.tolist()
+
+
+def test_freshness_of_nothing_is_nothing(dashboard):
+    fresh = queries.freshness()
+    assert (fresh.depots, fresh.last_on, fresh.champion) == (0, None, None)
+    assert fresh.zones == ()
+    assert (fresh.origin_on, fresh.model, fresh.made_at) == (None, None, None)
+
+
+def test_freshness_names_the_newest_orders_and_forecast(fresh, seeded):
+    assert fresh.depots == 6
+    assert dict(fresh.zones).keys() == {"Europe/London", "Europe/Amsterdam"}
+    assert fresh.last_on == fresh.origin_on == seeded.through
+    assert fresh.champion == fresh.model == CHAMPION
+    assert fresh.made_at == datetime.combine(
+        seeded.through + A_DAY, datetime.min.time().replace(hour=4, minute=31), UTC
+    )
+
+
+def test_a_forecast_is_as_old_as_the_end_of_the_run_that_wrote_it(seeded, write):
+    began = datetime.combine(seeded.through + A_DAY, time(4, 31), UTC)
+    written = began + timedelta(minutes=9)
+    run = {"step": "forecast", "state": "done", "finished_at": written}
+    write(sa.insert(schema.runs).values(run))
+    newest = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
+    write(sa.update(schema.forecasts).values(run_id=newest))
+    assert queries.freshness().made_at == written
+
+
+def test_the_champions_forecast_is_shown_before_a_newer_one(seeded, write):
+    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    assert queries.freshness().model == CHAMPION
+
+
+def test_without_the_champions_the_newest_made_is_shown(seeded, write):
+    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    write(sa.update(schema.models).values(role="retired"))
+    fresh = queries.freshness()
+    assert (fresh.champion, fresh.model) == (None, JUDGE)
+
+
+@pytest.mark.parametrize("city", ["", "London"])
+def test_daily_totals_are_sums_of_depots(fresh, seeded, city):
+    here = seeded.depots
+    names = set(here.loc[(here["city"] == city) | (city == ""), "depot_id"])
+    known = seeded.demand[seeded.demand["depot_id"].isin(names)]
+    ahead = shown(seeded)[shown(seeded)["depot_id"].isin(names)]
+    totals = queries.daily_totals(city, fresh).set_index("day_on")
+    assert len(totals) == 28
+    for day, orders in known.groupby("service_on")["orders"].sum().items():
+        if day > seeded.through - timedelta(days=21):
+            assert totals.loc[pd.Timestamp(day), "actual"] == orders
+    for day, orders in ahead.groupby("target_on")["p50"].sum().items():
+        np.testing.assert_allclose(totals.loc[pd.Timestamp(day), "p50"], orders)
+    assert totals["actual"].isna().sum() == totals["p50"].notna().sum() == 7
+
+
+def test_a_total_has_the_band_that_was_forecast_for_it(seeded, write):
+    bands = {"": (900.0, 1100.0), "London": (500.0, 700.0)}
+    day = seeded.through + A_DAY
+    for city, (p10, p90) in bands.items():
+        row = {"city": city, "origin_on": seeded.through, "target_on": day}
+        write(
+            sa.insert(schema.forecast_totals).values(
+                **row, model_version=CHAMPION, p10=p10, p50=p10, p90=p90
+            )
+        )
+    for city, band in bands.items():
+        totals = queries.daily_totals(city, queries.freshness()).set_index("day_on")
+        assert tuple(totals.loc[pd.Timestamp(day), ["p10", "p90"]]) == band
+        assert totals["p10"].notna().sum() == 1
+    assert queries.daily_totals("Rotterdam", queries.freshness())["p10"].isna().all()
+
+
+@pytest.mark.parametrize("city", ["", "London"])
+def test_the_command_tells_the_totals_of_the_page(fresh, seeded, write, engine, city):
+    """However far the median of the total itself lies from the sum of the medians."""
+    row = {"city": city, "origin_on": seeded.through, "model_version": CHAMPION}
+    for ahead in range(1, 8):
+        day = seeded.through + ahead * A_DAY
+        band = {"target_on": day, "p10": 1.0, "p50": 2.0, "p90": 3.0}
+        write(sa.insert(schema.forecast_totals).values(**row, **band))
+    page = queries.daily_totals(city, fresh).dropna(subset=["p50"])
+    with engine.connect() as connection:
+        command = read_totals(connection, seeded.through, CHAMPION)
+    assert [each["city"] for each in command] == [city] * 7
+    told = [each["p50"] for each in command]
+    np.testing.assert_allclose(told, page["p50"])
+    assert [(each["p10"], each["p90"]) for each in command] == [(1.0, 3.0)] * 7
+
+
+def lacking(totals):
+    """Days whose total lacks depots, with how many."""
+    short = totals[totals["missing"] > 0]
+    return dict(zip(as_dates(short["day_on"]), short["missing"], strict=True))
+
+
+def test_a_total_says_how_many_depots_it_lacks(fresh, seeded):
+    """As seeded: one has not reported, one missed a day, one is shut on Sundays."""
+    expected = {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
+    assert lacking(queries.daily_totals("", fresh)) == expected
+    assert lacking(queries.daily_totals("London", fresh)) == {seeded.through: 1}
+
+
+def test_a_day_of_which_nothing_is_known_is_there_and_is_no_forecast(seeded, write):
+    day = seeded.through - 4 * A_DAY
+    versions = schema.demand_versions
+    write(sa.delete(versions).where(versions.c.service_on == day))
+    totals = queries.daily_totals("", queries.freshness())
+    assert len(totals) == 28
+    silent = totals[totals["day_on"] == pd.Timestamp(day)].iloc[0]
+    assert np.isnan(silent["actual"])
+    assert np.isnan(silent["p50"])
+    kralingen_is_shut = day.isoweekday() == 7
+    assert silent["missing"] == (5 if kralingen_is_shut else 6)
+
+
+def test_a_depot_is_not_missing_before_its_first_count(seeded, write):
+    versions = schema.demand_versions
+    mine = versions.c.depot_id == "LON-02"
+    begins = seeded.through - 5 * A_DAY
+    write(sa.delete(versions).where(mine, versions.c.service_on < begins))
+    short = lacking(queries.daily_totals("", queries.freshness()))
+    assert short == {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
+
+
+def test_the_days_ahead_are_those_of_the_forecast_however_many(seeded, write):
+    made = schema.forecasts
+    write(sa.delete(made).where(made.c.target_on > seeded.through + 3 * A_DAY))
+    fresh = queries.freshness()
+    assert (fresh.horizon, fresh.until) == (3, seeded.through + 3 * A_DAY)
+    assert len(queries.daily_totals("", fresh)) == 21 + 3
+    assert len(queries.fleet_week(fresh)) == 3 * 6
+    assert len(queries.depot_days("LON-01", fresh)) == 56 + 3
+
+
+def test_the_fleets_week_is_the_newest_forecast_beside_the_week_before(fresh, seeded):
+    week = queries.fleet_week(fresh)
+    known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
+    assert len(week) == len(shown(seeded)) == 42
+    both = week.assign(target_on=week["target_on"].dt.date).merge(
+        shown(seeded), on=["depot_id", "target_on"], suffixes=("", "_seeded")
+    )
+    assert len(both) == 42
+    for quantile in ("p10", "p50", "p90"):
+        np.testing.assert_allclose(both[quantile], both[f"{quantile}_seeded"])
+    for row in both.to_dict("records"):
+        expected = known.get((row["depot_id"], row["target_on"] - A_WEEK), np.nan)
+        if row["basis"] == "closed":
+            expected = np.nan
+        np.testing.assert_equal(row["week_before"], expected)
+
+
+def test_a_day_that_was_closed_a_week_ago_is_not_compared(seeded, write):
+    day = seeded.through - 3 * A_DAY
+    shut = {"kind": "closed", "starts_on": day, "ends_on": day, "depot_id": "LON-01"}
+    write(sa.insert(schema.events).values(**shut, file_id=1))
+    week = queries.fleet_week(queries.freshness())
+    mine = week[week["depot_id"] == "LON-01"].set_index("target_on")["week_before"]
+    assert as_dates(mine.index[mine.isna()].to_series()) == [day + A_WEEK]
+
+
+def test_change_is_the_week_against_the_same_known_days(fresh, seeded):
+    week = queries.fleet_week(fresh)
+    for _, rows in week.groupby("depot_id"):
+        known = rows[rows["week_before"].notna()]
+        expected = known["p50"].sum() / known["week_before"].sum() - 1
+        np.testing.assert_allclose(rows["change"], expected)
+
+
+def test_the_week_comes_by_city_name_and_day_and_knows_who_is_late(fresh):
+    week = queries.fleet_week(fresh)
+    keys = ["city", "name", "target_on"]
+    assert week[keys].equals(week[keys].sort_values(keys))
+    assert set(week.loc[week["is_late"], "depot_id"]) == {"LON-03"}
+
+
+def test_the_week_stands_beside_what_the_forecast_before_said(fresh, seeded):
+    """Of each day that both are of; the one made last where two began there."""
+    made = seeded.forecasts
+    older = made[made["origin_on"] < seeded.through]
+    before_on = older["origin_on"].max()
+    before = older[older["origin_on"] == before_on].sort_values("made_at")
+    said = before.set_index(["depot_id", "target_on"])["p50"].to_dict()
+    week = queries.fleet_week(fresh)
+    expected = [
+        said.get((row["depot_id"], row["target_on"].date()), np.nan)
+        for row in week.to_dict("records")
+    ]
+    np.testing.assert_allclose(week["p50_before"], expected)
+    assert set(as_dates(week["before_on"])) == {before_on}
+    for _, own in week.groupby("depot_id"):
+        both = own.dropna(subset=["p50_before"])
+        assert len(both) == 7 - (seeded.through - before_on).days
+        revised = both["p50"].sum() / both["p50_before"].sum() - 1
+        moved = abs(both["p50"].sum() - both["p50_before"].sum()) / len(both)
+        np.testing.assert_allclose(own["revised"], revised if moved >= 0.5 else 0)
+    assert (week["revised"] != 0).any()
+
+
+def test_a_change_of_less_than_half_an_order_a_day_is_none(seeded, write):
+    made = schema.forecasts.c
+    tiny = {name: made[name] / 1000 for name in ("p10", "p50", "p90")}
+    write(sa.update(schema.forecasts).values(tiny))
+    week = queries.fleet_week(queries.freshness())
+    assert (week["p50"] != week["p50_before"]).any()
+    assert (week["revised"] == 0).all()
+
+
+def test_a_first_forecast_was_not_revised(seeded, write):
+    made = schema.forecasts
+    for table in (schema.scores, made):
+        write(sa.delete(table).where(table.c.origin_on < seeded.through))
+    week = queries.fleet_week(queries.freshness())
+    assert week[["p50_before", "revised"]].isna().all(axis=None)
+    assert week["before_on"].isna().all()
+
+
+def test_the_page_and_the_ledger_know_the_same_depots_as_late(
+    seeded, write, clean_engine
+):
+    """One silent for weeks is none of them, and shown as such; one never heard of too."""
+    versions = schema.demand_versions.c
+    gone = seeded.through - 20 * A_DAY
+    write(
+        sa.delete(schema.demand_versions).where(
+            ((versions.depot_id == "LON-01") & (versions.service_on > gone))
+            | (versions.depot_id == "RTM-03")
+        )
+    )
+    week = queries.fleet_week(queries.freshness()).drop_duplicates("depot_id")
+    ledger = feed_freshness.look(clean_engine, seeded.through)
+    late = week[week["is_late"]]
+    assert dict(late.groupby("city").size()) == ledger.by_city == {"London": 1}
+    assert set(week.loc[week["is_silent"], "depot_id"]) == {"LON-01", "RTM-03"}
+    assert ledger.expected == len(week) - 2
+
+
+def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engine):
+    sunday = date(2025, 11, 16)
+    seed(clean_engine, sunday)
+    week = queries.fleet_week(queries.freshness()).set_index("depot_id")
+    kralingen = week.loc["RTM-02"].iloc[0]
+    assert kralingen["last_on"].date() == sunday - A_DAY
+    assert not kralingen["is_late"]
+
+
+def test_a_depot_is_not_late_on_a_day_it_was_closed_for(seeded, write):
+    closed = {"kind": "closed", "starts_on": seeded.through, "ends_on": seeded.through}
+    write(sa.insert(schema.events).values(**closed, depot_id="LON-03", file_id=1))
+    week = queries.fleet_week(queries.freshness())
+    assert not week["is_late"].any()
+
+
+def test_a_depot_that_was_not_open_for_weeks_is_not_late(seeded, write):
+    """One closed for a month, and one that opens in three days."""
+    month = {"starts_on": seeded.through - 30 * A_DAY, "ends_on": seeded.through}
+    write(
+        sa.insert(schema.events).values(
+            kind="closed", depot_id="LON-03", file_id=1, **month
+        )
+    )
+    depots, versions = schema.depots, schema.demand_versions
+    opens = seeded.through + 3 * A_DAY
+    here = depots.c.depot_id == "RTM-03"
+    write(sa.update(depots).where(here).values(opened_on=opens))
+    write(sa.delete(versions).where(versions.c.depot_id == "RTM-03"))
+    week = queries.fleet_week(queries.freshness())
+    assert {"LON-03", "RTM-03"} <= set(week["depot_id"])
+    assert not week["is_late"].any()
+
+
+def test_depots_of_one_name_are_told_apart_by_their_ids(seeded, write):
+    here = schema.depots.c.city == "London"
+    write(sa.update(schema.depots).where(here).values(name="Addison"))
+    fresh = queries.freshness()
+    for rows in (
+        queries.fleet_week(fresh),
+        queries.depot_accuracy(True, fresh),
+        queries.worst_days(True, fresh),
+        queries.calendar(fresh),
+    ):
+        for row in rows.to_dict("records"):
+            of_two = row["city"] == "London"
+            assert (row["name"] == f"Addison · {row['depot_id']}") == of_two
+        assert {"London", "Rotterdam"} <= set(rows["city"])
+
+
+def test_a_depot_that_is_gone_is_not_in_the_week(seeded, write):
+    depots = schema.depots
+    write(
+        sa.update(depots)
+        .where(depots.c.depot_id == "LON-02")
+        .values(closed_on=seeded.through)
+    )
+    week = queries.fleet_week(queries.freshness())
+    assert "LON-02" not in set(week["depot_id"])
+
+
+def test_a_late_feed_and_alarms_are_those_of_the_night_that_forecast(seeded, write):
+    counts = {"late_depots": 1, "late_cities": {"London": 1}}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    newest = schema.forecasts.c.origin_on == seeded.through
+    write(sa.update(schema.forecasts).where(newest).values(run_id=1))
+    for alarms in (["Old."], ["Worse than the naive."]):
+        write(
+            sa.insert(schema.runs).values(
+                step="watch", state="done", counts={"alarms": alarms}
+            )
+        )
+    fresh = queries.freshness()
+    assert fresh.late_cities == (("London", 1),)
+    assert fresh.alarms == ("Worse than the naive.",)
+
+
+def test_a_night_changes_the_key_and_so_the_answer(seeded, write, clean_engine):
+    before = queries.freshness()
+    first = queries.fleet_week(before)
+    with clean_engine.begin() as connection:
+        connection.execute(sa.update(schema.forecasts).values(p50=0, p10=0, p90=0))
+        connection.execute(
+            sa.insert(schema.runs).values(
+                step="forecast", state="done", finished_at=sa.func.now()
+            )
+        )
+    assert queries.fleet_week(before).equals(first), "an answer under a key is kept"
+    queries.freshness.clear()  # two seconds later
+    after = queries.freshness()
+    assert after != before
+    assert queries.fleet_week(after)["p50"].sum() == 0

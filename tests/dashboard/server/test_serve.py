@@ -1,0 +1,92 @@
+"""How the pages are started, and that a host without JAX can serve them."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dashboard.server import asgi
+from dashboard.server.serve import APP, streamlit_arguments
+
+ROOT = Path(__file__).parents[3]
+JAX = ["jax", "jaxlib", "flax", "optax", "orbax"]
+
+WALK = f"""
+import sys
+
+class NoJax:
+    def find_spec(self, name, *_):
+        if name.split(".")[0] in {JAX!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NoJax())
+from streamlit.testing.v1 import AppTest
+
+for view in ("fleet", "depot", "plan", "accuracy", "models", "pipeline"):
+    app = AppTest.from_file("dashboard/app.py", default_timeout=60).run()
+    app.query_params["depot"] = "LON-01"
+    app.switch_page(f"views/{{view}}.py").run()
+    if view == "depot":
+        app.selectbox(key="what if").select("closed").run()
+        assert any("These days would have" in said.value for said in app.caption)
+    assert not app.exception, app.exception
+    assert not app.error, [error.value for error in app.error]
+print(sorted(sys.modules.keys() & {set(JAX)!r}))
+"""
+
+
+def test_it_listens_where_it_is_told_and_keeps_to_itself():
+    arguments = streamlit_arguments("127.0.0.1", 8599)
+    assert arguments[:4] == [sys.executable, "-m", "streamlit", "run"]
+    assert arguments[4] == str(APP)
+    assert set(arguments[5:]) >= {
+        "--server.address=127.0.0.1",
+        "--server.port=8599",
+        "--server.headless=true",
+        "--browser.gatherUsageStats=false",
+        "--client.showErrorDetails=none",
+        "--client.toolbarMode=minimal",
+        "--server.enableXsrfProtection=true",
+        "--server.enableAgentApi=false",
+    }
+
+
+def test_the_configuration_beside_the_app_is_as_quiet():
+    config = tomllib.loads((APP.parent / ".streamlit" / "config.toml").read_text())
+    assert config["browser"]["gatherUsageStats"] is False
+    assert config["client"] == {"showErrorDetails": "none", "toolbarMode": "minimal"}
+    assert config["server"]["enableXsrfProtection"] is True
+
+
+def test_a_page_tells_the_browser_where_the_server_is_before_anything_asks():
+    document = asgi.first_document()
+    assert (
+        0 < document.find("BACKEND_BASE_URL") < document.find('<script type="module"')
+    )
+
+
+def test_every_page_may_be_opened_by_its_own_address():
+    said = [view.stem for view in (APP.parent / "views").glob("*.py")]
+    assert {route.path for route in asgi.routes()} == {"/", *(f"/{n}" for n in said)}
+
+
+@pytest.mark.db
+def test_every_page_and_what_if_work_without_jax(dashboard, seeded, database_url):
+    environment = {
+        **os.environ,
+        "HARBOR_DATABASE_URL": database_url,
+        "HARBOR_HOME": str(dashboard.parent),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", WALK],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,132 @@
+"""The scores kept with models, as tables and figures."""
+
+import math
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pytest
+
+from dashboard.tables import backtests
+
+ZONE = ZoneInfo("Europe/Amsterdam")
+DAYS = pd.to_datetime(["2025-11-21", "2025-12-21"]).as_unit("s")
+SCORES = {
+    "first_origin": "2025-11-01",
+    "last_origin": "2025-11-28",
+    "models": {
+        "gru": {"mape": 8.1, "wape": 7.0, "bias": -1.2, "mase": 0.61,
+                "coverage80": 0.79, "days": 684},
+        "seasonal_naive": {"mape": 12.0, "wape": 9.0, "bias": None, "mase": None,
+                           "coverage80": None, "days": 684},
+    },
+}  # fmt: skip
+
+
+@pytest.fixture
+def models():
+    return pd.DataFrame(
+        {
+            "version": ["new", "old"],
+            "role": ["champion", "retired"],
+            "trained_through": DAYS[::-1],
+            "created_at": DAYS[::-1].tz_localize("UTC"),
+            "promoted_at": DAYS[::-1],
+            "pruned_at": [pd.NaT, pd.NaT],
+            "reason": ["It beats it.", None],
+            "scores": [SCORES, {}],
+        }
+    )
+
+
+def test_a_backtest_is_a_row_per_forecaster_with_the_model_first():
+    said = backtests.table(SCORES)
+    assert said["Forecaster"].tolist() == ["this model", "seasonal naive"]
+    assert said["MAPE"].tolist() == [8.1, 12.0]
+    assert said["In band"].iloc[0] == 79.0
+    assert math.isnan(said["In band"].iloc[1])
+    assert said["MASE"].iloc[0] == 0.61
+    assert said["Days"].tolist() == [684, 684]
+
+
+@pytest.mark.parametrize("scores", [{}, {"models": {}}, {"models": None}])
+def test_a_model_without_scores_has_an_empty_table_and_no_window(scores):
+    assert backtests.table(scores).empty
+    assert backtests.window(scores) is None
+
+
+def test_the_window_is_named_in_days():
+    assert backtests.window(SCORES) == "from Sat 1 Nov 2025 to Fri 28 Nov 2025"
+
+
+def test_every_model_is_told_with_its_verdict(models):
+    said = backtests.all_models(models, ZONE)
+    assert said["Is"].tolist() == ["champion", "was champion"]
+    assert said["MAPE"].iloc[0] == 8.1
+    assert math.isnan(said["MAPE"].iloc[1])
+    assert said["Why"].tolist() == ["It beats it.", "No reason was kept."]
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (0.0, ("baseline", "its network did not help")),
+        (0.25, ("25 % network", "the rest is the baseline")),
+        (1.0, ("network", "as it says")),
+        (None, ("–", "not kept")),
+    ],
+)
+def test_a_model_says_whether_the_network_or_the_baseline_is_delivered(
+    models, share, expected
+):
+    kept = {} if share is None else {"network_share": share}
+    told = models.assign(scores=[SCORES | kept, {}])
+    figures = backtests.figures(told.iloc[0].to_dict(), ZONE)
+    assert figures["Forecasts by"] == expected
+    assert backtests.all_models(told, ZONE)["Forecasts by"].tolist() == [
+        expected[0],
+        "–",
+    ]
+
+
+def test_one_that_can_forecast_no_more_says_so(models):
+    pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
+    gone = "Its artefact was pruned on Sun 1 Mar 2026: it can forecast no more."
+    said = backtests.all_models(pruned, ZONE)["Why"].tolist()
+    assert said == ["It beats it.", f"No reason was kept. {gone}"]
+
+
+def test_a_model_is_offered_by_the_day_it_was_trained_through(models):
+    named = models.assign(version=["20251221-7fde911c", "old"])
+    assert list(backtests.labels(named).values()) == [
+        "Sun 21 Dec · 7fde911c · champion",
+        "Fri 21 Nov · old · was champion",
+    ]
+
+
+def test_when_a_model_was_made_is_told_in_the_zone_asked_for(models):
+    figures = backtests.figures(models.iloc[0].to_dict(), ZONE)
+    assert figures["Trained through"] == ("Sun 21 Dec", "made Sun 21 Dec, 01:00")
+
+
+def test_one_that_waits_for_its_verdict_says_so(models):
+    waiting = models.assign(role="challenger", reason=None)
+    assert set(backtests.all_models(waiting, ZONE)["Why"]) == {
+        "It waits to be judged in the next night."
+    }
+
+
+def test_models_without_scores_are_not_drawn(models):
+    drawn = backtests.by_training(models)
+    assert drawn["version"].tolist() == ["new", "new"]
+    assert dict(zip(drawn["forecaster"], drawn["mape"], strict=True)) == {
+        "forecast": pytest.approx(0.081), "seasonal naive": pytest.approx(0.12),
+    }  # fmt: skip
+
+
+def test_going_back_is_to_the_one_that_was_champion_last(models):
+    assert backtests.way_back(models) == "old"
+    two = pd.concat(
+        [models, models.tail(1).assign(version="older", promoted_at=pd.NaT)]
+    )
+    assert backtests.way_back(two) == "old"
+    assert backtests.way_back(models.head(1)) is None

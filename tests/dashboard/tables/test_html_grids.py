@@ -1,0 +1,185 @@
+"""Tables as HTML, read back with a parser."""
+
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard.components import style
+from dashboard.tables import html_grids
+from tests.dashboard.cells import Cells
+
+DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
+NOBODY = {
+    "last_on": DAYS[0],
+    "is_late": False,
+    "is_silent": False,
+    "change": 0.1,
+    "reason": "",
+}
+
+
+def fleet(*rows):
+    columns = ["depot_id", "name", "city", "target_on", "p50", "basis", "week_before"]
+    table = pd.DataFrame(rows, columns=columns).assign(**NOBODY)
+    return table.assign(p10=0.9 * table["p50"], p90=1.1 * table["p50"])
+
+
+@pytest.fixture
+def two_cities():
+    return fleet(
+        ("L1", "Wapping", "London", DAYS[0], 1000.0, "model", 900.0),
+        ("L1", "Wapping", "London", DAYS[1], 500.0, "model", np.nan),
+        ("R1", "Waalhaven", "Rotterdam", DAYS[0], 10.0, "similar", np.nan),
+        ("R1", "Waalhaven", "Rotterdam", DAYS[1], 0.0, "closed", np.nan),
+    )
+
+
+def test_a_week_has_totals_cities_and_depots(two_cities):
+    assert Cells(html_grids.week(two_cities)).text == [
+        ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs week before"],
+        ["All cities", "1,010", "500", "1,510", "+11 %"],
+        ["London", "1,000", "500", "1,500", "+11 %"],
+        ["Wapping", "1,000", "500", "1,500", "+10 %"],
+        ["Rotterdam", "10", "0", "10", "–"],
+        ["Waalhaven", "≈10", "closed", "10", "+10 %"],
+    ]
+
+
+def test_one_city_alone_has_no_line_for_all_of_them(two_cities):
+    rows = Cells(html_grids.week(two_cities[two_cities["city"] == "London"])).text
+    assert [row[0] for row in rows] == ["Depot", "London", "Wapping"]
+
+
+def test_sums_too_long_for_a_phone_are_rounded_there_and_whole_elsewhere():
+    great = fleet(("A", "Loop", "Chicago", DAYS[0], 370_901.4, "model", 9.0))
+    html = html_grids.week(great)
+    assert '<span class="desk">370,901</span><span class="phone">371k</span>' in html
+    just = fleet(("A", "Loop", "Chicago", DAYS[0], 99_999.0, "model", 9.0))
+    assert 'class="phone"' not in html_grids.week(just)
+
+
+def test_a_great_fleet_is_cut_short_city_by_city_and_says_so():
+    rows = [
+        (f"{city}{n}", f"Depot {n}", city, DAYS[0], 10.0, "model", 10.0)
+        for city in ("London", "Rotterdam")
+        for n in range(5)
+    ]
+    text = Cells(html_grids.week(fleet(*rows), most=4)).text
+    assert [row[0] for row in text] == [
+        "Depot", "All cities", "London", "Depot 0", "Depot 1",
+        "and 3 depots more: choose the city, or open the numbers", "Rotterdam",
+        "Depot 0", "Depot 1", "and 3 depots more: choose the city, or open the numbers",
+    ]  # fmt: skip
+    assert text[1][1] == "100"
+
+
+def test_a_name_leads_to_its_depot_whatever_its_id(two_cities):
+    odd = two_cities.assign(depot_id='A&B "1"/é')
+    links = [
+        attrs["href"] for tag, attrs in Cells(html_grids.week(odd)).tags if tag == "a"
+    ]
+    assert set(links) == {"depot?depot=A%26B+%221%22%2F%C3%A9"}
+
+
+def test_the_busiest_day_is_the_strongest_cell(two_cities):
+    html = html_grids.week(two_cities[two_cities["city"] == "London"])
+    shades = [int(n) for n in re.findall(r'class="day s(\d+)"', html)]
+    assert shades == [html_grids.SHADES, round(html_grids.SHADES / 8)]
+
+
+def test_every_shade_has_its_rule_and_the_strongest_is_the_deepest():
+    rules = dict(re.findall(r"\.hf \.s(\d+) .*?--hf-accent\) ([\d.]+)%", style.SHEET))
+    assert list(map(int, rules)) == list(range(1, html_grids.SHADES + 1))
+    assert [float(share) for share in rules.values()] == sorted(
+        map(float, rules.values())
+    )
+    assert float(rules[str(html_grids.SHADES)]) == style.DEEPEST
+
+
+def test_what_is_late_is_said_in_words(two_cities):
+    late = two_cities.assign(is_late=True)
+    assert "late: orders to Fri 21 Nov" in html_grids.week(late)
+    silent = two_cities.assign(is_silent=True)
+    assert "no orders since Fri 21 Nov" in html_grids.week(silent)
+    assert "no orders yet" in html_grids.week(silent.assign(last_on=pd.NaT))
+
+
+def test_the_reason_of_its_place_stands_below_a_name_unless_it_is_late(two_cities):
+    told = two_cities.assign(reason="+9 % <since>")
+    assert "+9 % &lt;since&gt;" in html_grids.week(told)
+    assert "+9 %" not in html_grids.week(told.assign(is_late=True))
+
+
+def test_one_city_alone_may_be_longer_than_many():
+    rows = [
+        (f"{n}", f"Depot {n}", "London", DAYS[0], 10.0, "model", 10.0)
+        for n in range(html_grids.MOST_DEPOTS + 1)
+    ]
+    assert "more: choose" not in html_grids.week(fleet(*rows))
+
+
+def test_text_from_the_database_never_becomes_html(two_cities):
+    nasty = "<img src=x onerror=alert(1)>&'\""
+    html = html_grids.week(two_cities.assign(name=nasty, city=nasty, depot_id=nasty))
+    read = Cells(html)
+    assert not [tag for tag, _ in read.tags if tag == "img"]
+    assert [row[0] for row in read.text][2] == nasty
+
+
+def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
+    return pd.DataFrame(
+        {
+            "day_on": DAYS[:1],
+            "p10": [p50 * 0.8],
+            "p50": [p50],
+            "p90": [p50 * 1.25],
+            "basis": [basis],
+            "events": [list(events)],
+            "holidays": [list(holidays)],
+            "is_closed": [basis == "closed"],
+            "planned": [planned],
+            "reason": "<i>strike",
+            "made_by": "Anna",
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        pytest.param(days_of("model"), ["120", "96 – 150", ""], id="plain"),
+        pytest.param(
+            days_of("model", ["pay_day", "promotion"]),
+            ["120", "96 – 150", "Pay day, Promotion"],
+            id="events",
+        ),
+        pytest.param(
+            days_of("similar", ["<b>fair</b>"]),
+            ["120", "96 – 150", "From depots like it, <b>fair</b>"],
+            id="a new depot",
+        ),
+        pytest.param(
+            days_of("model", ["promotion"], planned=480.0),
+            ["120", "96 – 150", "Set to 480 by Anna: <i>strike, Promotion"],
+            id="set by hand",
+        ),
+        pytest.param(
+            days_of("closed", ["closed"], p50=0.0), ["closed", "", ""], id="closed once"
+        ),
+        pytest.param(
+            days_of("closed", ["closed"], ["Christmas Day"], 0.0),
+            ["closed", "", "Christmas Day"],
+            id="closed on a holiday",
+        ),
+    ],
+)
+def test_a_day_ahead_tells_orders_band_and_what_is_on(days, expected):
+    assert Cells(html_grids.days_ahead(days)).text[1] == ["Fri 21 Nov", *expected]
+
+
+def test_a_week_without_any_orders_is_drawn_all_the_same(two_cities):
+    rows = Cells(html_grids.week(two_cities.assign(p50=0.0, change=math.nan))).text
+    assert rows[3] == ["Wapping", "0", "0", "0", "–"]

@@ -1,0 +1,60 @@
+"""Small tables and large numbers as HTML, read back with a parser."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard.tables import html_tables
+from tests.dashboard.cells import Cells
+
+
+def test_small_tables_are_written_out_and_escaped():
+    table = pd.DataFrame(
+        {"City": ["<b>"], "MAPE": [8.14], "Days": pd.Series([1200], dtype="Int64")}
+    )
+    assert Cells(html_tables.table(table)).text == [
+        ["City", "MAPE", "Days"],
+        ["<b>", "8.1 %", "1,200"],
+    ]
+
+
+def test_a_column_that_says_nothing_is_not_drawn():
+    table = pd.DataFrame({"Depot": ["A", "B"], "Gate": ["", ""], "Why": ["", "x"]})
+    read = Cells(html_tables.table(table, on_wide=("Gate",)))
+    assert read.text == [["Depot", "Why"], ["A", ""], ["B", "x"]]
+    nothing = Cells(html_tables.table(table.iloc[:0]))
+    assert nothing.text == [["Depot", "Gate", "Why"]]
+
+
+def test_figures_are_escaped():
+    read = Cells(html_tables.figures({"<i>": ("1", "<s>")}))
+    assert [tag for tag, _ in read.tags] == ["dl", "div", "dt", "dd", "small"]
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "expected"),
+    [
+        pytest.param(pd.Series([1200, None], dtype="Int64"), "Days", ["1,200", "–"], id="n"),
+        pytest.param(pd.Series([8.14, np.nan]), "MAPE", ["8.1 %", "–"], id="share"),
+        pytest.param(pd.Series([0.614, np.nan]), "MASE", ["0.61", "–"], id="plain"),
+        pytest.param(pd.Series([-1.26]), "Bias", ["−1.3 %"], id="bias has a sign"),
+        pytest.param(pd.Series([-1200, 48, 0]), "Off by", ["−1,200", "+48", "0"], id="off"),
+        pytest.param(pd.Series(["a", None], dtype=object), "What", ["a", "–"], id="text"),
+        pytest.param(
+            pd.Series(pd.to_datetime(["2025-11-21", None])), "From", ["Fri 21 Nov", "–"],
+            id="day",
+        ),
+    ],
+)  # fmt: skip
+def test_a_column_is_written_out(values, name, expected):
+    assert html_tables.column(values, name) == expected
+
+
+def test_a_table_with_a_long_sentence_takes_the_width_and_leaves_columns_out_on_a_phone():
+    said = pd.DataFrame(
+        {"File": ["a.csv"], "Kind": ["daily"], "Why": ["It is empty. " * 9]}
+    )
+    read = Cells(html_tables.table(said, on_wide=("Kind",)))
+    assert ("table", {"class": "hf"}) in read.tags
+    classes = [kind["class"] for tag, kind in read.tags if tag == "td"]
+    assert classes == ["fill short desk", "fill"]

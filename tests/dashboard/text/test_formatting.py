@@ -1,0 +1,121 @@
+import math
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pytest
+
+from dashboard.text import formatting
+
+
+@pytest.mark.parametrize(
+    ("value", "year_of", "expected"),
+    [
+        pytest.param(date(2025, 11, 21), None, "Fri 21 Nov", id="named"),
+        pytest.param(
+            date(2025, 11, 21), date(2025, 1, 1), "Fri 21 Nov", id="same year"
+        ),
+        pytest.param(
+            date(2024, 2, 29), date(2025, 1, 1), "Thu 29 Feb 2024", id="another year"
+        ),
+        pytest.param(pd.Timestamp("2025-01-06"), None, "Mon 6 Jan", id="timestamp"),
+    ],
+)
+def test_days_have_names(value, year_of, expected):
+    assert formatting.day(value, year_of) == expected
+
+
+def test_a_moment_is_told_in_the_zone_asked_for():
+    made = datetime(2025, 11, 20, 23, 31, tzinfo=UTC)
+    assert formatting.moment(made, ZoneInfo("Europe/Helsinki")) == "Fri 21 Nov, 01:31"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (formatting.orders(12345.6), "12,346"),
+        (formatting.orders(0.4), "0"),
+        (formatting.orders(math.nan), "–"),
+        (formatting.percent(0.0814), "8.1 %"),
+        (formatting.percent(math.nan), "–"),
+        (formatting.signed_percent(0.1204), "+12.0 %"),
+        (formatting.signed_percent(-0.034, 0), "−3 %"),
+        (formatting.signed_percent(-0.0001), "0.0 %"),
+        (formatting.signed_percent(math.nan), "–"),
+        (formatting.signed_orders(-412.3), "−412"),
+        (formatting.change(245.6, 257.4), "+11"),
+        (formatting.change(12.4, 11.6), "no change"),
+        (formatting.signed_orders(0.2), "no change"),
+        (formatting.signed_orders(1250), "+1,250"),
+        (formatting.count(1, "day"), "1 day"),
+        (formatting.count(2000, "day"), "2,000 days"),
+        (formatting.kind("black_friday"), "Black friday"),
+        (formatting.whole(-1234), "−1,234"),
+        (formatting.short("20251119-7fde911c"), "7fde911c"),
+        (formatting.short("v1"), "v1"),
+        (formatting.missing(0), ""),
+        (formatting.missing(1), "without 1 depot"),
+        (formatting.next_days(1), "the next day"),
+        (formatting.next_days(14), "the next 14 days"),
+    ],
+)
+def test_numbers_read_as_people_say_them(written, expected):
+    assert written == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param(
+            "8 %, from 2025-10-23 to 2025-11-13.",
+            "8 %, from Thu 23 Oct 2025 to Thu 13 Nov 2025.",
+            id="days",
+        ),
+        pytest.param(
+            "Since 2025-11-20 23:31:09.123456+00:00 it waits.",
+            "Since Fri 21 Nov 2025, 01:31 it waits.",
+            id="a moment",
+        ),
+        pytest.param("At 2025-11-20T23:31.", "At Thu 20 Nov 2025, 23:31.", id="no zone"),
+        pytest.param(
+            "The model's champion's: 'harbor nightly --origin 2025-11-20' and `2025-11-20`.",
+            "The model's champion's: 'harbor nightly --origin 2025-11-20' and `2025-11-20`.",
+            id="commands",
+        ),
+        pytest.param("See o-2025-11-20.csv and 2025-11-20.csv",
+                     "See o-2025-11-20.csv and 2025-11-20.csv", id="files"),
+        pytest.param("On 2025-13-45 too", "On 2025-13-45 too", id="no day"),
+    ],
+)  # fmt: skip
+def test_days_in_a_sentence_have_names(written, expected):
+    assert formatting.dated(written, ZoneInfo("Europe/Helsinki")) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (999.4, "999"), (999.5, "1k"), (370_901, "371k"), (999_499, "999k"),
+        (999_500, "1M"), (3_736_694, "3.74M"),
+    ],
+)  # fmt: skip
+def test_orders_are_rounded_where_there_is_little_room(value, expected):
+    assert formatting.rounded(value) == expected
+
+
+def test_markdown_in_a_name_stays_text():
+    assert formatting.plain(":red[x] <b>*y*") == r"\:red\[x\] \<b\>\*y\*"
+
+
+def test_what_is_on_is_holidays_then_events_then_whether_it_is_closed():
+    days = pd.DataFrame(
+        {
+            "holidays": [["Feast, of all"], [], []],
+            "events": [["pay_day", "closed"], ["closed"], []],
+            "is_closed": [False, True, True],
+        }
+    )
+    assert formatting.remarks(days) == [
+        ["Feast, of all", "Pay day"],
+        ["Closed"],
+        ["Closed"],
+    ]

@@ -1,0 +1,128 @@
+"""Sentences and figures over literal tables, their numbers worked by hand."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dashboard.text import summaries
+
+DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        pytest.param([(110, 100), (220, 200)], 0.1, id="ten percent more"),
+        pytest.param([(110, 100), (500, math.nan)], 0.1, id="an unknown week before"),
+        pytest.param([(5, math.nan)], math.nan, id="nothing known"),
+        pytest.param([(5, 0)], math.nan, id="nothing sold"),
+    ],
+)
+def test_change_is_taken_over_days_known_in_both_weeks(rows, expected):
+    said = [{"p50": p50, "week_before": before} for p50, before in rows]
+    np.testing.assert_allclose(summaries.change(said), expected)
+
+
+def test_the_week_in_figures():
+    week = pd.DataFrame(
+        {
+            "target_on": [DAYS[7], DAYS[7], DAYS[8]],
+            "p50": [100.0, 200.0, 250.4],
+            "week_before": [90.0, 180.0, np.nan],
+            "depot_id": ["A", "B", "B"],
+            "name": ["Alpha", "Beta", "Beta"],
+            "is_late": [False, True, True],
+            "revised": [0.01, -0.042, -0.042],
+            "before_on": DAYS[5],
+        }
+    )
+    assert summaries.week_figures(week) == {
+        "Orders in the next 2 days": ("550", "+11.1 % on the week before"),
+        "Busiest day": ("Fri 21 Nov", "300 orders"),
+        "Orders late": ("1", "of 2 depots"),
+        "Changed most overnight": ("−4 %", "Beta"),
+    }
+    older = summaries.week_figures(week.assign(before_on=DAYS[4]))
+    assert older["Changed most since Tue 18 Nov"] == ("−4 %", "Beta")
+    first = summaries.week_figures(week.assign(revised=np.nan))
+    assert not [label for label in first if label.startswith("Changed most")]
+
+
+@pytest.mark.parametrize(
+    ("missing", "against"),
+    [(0, "70 in the 7 before"), (1, "60 in the 7 before on 6 known days")],
+)
+def test_a_depots_week_says_what_it_is_measured_against(missing, against):
+    actual = [10.0] * 7
+    actual[:missing] = [np.nan] * missing
+    days = pd.DataFrame(
+        {
+            "day_on": DAYS,
+            "actual": actual + [np.nan] * 7,
+            "p50": [np.nan] * 7 + [11.0, 11, 11, 11, 15, 11, 11],
+        }
+    )
+    assert summaries.depot_figures(days) == {
+        "Orders in the next 7 days": ("81", against),
+        "Busiest day": ("Tue 25 Nov", "15 orders"),
+    }
+
+
+def test_past_forecasts_are_summed_up():
+    past = pd.DataFrame(
+        {
+            "actual": [100.0, 200.0, 0.0],
+            "p10": [90.0, 150.0, 0.0],
+            "p50": [110.0, 180.0, 3.0],
+            "p90": [130.0, 190.0, 5.0],
+        }
+    )
+    assert summaries.past_sentence(past) == (
+        "On the last 3 scored days the forecast was off by 10.0 % of the day's orders on "
+        "average (MAPE) and 2.3 % too low over all; 2 of 3 days fell within the 80 % band."
+    )
+
+
+def scores(*rows):
+    columns = ["forecaster", "mape", "wape", "bias", "coverage", "counted"]
+    table = pd.DataFrame(rows, columns=columns).assign(grain="all")
+    return table.assign(all_mape=0.09, all_counted=table["counted"])
+
+
+def test_accuracy_is_told_beside_both_baselines():
+    table = scores(
+        ("forecast", 0.081, 0.07, -0.012, 0.79, 684),
+        ("median of 4", 0.11, 0.1, 0.0, np.nan, 684),
+        ("seasonal naive", 0.123, 0.1, 0.0, np.nan, 684),
+    )
+    assert summaries.accuracy_sentence(table) == (
+        "The forecast was off by 8.1 % of a day's orders on average, over 684 days "
+        "counted. On the same days repeating the week before would have been off by "
+        "12.3 %, the median of the last four same weekdays by 11.0 %."
+    )
+    figures = summaries.accuracy_figures(table)
+    assert figures["Bias"][0] == "−1.2 %"
+    assert figures["MAPE"] == ("8.1 %", "12.3 % seasonal naive")
+    assert figures["Days counted"] == ("684", "per depot and origin")
+
+
+def test_days_without_a_baseline_are_told_of():
+    table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
+    figures = summaries.accuracy_figures(table.assign(all_counted=700))
+    assert figures["Days counted"] == (
+        "684", "16 more have no baseline; with them MAPE 9.0 %",
+    )  # fmt: skip
+
+
+def test_a_baseline_without_a_day_to_repeat_is_a_dash():
+    table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 6))
+    assert "off by –, the median" in summaries.accuracy_sentence(table)
+
+
+def test_a_supposition_is_told_as_a_difference():
+    outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "supposed": [1000.0, 0.0]})
+    assert summaries.what_if_sentence(outcome) == (
+        "These days would have 1,000 orders instead of 1,400: −400."
+    )

@@ -1,0 +1,199 @@
+"""The pages Models and Pipeline, and their queries, over a seeded ledger."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from pipelines import schema
+from tests.dashboard.seed import CHAMPION
+from tests.dashboard.seed_pipeline import (
+    BEFORE,
+    REFUSAL,
+    REFUSED,
+    STEPS,
+    add_line,
+    add_run,
+    seed_pipeline,
+)
+from tests.dashboard.views.test_pages import assert_no_traceback, said
+
+pytestmark = pytest.mark.db
+
+A_DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def worked(seeded, clean_engine):
+    seed_pipeline(clean_engine, seeded.through)
+    return queries.freshness()
+
+
+def test_models_come_with_the_champion_first_and_without_judges(worked):
+    assert queries.models(worked)["version"].tolist() == [CHAMPION, REFUSED, BEFORE]
+
+
+def test_the_models_page_tells_why_each_was_promoted_or_not(worked, open_page):
+    app = open_page("models")
+    assert_no_traceback(app)
+    shown = said(app)
+    assert "It beats the seasonal naive\\: MAPE 8.10 % against 12.00 %." in shown
+    assert f"makes {BEFORE} champion again" in shown
+    assert "harbor models rollback" in shown
+    assert len(app.get("vega_lite_chart")) == 1
+
+
+def test_a_model_in_the_url_is_shown(worked, open_page):
+    app = open_page("models", model=REFUSED)
+    assert_no_traceback(app)
+    assert "not promoted" in said(app)
+    assert "It does not beat the seasonal naive." in said(app)
+
+
+def test_without_models_the_page_says_how_to_train_one(seeded, write, open_page):
+    for table in (schema.scores, schema.forecasts, schema.models):
+        write(sa.delete(table))
+    app = open_page("models")
+    assert_no_traceback(app)
+    assert "Train one with `harbor train`" in app.info[0].value
+
+
+def test_without_a_champion_the_page_says_how_to_choose_one(worked, write, open_page):
+    write(sa.update(schema.models).values(role="rejected"))
+    app = open_page("models")
+    assert_no_traceback(app)
+    assert "No model is champion" in app.info[0].value
+
+
+def test_runs_are_wholes_newest_first_each_followed_by_its_steps(worked):
+    runs = queries.runs()
+    assert runs["step"].tolist()[0] == "ingest"
+    nights = runs[runs["step"] == "nightly"]
+    assert nights["run_id"].is_monotonic_decreasing
+    assert nights["state"].tolist() == ["done", "failed", "done"]
+    newest = runs[runs["parent_id"] == nights["run_id"].iloc[0]]
+    assert newest["step"].tolist() == list(STEPS)
+    assert newest["seconds"].tolist() == [12.5] * len(STEPS)
+
+
+def test_a_refused_file_is_told_until_it_is_mended_or_taken_away(seeded, clean_engine):
+    now = datetime.now(UTC)
+
+    def load(night, back, said):
+        begun = now - back * A_DAY
+        with clean_engine.begin() as connection:
+            parent = (
+                add_run(connection, "nightly", None, begun, 9.0, {}) if night else None
+            )
+            step = add_run(connection, "ingest", None, begun, 3.0, {}, parent=parent)
+            for path, reason in said.items():
+                add_line(connection, step, path, begun, reason)
+
+    load(False, 15, {"long-ago.csv": "It is empty."})
+    load(False, 9, {"by-hand.csv": "It is empty.", "mended.csv": "It is empty."})
+    load(True, 2, {"/in/taken-away.csv": "No kind.", "/in/still.csv": "No kind."})
+    load(False, 2, {"mended.csv": None})
+    load(True, 1, {"/in/still.csv": "No kind at all.", "/in/fine.csv": None})
+
+    found = queries.files(queries.freshness())
+    told = found[["path", "refused_because"]].to_numpy().tolist()
+    assert told == [
+        ["/in/still.csv", "No kind at all."],
+        ["by-hand.csv", "It is empty."],
+    ]
+
+
+def test_rows_put_aside_are_counted_by_file_and_reason(worked):
+    found = queries.rejected(worked)
+    assert found[["reason", "n_rows", "first_line", "value"]].to_numpy().tolist() == [
+        ["is no moment", 2, 10, "=cmd()"],
+        ["names no depot", 1, 12, "32.13.2025"],
+    ]
+
+
+def test_rows_that_were_replayed_are_not_put_aside_any_more(worked, write):
+    rows = schema.quarantine
+    again = rows.c.reason == "is no moment"
+    write(sa.update(rows).where(again).values(replayed_at=sa.func.now()))
+    found = queries.rejected(queries.freshness())
+    assert found["reason"].tolist() == ["names no depot"]
+
+
+def test_a_plan_is_counted_by_the_state_of_its_slots(worked):
+    [plan] = queries.plans().to_dict("records")
+    assert [plan[name] for name in ("done", "waiting", "failed", "left_out")] == [1] * 4
+    assert (plan["estimate_s"], plan["error"]) == (90.0, "No model saw nothing later.")
+
+
+def test_the_calendar_agrees_with_the_seeded_counts(worked, seeded):
+    calendar = queries.calendar(worked).set_index("depot_id")
+    known = set(
+        zip(seeded.demand["depot_id"], seeded.demand["service_on"], strict=True)
+    )
+    for depot_id, row in calendar.iterrows():
+        for back, state in enumerate(reversed(row["states"])):
+            day = seeded.through - back * A_DAY
+            is_shut = depot_id == "RTM-02" and day.isoweekday() == 7
+            expected = "closed" if is_shut else "missing"
+            assert state == ("counted" if (depot_id, day) in known else expected)
+    assert set(calendar.index[:2]) == {"RTM-01", "LON-03"}
+    assert (calendar["n_depots"] == 6).all()
+
+
+def test_days_before_a_depots_first_count_are_not_missing(worked, seeded, write):
+    versions = schema.demand_versions
+    mine = versions.c.depot_id == "LON-02"
+    write(sa.delete(versions).where(mine, versions.c.service_on < seeded.through))
+    calendar = queries.calendar(queries.freshness()).set_index("depot_id")
+    assert calendar.loc["LON-02", "states"] == ["before"] * 27 + ["counted"]
+
+
+def test_the_pipeline_page_shows_nights_files_rows_and_backfills(worked, open_page):
+    app = open_page("pipeline")
+    assert_no_traceback(app)
+    shown = said(app)
+    for text in (
+        "✕ failed", "The disk is full.", "orders-2.csv", "is no moment", "1 of 3",
+        "lack days on which they were open", REFUSAL, "How to mend a file",
+    ):  # fmt: skip
+        assert text in shown, text
+
+
+def test_a_run_in_the_url_is_told_step_by_step(worked, open_page):
+    failed = queries.runs().query("step == 'nightly' and state == 'failed'")
+    app = open_page("pipeline", run=str(failed["run_id"].iloc[0]))
+    assert_no_traceback(app)
+    assert said(app).count("The disk is full.") == 2
+
+
+def test_what_was_refused_is_seen_before_there_are_depots(
+    dashboard, clean_engine, yesterday, open_page
+):
+    """The first load failed, so there is nothing but its traces."""
+    with clean_engine.begin() as connection:
+        file_id = connection.execute(
+            sa.insert(schema.files)
+            .values(
+                path="orders.csv", sha256="a", reading="a", kind="orders", size_bytes=1,
+                accepted=0, unchanged=0, rejected=1, ignored_columns=[],
+            )
+            .returning(schema.files.c.file_id)
+        ).scalar_one()  # fmt: skip
+        connection.execute(
+            sa.insert(schema.quarantine).values(
+                file_id=file_id, line=2, reason="names no depot", raw={}
+            )
+        )
+    app = open_page("pipeline")
+    assert_no_traceback(app)
+    assert "No depots yet" in app.info[0].value
+    assert "names no depot" in said(app)
+
+
+def test_before_anything_ran_the_page_says_what_to_do(seeded, open_page):
+    app = open_page("pipeline")
+    assert_no_traceback(app)
+    told = " ".join(info.value for info in app.info)
+    assert "No night has run yet" in told
+    assert "No file has come in" in told

@@ -1,0 +1,116 @@
+"""The page Plan as a planner meets it."""
+
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from pipelines import schema
+from tests.dashboard.seed import seed
+from tests.dashboard.views.test_pages import assert_no_traceback, forget, said
+
+pytestmark = pytest.mark.db
+
+
+def fill(app, **fields):
+    """Fills the form in and sends it."""
+    form = {box.label: box for box in app.selectbox}
+    form |= {box.label: box for box in [*app.text_input, *app.number_input]}
+    for label, value in fields.items():
+        form[label].set_value(value)
+    return app.button[0].click().run()
+
+
+def change(app, orders, reason="A strike", name="Anna"):
+    return fill(
+        app,
+        **{"Orders expected (to change the number)": orders, "Why": reason},
+        **{"Your name": name},
+    )
+
+
+def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
+    app = open_page("plan")
+    app.pills(key="city").select("Rotterdam").run()
+    assert_no_traceback(app)
+    shown = said(app)
+    assert "Waalhaven" in shown
+    assert "Greenwich" not in shown
+    assert "Vans needed" in shown
+
+
+def test_what_a_van_carries_and_how_sure_it_shall_be_stand_in_the_url(
+    seeded, open_page
+):
+    app = open_page("plan", carries="25", level="75")
+    assert_no_traceback(app)
+    assert "25 orders a van" in said(app)
+    assert "75 % of days" in said(app)
+
+
+def test_it_can_be_planned_by_costs(seeded, open_page):
+    app = open_page("plan", by="Costs", order="7", idle="90")
+    assert_no_traceback(app)
+    assert "7 per order left over and 90 per idle van" in said(app)
+
+
+def test_a_change_is_in_the_plan_and_in_its_history(seeded, open_page):
+    app = change(open_page("plan"), 4321)
+    assert_no_traceback(app)
+    assert not app.error
+    assert "is changed" in app.success[0].value
+    shown = said(app)
+    assert "set 4,321" in shown
+    assert "A strike" in shown
+    assert "Anna" in shown
+
+
+def test_a_change_without_a_reason_is_refused_in_a_sentence(seeded, open_page):
+    app = change(open_page("plan"), 4321, reason="")
+    assert_no_traceback(app)
+    assert "The reason has 0 letters" in app.error[0].value
+    assert queries.overrides_ahead(queries.freshness()).empty
+
+
+def test_a_whole_city_is_locked_at_once_and_then_not_changed(seeded, open_page):
+    app = fill(
+        open_page("plan"),
+        Do="lock", Depot="", Why="The roster is out", **{"Your name": "Anna"},
+    )  # fmt: skip
+    assert_no_traceback(app)
+    assert "is locked for 3 depots" in app.success[0].value
+    assert said(app).count("<small>locked ") == 3
+    refused = change(open_page("plan"), 1)
+    assert "was locked by Anna" in refused.error[0].value
+
+
+def test_without_a_forecast_there_is_nothing_to_plan_for(seeded, write, open_page):
+    forget(write, schema.scores, schema.forecasts)
+    app = open_page("plan")
+    assert_no_traceback(app)
+    assert "there is nothing to plan for" in app.info[0].value
+
+
+def test_a_city_whose_vans_nobody_told_gets_what_it_needs_until_somebody_does(
+    seeded, write, open_page
+):
+    write(sa.update(schema.depots).values(vans=None))
+    app = open_page("plan")
+    assert_no_traceback(app)
+    shown = said(app)
+    assert "How many vans London has is not known" in shown
+    assert 'class="short"' not in shown
+    assert "Vans to spare" not in shown
+    app.number_input(key="vans in London").set_value(3).run()
+    shown = said(app)
+    assert "3 vans a day" in shown
+    assert 'class="short"' in shown
+
+
+def test_a_fleet_that_is_late_is_planned_from_what_there_is(
+    dashboard, clean_engine, yesterday, open_page
+):
+    seed(clean_engine, yesterday.replace(year=yesterday.year - 1, day=14), dashboard)
+    app = open_page("plan")
+    assert_no_traceback(app)
+    assert "The newest orders are of" in app.error[0].value
+    assert "Vans needed" in said(app)

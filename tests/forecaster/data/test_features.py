@@ -1,0 +1,216 @@
+"""Features say what they claim, and a day's features never know what comes after it."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from forecaster.data.features import build_features, choose_kinds
+from forecaster.data.panel_builder import build_panel
+from tests.make import (
+    START,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+    make_panel,
+)
+
+CHRISTMAS = [(date(2024, 12, 25), "Christmas"), (date(2025, 12, 25), "Christmas")]
+
+
+def long_panel(n_days=740, holidays=()):
+    return build_panel(
+        make_depots(2),
+        make_demand(2, n_days),
+        make_events(("game", START, START, "Delft", None, None)),
+        make_holidays(*holidays),
+        START + timedelta(days=n_days - 1),
+        ahead=7,
+    )
+
+
+def test_every_calendar_column_has_its_name_and_meaning():
+    panel = long_panel(holidays=CHRISTMAS)
+    features = build_features(panel, ("holiday", "game"), 7)
+    column = {
+        name: features.calendar_gtf[:, :, n] for n, name in enumerate(features.names)
+    }
+    assert features.calendar_gtf.shape[2] == len(features.names) == len(column)
+    christmas = panel.step(CHRISTMAS[0][0])
+    assert column["holiday"][0, christmas] == 1
+    assert column["holiday, the day before"][0, christmas - 1] == 1
+    assert column["holiday, the day after"][0, christmas + 1] == 1
+    assert column["holiday is near"][0, christmas] == 1
+    assert (
+        column["holiday is near"][0, christmas - 3]
+        > column["holiday is near"][0, christmas - 4]
+    )
+    delft = panel.calendar.group_d[0]
+    assert column["game"][delft, 0] == 1
+    np.testing.assert_array_equal(column["weekday 1"][0, :8], [1, 0, 0, 0, 0, 0, 0, 1])
+
+
+def test_kinds_are_learnt_only_if_they_were_seen_twice():
+    panel = long_panel(holidays=CHRISTMAS)
+    assert choose_kinds(panel.calendar, panel.n_steps) == (
+        "holiday",
+        "holiday: Christmas",
+    )
+    assert choose_kinds(panel.calendar, panel.step(date(2025, 12, 24))) == ()
+
+
+def test_what_was_out_of_the_ordinary_a_year_ago_is_told_on_its_day_and_a_week_around():
+    panel = long_panel()
+    special = panel.step(date(2024, 9, 18))
+    demand = panel.demand_dt.copy()
+    demand[:, special] *= 3
+    usual = build_features(panel, (), 7).yearly_dtf[0, :, 8:11]
+    told = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[
+        0, :, 8:11
+    ]
+    more = told - usual
+    matched, week_after, week_before = more.T
+    for column, day in (
+        (matched, special + 364),
+        (week_after, special + 357),
+        (week_before, special + 371),
+    ):
+        assert column[day] == pytest.approx(np.log(3), abs=0.02)
+        assert np.abs(np.delete(column, day)).max() < 0.5 * np.log(3)
+
+
+def test_an_occasion_is_more_than_usual_and_one_of_two_years_is_told_as_such():
+    panel = long_panel(n_days=1000)
+    first, second = panel.step(date(2024, 9, 18)), panel.step(date(2025, 9, 17))
+
+    def told(*factors):
+        demand = panel.demand_dt.copy()
+        demand[:, [first, second]] *= factors
+        features = build_features(replace(panel, demand_dt=demand), (), 7)
+        return features.yearly_dtf[0, second + 364, -2:]
+
+    beyond, both = told(2, 3)
+    assert both == pytest.approx(np.log(2), abs=0.2)
+    assert np.log(2) < beyond < np.log(3)
+    assert told(1, 1)[0] == 0  # a day as any other
+    assert told(0.5, 3)[1] == 0  # they do not agree
+    assert told(1 / 3, 1 / 2)[1] == pytest.approx(-np.log(2), abs=0.2)
+
+
+def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
+    panel = long_panel(holidays=CHRISTMAS)
+    special = panel.step(CHRISTMAS[0][0])
+    demand = panel.demand_dt.copy()
+    demand[:, special] = 100_000
+    features = build_features(replace(panel, demand_dt=demand), (), 7)
+    matched = features.yearly_dtf[0, :, 3]
+    assert matched[panel.step(CHRISTMAS[1][0])] > 4
+    assert features.yearly_dtf[0, special + 364, 1] > 4
+    assert abs(matched[special + 364]) < 2
+
+
+def test_nothing_about_a_day_comes_from_later_days():
+    panel = make_panel(n_days=100)
+    tampered = panel.demand_dt.copy()
+    tampered[:, 80:] = 1e6
+    one, other = (
+        build_features(replace(panel, demand_dt=demand), (), 7)
+        for demand in (panel.demand_dt, tampered)
+    )
+    for name in ("level_dt", "spread_dt", "age_dt", "regular_dt"):
+        np.testing.assert_array_equal(
+            getattr(one, name)[:, :80], getattr(other, name)[:, :80], err_msg=name
+        )
+
+
+def test_a_depots_age_starts_with_its_first_day():
+    panel = make_panel(n_days=60)
+    demand = panel.demand_dt.copy()
+    demand[1, :20] = np.nan
+    features = build_features(replace(panel, demand_dt=demand), (), 7)
+    assert (features.age_dt[1, :20] == 0).all()
+    assert features.age_dt[1, 20] == np.float32(np.log1p(1))
+
+
+def test_what_serving_cuts_away_changes_no_feature():
+    """Serving reads 1,012 days; training reads all of them."""
+    panel = long_panel(n_days=1400, holidays=CHRISTMAS)
+    whole = build_features(panel, ("holiday",), 7)
+    cut = build_features(panel.last(1012), ("holiday",), 7)
+    # The context and the days its lags reach.
+    near = slice(-(128 + 35 + 7), None)
+    for name in ("log_demand_dt", "regular_dt", "age_dt", "level_dt", "spread_dt"):
+        np.testing.assert_allclose(
+            getattr(whole, name)[:, near], getattr(cut, name)[:, near],
+            rtol=1e-5, err_msg=name,
+        )  # fmt: skip
+    np.testing.assert_allclose(
+        whole.yearly_dtf[:, near], cut.yearly_dtf[:, near], atol=1e-5
+    )
+
+
+def test_a_calendar_that_reaches_far_enough_says_the_same_as_a_longer_one():
+    from forecaster.data.features import CALENDAR_REACH
+
+    horizon, day = 7, START + timedelta(days=59 + 8)
+    rows = (
+        make_depots(2),
+        make_demand(2, 60),
+        make_events(),
+        make_holidays((day, "Eve")),
+    )
+    near, far = (
+        build_features(
+            build_panel(*rows, START + timedelta(days=59), ahead), ("holiday",), horizon
+        )
+        for ahead in (horizon + CALENDAR_REACH, 77)
+    )
+    end = 60 + horizon
+    np.testing.assert_allclose(
+        near.calendar_gtf[:, :end], far.calendar_gtf[:, :end], atol=0.01
+    )
+    # The eve of the holiday on day 8 is seen from the last day of the horizon.
+    eve = near.names.index("holiday, the day before")
+    assert near.calendar_gtf[0, end - 1, eve] == 1
+
+
+def test_a_depot_s_answer_to_a_kind_of_day_is_remembered_a_horizon_late():
+    """Games double the first depot's days and leave the second's alone."""
+    games = [START + timedelta(days=day) for day in (60, 81, 102, 130)]
+    rows = [("game", day, day, None, None, None) for day in games]
+    demand = make_demand(2, 120)
+    doubled = demand["service_on"].isin(games) & (demand["depot_id"] == "D0")
+    demand.loc[doubled, "orders"] *= 2
+    panel = build_panel(
+        make_depots(2),
+        demand,
+        make_events(*rows),
+        make_holidays(),
+        START + timedelta(days=119),
+        28,
+    )
+    response = build_features(panel, ("game",), 14).response_dtf
+    # Drawn towards 0: three games of log 2 over three games and one.
+    assert response[0, 130, 0] == pytest.approx(np.log(2) * 3 / 4, abs=0.15)
+    assert abs(response[1, 130, 0]) < 0.15
+    assert response[0, 130, 1] == pytest.approx(np.log(4))
+    assert (response[:, 129] == 0).all()
+    # From 14 days before the second game, the first one is 7 days ago and known.
+    assert response[0, 81, 1] == pytest.approx(np.log(2))
+    near = build_features(panel, ("game",), 22).response_dtf
+    assert near[0, 81, 1] == 0
+
+
+def test_misses_that_last_are_told_from_those_that_do_not(rng):
+    panel = make_panel(n_depots=2, n_days=200)
+    noise = rng.normal(0, 0.3, 200)
+    lasting = np.zeros(200)
+    for day in range(1, 200):
+        lasting[day] = 0.8 * lasting[day - 1] + noise[day]
+    demand = np.round(200 * np.exp(np.stack([lasting, noise])))
+    changed = replace(panel, demand_dt=demand.astype(np.float32))
+    persistence = build_features(changed, (), 7).persistence_dt[:, 199]
+    assert persistence[0] > 0.4
+    assert persistence[1] < persistence[0] - 0.3

@@ -1,0 +1,158 @@
+"""Panels state gaps, closures and what was known; nothing later leaks in."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from forecaster.data.calendar import HOLIDAY
+from forecaster.data.panel_builder import build_panel
+from forecaster.errors import CutoffError, NoDataError
+from tests.make import (
+    START,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+    make_panel,
+)
+
+LAST = START + timedelta(days=59)
+
+
+def panel_of(depots=None, demand=None, events=None, holidays=None, through=LAST):
+    return build_panel(
+        make_depots(2) if depots is None else depots,
+        make_demand(2, 60) if demand is None else demand,
+        make_events() if events is None else events,
+        make_holidays() if holidays is None else holidays,
+        through,
+        ahead=7,
+    )
+
+
+def test_counts_lie_where_they_belong():
+    demand = make_demand(2, 60).sample(frac=1, random_state=1)
+    panel = panel_of(demand=demand)
+    for row in demand.sample(20, random_state=2).to_dict("records"):
+        depot = panel.depot_ids.index(row["depot_id"])
+        assert panel.demand_dt[depot, panel.step(row["service_on"])] == row["orders"]
+
+
+def test_a_missing_row_and_an_unknown_count_are_not_observed():
+    demand = make_demand(2, 60)
+    demand.loc[5, "orders"] = np.nan
+    panel = panel_of(demand=demand.drop(index=8))
+    assert np.flatnonzero(~panel.observed_dt[0]).tolist() == [5, 8]
+
+
+def test_a_weekly_closing_day_is_closed_and_not_observed():
+    depots = make_depots(2, closed_weekdays=[[7], []])
+    panel = panel_of(depots)
+    sundays = [panel.day(step).isoweekday() == 7 for step in range(67)]
+    np.testing.assert_array_equal(panel.closed_dt[0], sundays)
+    assert not panel.observed_dt[0, 6]
+    assert not panel.closed_dt[1].any()
+
+
+def test_a_depot_is_closed_outside_its_life():
+    depots = make_depots(
+        2,
+        opened_on=[START + timedelta(days=10), None],
+        closed_on=[None, START + timedelta(days=50)],
+    )
+    panel = panel_of(depots)
+    assert np.flatnonzero(panel.closed_dt[0]).tolist() == list(range(10))
+    assert np.flatnonzero(panel.closed_dt[1]).tolist() == list(range(50, 67))
+
+
+@pytest.mark.parametrize(
+    ("city", "depot_id", "who"),
+    [("Ghent", None, [1]), (None, "D0", [0]), (None, None, [0, 1])],
+)
+def test_a_closure_holds_for_its_scope_and_its_last_day(city, depot_id, who):
+    event = ("closed", date(2024, 1, 10), date(2024, 1, 11), city, depot_id, None)
+    panel = panel_of(events=make_events(event))
+    for depot in (0, 1):
+        expected = [9, 10] if depot in who else []
+        assert np.flatnonzero(panel.closed_dt[depot]).tolist() == expected
+
+
+def test_an_event_of_one_depot_gives_it_a_calendar_of_its_own():
+    events = make_events(
+        ("promotion", START, START, None, "D1", None),
+        (
+            "game",
+            START + timedelta(days=1),
+            START + timedelta(days=1),
+            "Delft",
+            None,
+            None,
+        ),
+    )
+    panel = panel_of(make_depots(4), make_demand(4, 60), events)
+    promotion = panel.calendar.of_kind("promotion")[panel.calendar.group_d]
+    game = panel.calendar.of_kind("game")[panel.calendar.group_d]
+    assert promotion[:, 0].tolist() == [False, True, False, False]
+    assert game[:, 1].tolist() == [True, False, True, False]
+
+
+def test_an_event_announced_after_the_origin_is_not_known():
+    events = make_events(
+        ("promotion", LAST, LAST, None, None, LAST + timedelta(days=1))
+    )
+    assert "promotion" not in panel_of(events=events).calendar.kinds
+
+
+def test_an_earlier_origin_does_not_know_what_was_announced_after_it():
+    told = START + timedelta(days=40)
+    events = make_events(
+        ("promotion", LAST, LAST, None, None, told),
+        ("closed", LAST, LAST, None, "D0", told),
+    )
+    panel = panel_of(events=events)
+    step = panel.step(LAST)
+    assert panel.calendar.of_kind("promotion")[0, step]
+    assert panel.closed_dt[0, step]
+    for days, knows in ((39, False), (40, True)):
+        earlier = build_panel(
+            make_depots(2), make_demand(2, 60), events, make_holidays(), LAST, ahead=30
+        ).as_of(START + timedelta(days=days))
+        assert earlier.calendar.of_kind("promotion")[0, step] == knows
+        assert earlier.closed_dt[0, step] == knows
+
+
+def test_holidays_are_those_of_country_and_subdivision():
+    holidays = pd.DataFrame(
+        [
+            ("NL", "", START, "New Year's Day"),
+            ("BE", "", START + timedelta(days=1), "Elsewhere"),
+            ("NL", "ZH", START + timedelta(days=2), "Here only"),
+        ],
+        columns=["country", "subdivision", "day_on", "name"],
+    )
+    depots = make_depots(2, subdivision=["ZH", None])
+    panel = panel_of(depots, holidays=holidays)
+    marked = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
+    assert np.flatnonzero(marked[0]).tolist() == [0, 2]
+    assert np.flatnonzero(marked[1]).tolist() == [0]
+
+
+def test_the_panel_of_an_earlier_origin_has_lost_what_came_later():
+    panel = make_panel(n_days=60, ahead=7)
+    earlier = panel.as_of(START + timedelta(days=39))
+    assert earlier.n_steps == 40
+    assert earlier.ahead == 7
+    assert earlier.origin == START + timedelta(days=39)
+    np.testing.assert_array_equal(earlier.demand_dt, panel.demand_dt[:, :40])
+
+
+def test_an_origin_outside_the_panel_is_refused():
+    with pytest.raises(CutoffError, match=r"origin is 2023-12-31.*2024-01-01"):
+        make_panel(n_days=60).as_of(date(2023, 12, 31))
+
+
+def test_no_demand_says_how_to_load_some():
+    with pytest.raises(NoDataError, match=r"no demand up to 2020-01-01.*harbor ingest"):
+        panel_of(through=date(2020, 1, 1))

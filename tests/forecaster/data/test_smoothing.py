@@ -1,0 +1,108 @@
+"""Smoothing agrees with loops over the days, and holds where models break."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forecaster.data import smoothing
+from forecaster.data.baseline_residuals import Misses
+from tests.make import make_panel
+
+
+def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
+    """Profile and level of some days; the level given is the depot's mean."""
+    log_dt = np.asarray(log_dt, np.float32)
+    if regular_dt is None:
+        regular_dt = np.ones(log_dt.shape, bool)
+    if level_dt is None:
+        level_dt = np.broadcast_to(log_dt.mean(axis=1, keepdims=True), log_dt.shape)
+    nothing_dt = np.zeros_like(log_dt)
+    misses = Misses(
+        log_dt=log_dt,
+        observed_dt=regular_dt,
+        regular_dt=regular_dt,
+        level_dt=level_dt.astype(np.float32),
+        miss_dt=nothing_dt,
+        expected_dt=regular_dt,
+        spread_dt=np.full_like(log_dt, spread),
+    )
+    season_dt = smoothing.profile(misses)
+    return season_dt, smoothing.smoothed_level(misses, season_dt)
+
+
+@given(
+    st.integers(1, 100), st.floats(0.01, 0.9), st.integers(0, 2**31), st.integers(1, 3)
+)
+@settings(max_examples=30)
+def test_a_discounted_sum_agrees_with_a_loop(n_steps, rate, seed, n_depots):
+    value = np.random.default_rng(seed).normal(size=(n_depots, n_steps))
+    value = value.astype(np.float32)
+    made = smoothing.discounted_sum(value, rate)
+    kept = np.zeros(n_depots)
+    for step in range(n_steps):
+        kept = (1 - rate) * kept + value[:, step]
+        np.testing.assert_allclose(made[:, step], kept, rtol=1e-4, atol=1e-4)
+
+
+def test_a_weekly_wave_is_learnt_whole():
+    wave = np.tile([0.3, 0.1, 0.0, -0.1, 0.2, -0.2, -0.3], 20)[None]
+    season, level = smoothed(5 + wave)
+    np.testing.assert_allclose(season, wave, atol=1e-4)
+    np.testing.assert_allclose(level[:, 7:], 5, atol=0.05)
+    np.testing.assert_allclose(level[:, -1], 5, atol=1e-3)
+
+
+def test_a_new_level_is_followed_faster_than_by_four_weeks():
+    log = np.full((1, 80), 5.0)
+    log[:, 70:] = 5.3
+    _, level = smoothed(log, level_dt=np.full((1, 80), 5.0))
+    assert 5.1 < level[0, 76] < 5.3
+
+
+def test_one_strange_day_says_no_more_than_three_spreads():
+    strange = np.full((1, 80), 5.0)
+    strange[0, 60] = 0.0
+    _, level = smoothed(strange, level_dt=np.full((1, 80), 5.0))
+    most = 3 * 0.2 * np.mean(smoothing.LEVEL_RATES)
+    assert 5 - 1.3 * most < level[0, 60] < 5
+
+
+def test_a_weekday_without_orders_is_a_profile_and_not_a_strange_day():
+    week = np.array([5.0, 5, 5, 5, 5, 5, 0])
+    log = np.tile(week, 20)[None]
+    season, level = smoothed(log)
+    np.testing.assert_allclose(level[0, -7:] + season[0, -7:], week, atol=0.1)
+
+
+@pytest.mark.parametrize("gap", [7, 40, 400])
+def test_days_that_are_not_regular_change_nothing(gap):
+    """Nor does a gap so long that every sum has faded."""
+    rng = np.random.default_rng(1)
+    log = rng.normal(5, 0.1, (1, 100 + gap))
+    regular = np.ones(log.shape, bool)
+    regular[:, 60 : 60 + gap] = False
+    log[:, 60 : 60 + gap] = 0
+    season, level = smoothed(log, regular, np.full(log.shape, 5.0))
+    np.testing.assert_array_equal(level[0, 60 : 60 + gap], level[0, 59])
+    assert np.isfinite(season).all()
+    np.testing.assert_allclose(level[0, 60 + gap :], 5, atol=0.5)
+
+
+def test_before_the_first_regular_day_the_level_is_the_depots():
+    regular = np.zeros((1, 60), bool)
+    regular[0, 50:] = True
+    level_dt = np.full((1, 60), 3.0)
+    _, level = smoothed(np.full((1, 60), 4.0), regular, level_dt)
+    assert (level[0, :50] == 3).all()
+    assert (level[0, 50:] > 3).all()
+
+
+def test_no_day_sees_a_later_one():
+    panel = make_panel()
+    whole, cut = Misses.of(panel), Misses.of(panel.as_of(panel.day(80)))
+    for of in (
+        smoothing.profile,
+        lambda m: smoothing.smoothed_level(m, smoothing.profile(m)),
+    ):
+        np.testing.assert_allclose(of(whole)[:, :81], of(cut)[:, :81], atol=1e-5)

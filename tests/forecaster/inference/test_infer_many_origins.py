@@ -1,0 +1,115 @@
+"""Many origins in one pass say what each would have said alone, and see no more."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from forecaster.data.panel import Panel
+from forecaster.data.panel_builder import build_panel
+from forecaster.errors import NoDataError
+from forecaster.inference import infer
+from tests.make import (
+    START,
+    make_artefact,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+)
+
+N_DAYS = 200
+HOLIDAYS = make_holidays(
+    (date(2024, 3, 29), "Good Friday"), (date(2024, 7, 19), "A day off")
+)
+
+
+def fleet(change=lambda demand: demand) -> Panel:
+    demand = change(make_demand(5, N_DAYS))
+    last = START + timedelta(days=N_DAYS - 1)
+    depots = make_depots(5, closed_weekdays=[[7], [], [], [], []])
+    return build_panel(depots, demand, make_events(), HOLIDAYS, last, ahead=21)
+
+
+def days_before_last(panel, *days):
+    return [panel.origin - timedelta(days=ago) for ago in sorted(days, reverse=True)]
+
+
+def as_one(made):
+    return np.stack([made.p10_dh, made.p50_dh, made.p90_dh])
+
+
+def opens_late(demand):
+    """The last depot has its first order ten days before the end."""
+    late = demand["depot_id"] == "D4"
+    early = demand["service_on"] < START + timedelta(days=N_DAYS - 10)
+    return demand[~(late & early)]
+
+
+def never_opens(demand):
+    return demand[demand["depot_id"] != "D4"]
+
+
+def falls_silent(demand):
+    """The last depot is not heard of for longer than the network looks back."""
+    silent = demand["service_on"] > START + timedelta(days=9)
+    return demand[~((demand["depot_id"] == "D4") & silent)]
+
+
+@pytest.mark.parametrize(
+    "panel",
+    [
+        pytest.param(fleet(), id="all known"),
+        pytest.param(fleet(opens_late), id="one opens on the way"),
+        pytest.param(fleet(never_opens), id="one is never seen"),
+        pytest.param(fleet(falls_silent), id="one falls silent"),
+    ],
+)
+def test_many_origins_in_one_pass_say_what_single_forecasts_say(panel):
+    artefact = make_artefact(panel)
+    origins = days_before_last(panel, 0, 1, 2, 9, 10, 11, 30)
+    made_each = dict(infer.forecast_each(artefact, panel, origins))
+    assert list(made_each) == origins
+    for origin, made in made_each.items():
+        alone = infer.forecast(artefact, panel.as_of(origin))
+        # A pass over many lets the network stand on more days than a night does.
+        np.testing.assert_allclose(as_one(made), as_one(alone), rtol=2e-3)
+        np.testing.assert_array_equal(made.basis_dh, alone.basis_dh)
+
+
+def test_one_origin_of_many_days_is_a_single_forecast_to_the_last_digits():
+    panel = fleet()
+    artefact = make_artefact(panel)
+    ((_, made),) = infer.forecast_each(artefact, panel, [panel.origin])
+    alone = infer.forecast(artefact, panel)
+    np.testing.assert_allclose(as_one(made), as_one(alone), rtol=1e-5)
+
+
+def test_an_origin_among_many_sees_nothing_after_it():
+    panel = fleet()
+    artefact = make_artefact(panel)
+    origins = days_before_last(panel, 0, 20, 40)
+    tampered = panel.demand_dt.copy()
+    tampered[:, panel.step(origins[1]) + 1 :] *= 1_000
+    there = dict(infer.forecast_each(artefact, panel, origins))
+    changed = dict(
+        infer.forecast_each(artefact, replace(panel, demand_dt=tampered), origins)
+    )
+    for origin in origins[:2]:
+        np.testing.assert_array_equal(as_one(changed[origin]), as_one(there[origin]))
+    assert (changed[origins[2]].p50_dh > 10 * there[origins[2]].p50_dh + 10).any()
+
+
+def test_an_origin_at_which_nothing_was_observed_says_so():
+    def begins_late(demand):
+        return demand.assign(
+            orders=demand["orders"].where(
+                demand["service_on"] > START + timedelta(days=9)
+            )
+        )
+
+    panel = fleet(begins_late)
+    artefact = make_artefact(panel)
+    with pytest.raises(NoDataError, match="No depot has an observed day up to"):
+        list(infer.forecast_each(artefact, panel, [START + timedelta(days=5)]))

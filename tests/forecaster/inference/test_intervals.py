@@ -1,0 +1,90 @@
+"""Intervals hold their share, and keep quantiles in order."""
+
+import numpy as np
+import pytest
+
+from forecaster.errors import NoDataError
+from forecaster.inference import intervals
+
+DEPOTS = ("D0",)
+
+
+def calibrated(residual_rh, known_rh=None):
+    """The table of one depot whose targets all fall on one weekday."""
+    known = np.ones(residual_rh.shape, bool) if known_rh is None else known_rh
+    weekday = np.zeros(residual_rh.shape, int)
+    return intervals.calibrate(residual_rh[:, None], known[:, None], weekday, DEPOTS)
+
+
+def test_the_band_holds_eighty_percent_of_fresh_residuals(rng):
+    scale = np.array([0.1, 0.2, 0.4])
+    seen, fresh = rng.normal(0, scale, (2, 4000, 3))
+    table = calibrated(seen)
+    inside = (table.low_h <= fresh) & (fresh <= table.high_h)
+    np.testing.assert_allclose(inside.mean(axis=0), 0.8, atol=0.02)
+
+
+def test_each_horizon_day_has_its_own_width(rng):
+    residual = rng.normal(0, [0.1, 0.5], (2000, 2))
+    table = calibrated(residual)
+    assert table.high_h[1] > 3 * table.high_h[0]
+
+
+def test_a_wild_day_that_only_short_horizons_foretold_widens_no_band(rng):
+    residual = rng.normal(0, 0.1, (28, 3))
+    wild = residual.copy()
+    wild[0, 0] = wild[0, 1] = wild[1, 0] = 9.0
+    calm, same = calibrated(residual), calibrated(wild)
+    np.testing.assert_array_equal(same.high_h, calm.high_h)
+    assert same.weekday_w[0] == calm.weekday_w[0]
+
+
+def test_unknown_days_do_not_count():
+    residual = np.array([[0.0], [1.0], [-1.0], [99.0]])
+    known = np.array([[1], [1], [1], [0]], bool)
+    assert calibrated(residual, known).high_h[0] < 1.0
+
+
+def test_quantiles_never_cross_even_when_all_misses_lie_on_one_side():
+    residual = np.full((10, 1), 0.3)
+    table = calibrated(residual)
+    low, high = intervals.band(
+        table, np.zeros((2, 1)), np.ones(2), np.zeros(1, int), ("D0", "D1")
+    )
+    assert (low <= 0).all()
+    assert (high >= 0).all()
+
+
+def test_a_horizon_day_without_actuals_says_what_is_missing():
+    with pytest.raises(NoDataError, match="one known actual for each horizon day"):
+        calibrated(np.zeros((3, 2)), np.array([[1, 0]] * 3, bool))
+
+
+def test_bands_of_calm_weeks_are_widened_to_usual_ones(rng):
+    miss_dt = np.abs(rng.normal(0, 1, (20, 364)))
+    miss_dt[:, -28:] *= 0.6
+    calm = intervals.calmness(miss_dt, np.ones(miss_dt.shape, bool), 28)
+    assert calm == pytest.approx(0.6, abs=0.05)
+    narrow = intervals.plain_table(-np.array([0.3]), np.array([0.6]))
+    usual = intervals.for_usual_days(narrow, calm)
+    assert usual.high_h == pytest.approx(0.6 / calm)
+    assert usual.low_h == pytest.approx(-0.3 / calm)
+
+
+def test_bands_of_wild_weeks_stay_wide(rng):
+    miss_dt = np.abs(rng.normal(0, 1, (20, 364)))
+    miss_dt[:, -28:] *= 3
+    assert intervals.calmness(miss_dt, np.ones(miss_dt.shape, bool), 28) == 1.0
+
+
+@pytest.mark.parametrize(("now", "usual"), [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
+def test_days_without_a_miss_at_most_double_the_bands(now, usual):
+    miss_dt = np.full((3, 400), usual)
+    miss_dt[:, -28:] = now
+    calm = intervals.calmness(miss_dt, np.ones(miss_dt.shape, bool), 28)
+    assert 0.5 <= calm <= 1.0
+
+
+def test_no_known_days_leave_the_bands_alone():
+    nothing = np.zeros((3, 400), bool)
+    assert intervals.calmness(np.ones((3, 400)), nothing, 28) == 1.0

@@ -1,0 +1,117 @@
+"""What serving makes of the last days alone is what it would have made of all of them."""
+
+from dataclasses import fields, replace
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+from forecaster.config import TaskConfig
+from forecaster.data import inputs
+from forecaster.data.baseline_residuals import CitySurprise, Misses
+from forecaster.data.features import LastDays, build_features, numbers
+from forecaster.data.panel import Panel
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import predict
+from tests.make import (
+    START,
+    make_artefact,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+)
+
+HOLIDAYS = [
+    (date(year, month, day), name)
+    for year in (2024, 2025, 2026)
+    for month, day, name in ((1, 1, "New year"), (7, 4, "Summer"), (12, 25, "Winter"))
+] + [(date(2024, 4, 1), "Easter"), (date(2025, 4, 21), "Easter")]
+
+
+def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
+    """Gaps, closed days, events; depots that open late, fall silent, were never seen."""
+    rng = np.random.default_rng(seed)
+    demand = make_demand(6, n_days, seed)
+    gone = rng.random(len(demand)) < 0.1
+    depot, day = demand["depot_id"], demand["service_on"]
+    late = (depot == "D2") & (day < START + timedelta(days=n_days // 2))
+    silent = (depot == "D3") & (day > START + timedelta(days=n_days // 3))
+    back = day > START + timedelta(days=n_days - 15)
+    never = depot == "D4"
+    steps = [*map(int, rng.integers(n_days, size=9)), n_days + 3]
+    games = [
+        ("game", first, first + timedelta(days=1), city, None, None)
+        for city in ("Delft", "Ghent", None)
+        for first in (START + timedelta(days=step) for step in steps)
+    ]
+    return build_panel(
+        make_depots(6, closed_weekdays=[[7], [], [], [], [], [6, 7]]),
+        demand[~(gone | late | never | (silent & ~back))],
+        make_events(*games),
+        make_holidays(*HOLIDAYS),
+        START + timedelta(days=n_days - 1),
+        ahead,
+    )
+
+
+@pytest.mark.parametrize(
+    ("n_days", "horizon", "last"),
+    [
+        (1000, 7, LastDays(68, 1)),
+        (760, 7, LastDays(40, 12)),
+        (400, 10, LastDays(90, 1)),
+        (50, 7, LastDays(68, 3)),
+    ],
+)
+def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last):
+    panel = odd_panel(n_days, seed=n_days)
+    kinds, known = panel.calendar.kinds, numbers(panel.depot_ids[:4])
+    whole = build_features(panel, kinds, horizon, known)
+    some = build_features(panel, kinds, horizon, known, last=last)
+    assert some.n_steps == min(last.read, n_days)
+    for name in (field.name for field in fields(some)):
+        made, all_of_it = getattr(some, name), getattr(whole, name)
+        if name.endswith(("_dt", "_dtf", "_gtf")) and all_of_it is not None:
+            origins = name in ("yearly_dtf", "response_dtf")
+            read = min(last.origins if origins else last.read, n_days)
+            assert made.shape[1] == read + panel.ahead, name
+            all_of_it = all_of_it[:, -made.shape[1] :]
+            np.testing.assert_allclose(made, all_of_it, 1e-6, 1e-7, err_msg=name)
+    assert some.lead_gtf is whole.lead_gtf is None  # all was known in time
+    assert np.abs(some.response_dtf).max() > 0
+    assert (some.yearly_dtf != 0).any() == (n_days > 357)
+
+
+@pytest.mark.parametrize("n_days", [300, 50])
+def test_the_last_slices_are_those_that_are_cut(n_days):
+    panel, task = odd_panel(n_days, seed=3), TaskConfig(7, 40)
+    features = build_features(panel, panel.calendar.kinds, 7, numbers(("D1",)))
+    rows = slice(1, 5)
+    cut = inputs.cut(features, task, np.arange(6)[rows], np.full(4, n_days - 1))
+    for name, value in inputs.last(features, task, rows)._asdict().items():
+        np.testing.assert_array_equal(value, getattr(cut, name), err_msg=name)
+
+
+def test_what_a_city_missed_lately_is_what_it_missed(monkeypatch):
+    """Parts of a fleet tell it from their last days, the fleet at once from all."""
+    panel = odd_panel(700, seed=5)
+    artefact = make_artefact(panel)
+    monkeypatch.setattr(predict, "PART", 4)
+    heard: list[CitySurprise] = []
+    build = predict.build_features
+
+    def listen(*args):
+        heard.append(args[4])
+        return build(*args)
+
+    monkeypatch.setattr(predict, "build_features", listen)
+    # Strangers are lent days before; a fleet without one is the same for both.
+    panel = replace(panel, demand_dt=np.nan_to_num(panel.demand_dt, nan=80.0))
+    predict.ask(artefact, panel)
+    whole = CitySurprise()
+    whole.add(Misses.of(panel), panel.cities)
+    late_dt, all_dt = heard[0].of(panel.cities), whole.of(panel.cities)
+    read = artefact.reading_days + 28 + 3 + panel.ahead
+    np.testing.assert_allclose(late_dt[:, -read:], all_dt[:, -read:], 1e-5, 1e-6)
+    assert np.abs(all_dt[:, -read : -panel.ahead]).max() > 0

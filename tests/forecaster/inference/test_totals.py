@@ -1,0 +1,141 @@
+"""Totals hold their share of what happened, whether depots miss together or apart."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from forecaster.inference import totals
+from forecaster.inference.totals import Bands
+
+ORIGINS, DEPOTS, HORIZON = 400, 12, 7
+CITIES = ("Aden", "Bonn") * (DEPOTS // 2)
+
+
+def bands_around(point_odh, half):
+    return Bands(point_odh - half, point_odh, point_odh + half)
+
+
+def days(rng, together):
+    """Orders around a point of 100, and the bands of each depot that hold 80 %."""
+    shape = (ORIGINS, DEPOTS, HORIZON)
+    shared = rng.normal(0, 10, (ORIGINS, 1, HORIZON)) * np.ones(shape)
+    miss = shared if together else rng.normal(0, 10, shape)
+    point = np.full(shape, 100.0)
+    return bands_around(point, 12.8), point + miss
+
+
+def share_inside(bands, actual, reach_q):
+    low, _, high = (
+        np.stack(part)
+        for part in zip(
+            *(totals.total(Bands(*one), reach_q) for one in zip(*bands, strict=True)),
+            strict=True,
+        )
+    )
+    total = actual.sum(axis=1)
+    return ((low <= total) & (total <= high)).mean()
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_total_holds_eighty_percent_of_fresh_days(rng, together):
+    bands, actual = days(rng, together)
+    known = np.ones(actual.shape, bool)
+    table = totals.calibrate(bands, actual, known, CITIES)
+    _, fresh = days(rng, together)
+    assert share_inside(bands, fresh, table.fleet_q) == pytest.approx(0.8, abs=0.03)
+
+
+def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_bands(rng):
+    bands, actual = days(rng, together=False)
+    known = np.ones(actual.shape, bool)
+    table = totals.calibrate(bands, actual, known, CITIES)
+    one = Bands(*(part[0] for part in bands))
+    low, point, high = totals.total(one, table.fleet_q)
+    sums = (one.p90 - one.p10).sum(axis=0)
+    # The root of the number of depots is what chance would give.
+    np.testing.assert_allclose((high - low) / sums, DEPOTS**-0.5, rtol=0.15)
+    assert (low <= point).all()
+    assert (point <= high).all()
+
+
+def test_depots_whose_day_is_not_known_do_not_count(rng):
+    bands, actual = days(rng, together=False)
+    known = np.ones(actual.shape, bool)
+    known[:, 0] = False
+    broken = actual.copy()
+    broken[:, 0] = np.nan
+    there = Bands(*(part[:, 1:] for part in bands))
+    without = totals.calibrate(there, actual[:, 1:], known[:, 1:], CITIES[1:])
+    table = totals.calibrate(bands, broken, known, CITIES)
+    np.testing.assert_allclose(table.fleet_q, without.fleet_q)
+    np.testing.assert_allclose(table.city_cq, without.city_cq)
+
+
+def test_each_city_has_its_own_reach_and_a_new_one_that_of_all(rng):
+    bands, actual = days(rng, together=False)
+    wild = np.array(CITIES) == "Bonn"
+    actual[:, wild] = 100 + 3 * (actual[:, wild] - 100)
+    table = totals.calibrate(bands, actual, np.ones(actual.shape, bool), CITIES)
+    calm, wide = (np.ptp(table.reach_of(name)) for name in ("Aden", "Bonn"))
+    assert wide > 2 * calm
+    np.testing.assert_array_equal(table.reach_of("Cork"), table.any_city_q)
+
+
+def test_a_fleet_that_was_always_closed_has_the_sums_of_its_bands():
+    nothing = np.zeros((3, 2, 1))
+    table = totals.calibrate(
+        Bands(nothing, nothing, nothing), nothing, nothing == 0, ("A", "A")
+    )
+    np.testing.assert_array_equal(table.fleet_q, [-1, 0, 1])
+
+
+def test_a_total_is_never_negative():
+    one = Bands(np.array([[1.0]]), np.array([[10.0]]), np.array([[12.0]]))
+    low, _, _ = totals.total(one, np.array([-3, 0, 3], np.float32))
+    assert low[0] == 0.0
+
+
+def test_the_fleet_comes_first_and_then_each_city():
+    point = np.array([[1.0], [2.0], [4.0]])
+    made = totals.of_scopes(
+        totals.plain_table(),
+        Bands(point / 2, point, point * 2),
+        ("Bonn", "Aden", "Bonn"),
+    )
+    said = {total.city: [float(part[0]) for part in total[1:]] for total in made}
+    assert said == {
+        totals.FLEET: [3.5, 7.0, 14.0],
+        "Aden": [1.0, 2.0, 4.0],
+        "Bonn": [2.5, 5.0, 10.0],
+    }
+
+
+def test_a_month_of_misses_that_last_for_days_still_promises_eighty_percent(rng):
+    """Each draw lasts half a week; the next month's are others."""
+    held = []
+    for _ in range(300):
+        miss = np.repeat(rng.normal(0, 10, 16), (3, 4) * 8)[:, None, None]
+        bands = bands_around(np.full((56, 1, 1), 100.0), 12.8)
+        seen = Bands(*(part[:28] for part in bands))
+        known = np.ones((28, 1, 1), bool)
+        table = totals.calibrate(seen, 100 + miss[:28], known, ("Aden",))
+        ahead = Bands(*(part[28:] for part in bands))
+        held.append(share_inside(ahead, 100 + miss[28:], table.fleet_q))
+    assert np.mean(held) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize("draws", [2, 4, 20, 1000])
+def test_few_draws_widen_as_students_t_does(draws):
+    exact = stats.t.ppf(0.9, draws) / stats.norm.ppf(0.9)
+    assert totals.widening(draws) == pytest.approx(exact, rel=0.022)
+
+
+def test_few_days_alone_make_no_band_wider_than_the_sums(rng):
+    bands, actual = days(rng, together=True)
+    few = Bands(*(part[:7] for part in bands))
+    known = np.ones((7, DEPOTS, HORIZON), bool)
+    miss = 0.8 * (actual[:7] - few.p50)
+    table = totals.calibrate(few, few.p50 + miss, known, CITIES)
+    raw = np.quantile((miss / 12.8)[:, 0], [0.1, 0.9])
+    assert (np.abs(raw) < 1).all()
+    np.testing.assert_allclose(table.fleet_q[[0, 2]], [-1, 1])

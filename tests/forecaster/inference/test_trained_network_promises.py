@@ -1,0 +1,203 @@
+"""A trained network holds where models break: odd depots, closures, long horizons."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import infer
+from forecaster.model.two_stage_fit import Recipe, learn
+from tests.make import make_depots, make_events, make_holidays, make_panel
+
+START, ORIGIN = date(2023, 11, 6), date(2024, 12, 22)
+N_DAYS = (ORIGIN - START).days + 1
+WEEK = np.array([1.0, 1.1, 1.05, 1.2, 1.4, 0.7, 0.5])
+HORIZON = 7
+CHRISTMAS = [date(2024, 12, 25), date(2024, 12, 26)]
+RECIPE = Recipe(
+    TaskConfig(horizon=HORIZON, context=56),
+    ModelConfig(units=12, head_units=12),
+    TrainConfig(epochs=12, batch_size=16, members=2),
+)
+
+
+def steady(level, noise=0.08):
+    def orders(rng):
+        shape = WEEK[(START.weekday() + np.arange(N_DAYS)) % 7]
+        return np.round(level * shape * rng.lognormal(0, noise, N_DAYS))
+
+    return orders
+
+
+def only(first, last, level=200.0):
+    """Known from one day before the end to another; nothing else is."""
+
+    def orders(rng):
+        made = np.full(N_DAYS, np.nan)
+        made[N_DAYS - first : N_DAYS - last] = steady(level)(rng)[
+            N_DAYS - first : N_DAYS - last
+        ]
+        return made
+
+    return orders
+
+
+def with_gap(rng):
+    made = steady(200)(rng)
+    made[-60:-20] = np.nan
+    return made
+
+
+def zeros_for_months(rng):
+    made = steady(200)(rng)
+    made[-150:] = 0
+    return made
+
+
+def doubled_last_week(rng):
+    made = steady(200)(rng)
+    made[-7:] *= 2
+    return made
+
+
+FLEET = {
+    **{f"steady {level}": steady(level) for level in (60, 90, 140, 200, 300, 420)},
+    "three weeks": only(21, 0),
+    "none": lambda _: np.full(N_DAYS, np.nan),
+    "closed": only(N_DAYS, 30),
+    "zeros": zeros_for_months,
+    "gap": with_gap,
+    "one a day": lambda _: np.ones(N_DAYS),
+    "a million": steady(1_000_000, 0.02),
+    "doubled": doubled_last_week,
+}
+NAMES = list(FLEET)
+
+
+@pytest.fixture(scope="module")
+def panel():
+    rng = np.random.default_rng(5)
+    days = [START + timedelta(days=step) for step in range(N_DAYS)]
+    demand = pd.concat(
+        pd.DataFrame({"depot_id": name, "service_on": days, "orders": make(rng)})
+        for name, make in FLEET.items()
+    )
+    closed_on = [ORIGIN - timedelta(days=29) if n == "closed" else None for n in NAMES]
+    depots = make_depots(
+        len(NAMES), depot_id=NAMES, city=["Delft"] * len(NAMES), closed_on=closed_on
+    )
+    closures = [
+        ("closed", day, day, None, None, None)
+        for year in (2023, 2024)
+        for day in (date(year, 12, 25), date(year, 12, 26))
+    ]
+    holidays = make_holidays(
+        *((date(year, 12, 25), "Christmas Day") for year in (2023, 2024))
+    )
+    return build_panel(
+        depots, demand, make_events(*closures), holidays, ORIGIN, HORIZON + 14
+    )
+
+
+@pytest.fixture(scope="module")
+def made(panel):
+    return infer.forecast(learn(panel, RECIPE).served, panel)
+
+
+def week_of(made, name):
+    """The p50 of the days on which that depot is open."""
+    row = NAMES.index(name)
+    return made.p50_dh[row][made.basis_dh[row] != "closed"]
+
+
+def usual_week(level):
+    """What a steady depot of that level has on the open days ahead."""
+    ahead = [ORIGIN + timedelta(days=step) for step in range(1, HORIZON + 1)]
+    return np.array(
+        [level * WEEK[day.weekday()] for day in ahead if day not in CHRISTMAS]
+    )
+
+
+def test_no_forecast_is_negative_unknown_or_out_of_order(made):
+    low, middle, high = made.p10_dh, made.p50_dh, made.p90_dh
+    for orders in (low, middle, high):
+        assert np.isfinite(orders).all()
+    assert ((low >= 0) & (low <= middle) & (middle <= high)).all()
+
+
+def test_every_depot_has_exactly_nothing_at_christmas(made):
+    steps = [(day - ORIGIN).days - 1 for day in CHRISTMAS]
+    for orders in (made.p10_dh, made.p50_dh, made.p90_dh):
+        assert (orders[:, steps] == 0.0).all()
+    assert (made.basis_dh[:, steps] == "closed").all()
+    for total in made.totals:
+        assert (total.p90_h[steps] == 0.0).all()
+
+
+def test_a_depot_that_closed_has_nothing_for_good(made):
+    row = NAMES.index("closed")
+    assert (made.p90_dh[row] == 0.0).all()
+    assert (made.basis_dh[row] == "closed").all()
+
+
+@pytest.mark.parametrize("name", ["steady 200", "three weeks", "gap"])
+def test_a_depot_with_little_history_has_its_own_level(made, name):
+    assert week_of(made, name) == pytest.approx(usual_week(200), rel=0.3)
+
+
+def test_a_depot_without_history_is_like_the_others_marked_and_wide(made):
+    row, other = NAMES.index("none"), NAMES.index("steady 200")
+    open_h = made.basis_dh[row] != "closed"
+    assert set(made.basis_dh[row]) == {"similar", "closed"}
+    assert (made.p50_dh[row][open_h] > 60 * 0.5).all()
+    assert (made.p50_dh[row][open_h] < 420 * 1.5).all()
+    wide, usual = (
+        np.log(made.p90_dh[depot][open_h] / made.p10_dh[depot][open_h])
+        for depot in (row, other)
+    )
+    assert (wide > 1.5 * usual).all()
+
+
+def test_zeros_for_months_are_forecast_as_next_to_nothing(made):
+    assert (week_of(made, "zeros") < 1.0).all()
+
+
+def test_one_order_a_day_stays_about_one(made):
+    assert week_of(made, "one a day") == pytest.approx(np.ones(5), abs=0.6)
+
+
+def test_a_million_a_day_stays_about_a_million(made):
+    assert week_of(made, "a million") == pytest.approx(usual_week(1_000_000), rel=0.3)
+
+
+def test_a_level_that_doubled_last_week_is_between_the_old_and_the_new(made):
+    share = week_of(made, "doubled") / usual_week(200)
+    assert (share > 0.8).all()
+    assert (share < 2.3).all()
+
+
+@pytest.fixture(scope="module")
+def two_months():
+    """A fleet and what it is forecast for 63 days."""
+    panel = make_panel(n_depots=4, n_days=400, ahead=63)
+    recipe = Recipe(
+        TaskConfig(horizon=63, context=128),
+        ModelConfig(units=6, head_units=6),
+        TrainConfig(epochs=2, batch_size=4, members=1),
+    )
+    return panel, learn(panel, recipe).served
+
+
+def test_the_same_code_learns_a_horizon_of_63_days(two_months):
+    panel, served = two_months
+    made = infer.forecast(served, panel)
+    assert made.p50_dh.shape == (4, 63)
+    assert served.parity_error <= 1e-5
+    assert ((made.p10_dh > 0) & (made.p10_dh < made.p50_dh)).all()
+    # Nine weeks ahead still have their weekdays: Friday is the week's best day.
+    weekday_h = (panel.origin.weekday() + 1 + np.arange(63)) % 7
+    by_weekday = [made.p50_dh[:, weekday_h == day].mean() for day in range(7)]
+    assert int(np.argmax(by_weekday)) == 4

@@ -1,0 +1,91 @@
+"""What is compiled is kept in a folder, and counted."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from forecaster.model.compile_stats import device_memory, kept_in, listening
+
+
+def program():
+    """A new function each time, as in a new process, of the same program."""
+
+    def doubled_and_one_more(value):
+        return 2 * value + 1
+
+    return jax.jit(doubled_and_one_more)
+
+
+@pytest.fixture
+def value():
+    return jax.block_until_ready(jnp.arange(11.0))
+
+
+def ask(folder, value):
+    with kept_in(folder), listening() as heard:
+        answer = program()(value)
+    return np.asarray(answer), heard
+
+
+def test_what_one_process_compiled_the_next_one_takes_from_the_folder(tmp_path, value):
+    first, compiled = ask(tmp_path, value)
+    assert (compiled.compilations, compiled.cache_hits, compiled.cache_misses) == (
+        1,
+        0,
+        1,
+    )
+    again, found = ask(tmp_path, value)
+    assert (found.compilations, found.cache_hits, found.cache_misses) == (0, 1, 0)
+    np.testing.assert_array_equal(first, again)
+    assert found.seconds > 0
+
+
+def test_without_a_folder_nothing_is_looked_for(value):
+    with listening() as heard:
+        program()(value)
+    assert (heard.compilations, heard.cache_hits, heard.cache_misses) == (1, 0, 0)
+
+
+def test_what_is_compiled_after_the_block_is_not_counted(value):
+    with listening() as heard:
+        pass
+    program()(value)
+    assert heard.programs == 0
+
+
+def test_each_block_keeps_to_its_own_folder(tmp_path, value):
+    for name in ("one", "two"):
+        _, heard = ask(tmp_path / name, value)
+        assert heard.cache_misses == 1
+        assert len(list((tmp_path / name).glob("*-cache"))) == 1
+    assert jax.config.jax_compilation_cache_dir is None
+
+
+def test_a_folder_that_jax_was_told_of_stays(tmp_path, value):
+    with kept_in(tmp_path / "told"):
+        ask(tmp_path / "ours", value)
+    assert list((tmp_path / "told").glob("*-cache"))
+    assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda whole: whole[: len(whole) // 2], id="half written"),
+        pytest.param(lambda _: b"", id="empty"),
+        pytest.param(lambda _: b"of something else", id="foreign"),
+    ],
+)
+def test_an_entry_that_is_not_whole_is_compiled_anew(tmp_path, value, spoil):
+    right, _ = ask(tmp_path, value)
+    (entry,) = tmp_path.glob("*-cache")
+    entry.write_bytes(spoil(entry.read_bytes()))
+    with pytest.warns(UserWarning, match="Error reading persistent compilation cache"):
+        answer, heard = ask(tmp_path, value)
+    np.testing.assert_array_equal(answer, right)
+    assert heard.compilations == 1
+
+
+def test_the_cpu_does_not_tell_of_its_memory():
+    assert device_memory() == (None, None)

@@ -1,0 +1,49 @@
+"""A night compiles nothing that the night before it, in the same process, had."""
+
+import jax
+import pytest
+
+from forecaster.model.two_stage_fit import learn
+from tests.forecaster.model.test_two_stage_fit import RECIPE
+from tests.make import make_panel
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """What XLA has compiled since, by the number it says; it goes on counting."""
+    found = []
+
+    def count(event, *_, **__):
+        if event.endswith("backend_compile_duration"):
+            found.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(count)
+    jax.jit(lambda value: value + 1)(1)
+    assert found, "a function that is new is compiled, and counted"
+    return found
+
+
+@pytest.fixture(scope="module")
+def first_night(compiled):
+    """Of 24 windows: three full batches."""
+    before = len(compiled)
+    learn(make_panel(n_depots=4, n_days=150), RECIPE)
+    return len(compiled) - before
+
+
+def test_a_first_night_compiles_its_steps_and_little_else(first_night):
+    assert first_night <= 12
+
+
+@pytest.mark.parametrize(
+    ("n_depots", "n_days"),
+    [
+        pytest.param(4, 151, id="a day longer"),
+        pytest.param(5, 151, id="a depot more, whose last batch is short"),
+    ],
+)
+def test_the_next_night_compiles_nothing(compiled, first_night, n_depots, n_days):
+    assert first_night is not None
+    before = len(compiled)
+    learn(make_panel(n_depots, n_days), RECIPE)
+    assert len(compiled) == before

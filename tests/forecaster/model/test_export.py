@@ -1,0 +1,78 @@
+"""NumPy says what Flax says, or nothing is published."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from forecaster.config import ModelConfig, TaskConfig
+from forecaster.data import inputs
+from forecaster.data.features import build_features, numbers
+from forecaster.errors import ArtefactError
+from forecaster.inference import numpy_model
+from forecaster.model import export
+from forecaster.model.model import DepotForecaster, init_params
+from tests.make import make_artefact, make_panel
+
+
+def trained_looking(panel, horizon, context, units=5):
+    """An artefact and the Flax parameters it was made of, no layer at zero."""
+    model = ModelConfig(units=units, head_units=6)
+    features = build_features(panel, (), 7, numbers(panel.depot_ids))
+    task = TaskConfig(horizon, context)
+    depots = np.arange(panel.n_depots)
+    windows = inputs.cut(
+        features, task, depots, np.full(len(depots), panel.n_steps - 1)
+    )
+    one = jax.tree.map(lambda value: np.asarray(value[0], np.float32), windows)
+    module = DepotForecaster(horizon, model, panel.n_depots + 1)
+    rng = np.random.default_rng(9)
+    members = [init_params(module, one, seed) for seed in range(2)]
+    params = jax.tree.map(
+        lambda *values: np.float32(
+            np.stack(values) + 0.2 * rng.normal(size=(2, *values[0].shape))
+        ),
+        *members,
+    )
+    artefact = replace(
+        make_artefact(panel, horizon, context, model=model),
+        weights=export.flat_weights(params),
+    )
+    return artefact, params, windows
+
+
+@pytest.mark.parametrize(
+    ("horizon", "context"), [(1, 14), (10, 60), (7, 128), (28, 45)]
+)
+def test_numpy_equals_flax_for_several_lengths(horizon, context):
+    panel = make_panel(n_depots=5, n_days=150, ahead=horizon)
+    artefact, params, windows = trained_looking(panel, horizon, context)
+    np.testing.assert_allclose(
+        np.add(*numpy_model.Network(artefact).forward(windows))[:, 0],
+        export.flax_forecast(artefact, params, windows),
+        atol=1e-5,
+    )
+
+
+def test_the_builder_of_the_tests_makes_the_weights_flax_makes():
+    panel = make_panel(n_depots=3, n_days=100)
+    _, params, _ = trained_looking(panel, 7, 28)
+    shapes = {name: value.shape for name, value in export.flat_weights(params).items()}
+    made = {name: value.shape for name, value in make_artefact(panel).weights.items()}
+    assert made == shapes
+
+
+def test_parity_is_measured_and_kept():
+    panel = make_panel(n_depots=3, n_days=100)
+    artefact, params, windows = trained_looking(panel, 7, 28)
+    measured = export.with_parity(replace(artefact, parity_error=9.0), params, windows)
+    assert 0 <= measured.parity_error <= export.PARITY_LIMIT
+
+
+def test_a_weight_that_differs_is_refused():
+    panel = make_panel(n_depots=3, n_days=100)
+    artefact, params, windows = trained_looking(panel, 7, 28)
+    artefact.weights["gru_2/hn/bias"] = artefact.weights["gru_2/hn/bias"] + 0.1
+    with pytest.raises(ArtefactError, match="NumPy and Flax differ by"):
+        export.with_parity(artefact, params, windows)

@@ -1,0 +1,61 @@
+"""Losses against plain NumPy, with gaps that must not leak."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from forecaster.model import losses
+
+
+def plain_huber(actual, forecast, known, delta):
+    total = 0.0
+    for a, f, k in zip(actual.flat, forecast.flat, known.flat, strict=True):
+        gap = abs(f - a)
+        if k:
+            total += gap**2 / (2 * delta) if gap <= delta else gap - delta / 2
+    return total
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.5, 2.0])
+def test_huber_agrees_with_a_plain_loop(delta, rng):
+    actual, forecast = rng.normal(5, 0.5, (2, 9, 7)).astype(np.float32)
+    known = (rng.random((9, 7)) > 0.4).astype(np.float32)
+    total, count = losses.huber(
+        jnp.asarray(actual), jnp.asarray(forecast), jnp.asarray(known), delta
+    )
+    assert float(total) == pytest.approx(
+        plain_huber(actual, forecast, known, delta), rel=1e-5
+    )
+    assert float(count) == known.sum()
+
+
+def test_a_gap_changes_neither_loss_nor_gradient(rng):
+    forecast = jnp.asarray(rng.normal(size=(4, 3)).astype(np.float32))
+    known = jnp.ones((4, 3)).at[1, 2].set(0.0)
+    actual = jnp.zeros((4, 3))
+
+    def total(forecast, actual):
+        return losses.huber(actual, forecast, known, 0.1)[0]
+
+    for odd in (jnp.nan, jnp.inf, 7.0):
+        gappy = actual.at[1, 2].set(odd)
+        assert float(total(forecast, gappy)) == float(total(forecast, actual))
+        np.testing.assert_array_equal(
+            jax.grad(total)(forecast, gappy), jax.grad(total)(forecast, actual)
+        )
+
+
+def test_percentage_error_is_that_of_orders_not_of_logs():
+    actual = jnp.log1p(jnp.array([[100.0, 50.0, 0.0]]))
+    forecast = jnp.log1p(jnp.array([[110.0, 40.0, 9.0]]))
+    total, count = losses.percentage_error(actual, forecast, jnp.ones((1, 3)))
+    assert float(total) == pytest.approx(0.1 + 0.2, rel=1e-4)
+    assert float(count) == 2
+
+
+def test_losses_keep_strict_types():
+    with jax.numpy_dtype_promotion("strict"):
+        ones = jnp.ones((2, 3), jnp.float32)
+        losses.huber(ones, ones, ones, 0.05)
+        losses.percentage_error(ones, ones, ones)

@@ -1,0 +1,136 @@
+"""The network: its gradients, its types, and what it may not see."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+from forecaster.config import ModelConfig, TaskConfig
+from forecaster.data import inputs, windows
+from forecaster.data.features import build_features, numbers
+from forecaster.model import losses
+from forecaster.model.model import DepotForecaster, init_params
+from tests.make import make_panel
+
+TASK = TaskConfig(horizon=3, context=14)
+MODEL = ModelConfig(units=4, head_units=5, dropout=0.5)
+
+
+@pytest.fixture(scope="module")
+def window():
+    features = build_features(make_panel(n_depots=1, n_days=80), (), 7, numbers(["D0"]))
+    slices = inputs.cut(features, TASK, np.array([0]), np.array([70]))
+    return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), slices)
+
+
+@pytest.fixture(scope="module")
+def module():
+    return DepotForecaster(TASK.horizon, MODEL, room=4)
+
+
+@pytest.fixture(scope="module")
+def apply(module):
+    """Compiled once; one by one, every operation would be."""
+    return jax.jit(module.apply, static_argnames="train")
+
+
+@pytest.fixture(scope="module")
+def params(module, window):
+    fresh = init_params(module, window, seed=1)
+    # The last layer starts at zero; for gradients it must not be.
+    return jax.tree.map(lambda value: value + 0.05, fresh)
+
+
+def test_training_starts_from_the_plain_forecast(module, apply, window):
+    fresh = init_params(module, window, seed=1)
+    np.testing.assert_allclose(
+        apply({"params": fresh}, window),
+        inputs.targets(jnp, window, TASK.horizon).plain,
+    )
+
+
+def test_fresh_weights_are_the_seeds_own_and_keep_the_variance_of_what_they_read():
+    module = DepotForecaster(7, ModelConfig(units=64), room=4)
+    features = build_features(make_panel(n_depots=1, n_days=80), (), 7)
+    window = inputs.cut(features, TaskConfig(7, 14), np.array([0]), np.array([70]))
+    one = jax.tree.map(lambda value: np.float32(value[0]), window)
+    fresh, same, other = (init_params(module, one, seed) for seed in (1, 1, 2))
+    jax.tree.map(np.testing.assert_array_equal, fresh, same)
+    assert (fresh["mix"]["kernel"] != other["mix"]["kernel"]).any()
+    state = fresh["gru_2"]["hz"]["kernel"]
+    np.testing.assert_allclose(state @ state.T, np.eye(64), atol=1e-5)
+    into = fresh["gru_2"]["iz"]["kernel"]
+    assert np.std(into) == pytest.approx(1 / 8, rel=0.05)
+    assert not fresh["depots"]["embedding"].any()
+
+
+def test_gradients_agree_with_finite_differences(apply, params, window):
+    actual, known = inputs.actuals(jnp, window, TASK.horizon)
+
+    def loss(weights):
+        # A wide Huber is smooth, as finite differences need it.
+        made = apply({"params": weights}, window)
+        total, count = losses.huber(actual, made, known, delta=10.0)
+        return total / count
+
+    check_grads(
+        jax.jit(loss), (params,), order=1, modes=["rev"], atol=2e-3, rtol=2e-2, eps=1e-2
+    )
+
+
+def test_an_origin_sees_no_later_demand(apply, params, window):
+    reach = windows.lookback(TASK.horizon)
+    origin = 5
+    later = jnp.arange(window.log_demand.shape[0]) > reach + origin
+    tampered = window._replace(
+        **{
+            name: jnp.where(later, 9.0, getattr(window, name))
+            for name in ("log_demand", "observed", "regular", "level", "spread", "age")
+        }
+    )
+    one, other = (apply({"params": params}, each) for each in (window, tampered))
+    np.testing.assert_array_equal(one[: origin + 1], other[: origin + 1])
+    assert (one[origin + 1 :] != other[origin + 1 :]).any()
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_each_step_reads_the_calendar_of_its_own_day(apply, params, window, step):
+    """An offset by one would move the change to another step."""
+    origin = 6
+    shifted = window._replace(calendar=window.calendar.at[origin + step].add(1.0))
+    one, other = (apply({"params": params}, each) for each in (window, shifted))
+    # Days up to the origin are read by the recurrent layers too; later days are not.
+    changed = np.flatnonzero(np.asarray(one[origin] != other[origin])) + 1
+    assert changed.tolist() == [step]
+
+
+def test_training_forecasts_every_other_day_as_serving_does(params, window):
+    sure = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
+    module = DepotForecaster(TASK.horizon, sure, room=4)
+    key = {"dropout": jax.random.key(0)}
+    trained = module.apply({"params": params}, window, train=True, rngs=key)
+    served = module.apply({"params": params}, window)
+    np.testing.assert_allclose(trained, served[1::2], atol=1e-6)
+
+
+def test_model_and_gradient_keep_strict_types(apply, params, window):
+    with jax.numpy_dtype_promotion("strict"):
+        key = jax.random.key(0)
+
+        def total(weights):
+            made = apply({"params": weights}, window, train=True, rngs={"dropout": key})
+            return jnp.sum(made)
+
+        jax.eval_shape(jax.grad(total), params)
+
+
+def test_dropout_follows_its_key(apply, params, window):
+    made = [
+        apply(
+            {"params": params}, window, train=True, rngs={"dropout": jax.random.key(k)}
+        )
+        for k in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(made[0], made[1])
+    assert (made[0] != made[2]).any()

@@ -1,0 +1,107 @@
+"""A training that is killed goes on where it was, and ends as if nothing had happened."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from forecaster.model.checkpoint import code_digest
+
+TRAIN = """
+import sys, hashlib
+from pathlib import Path
+from dataclasses import replace
+from forecaster.model.checkpoint import Checkpoints
+from forecaster.model.trainer import fit
+from forecaster.config import TaskConfig
+from tests.forecaster.model.test_trainer import MODEL, TRAIN, features_of, flat
+from tests.make import make_panel
+
+panel = make_panel(n_depots=4, n_days=150)
+earlier = panel.as_of(panel.day(panel.n_steps - 15))
+# Small, so that it compiles quickly: seven processes do.
+task, config = TaskConfig(horizon=2, context=20), replace(TRAIN, epochs=30, members=1)
+
+def report(epoch, *_):
+    print("epoch", epoch, flush=True)
+
+with Checkpoints(Path(sys.argv[1])) as checkpoints:
+    made = fit(features_of(earlier), task, MODEL, config, features_of(panel),
+               checkpoints, report)
+weights = hashlib.sha256(flat(made.params).tobytes()).hexdigest()
+print("done", weights, made.epochs, made.validation_mape)
+"""
+
+
+def started(folder):
+    return subprocess.Popen(
+        [sys.executable, "-c", TRAIN, str(folder)], stdout=subprocess.PIPE, text=True
+    )
+
+
+def finished(folder):
+    """The epochs it told of, and its last line."""
+    with started(folder) as process:
+        lines = process.stdout.read().splitlines()
+    assert process.returncode == 0
+    return [int(line.split()[1]) for line in lines[:-1]], lines[-1]
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    return finished(tmp_path_factory.mktemp("unbroken"))[1]
+
+
+@pytest.mark.parametrize(
+    ("sent", "at"),
+    [(signal.SIGKILL, 3), (signal.SIGKILL, 25), (signal.SIGTERM, 25)],
+)
+def test_killed_at_any_epoch_it_ends_with_the_same_weights(
+    tmp_path, unbroken, sent, at
+):
+    with started(tmp_path) as process:
+        for line in process.stdout:
+            if line.strip() == f"epoch {at}":
+                process.send_signal(sent)
+                break
+        process.stdout.read()
+    assert process.returncode == -sent
+    epochs, ended = finished(tmp_path)
+    assert ended == unbroken
+    # Checkpoints are ten epochs apart; the newest may not have been whole yet.
+    assert epochs[0] in ((1,) if at < 10 else (11, 21))
+
+
+CODE = '''
+"""Of a room."""
+
+RATE = 0.1
+"""Learnt by trying."""
+
+
+def step(x):
+    """Takes one."""
+    return x - RATE  # downhill
+'''
+
+
+@pytest.mark.parametrize(
+    ("was", "is_now", "same"),
+    [
+        pytest.param("# downhill", "# down the slope", True, id="a comment"),
+        pytest.param("Takes one", "Takes one step", True, id="a docstring"),
+        pytest.param("Learnt by trying", "Measured", True, id="a constant's text"),
+        pytest.param("x - RATE", "(\n        x - RATE\n    )", True, id="the layout"),
+        pytest.param("0.1", "0.2", False, id="a number"),
+        pytest.param("x - RATE", "x + RATE", False, id="a sign"),
+    ],
+)
+def test_only_other_code_keeps_a_training_from_going_on(tmp_path, was, is_now, same):
+    (tmp_path / "inner").mkdir()
+    file = tmp_path / "inner" / "step.py"
+    file.write_text(CODE)
+    before = code_digest(tmp_path)
+    assert was in CODE
+    file.write_text(CODE.replace(was, is_now))
+    assert (code_digest(tmp_path) == before) is same

@@ -1,0 +1,187 @@
+"""Training learns, repeats itself, resumes, and does not depend on its devices."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import jax
+import numpy as np
+import pytest
+
+from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.data.features import build_features
+from forecaster.errors import TrainingError
+from forecaster.model import multihost
+from forecaster.model.checkpoint import Checkpoints
+from forecaster.model.train_step import Batch, share_out
+from forecaster.model.trainer import fit
+from tests.make import START, make_panel
+
+TASK = TaskConfig(horizon=7, context=28)
+MODEL = ModelConfig(units=6, head_units=8, dropout=0.1)
+TRAIN = TrainConfig(
+    epochs=12, batch_size=8, members=2, learning_rate=1e-2, validation_days=14
+)
+
+
+def features_of(panel):
+    return build_features(panel, (), 7)
+
+
+@pytest.fixture(scope="module")
+def panel():
+    return make_panel(n_depots=4, n_days=150)
+
+
+def flat(params):
+    return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
+
+
+def test_it_learns_and_keeps_its_best_epoch(panel):
+    """Every month starts high, which the plain forecast cannot know."""
+    early_t = np.array([panel.day(step).day <= 10 for step in range(panel.n_steps)])
+    raised = panel.demand_dt * np.where(early_t, 1.5, 1.0).astype(np.float32)
+    panel = replace(panel, demand_dt=raised)
+    earlier = panel.as_of(panel.day(panel.n_steps - 1 - 14))
+    parts = (features_of(earlier), TASK, MODEL)
+    plain = fit(
+        *parts, replace(TRAIN, epochs=1, learning_rate=1e-7), features_of(panel)
+    )
+    longer = replace(TRAIN, epochs=60)
+    fitted = fit(*parts, longer, features_of(panel))
+    assert 1 <= fitted.epochs <= longer.epochs
+    assert fitted.validation_mape < plain.validation_mape
+    assert fitted.steps <= longer.epochs * 3
+
+
+def test_steps_are_bounded_whatever_the_epochs(panel):
+    config = replace(TRAIN, epochs=1000, most_steps=7)
+    fitted = fit(features_of(panel), TASK, MODEL, config)
+    assert (fitted.epochs, fitted.steps) == (2, 6)
+
+
+def test_the_same_seed_gives_the_same_bits(panel):
+    config = replace(TRAIN, epochs=3)
+    one, again = (fit(features_of(panel), TASK, MODEL, config) for _ in range(2))
+    other = fit(features_of(panel), TASK, MODEL, replace(config, seed=5))
+    np.testing.assert_array_equal(flat(one.params), flat(again.params))
+    assert (flat(one.params) != flat(other.params)).any()
+
+
+def test_a_resumed_training_ends_as_an_unbroken_one(panel, tmp_path):
+    earlier = panel.as_of(panel.day(panel.n_steps - 1 - 14))
+    parts = (
+        features_of(earlier),
+        TASK,
+        MODEL,
+        replace(TRAIN, epochs=23),
+        features_of(panel),
+    )
+    unbroken = fit(*parts)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(epoch, *_):
+        if epoch == 17:
+            raise Killed
+
+    with pytest.raises(Killed), Checkpoints(tmp_path) as checkpoints:
+        fit(*parts, checkpoints, kill)
+    epochs = []
+    with Checkpoints(tmp_path) as checkpoints:
+        resumed = fit(*parts, checkpoints, lambda epoch, *_: epochs.append(epoch))
+    assert epochs[0] == 11
+    assert resumed.epochs == unbroken.epochs
+    assert resumed.validation_mape == unbroken.validation_mape
+    np.testing.assert_array_equal(flat(resumed.params), flat(unbroken.params))
+
+
+def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path):
+    config = replace(TRAIN, epochs=20)
+    with Checkpoints(tmp_path) as checkpoints:
+        fit(features_of(panel), TASK, MODEL, config, checkpoints=checkpoints)
+    (tmp_path / "30.orbax-checkpoint-tmp-1").mkdir()
+    with Checkpoints(tmp_path) as checkpoints:
+        again = fit(features_of(panel), TASK, MODEL, config, checkpoints=checkpoints)
+    assert again.epochs == 20
+
+
+def test_a_batch_that_does_not_divide_is_filled_with_rows_that_weigh_nothing():
+    slices = np.arange(12.0).reshape(6, 2)
+    shared = share_out(Batch(slices, np.ones(6), np.arange(6)), 4)
+    np.testing.assert_array_equal(shared.slices.reshape(8, 2)[:6], slices)
+    np.testing.assert_array_equal(shared.weight_b, [[1, 1], [1, 1], [1, 1], [0, 0]])
+    np.testing.assert_array_equal(shared.row_b[:3], [[0, 1], [2, 3], [4, 5]])
+
+
+def test_every_device_is_trained_on_unless_there_are_more_than_rows():
+    everyone = jax.devices()
+    assert multihost.training_devices(64) == tuple(everyone)
+    assert multihost.training_devices(1) == (everyone[0],)
+
+
+def test_nothing_observed_is_nothing_to_learn_from(panel):
+    empty = replace(panel, demand_dt=np.full_like(panel.demand_dt, np.nan))
+    with pytest.raises(TrainingError, match="No depot has an observed day"):
+        fit(features_of(empty), TASK, MODEL, TRAIN)
+
+
+def test_absurd_counts_stop_training_with_a_sentence(panel):
+    features = features_of(panel)
+    # The sum of four such weekdays is more than a float32 holds.
+    huge = np.full_like(features.log_demand_dt, 1e38)
+    absurd = replace(features, log_demand_dt=huge)
+    with pytest.raises(TrainingError, match=r"loss is (nan|inf) in epoch"):
+        fit(absurd, TASK, MODEL, replace(TRAIN, epochs=2))
+
+
+STEPS_ON_DEVICES = """
+import json
+import jax, numpy as np
+from dataclasses import replace
+from tests.forecaster.model.test_trainer import MODEL, TRAIN, features_of, flat
+from forecaster.config import TaskConfig
+from forecaster import fitting, hosts
+from tests.make import make_panel
+features = features_of(make_panel(n_depots=5, n_days=150))
+made = {}
+for count in (1, 2, 3, 6, 8):
+    hosts.jax.local_devices = lambda _: jax.devices()[:count]
+    assert len(hosts.training_devices(TRAIN.batch_size)) == count
+    config, task = replace(TRAIN, epochs=1, members=1), TaskConfig(horizon=2, context=20)
+    trainer = fitting._Trainer(features, task, MODEL, config, features)
+    progress = trainer.run_epoch(trainer.placed(trainer.start(None)))
+    assert trainer.pending.loss.total.sharding.num_devices == count
+    loss = float(trainer.pending.loss.total) / float(trainer.pending.loss.n)
+    mape = trainer.settle(progress).best_mape
+    made[count] = [loss, mape, flat(progress.state.params).tolist()]
+print(json.dumps(made))
+"""
+
+
+def test_any_number_of_devices_gives_the_same_loss_and_weights():
+    """One epoch, whose last batch is short, then the validation days.
+
+    A batch has 8 rows: with 3 and with 6 devices it does not divide.
+    """
+    flags = "--xla_force_host_platform_device_count=8"
+    done = subprocess.run(
+        [sys.executable, "-c", STEPS_ON_DEVICES],
+        env={**os.environ, "XLA_FLAGS": flags},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    made = json.loads(done.stdout.splitlines()[-1])
+    assert list(made) == ["1", "2", "3", "6", "8"]
+    for loss, mape, weights in made.values():
+        assert loss == pytest.approx(made["1"][0], rel=1e-5)
+        assert mape == pytest.approx(made["1"][1], abs=1e-5)
+        np.testing.assert_allclose(weights, made["1"][2], atol=2e-5)
+
+
+def test_the_panel_of_the_tests_starts_on_a_monday():
+    assert START.isoweekday() == 1

@@ -1,0 +1,406 @@
+"""A plan is applied slot by slot: refused, paused, resumed, cancelled, tried again."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import BadInputError, NoDataError, NothingToDoError
+from pipelines.backfill import (
+    Asked,
+    Telling,
+    apply,
+    apply_plan,
+    control,
+    coordination,
+    make_plan,
+    read_plan,
+)
+from pipelines.demand import counting
+from pipelines.nightly.run import NIGHT_LOCK
+from pipelines.runs.fencing import LostRunError
+from pipelines.schema import (
+    daily_counts,
+    events,
+    forecast_totals,
+    forecasts,
+    runs,
+    scores,
+)
+from pipelines.store import backfill as backfill_store
+from pipelines.store.backfill import APPLY_LOCK
+from tests.pipelines.backfill.conftest import LAST, NOW, days_before
+
+pytestmark = pytest.mark.db
+
+
+@pytest.fixture
+def plan(fleet, settings, add_model):
+    """Eight origins, every one with a model."""
+    add_model(days_before(30))
+    return make_plan(fleet, settings, Asked(days_before(12), days_before(5)))
+
+
+def stored(engine):
+    """Forecasts as they are, when and by which run they were made apart."""
+    with engine.connect() as connection:
+        return connection.execute(
+            sa.text(
+                "select depot_id, origin_on, target_on, model_version, p10, p50, p90, "
+                "basis, is_live from forecasts order by 1, 2, 3, 4"
+            )
+        ).all()
+
+
+def count(engine, table, *conditions):
+    with engine.connect() as connection:
+        statement = sa.select(sa.func.count()).select_from(table).where(*conditions)
+        return connection.scalar(statement)
+
+
+def as_it_stands(engine, plan):
+    with engine.connect() as connection:
+        return read_plan(connection, plan.backfill_id)
+
+
+def change_a_count(engine, day, now=NOW):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == day)
+            .values(orders=9_999)
+        )
+    counting.rebuild(engine, now)
+
+
+def add_event(engine):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(events).values(
+                kind="game", starts_on=LAST, ends_on=LAST, file_id=1
+            )
+        )
+
+
+def rename_a_depot(engine):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.text("update depots set name = 'X' where depot_id = 'A0'")
+        )
+
+
+def stop_after(slots, stop):
+    """Stops at the end of a slot."""
+    seen = []
+
+    def told(slot):
+        seen.append(slot)
+        if len(seen) == slots:
+            stop()
+
+    return Telling(slot=told)
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def test_a_plan_writes_forecasts_and_scores_them(fleet, settings, plan):
+    done = apply_plan(fleet, settings, plan.backfill_id, NOW)
+    assert done.state == "done"
+    assert {slot.state for slot in done.slots} == {"done"}
+    assert count(fleet, forecasts, sa.not_(forecasts.c.is_live)) == 8 * 21
+    assert count(fleet, forecast_totals, forecast_totals.c.city == "") == 8 * 7
+    # Forecasts from five days before the end: five of their seven days are known.
+    assert count(fleet, scores, scores.c.origin_on == days_before(5)) == 5 * 3
+    with pytest.raises(NothingToDoError, match="Plan 1 has no slots left to do"):
+        apply_plan(fleet, settings, plan.backfill_id, NOW)
+
+
+def test_the_ledger_has_the_backfill_and_its_steps(fleet, settings, plan):
+    apply_plan(fleet, settings, plan.backfill_id, NOW)
+    with fleet.connect() as connection:
+        found = connection.execute(
+            sa.select(runs.c.step, runs.c.state, runs.c.counts).order_by(runs.c.run_id)
+        ).all()
+    assert [(row.step, row.state) for row in found] == [
+        ("backfill", "done"),
+        ("hindcast", "done"),
+        ("score", "done"),
+    ]
+    assert found[0].counts["done"] == 9
+    assert found[1].counts["rows"] == 8 * 21
+
+
+@pytest.mark.parametrize(
+    ("move", "told"),
+    [
+        pytest.param(
+            lambda engine: change_a_count(engine, days_before(20)),
+            "counts of its days that were recorded: 1",
+            id="a count",
+        ),
+        pytest.param(
+            add_event,
+            r"events changed \(there are 1 where there were 0\)",
+            id="an event",
+        ),
+        pytest.param(rename_a_depot, "depots changed", id="a depot"),
+    ],
+)
+def test_a_plan_whose_ground_moved_is_refused_and_says_what_moved(
+    fleet, settings, plan, move, told
+):
+    move(fleet)
+    with pytest.raises(
+        BadInputError, match=rf"have changed since plan 1 was made: {told}"
+    ):
+        apply_plan(fleet, settings, plan.backfill_id, NOW)
+    assert count(fleet, forecasts) == 0
+    assert as_it_stands(fleet, plan).state == "planned"
+
+
+def test_a_new_model_moves_the_ledger(fleet, settings, plan, add_model):
+    version = add_model(days_before(8))
+    with pytest.raises(BadInputError, match=f"model {version} was added"):
+        apply_plan(fleet, settings, plan.backfill_id, NOW)
+
+
+def test_forecasts_made_since_move_the_ledger(fleet, settings, plan):
+    other = make_plan(fleet, settings, Asked(days_before(6), days_before(6)))
+    apply_plan(fleet, settings, other.backfill_id, NOW)
+    with pytest.raises(
+        BadInputError, match=f"forecasts from {days_before(6)} were made anew"
+    ):
+        apply_plan(fleet, settings, plan.backfill_id, NOW)
+
+
+def test_what_comes_in_for_later_days_moves_nothing(fleet, settings, add_model):
+    add_model(days_before(60))
+    plan = make_plan(fleet, settings, Asked(days_before(40), days_before(38)))
+    change_a_count(fleet, days_before(30))
+    add_model(days_before(10))
+    assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+
+
+def test_an_interrupt_is_a_pause_and_resuming_ends_where_an_unbroken_run_does(
+    fleet, settings, plan
+):
+    with pytest.raises(KeyboardInterrupt):
+        apply_plan(fleet, settings, plan.backfill_id, NOW, stop_after(3, interrupt))
+    paused = as_it_stands(fleet, plan)
+    assert (paused.state, paused.count("done"), len(paused.waiting)) == ("paused", 3, 6)
+    assert count(fleet, forecasts) == 3 * 21
+    with fleet.connect() as connection:
+        whole = sa.select(runs.c.state, runs.c.counts).where(runs.c.step == "backfill")
+        [(state, counts)] = connection.execute(whole).all()
+    assert (state, counts["state"]) == ("done", "paused")
+
+    assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+    resumed = stored(fleet)
+    whole = make_plan(fleet, settings, replace(plan.asked, only="all"))
+    assert sum(slot.overwrites for slot in whole.slots) == 8 * 21
+    apply_plan(fleet, settings, whole.backfill_id, NOW)
+    again = stored(fleet)
+    assert [row[:4] for row in again] == [row[:4] for row in resumed]
+    for before, after in zip(resumed, again, strict=True):
+        assert after[4:7] == pytest.approx(before[4:7], rel=2e-3)
+
+
+def test_a_pause_from_elsewhere_stops_after_the_slot_at_hand(fleet, settings, plan):
+    def pause():
+        assert "resume 1" in control.pause(fleet, plan.backfill_id)
+
+    stopped = apply_plan(fleet, settings, plan.backfill_id, NOW, stop_after(2, pause))
+    assert (stopped.state, stopped.count("done")) == ("paused", 2)
+    with fleet.connect() as connection:
+        states = connection.execute(sa.select(runs.c.step, runs.c.state)).all()
+    assert set(states) == {("backfill", "done"), ("hindcast", "skipped")}
+    assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+
+
+def test_a_cancelled_plan_keeps_what_it_wrote_and_never_goes_on(fleet, settings, plan):
+    def cancel():
+        control.cancel(fleet, plan.backfill_id)
+
+    stopped = apply_plan(fleet, settings, plan.backfill_id, NOW, stop_after(2, cancel))
+    assert (stopped.state, stopped.count("done")) == ("cancelled", 2)
+    assert count(fleet, forecasts) == 2 * 21
+    with pytest.raises(BadInputError, match="was cancelled"):
+        apply_plan(fleet, settings, plan.backfill_id, NOW)
+    with pytest.raises(NothingToDoError, match="cancelled already"):
+        control.cancel(fleet, plan.backfill_id)
+
+
+def test_a_plan_that_does_not_run_is_cancelled_at_once_and_cannot_be_paused(
+    fleet, plan
+):
+    with pytest.raises(NothingToDoError, match="not being applied"):
+        control.pause(fleet, plan.backfill_id)
+    with fleet.begin() as connection:
+        backfill_store.set_state(connection, plan.backfill_id, "running")
+    with pytest.raises(NothingToDoError, match="broken off and not being applied"):
+        control.pause(fleet, plan.backfill_id)
+    assert "9 are dropped" in control.cancel(fleet, plan.backfill_id)
+    assert as_it_stands(fleet, plan).state == "cancelled"
+
+
+def test_a_plan_whose_process_died_can_be_resumed(fleet, settings, plan):
+    with fleet.begin() as connection:
+        connection.execute(sa.text("update backfills set state = 'running'"))
+    assert not control.is_at_work(fleet, as_it_stands(fleet, plan))
+    assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+
+
+def test_a_slot_that_fails_as_nobody_foresaw_says_so_in_a_sentence(
+    fleet, settings, plan, monkeypatch
+):
+    def broken(*_):
+        raise RuntimeError("nothing gives way")
+
+    monkeypatch.setitem(apply.WHOLE_STEPS, "score", broken)
+    (failed,) = apply_plan(fleet, settings, plan.backfill_id, NOW).failed
+    assert failed.error.startswith(
+        "RuntimeError: nothing gives way. This is unexpected"
+    )
+
+
+def test_a_failed_slot_does_not_stop_the_others_and_is_tried_again(
+    fleet, settings, add_model
+):
+    early, late = add_model(days_before(30)), add_model(days_before(8))
+    path = settings.artefacts / f"{late}.npz"
+    whole = path.read_bytes()
+    path.unlink()
+    plan = make_plan(fleet, settings, Asked(days_before(10), days_before(7)))
+    done = apply_plan(fleet, settings, plan.backfill_id, NOW)
+    assert done.state == "failed"
+    assert [slot.state for slot in done.slots] == ["done"] * 2 + ["failed"] * 2 + [
+        "done"
+    ]
+    assert [slot.model for slot in done.slots[:3]] == [early, early, None]
+    assert f"{late}.npz is not there" in done.slots[2].error
+
+    failed = make_plan(
+        fleet, settings, Asked(days_before(10), days_before(7), only="failed")
+    )
+    assert [slot.action for slot in failed.slots[:4]] == ["leave"] * 2 + [
+        "forecast"
+    ] * 2
+    with pytest.raises(NothingToDoError, match=r"2 failed; 'harbor backfill retry 1"):
+        apply_plan(fleet, settings, plan.backfill_id, NOW)
+
+    path.write_bytes(whole)
+    assert control.queue_failed(fleet, plan.backfill_id) == 2
+    assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+    with pytest.raises(NothingToDoError, match="Plan 1 has no failed slots"):
+        control.queue_failed(fleet, plan.backfill_id)
+
+
+def test_some_depots_are_written_and_the_others_left_as_they_were(
+    fleet, settings, add_model
+):
+    add_model(days_before(30))
+    everyone = make_plan(fleet, settings, Asked(days_before(6), days_before(6)))
+    apply_plan(fleet, settings, everyone.backfill_id, NOW)
+    asked = Asked(days_before(6), days_before(6), depots=("A1",), only="all")
+    one = make_plan(fleet, settings, asked)
+    assert one.slots[0].overwrites == 7
+    later = NOW + timedelta(hours=1)
+    apply_plan(fleet, settings, one.backfill_id, later)
+    assert count(fleet, forecasts) == 21
+    assert count(fleet, forecasts, forecasts.c.made_at == later) == 7
+    assert (
+        count(
+            fleet, forecasts, forecasts.c.depot_id == "A1", forecasts.c.made_at == later
+        )
+        == 7
+    )
+
+
+def test_the_newest_origin_is_forecast_first_when_asked_for(fleet, settings, add_model):
+    add_model(days_before(30))
+    add_model(days_before(8))
+    asked = Asked(days_before(9), days_before(6), newest_first=True, what=("forecast",))
+    plan = make_plan(fleet, settings, asked)
+    seen = []
+    apply_plan(
+        fleet, settings, plan.backfill_id, NOW,
+        Telling(slot=lambda slot: seen.append(slot.origin_on)),
+    )  # fmt: skip
+    assert seen == [days_before(n) for n in (6, 7, 8, 9)]
+
+
+def test_the_night_goes_first(fleet, settings, plan, monkeypatch):
+    """The night ends while the backfill looks for the second time."""
+    said, looks = [], []
+    monkeypatch.setattr(coordination.time, "sleep", lambda _: _second_look())
+    night = fleet.connect()
+    night.execute(sa.select(sa.func.pg_advisory_lock(NIGHT_LOCK)))
+
+    def _second_look():
+        looks.append(count(fleet, forecasts))
+        if len(looks) == 2:
+            night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+
+    done = apply_plan(fleet, settings, plan.backfill_id, NOW, Telling(say=said.append))
+    night.close()
+    assert looks == [0, 0]
+    assert "goes first" in said[0]
+    assert done.state == "done"
+
+
+def test_a_backfill_that_waits_for_the_night_can_be_paused(
+    fleet, settings, plan, monkeypatch
+):
+    monkeypatch.setattr(
+        coordination.time, "sleep", lambda _: control.pause(fleet, plan.backfill_id)
+    )
+    with fleet.connect() as night:
+        night.execute(sa.select(sa.func.pg_advisory_lock(NIGHT_LOCK)))
+        assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "paused"
+        night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+
+
+def test_a_night_may_start_while_a_backfill_looks_whether_one_does(fleet):
+    """Looking takes no lock: a night that finds its own taken would leave."""
+    with fleet.connect() as night:
+        assert not coordination.night_is_at_work(fleet)
+        assert night.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHT_LOCK)))
+        assert coordination.night_is_at_work(fleet)
+        night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+
+
+def test_a_backfill_that_lost_its_lock_writes_nothing_more(fleet, settings, plan):
+    def cut():
+        with fleet.connect() as connection:
+            connection.execute(
+                sa.text(
+                    "select pg_terminate_backend(pid) from pg_locks "
+                    "where locktype = 'advisory' and classid = 0 and objid = :key"
+                ),
+                {"key": APPLY_LOCK},
+            )
+
+    with pytest.raises(LostRunError, match="lost the database session"):
+        apply_plan(fleet, settings, plan.backfill_id, NOW, stop_after(2, cut))
+    assert count(fleet, forecasts) == 2 * 21
+    broken_off = as_it_stands(fleet, plan)
+    assert not control.is_at_work(fleet, broken_off)
+    assert (broken_off.count("done"), broken_off.count("failed")) == (2, 0)
+    assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
+    assert count(fleet, forecasts) == 8 * 21
+
+
+def test_two_backfills_at_once_are_one(fleet, settings, plan):
+    with fleet.connect() as other:
+        other.execute(sa.select(sa.func.pg_advisory_lock(APPLY_LOCK)))
+        with pytest.raises(NothingToDoError, match="Another backfill"):
+            apply_plan(fleet, settings, plan.backfill_id, NOW)
+        other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+
+
+def test_a_plan_that_is_not_there_says_so(fleet, settings):
+    with pytest.raises(NoDataError, match="no backfill plan 7"):
+        apply_plan(fleet, settings, 7, NOW)

@@ -1,0 +1,155 @@
+"""A hindcast says what a night would have said, and sees nothing known later."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from forecaster.inference import artefact, infer
+from pipelines.backfill import Asked, apply_plan, make_plan
+from pipelines.backfill.vintages import Correction, Learnt, stretches
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown
+from pipelines.schema import daily_counts, events, forecasts
+from tests.pipelines.backfill.conftest import LAST, NOW, UTC_ZONE, days_before
+
+ORIGIN = days_before(20)
+
+
+def apply(engine, settings, first, last, **asked):
+    plan = make_plan(engine, settings, Asked(first, last, **asked))
+    assert apply_plan(engine, settings, plan.backfill_id, NOW).state == "done"
+    return plan
+
+
+def stored(engine, origin):
+    """p10, p50 and p90 of an origin by model, each [depot, step]."""
+    with engine.connect() as connection:
+        rows = connection.execute(
+            sa.select(forecasts)
+            .where(forecasts.c.origin_on == origin)
+            .order_by(forecasts.c.depot_id, forecasts.c.target_on)
+        ).all()
+    return {
+        version: np.array(
+            [
+                [row.p10, row.p50, row.p90]
+                for row in rows
+                if row.model_version == version
+            ]
+        )
+        for version in {row.model_version for row in rows}
+    }
+
+
+def multiply_counts(engine, factor, condition, now):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(condition)
+            .values(orders=daily_counts.c.orders * factor + 1)
+        )
+    counting.rebuild(engine, now)
+
+
+def announce(engine, day, known_from):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(events).values(
+                kind="closed", starts_on=day, ends_on=day, file_id=1,
+                known_from=known_from,
+            )
+        )  # fmt: skip
+
+
+@pytest.mark.db
+def test_tampering_with_what_came_later_changes_no_hindcast(fleet, settings, add_model):
+    version = add_model(days_before(40))
+    apply(fleet, settings, ORIGIN, ORIGIN)
+    before = stored(fleet, ORIGIN)
+
+    # Everything after the origin, and everything learnt after it.
+    with fleet.begin() as connection:
+        for counts in ("demand_versions", "daily_counts"):
+            connection.execute(
+                sa.text(
+                    f"update {counts} set orders = 1000 * orders "
+                    "where service_on > :origin"
+                ),
+                {"origin": ORIGIN},
+            )
+    multiply_counts(fleet, 7, daily_counts.c.service_on <= ORIGIN, NOW)
+    announce(fleet, ORIGIN + timedelta(days=2), ORIGIN + timedelta(days=1))
+    add_model(days_before(19), seed=1)
+
+    apply(fleet, settings, ORIGIN, ORIGIN, only="all")
+    after = stored(fleet, ORIGIN)
+    assert set(after) == {version}
+    np.testing.assert_array_equal(after[version], before[version])
+
+    # A later origin sees it all: the test would notice.
+    later = days_before(8)
+    announce(fleet, later + timedelta(days=1), later)
+    apply(fleet, settings, later, later)
+    (seen,) = stored(fleet, later).values()
+    seen = seen.reshape(3, 7, 3)
+    assert (seen[:, 0] == 0).all()
+    assert seen.max() > 100 * before[version].max()
+
+
+@pytest.mark.db
+def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
+    fleet, settings, add_model
+):
+    version = add_model(days_before(40))
+    morning = datetime.combine(days_before(16), datetime.min.time(), UTC)
+    multiply_counts(
+        fleet, 3, daily_counts.c.service_on.between(days_before(30), days_before(18)),
+        morning,
+    )  # fmt: skip
+    announce(fleet, days_before(10), days_before(14))
+    apply(fleet, settings, days_before(20), days_before(11))
+
+    loaded = artefact.load(settings.artefacts / f"{version}.npz")
+    panels = PanelsAsKnown(fleet, LAST, UTC_ZONE)
+    for ago in range(20, 10, -1):
+        alone = infer.forecast(loaded, panels.at(days_before(ago)))
+        expected = np.stack([alone.p10_dh, alone.p50_dh, alone.p90_dh], axis=-1)
+        found = stored(fleet, days_before(ago))[version]
+        np.testing.assert_allclose(found, expected.reshape(-1, 3), rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("corrections", "announced", "expected"),
+    [
+        pytest.param([], [], [[9, 8, 7, 6]], id="nothing was learnt"),
+        pytest.param([(8, 20)], [], [[9], [8, 7, 6]], id="a correction"),
+        pytest.param([(8, 8)], [], [[9, 8, 7, 6]], id="a day no earlier origin shows"),
+        pytest.param([(20, 30)], [], [[9, 8, 7, 6]], id="known to all of them"),
+        pytest.param([(2, 20)], [], [[9, 8, 7, 6]], id="known to none of them"),
+        pytest.param([], [7], [[9, 8], [7, 6]], id="an event is announced"),
+        pytest.param([(8, 20), (6, 20)], [7], [[9], [8], [7], [6]], id="all at once"),
+    ],
+)
+def test_origins_are_cut_where_one_learns_something(corrections, announced, expected):
+    """Days before the end; a correction that came in the night after one, of another."""
+    night = [
+        Correction(
+            datetime.combine(
+                days_before(after) + timedelta(days=1), datetime.min.time(), UTC
+            ),
+            days_before(of),
+        )
+        for after, of in corrections
+    ]
+    learnt = Learnt(night, frozenset(map(days_before, announced)), UTC_ZONE)
+    origins = [days_before(ago) for ago in (9, 8, 7, 6)]
+    found = stretches(origins, learnt)
+    assert found == [[days_before(ago) for ago in same] for same in expected]
+
+
+def test_a_stretch_is_no_longer_than_a_pass():
+    learnt = Learnt([], frozenset(), UTC_ZONE)
+    origins = [days_before(ago) for ago in range(10, 0, -1)]
+    assert [len(each) for each in stretches(origins, learnt, most=4)] == [4, 4, 2]

@@ -1,0 +1,148 @@
+"""Ctrl-C, full disks and places that cannot be: one sentence, and an exit code that says so."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.database import embedded
+from pipelines.schema import files, runs
+from tests.pipelines.faults import faults
+from tests.pipelines.faults.test_faults import NIGHT, fill_inbox
+from tests.ports import free_port
+
+pytestmark = pytest.mark.db
+
+
+def harbor(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "pipelines", *arguments],
+        env={**os.environ, **environment},
+        cwd=faults.ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def interrupted(victim):
+    """What a command says after Ctrl-C at its point, and how it ends."""
+    with victim.process:
+        victim.reach_point()
+        victim.process.send_signal(signal.SIGINT)
+        return victim.end()
+
+
+def told(said):
+    """What it says to people, beside its log."""
+    return [line for line in said.splitlines() if line.startswith("harbor: ")]
+
+
+def test_ctrl_c_in_a_load_says_what_was_kept(clean_engine, database_url, tmp_path):
+    fill_inbox(tmp_path)
+    load = ("ingest", str(tmp_path / "inbox"))
+    status, said = interrupted(faults.start("mid-COPY", tmp_path, database_url, *load))
+    assert status == 130, said
+    (line,) = told(said)
+    assert line.startswith("harbor: Stopped. Files that were loaded whole are kept")
+    assert "Traceback" not in said
+    with clean_engine.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(files)) == 1
+        assert connection.scalar(sa.select(runs.c.state)) == "failed"
+    assert harbor(*load, HARBOR_DATABASE_URL=database_url).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (("train",), "No model was recorded. The same command goes on"),
+        (NIGHT, "Steps that were done are kept. 'harbor nightly' goes on"),
+    ],
+)
+def test_ctrl_c_in_a_training_says_what_was_kept(
+    command, sentence, clean_engine, database_url, tmp_path
+):
+    fill_inbox(tmp_path)
+    inbox = str(tmp_path / "inbox")
+    assert harbor("ingest", inbox, HARBOR_DATABASE_URL=database_url).returncode == 0
+    status, said = interrupted(
+        faults.start("artefact not renamed", tmp_path, database_url, *command)
+    )
+    assert status == 130, said
+    (line,) = told(said)
+    assert line.startswith(f"harbor: Stopped. {sentence}")
+
+
+def test_ctrl_c_elsewhere_is_told_too(clean_engine, database_url, tmp_path):
+    fill_inbox(tmp_path)
+    assert faults.start("nowhere", tmp_path, database_url, *NIGHT).end()[0] == 0
+    status, said = interrupted(
+        faults.start("mid-forecast", tmp_path, database_url, "forecast")
+    )
+    assert (status, told(said)) == (130, ["harbor: Stopped."]), said
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/dev/null/below"])
+def test_a_home_that_is_no_folder_is_refused(home):
+    done = harbor("runs", "list", HARBOR_HOME=home)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"harbor: HARBOR_HOME is '{home}': /dev/null is no")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_backup_to_a_place_that_cannot_be_is_refused(engine, database_url):
+    done = harbor("backup", "create", "/dev/null/x", HARBOR_DATABASE_URL=database_url)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "harbor: /dev/null/x cannot be used: Not a directory. Name another place, or let "
+        "this user in, then start it again.\n"
+    )
+
+
+def test_a_disk_that_is_full_at_the_start_is_told():
+    with faults.small_disk(20) as disk:
+        done = harbor("runs", "list", HARBOR_HOME=str(disk / "new"))
+        assert done.returncode == 1
+        assert "cannot be made: its disk is full. Make room" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_disk_that_became_full_is_told_at_the_next_start():
+    with faults.small_disk(160) as disk:
+        with embedded.running(disk / "home"):
+            pass
+        faults.fill(disk)
+        done = harbor("runs", "list", HARBOR_HOME=str(disk / "home"))
+        assert done.returncode == 1
+        assert "its disk is full. Make room" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def children(pid):
+    found = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            text = status.read_text()
+        except OSError:  # it has ended meanwhile
+            continue
+        if f"PPid:\t{pid}\n" in text:
+            found.append(int(status.parent.name))
+    return found
+
+
+def test_a_dashboard_whose_server_was_killed_ends_as_a_failure(engine, database_url):
+    dashboard = subprocess.Popen(
+        [sys.executable, "-m", "pipelines", "dashboard", "--port", str(free_port())],
+        env={**os.environ, "HARBOR_DATABASE_URL": database_url},
+        cwd=faults.ROOT, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with dashboard:
+        assert dashboard.stderr is not None
+        said = dashboard.stderr.readline()
+        assert said.startswith("Dashboard: http://127.0.0.1:")
+        while not (found := children(dashboard.pid)):
+            assert dashboard.poll() is None
+        os.kill(found[0], signal.SIGKILL)
+        assert "ended, by signal SIGKILL" in dashboard.communicate()[1]
+    assert dashboard.returncode == 1

@@ -1,0 +1,382 @@
+"""The embedded server: first in starts it, last out stops it, crashes are survived."""
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from forecaster.errors import DatabaseError
+from pipelines.database import embedded
+from pipelines.database.embedded import binaries, cluster, server, stale_pidfile
+
+pytestmark = pytest.mark.db
+
+HOLD = """
+import sys
+from pathlib import Path
+from pipelines import embedded
+with embedded.running(Path(sys.argv[1])) as url:
+    print(url, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def home():
+    """A folder with a space in its name, which the server's account may enter."""
+    top = Path(tempfile.mkdtemp(prefix="harbor tests "))
+    top.chmod(0o755)
+    yield top / "our home"
+    shutil.rmtree(top)
+
+
+def answers(url):
+    try:
+        with psycopg.connect(url) as link:
+            return link.execute("select 1").fetchone() == (1,)
+    except psycopg.OperationalError:
+        return False
+
+
+def held(home):
+    """Another process that uses the database until its standard input closes."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(home)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert holder.stdout is not None
+    return holder, holder.stdout.readline().strip()
+
+
+def test_it_runs_in_a_path_with_spaces_and_stops_with_its_last_user(home):
+    with embedded.running(home) as url:
+        assert answers(url)
+    assert not answers(url)
+
+
+def test_it_keeps_its_data_and_is_utf8(home):
+    with embedded.running(home) as url, psycopg.connect(url, autocommit=True) as link:
+        link.execute("create table kept as select 'Zoë 北' as name")
+        assert link.info.encoding == "utf-8"
+    with embedded.running(home) as url, psycopg.connect(url) as link:
+        assert link.execute("select name from kept").fetchone() == ("Zoë 北",)
+
+
+def test_a_long_log_is_put_aside_at_the_next_start(home):
+    with embedded.running(home):
+        pass
+    log = cluster.locate(home).log
+    log.write_text(log.read_text() + server.MOST_LOG_BYTES * "x")
+    with embedded.running(home) as url:
+        assert answers(url)
+    assert log.with_name("server.log.1").stat().st_size > server.MOST_LOG_BYTES
+    anew = log.read_text()
+    assert "ready to accept connections" in anew
+    assert "x" * 99 not in anew
+    with embedded.running(home):
+        pass
+    assert log.read_text().startswith(anew)
+
+
+def test_the_first_user_to_leave_does_not_stop_it_for_the_others(home):
+    with embedded.running(home) as url:
+        holder, its_url = held(home)
+        assert its_url == url
+        holder.communicate("")
+        assert answers(url)
+    assert not answers(url)
+
+
+def test_a_server_left_by_a_killed_process_is_adopted(home):
+    holder, url = held(home)
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    assert answers(url)
+    with embedded.running(home) as adopted:
+        assert adopted == url
+    assert not answers(url)
+
+
+def test_a_server_that_was_killed_recovers(home):
+    holder, url = held(home)
+    with psycopg.connect(url, autocommit=True) as link:
+        link.execute("create table survived as select 1 as one")
+    pid = int((cluster.locate(home).data / "postmaster.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    with embedded.running(home) as again, psycopg.connect(again) as link:
+        assert link.execute("select one from survived").fetchone() == (1,)
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_the_server(home):
+    with embedded.running(home) as url:
+        pid = int((cluster.locate(home).data / "postmaster.pid").read_text().split()[0])
+        assert os.getpgid(pid) != os.getpgid(os.getpid())
+        assert os.getsid(pid) != os.getsid(os.getpid())
+        assert answers(url)
+
+
+def test_no_directory_it_did_not_make_has_its_permissions_changed(home):
+    parents = [home.parent, *home.parent.parents]
+    before = [stat.S_IMODE(each.stat().st_mode) for each in parents]
+    with embedded.running(home):
+        pass
+    assert [stat.S_IMODE(each.stat().st_mode) for each in parents] == before
+    where = cluster.locate(home)
+    assert stat.S_IMODE(where.data.stat().st_mode) == 0o700
+
+
+def test_a_cluster_of_another_version_is_refused(home):
+    with embedded.running(home):
+        pass
+    (cluster.locate(home).data / "PG_VERSION").write_text("12\n")
+    with (
+        pytest.raises(DatabaseError, match=r"made by PostgreSQL 12.*brings 18"),
+        embedded.running(home),
+    ):
+        pass
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root can hand a server to another user"
+)
+def test_as_root_in_a_private_folder_it_lives_where_its_account_can_enter(home):
+    home.parent.chmod(0o700)
+    with embedded.running(home) as url:
+        where = cluster.locate(home).directory
+        assert answers(url)
+        assert where.is_relative_to(binaries.SYSTEM_HOME)
+        assert where.stat().st_uid != 0
+    assert stat.S_IMODE(home.parent.stat().st_mode) == 0o700
+    shutil.rmtree(where)
+
+
+def rows(url):
+    with psycopg.connect(url) as link:
+        return [row[0] for row in link.execute("select name from kept order by name")]
+
+
+def keep(url, name):
+    with psycopg.connect(url, autocommit=True) as link:
+        link.execute("create table if not exists kept (name text)")
+        link.execute("insert into kept values (%s)", [name])
+
+
+def copied(home, name):
+    """What `cp -a` makes of a home."""
+    copy = home.with_name(name)
+    subprocess.run(["cp", "-a", str(home), str(copy)], check=True)
+    return copy
+
+
+def server_pid(home):
+    return int((cluster.locate(home).data / "postmaster.pid").read_text().split()[0])
+
+
+def lives(pid):
+    """Whether a process of that number is there, and not only waits for its parent."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+LONG = "a long name " * 8
+
+
+@pytest.mark.parametrize("name", ["moved", LONG])
+def test_a_home_that_was_moved_works_on_its_own_data(home, name):
+    with embedded.running(home) as url:
+        keep(url, "before")
+    moved = home.rename(home.with_name(name))
+    with embedded.running(moved) as url:
+        assert rows(url) == ["before"]
+    assert not home.exists()
+
+
+@pytest.mark.parametrize("name", ["copy", LONG])
+def test_a_copy_works_on_its_own_data_and_leaves_the_originals_alone(home, name):
+    with embedded.running(home) as url:
+        keep(url, "before")
+    copy = copied(home, name)
+    with embedded.running(copy) as url, embedded.running(home) as original:
+        keep(url, "of the copy")
+        assert rows(url) == ["before", "of the copy"]
+        assert rows(original) == ["before"]
+
+
+@pytest.mark.parametrize("name", ["our home", LONG])
+def test_a_copy_made_while_the_original_runs_has_a_server_of_its_own(home, name):
+    home = home.with_name(name)
+    with embedded.running(home) as original:
+        keep(original, "before")
+        copy = copied(home, f"copy of {name}")
+        with embedded.running(copy) as url:
+            keep(url, "of the copy")
+            assert rows(url) == ["before", "of the copy"]
+        assert not answers(url)
+        assert rows(original) == ["before"]
+
+
+def test_a_copy_of_a_home_that_was_killed_does_not_wait_for_it(home):
+    holder, original = held(home)
+    keep(original, "before")
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    copy = copied(home, "copy")
+    with embedded.running(copy) as url:
+        keep(url, "of the copy")
+    with embedded.running(home) as adopted:
+        assert adopted == original
+        assert rows(adopted) == ["before"]
+
+
+def test_who_leaves_a_home_that_was_moved_meanwhile_stops_no_other_server(home):
+    holder, url = held(home)
+    keep(url, "of the moved one")
+    moved = home.rename(home.with_name("moved"))
+    with embedded.running(home) as anew:
+        keep(anew, "of the new one")
+        holder.communicate("")
+        assert holder.returncode == 0
+        assert rows(anew) == ["of the new one"]
+    with embedded.running(moved) as url:
+        assert rows(url) == ["of the moved one"]
+    assert not answers(url)
+
+
+def test_a_checkout_that_was_renamed_finds_its_data(home):
+    checkout = home.with_name("checkout")
+    for room in ("forecaster", "pipelines", "migrations"):
+        shutil.copytree(Path(__file__).parents[3] / room, checkout / room)
+    (checkout / "pyproject.toml").touch()
+    assert harbor(checkout, "db", "upgrade").returncode == 0
+    renamed = checkout.rename(home.with_name("renamed"))
+    status = harbor(renamed, "db", "status")
+    assert status.returncode == 0
+    assert "as this program needs" in status.stderr
+    assert not checkout.exists()
+
+
+def harbor(checkout, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "pipelines", *arguments],
+        cwd=checkout, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps a database elsewhere")
+class TestOutsideOfItsHome:
+    @pytest.fixture(autouse=True)
+    def _private(self, home):
+        home.parent.chmod(0o700)
+        with embedded.running(home) as url:
+            keep(url, "before")
+        self.directory = cluster.locate(home).directory
+        assert self.directory.is_relative_to(binaries.SYSTEM_HOME)
+        yield
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def test_a_moved_home_finds_it(self, home):
+        moved = home.rename(home.with_name("moved"))
+        with embedded.running(moved) as url:
+            assert rows(url) == ["before"]
+
+    def test_a_copy_is_refused_and_told_what_to_do(self, home):
+        copy = copied(home, "copy")
+        with (
+            pytest.raises(DatabaseError, match=r"was copied.*harbor backup restore"),
+            embedded.running(copy),
+        ):
+            pass
+        (copy / "postgres.json").unlink()
+        with embedded.running(copy) as url:
+            keep(url, "of the copy")
+            own = cluster.locate(copy).directory
+        with embedded.running(home) as url:
+            assert rows(url) == ["before"]
+        shutil.rmtree(own)
+
+    def test_a_home_moved_to_another_disk_is_taken_over_as_it_is_told(self, home):
+        moved = copied(home, "moved")
+        shutil.rmtree(home)
+        note = moved / "postgres.json"
+        note.write_text(json.dumps({"directory": str(self.directory)}))
+        with embedded.running(moved) as url:
+            assert rows(url) == ["before"]
+        assert json.loads(note.read_text())["inode"] == moved.stat().st_ino
+
+    def test_a_home_whose_database_is_gone_begins_no_empty_one(self, home):
+        shutil.rmtree(self.directory)
+        with (
+            pytest.raises(DatabaseError, match="gone or on another machine"),
+            embedded.running(home),
+        ):
+            pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hand files to root")
+def test_a_database_copied_without_its_owner_says_so(home):
+    with embedded.running(home):
+        pass
+    data = cluster.locate(home).data
+    os.chown(data, 0, 0)
+    with pytest.raises(DatabaseError, match=r"belongs to root.*chown"):
+        cluster.locate(home)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has such an account")
+def test_a_home_moved_to_where_its_account_cannot_enter_says_so(home):
+    with embedded.running(home):
+        pass
+    home.parent.chmod(0o700)
+    with pytest.raises(DatabaseError, match="may not enter the folders above it"):
+        cluster.locate(home)
+
+
+def kill_backend(url):
+    """As the kernel does where memory runs out: the server recovers by itself."""
+    link = psycopg.connect(url, autocommit=True)
+    link.execute("create table loaded (name text)")
+    link.execute("insert into loaded select 'x' from generate_series(1, 300000)")
+    os.kill(link.info.backend_pid, signal.SIGKILL)
+    return link
+
+
+def work_on(link):
+    while True:
+        link.execute("select 1")
+
+
+def test_who_leaves_while_it_recovers_leaves_nothing_running(home):
+    with embedded.running(home) as url:
+        pid = server_pid(home)
+        kill_backend(url).close()
+    assert not lives(pid)
+    with embedded.running(home) as url, psycopg.connect(url) as link:
+        assert link.execute("select count(*) from loaded").fetchone() == (300_000,)
+
+
+def test_a_server_stuck_while_stopping_is_ended_and_recovered(home, monkeypatch):
+    monkeypatch.setattr(stale_pidfile, "STOP_PATIENCE_S", 1)
+    holder, url = held(home)
+    pid = server_pid(home)
+    with kill_backend(url) as link, pytest.raises(psycopg.OperationalError):
+        work_on(link)
+    while "automatic recovery" not in cluster.locate(home).log.read_text():
+        continue
+    os.kill(pid, signal.SIGINT)
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    with embedded.running(home) as url, psycopg.connect(url) as link:
+        assert link.execute("select count(*) from loaded").fetchone() == (300_000,)
+    assert not lives(pid)

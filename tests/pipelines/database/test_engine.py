@@ -1,0 +1,134 @@
+"""A database that is away is waited for with a line; one that refuses us is one sentence."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from structlog.testing import capture_logs
+
+from forecaster.errors import DatabaseError
+from pipelines.cli import doctor
+from pipelines.database import migrate
+from pipelines.database.engine import connect
+from pipelines.settings import Settings
+from tests.pipelines.faults.faults import cluster_of
+
+pytestmark = pytest.mark.db
+
+
+def never(_seconds):
+    raise AssertionError("it was waited for")
+
+
+@pytest.fixture
+def guarded(database_url, engine):
+    """A user whom the server asks for a password."""
+    rules = cluster_of(database_url).data / "pg_hba.conf"
+    before = rules.read_text()
+    with psycopg.connect(database_url, autocommit=True) as link:
+        link.execute("create role guarded login password 'right'")
+        rules.write_text(f"local all guarded scram-sha-256\n{before}")
+        link.execute("select pg_reload_conf()")
+        yield database_url.replace("harbor@", "guarded:{}@")
+        rules.write_text(before)
+        link.execute("select pg_reload_conf()")
+        link.execute("drop role guarded")
+
+
+def test_a_wrong_password_is_one_sentence_without_it(guarded):
+    with pytest.raises(DatabaseError) as refused:
+        connect(guarded.format("wr0ng"), 60, never)
+    told = str(refused.value)
+    assert re.match(
+        r"The database refuses the connection: password authentication failed", told
+    )
+    assert "user and password in HARBOR_DATABASE_URL" in told
+    assert "wr0ng" not in told
+    connect(guarded.format("right")).dispose()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("/test_harbor?", "/nowhere?", r'database "nowhere" does not exist.*createdb'),
+        ("harbor@", "nobody@", r'role "nobody" does not exist. Create the user'),
+    ],
+)
+def test_what_is_not_there_is_told(database_url, before, after, told):
+    url = database_url.replace(before, after)
+    with pytest.raises(DatabaseError, match=told):
+        connect(url, 60, never)
+    (found,) = doctor._database(Settings(database_url=url))
+    assert not found.good
+    assert re.search(told, found.says)
+
+
+def test_one_that_is_away_is_waited_for(database_url, engine, tmp_path):
+    (sockets,) = parse_qs(urlsplit(database_url).query)["host"]
+    away = Path(tmp_path, "sockets")
+    waits = []
+
+    def wait(seconds):
+        waits.append(seconds)
+        if len(waits) == 3:
+            away.symlink_to(sockets)
+
+    with capture_logs() as logs:
+        found = connect(database_url.replace(sockets, str(away)), 60, wait)
+    with found.connect() as connection:
+        assert connection.scalar(sa.text("select 1")) == 1
+    found.dispose()
+    assert len(waits) == 3
+    assert [line["waiting_s"] for line in logs] == [60, 58, 56]
+    assert all("No such file" in line["reason"] for line in logs)
+
+
+@pytest.mark.parametrize(("patience_s", "waits"), [(0, 0), (5, 3)])
+def test_patience_has_an_end(tmp_path, patience_s, waits):
+    waited = []
+    with pytest.raises(DatabaseError, match=r"does not answer.*that the server runs\."):
+        connect(f"postgresql://harbor@/x?host={tmp_path}", patience_s, waited.append)
+    assert len(waited) == waits
+    assert sum(waited) == patience_s
+
+
+@pytest.mark.parametrize(
+    ("revision", "told"),
+    [("0001", "needs.*'harbor db upgrade'"), ("9999", "older program.*newer release")],
+)
+def test_a_schema_of_another_release_is_told(engine, database_url, revision, told):
+    set_to = sa.text("update alembic_version set version_num = :revision")
+    now = migrate.status(engine).found
+    with engine.begin() as connection:
+        connection.execute(set_to, {"revision": revision})
+    try:
+        (found,) = doctor._database(Settings(database_url=database_url))
+    finally:
+        with engine.begin() as connection:
+            connection.execute(set_to, {"revision": now})
+    assert not found.good
+    assert re.search(told, found.says)
+
+
+def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
+    set_to = sa.text("update alembic_version set version_num = :revision")
+    now = migrate.status(engine).found
+    with engine.begin() as connection:
+        connection.execute(set_to, {"revision": "9999"})
+    try:
+        with pytest.raises(DatabaseError, match=r"older program.*newer release"):
+            migrate.upgrade(engine)
+        assert migrate.status(engine).found == "9999"
+    finally:
+        with engine.begin() as connection:
+            connection.execute(set_to, {"revision": now})
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysql://a:secret@b/c"])
+def test_what_is_no_postgres_is_refused_without_its_password(url):
+    with pytest.raises(DatabaseError, match="no address of a Postgres") as refused:
+        connect(url, 60, never)
+    assert "secret" not in str(refused.value)

@@ -1,0 +1,332 @@
+"""Owner, writer and reader: what each may do, and above all what not."""
+
+from typing import ClassVar
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from pydantic import SecretStr
+
+from dashboard.queries import database
+from forecaster.errors import DatabaseError, HarborError
+from pipelines.cli import dashboard as dashboard_command
+from pipelines.cli.workplace import Workplace, workplace
+from pipelines.database import migrate, roles
+from pipelines.database.roles import READER, WRITER
+from pipelines.schema import metadata
+from pipelines.settings import Settings
+from tests.pipelines.database.test_engine import cluster_of
+
+pytestmark = pytest.mark.db
+
+EVERY = [table.name for table in metadata.sorted_tables]
+FILLED = sorted(set(EVERY) - {"overrides"})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def settled(engine):
+    return roles.ensure(engine)
+
+
+@pytest.fixture
+def as_role(database_url):
+    """Connects as a role that has stepped down from the owner."""
+    opened = []
+
+    def connect(role):
+        engine = sa.create_engine(database_url)
+        roles.step_down(engine, role)
+        opened.append(engine)
+        return engine.connect()
+
+    yield connect
+    for engine in opened:
+        engine.dispose()
+
+
+def refused(connection, statement):
+    with (
+        pytest.raises(sa.exc.DBAPIError, match=r"denied|must be owner"),
+        connection.begin_nested(),
+    ):
+        connection.execute(sa.text(statement))
+
+
+def test_the_dashboard_means_the_same_reader():
+    assert database.ROLE == READER
+
+
+def test_both_may_do_what_they_are_there_for(settled):
+    assert [(each.role, each.is_whole) for each in settled] == [
+        (WRITER, True),
+        (READER, True),
+    ]
+
+
+def test_the_writer_fills_and_empties_every_table_of_the_pipelines(as_role):
+    with as_role(WRITER) as connection:
+        assert connection.scalar(sa.text("select current_user")) == WRITER
+        for table in EVERY:
+            connection.execute(sa.text(f"select * from {table} limit 1"))
+        for table in FILLED:
+            connection.execute(sa.text(f"delete from {table} where false"))
+            same = f"insert into {table} overriding system value select * from {table}"
+            connection.execute(sa.text(f"{same} where false"))
+        connection.execute(sa.text("create temporary table mine (a int)"))
+        connection.rollback()
+
+
+@pytest.mark.parametrize("role", [WRITER, READER])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table mine (a int)",
+        "create schema mine",
+        "create role mine",
+        "alter role harbor createdb",
+        "select * from pg_authid",
+        "copy (select 1) to program 'true'",
+        "copy (select 1) to '/tmp/of-a-test'",
+        "update alembic_version set version_num = '0001'",
+        f"alter function {roles.OVERRIDES} owner to current_user",
+    ],
+)
+def test_neither_changes_what_is_the_owners(as_role, role, statement):
+    with as_role(role) as connection:
+        refused(connection, statement)
+
+
+@pytest.mark.parametrize("role", [WRITER, READER])
+@pytest.mark.parametrize(
+    "statement",
+    ["drop table {}", "truncate {}", "alter table {} add column mine int"],
+)
+def test_neither_takes_a_table_away_or_changes_it(as_role, role, statement):
+    with as_role(role) as connection:
+        for table in EVERY:
+            refused(connection, statement.format(table))
+
+
+def test_the_writer_leaves_the_planners_changes_alone(as_role):
+    with as_role(WRITER) as connection:
+        for statement in (
+            "delete from overrides",
+            "update overrides set orders = 1",
+            "select add_override('A', '2026-01-01', 'set', 1, 'a', 'b')",
+        ):
+            refused(connection, statement)
+
+
+def test_the_reader_writes_nothing(as_role):
+    with as_role(READER) as connection:
+        for table in EVERY:
+            for statement in ("delete from {}", "insert into {} default values"):
+                refused(connection, statement.format(table))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create temporary table mine (a int)",
+        "select lo_create(0)",
+        "select lo_from_bytea(0, 'x')",
+        "select pg_advisory_lock(1)",
+        "select pg_try_advisory_xact_lock_shared(1, 1)",
+        "select pg_advisory_unlock_all()",
+        "set temp_file_limit = -1",
+    ],
+)
+def test_the_reader_fills_no_disk_and_holds_up_no_load(as_role, statement):
+    with as_role(READER) as connection:
+        refused(connection, statement)
+
+
+@pytest.mark.parametrize(
+    ("family", "of_the_writer"), [("^lo(_|read|write)", 0), ("^pg_.*advisory_", None)]
+)
+def test_no_function_of_the_kind_was_overlooked(connection, family, of_the_writer):
+    asked = """
+        select count(*) filter (where has_function_privilege(:role, oid, 'execute')),
+               count(*)
+        from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname ~ :family
+    """
+    found = {
+        role: connection.execute(sa.text(asked), {"role": role, "family": family}).one()
+        for role in (READER, WRITER)
+    }
+    held, every = found[READER]
+    assert every > 10
+    assert held == 0
+    assert found[WRITER][0] == (every if of_the_writer is None else of_the_writer)
+
+
+def test_a_page_that_takes_every_connection_it_gets_leaves_some(database_url, engine):
+    """As the embedded server has it, where the pages log in as the reader."""
+    roles.let_in_without_password(engine)
+    url = database_url.replace("harbor@", f"{READER}@")
+    opened = []
+    try:
+        with pytest.raises(psycopg.OperationalError, match="too many connections"):
+            opened.extend(psycopg.connect(url) for _ in range(60))
+        assert len(opened) == 30
+        assert opened[0].execute("show temp_file_limit").fetchone() == ("2GB",)
+        with engine.connect() as connection:
+            assert connection.scalar(sa.text("select 1")) == 1
+    finally:
+        for link in opened:
+            link.close()
+        with engine.begin() as connection:
+            for role in (READER, WRITER):
+                connection.execute(sa.text(f"alter role {role} nologin"))
+
+
+@pytest.fixture
+def plain_owner(database_url, engine):
+    """An engine on a database whose owner is no superuser, and one as a superuser."""
+    name, owner = "test_plain", "test_plain_owner"
+    url = database_url.replace("test_harbor", name)
+    alone = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with alone.connect() as link:
+        link.execute(sa.text(f"create role {owner} login"))
+        link.execute(sa.text(f"create database {name} owner {owner}"))
+    own = sa.create_engine(url.replace("harbor@", f"{owner}@"))
+    above = sa.create_engine(url)
+    yield own, above
+    own.dispose()
+    above.dispose()
+    with alone.connect() as link:
+        link.execute(sa.text(f"drop database {name} with (force)"))
+        link.execute(sa.text(f"drop role {owner}"))
+
+
+def test_where_the_owner_is_no_superuser_one_takes_away_what_is_too_much(plain_owner):
+    own, above = plain_owner
+    migrate.upgrade(own)
+    _, reader = roles.ensure(own)
+    assert reader.too_much == ("temporary tables", "large objects", "advisory locks")
+    with above.begin() as connection:
+        roles.take_public_rights(connection)
+    assert roles.are_whole(roles.ensure(own))
+    with own.connect() as connection:
+        connection.execute(sa.text("create temporary table mine (a int)"))
+        connection.execute(sa.text("select pg_advisory_xact_lock(1)"))
+
+
+def test_a_right_too_many_is_taken_away(engine, as_role):
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"grant delete on overrides to {WRITER}"))
+        connection.execute(sa.text(f"grant truncate on orders to {READER}"))
+        connection.execute(sa.text(f"revoke select on scores from {READER}"))
+    assert not roles.are_whole(roles.standings(engine))
+    roles.ensure(engine)
+    assert roles.are_whole(roles.standings(engine))
+    with as_role(WRITER) as connection:
+        refused(connection, "delete from overrides")
+    with as_role(READER) as connection:
+        refused(connection, "truncate orders")
+
+
+@pytest.mark.parametrize("what", ["all tables in schema public", "score_totals"])
+def test_a_role_that_was_not_settled_here_is_not_taken_on(what, engine, as_role):
+    """Roles are of the whole cluster: another database's are no use to this one."""
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"revoke all on {what} from {WRITER}"))
+    owner = engine.url.username
+    with as_role(WRITER) as connection:
+        assert connection.scalar(sa.text("select current_user")) == owner
+    roles.ensure(engine)
+    with as_role(WRITER) as connection:
+        assert connection.scalar(sa.text("select current_user")) == WRITER
+
+
+def test_only_the_owner_gives_rights(as_role, database_url):
+    engine = sa.create_engine(database_url)
+    roles.step_down(engine)
+    with pytest.raises(DatabaseError, match="as the owner of the tables"):
+        roles.ensure(engine)
+    engine.dispose()
+
+
+def test_a_pipeline_works_as_the_writer(database_url, engine, monkeypatch):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    with workplace() as place, place.engine.connect() as connection:
+        assert connection.scalar(sa.text("select current_user")) == WRITER
+
+
+def test_a_role_with_a_password_connects_and_no_log_has_it(engine, database_url):
+    """Checked by the server, as one that listens to other machines would."""
+    cluster = cluster_of(database_url)
+    rules = cluster.data / "pg_hba.conf"
+    before = rules.read_text()
+    given = Settings(
+        database_url=database_url,
+        reader_password="r3ader's%",
+        writer_password=SecretStr("wr1ter"),
+    )
+    try:
+        with psycopg.connect(database_url, autocommit=True) as link:
+            link.execute("alter system set log_statement = 'all'")
+            rules.write_text(f"local all {READER},{WRITER} scram-sha-256\n{before}")
+            link.execute("select pg_reload_conf()")
+        assert all(each.has_login for each in roles.settle(engine, given))
+        for role, password in ((READER, "r3ader's%"), (WRITER, "wr1ter")):
+            url = database_url.replace("harbor@", f"{role}@")
+            with psycopg.connect(url, password=password) as link:
+                assert link.execute("select current_user").fetchone() == (role,)
+            with pytest.raises(psycopg.OperationalError, match="password"):
+                psycopg.connect(url, password="another")
+        log = cluster.log.read_text()
+        assert "alter role" in log
+        assert "r3ader" not in log
+        assert "wr1ter" not in log
+    finally:
+        rules.write_text(before)
+        with psycopg.connect(database_url, autocommit=True) as link:
+            link.execute("alter system reset log_statement")
+            link.execute("select pg_reload_conf()")
+            for role in (READER, WRITER):
+                link.execute(f"alter role {role} nologin password null")
+
+
+class Started:
+    """A child that has ended at once, and what it was told."""
+
+    told: ClassVar[dict[str, str]] = {}
+    status = 0
+
+    def __init__(self, _arguments, env, **_):
+        self.told.update(env)
+
+    def wait(self):
+        return self.status
+
+    def terminate(self):
+        pass
+
+
+@pytest.mark.parametrize(("named", "user"), [(None, READER), ("{}", "harbor")])
+def test_the_embedded_dashboard_is_told_the_readers_address(
+    database_url, tmp_path, monkeypatch, named, user
+):
+    """Of a Postgres of the user's own, the user that they have named."""
+    settings = Settings(home=tmp_path, database_url=named and database_url)
+    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
+    monkeypatch.setenv("HARBOR_DATABASE_URL_FILE", "/of-the-parent")
+    place = Workplace(settings, sa.create_engine(database_url))
+    dashboard_command.serve(place, "127.0.0.1", 8501)
+    assert sa.make_url(Started.told["HARBOR_DATABASE_URL"]).username == user
+    assert "HARBOR_DATABASE_URL_FILE" not in Started.told
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(-9, "ended, by signal SIGKILL"), (1, "ended, by status 1")]
+)
+def test_a_dashboard_whose_server_was_ended_ends_as_a_failure(
+    database_url, tmp_path, monkeypatch, status, told
+):
+    monkeypatch.setattr(Started, "status", status)
+    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
+    settings = Settings(home=tmp_path, database_url=database_url)
+    place = Workplace(settings, sa.create_engine(database_url))
+    with pytest.raises(HarborError, match=told):
+        dashboard_command.serve(place, "127.0.0.1", 8501)

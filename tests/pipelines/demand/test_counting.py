@@ -1,0 +1,308 @@
+"""Orders become demand on the right local day; silence, zero and unknown stay apart."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import BadInputError
+from pipelines.demand.counting import default_origin, rebuild, require_over
+from pipelines.scheduling.catch_up import origin_at
+from pipelines.schema import daily_counts, events, orders
+from pipelines.settings import Settings
+from pipelines.store.demand import on_closed_days, recount
+from tests.pipelines.make import add_depot, add_orders
+
+pytestmark = pytest.mark.db
+
+TODAY = date(2024, 12, 31)
+NOW = datetime(2024, 12, 31, 5, tzinfo=UTC)
+MORNINGS = ("2024-12-29T10:00", "2024-12-30T10:00")
+
+
+def demand(connection, today=TODAY, now=NOW):
+    recount(connection, today, now)
+    found = connection.execute(
+        sa.text(
+            "select depot_id, service_on::text, orders from demand_versions "
+            "where superseded_at is null order by 1, 2"
+        )
+    )
+    return [tuple(row) for row in found]
+
+
+def test_a_time_without_offset_is_the_depots_own(connection):
+    add_depot(connection, timezone="Pacific/Auckland")
+    add_orders(connection, "A", "2024-03-01T00:00:00", "2024-03-01T23:59:59")
+    assert demand(connection) == [("A", "2024-03-01", 2)]
+
+
+def test_a_time_with_an_offset_is_told_in_the_depots_zone(connection):
+    add_depot(connection, timezone="America/New_York")
+    add_orders(connection, "A", ("2024-03-02T04:59:00", 0), ("2024-03-02T05:00:00", 0))
+    assert demand(connection) == [("A", "2024-03-01", 1), ("A", "2024-03-02", 1)]
+
+
+@pytest.mark.parametrize(
+    ("day", "first_utc", "last_utc"),
+    [
+        pytest.param(
+            "2024-03-31", "2024-03-30T23:00", "2024-03-31T21:59", id="23 hours"
+        ),
+        pytest.param(
+            "2024-10-27", "2024-10-26T22:00", "2024-10-27T22:59", id="25 hours"
+        ),
+    ],
+)
+def test_days_on_which_clocks_change_keep_their_hours(
+    connection, day, first_utc, last_utc
+):
+    add_depot(connection)
+    before = {"2024-03-31": "2024-03-30T22:59", "2024-10-27": "2024-10-26T21:59"}[day]
+    after = {"2024-03-31": "2024-03-31T22:00", "2024-10-27": "2024-10-27T23:00"}[day]
+    add_orders(
+        connection,
+        "A",
+        *((moment, 0) for moment in (before, first_utc, last_utc, after)),
+    )
+    counted = {service_on: count for _, service_on, count in demand(connection)}
+    assert counted[day] == 2
+    assert sum(counted.values()) == 4
+
+
+def test_a_silent_day_of_a_file_is_not_observed_and_one_depots_silence_is_zero(
+    connection,
+):
+    for depot_id in ("A", "B"):
+        add_depot(connection, depot_id)
+    add_depot(connection, "C", city="Ghent")
+    add_orders(connection, "A", "2024-03-01T10:00", "2024-03-03T10:00")
+    add_orders(connection, "B", "2024-03-01T10:00")
+    add_orders(connection, "C", "2024-03-02T10:00", file_id=2)
+    assert demand(connection) == [
+        ("A", "2024-03-01", 1),
+        ("A", "2024-03-03", 1),
+        ("B", "2024-03-01", 1),
+        ("B", "2024-03-03", 0),
+        ("C", "2024-03-02", 1),
+    ]
+
+
+def test_a_depot_has_no_zeros_before_its_first_day_or_after_its_last(connection):
+    add_depot(connection, "A")
+    add_depot(connection, "B", closed_on=date(2024, 3, 4))
+    days = [f"2024-03-0{day}T10:00" for day in range(1, 7)]
+    add_orders(connection, "A", *days)
+    add_orders(connection, "B", "2024-03-02T10:00")
+    of_b = [row[1:] for row in demand(connection) if row[0] == "B"]
+    assert of_b == [("2024-03-02", 1), ("2024-03-03", 0)]
+
+
+def test_a_depot_that_opened_has_zeros_from_that_day_on(connection):
+    add_depot(connection, "A")
+    add_depot(connection, "B", opened_on=date(2024, 3, 2))
+    add_orders(connection, "A", *(f"2024-03-0{day}T10:00" for day in range(1, 5)))
+    add_orders(connection, "B", "2024-03-04T10:00")
+    of_b = [row[1:] for row in demand(connection) if row[0] == "B"]
+    assert of_b == [("2024-03-02", 0), ("2024-03-03", 0), ("2024-03-04", 1)]
+
+
+def test_a_day_that_is_not_over_is_not_counted(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-12-30T10:00", "2024-12-31T03:00")
+    assert demand(connection) == [("A", "2024-12-30", 1)]
+
+
+def test_a_count_made_elsewhere_outranks_orders_and_may_be_unknown(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-03-01T10:00", "2024-03-02T10:00")
+    for day, count in ((1, 40), (3, None)):
+        row = {
+            "depot_id": "A",
+            "service_on": date(2024, 3, day),
+            "orders": count,
+            "file_id": 1,
+        }
+        connection.execute(sa.insert(daily_counts), row)
+    assert demand(connection) == [
+        ("A", "2024-03-01", 40),
+        ("A", "2024-03-02", 1),
+        ("A", "2024-03-03", None),
+    ]
+
+
+def versions(connection):
+    found = connection.execute(
+        sa.text(
+            "select version, orders, known_at, superseded_at from demand_versions "
+            "order by service_on, version"
+        )
+    )
+    return [tuple(row) for row in found]
+
+
+def test_a_first_count_is_known_on_the_next_local_morning_whenever_it_was_loaded(
+    connection,
+):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00")
+    recount(connection, TODAY, NOW)
+    morning = datetime(2024, 7, 2, 2, tzinfo=UTC)
+    assert versions(connection) == [(1, 1, morning, None)]
+
+
+def test_a_correction_is_appended_and_known_when_it_arrives(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00")
+    recount(connection, TODAY, NOW)
+    add_orders(connection, "A", "2024-07-01T11:00")
+    change = recount(connection, TODAY, NOW)
+    assert (change.new, change.corrected) == (0, 1)
+    first, second = versions(connection)
+    assert first[:2] == (1, 1)
+    assert first[3] == NOW
+    assert second == (2, 2, NOW, None)
+
+
+def test_counting_again_changes_nothing(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00", "2024-07-03T10:00")
+    recount(connection, TODAY, NOW)
+    before = versions(connection)
+    change = recount(connection, TODAY, NOW)
+    assert (change.new, change.corrected) == (0, 0)
+    assert versions(connection) == before
+
+
+def test_an_order_moved_to_another_day_leaves_its_old_day_unknown_not_stale(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-07-01T10:00")
+    recount(connection, TODAY, NOW)
+    connection.execute(sa.update(orders).values(ordered_local=datetime(2024, 7, 2, 9)))  # noqa: DTZ001
+    assert demand(connection) == [("A", "2024-07-01", None), ("A", "2024-07-02", 1)]
+
+
+def test_a_depot_further_west_does_not_erase_the_newest_day(connection):
+    add_depot(connection)
+    add_orders(connection, "A", "2024-12-29T10:00", "2024-12-30T10:00")
+    recount(connection, TODAY, NOW)
+    before = versions(connection)
+    recount(connection, TODAY - timedelta(days=1), NOW)
+    assert versions(connection) == before
+
+
+def test_a_day_counts_once_it_is_over_at_its_depot(connection):
+    """At 05:00 UTC it is 19:00 of the day before in Honolulu."""
+    add_depot(connection, "A")
+    add_depot(connection, "H", timezone="Pacific/Honolulu")
+    for depot_id in "AH":
+        add_orders(connection, depot_id, "2024-12-29T10:00", "2024-12-30T10:00")
+    assert demand(connection) == [
+        ("A", "2024-12-29", 1),
+        ("A", "2024-12-30", 1),
+        ("H", "2024-12-29", 1),
+    ]
+    evening = NOW + timedelta(hours=12)
+    assert ("H", "2024-12-30", 1) in demand(connection, now=evening)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param({"closed_on": date(2020, 1, 1)}, id="closed for good in 2020"),
+        pytest.param({}, id="never heard of"),
+        pytest.param({"city": "Ghent"}, id="one mistyped zone among three"),
+    ],
+)
+def test_a_depot_far_to_the_west_holds_nobody_back(clean_engine, second):
+    with clean_engine.begin() as connection:
+        for depot_id in "ABC":
+            add_depot(connection, depot_id)
+            add_orders(connection, depot_id, *MORNINGS)
+        add_depot(connection, "H", timezone="Pacific/Honolulu", **second)
+        if "city" in second:
+            add_orders(connection, "H", *MORNINGS)
+    rebuild(clean_engine, NOW)
+    assert default_origin(clean_engine) == date(2024, 12, 30)
+    settings = Settings(timezone="Europe/Amsterdam")
+    assert origin_at(clean_engine, settings, NOW) == date(2024, 12, 30)
+
+
+def test_a_mended_zone_recounts_the_days(connection):
+    add_depot(connection, timezone="UTC")
+    add_orders(connection, "A", ("2024-07-01T23:30", 0))
+    recount(connection, TODAY, NOW)
+    connection.execute(sa.text("update depots set timezone = 'Europe/Amsterdam'"))
+    assert ("A", "2024-07-02", 1) in demand(connection)
+
+
+def test_orders_on_closed_days_are_kept_and_told(connection):
+    add_depot(connection, "A", closed_weekdays=[7])  # 3 March 2024 was a Sunday
+    add_depot(connection, "B", closed_on=date(2024, 3, 5))
+    add_depot(connection, "C", city="Ghent")
+    days = [f"2024-03-0{day}T10:00" for day in range(1, 7)]
+    for depot_id in "ABC":
+        add_orders(connection, depot_id, *days)
+    connection.execute(
+        sa.insert(events),
+        [
+            {"kind": "closed", "starts_on": date(2024, 3, 1), "ends_on": date(2024, 3, 2),
+             "city": "Ghent", "file_id": 1},
+            {"kind": "promotion", "starts_on": date(2024, 3, 1),
+             "ends_on": date(2024, 3, 6), "city": None, "file_id": 1},
+        ],
+    )  # fmt: skip
+    counted = demand(connection)
+    assert ("A", "2024-03-03", 1) in counted
+    found = on_closed_days(connection, date(2024, 3, 1))
+    # A's Sunday, B's 5 and 6 March, Ghent's 1 and 2 March.
+    assert (found.days, found.orders, found.last_on) == (5, 5, date(2024, 3, 6))
+    later = on_closed_days(connection, date(2024, 3, 6))
+    assert later.days == 1
+    assert on_closed_days(connection, date(2024, 3, 7)).last_on is None
+
+
+def test_a_correction_too_far_back_is_left_and_told(connection):
+    add_depot(connection)
+    days = [f"2024-03-0{day}T12:00" for day in range(1, 6)]
+    add_orders(connection, "A", *days)
+    recount(connection, date(2024, 3, 6), NOW)
+    add_orders(connection, "A", "2024-03-01T13:00", *days[2:4], days[3])
+    change = recount(connection, date(2024, 3, 6), NOW, look_back_days=2)
+    assert (change.new, change.corrected, change.left_old) == (0, 2, 1)
+    assert [tuple(vars(day).values()) for day in change.days] == [
+        (date(2024, 3, 4), 1, 1, 3),
+        (date(2024, 3, 3), 1, 1, 2),
+    ]
+    # Days that were never counted are counted, however old.
+    add_orders(connection, "A", "2024-02-01T12:00")
+    change = recount(connection, date(2024, 3, 6), NOW, look_back_days=2)
+    assert (change.new, change.corrected, change.left_old) == (1, 0, 1)
+    change = recount(connection, date(2024, 3, 6), NOW)
+    assert (change.new, change.corrected, change.left_old) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("zones", "over"),
+    [
+        # 05:00 UTC on the last day of the year.
+        pytest.param([], date(2024, 12, 31), id="the fleet's own: past midnight there"),
+        pytest.param(["America/Chicago"], date(2024, 12, 29), id="23:00 there"),
+        pytest.param(
+            ["America/Chicago", "Europe/Amsterdam"], date(2024, 12, 30), id="at one"
+        ),
+    ],
+)
+def test_a_day_that_is_over_at_no_depot_is_refused(clean_engine, zones, over):
+    now = datetime(2024, 12, 31, 5, tzinfo=UTC)
+    with clean_engine.begin() as connection:
+        for number, zone in enumerate(zones):
+            add_depot(connection, f"D{number}", timezone=zone)
+    if not zones:
+        now += timedelta(hours=6)
+    own = "Pacific/Auckland"
+    require_over(clean_engine, over, now, own)
+    with pytest.raises(
+        BadInputError, match=rf"newest day that is over is {over}\. Choose"
+    ):
+        require_over(clean_engine, over + timedelta(days=1), now, own)

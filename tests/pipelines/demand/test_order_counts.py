@@ -1,0 +1,121 @@
+"""Only days that changed are counted anew, and that finds what counting all would."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.demand import counting
+from pipelines.store.order_counts import _stretches
+from tests.pipelines.ingest.ingesting import load, write
+
+pytestmark = pytest.mark.db
+
+ORDERS = "order_id,depot_id,ordered_at\n"
+DEPOTS = "depot_id,name,city,timezone,country,subdivision\n"
+ZONES = ("Europe/Brussels", "Pacific/Auckland", "America/Los_Angeles", "UTC")
+OFFSETS = ("", "Z", "+14:00", "-12:00")
+START = date(2026, 4, 1)
+NOW = datetime(2026, 6, 1, 9, tzinfo=UTC)
+
+
+def run(engine, statement, **asked):
+    with engine.begin() as connection:
+        return connection.execute(sa.text(statement), asked)
+
+
+def count_all(engine):
+    """What a count of every day finds beside the last one."""
+    run(engine, "insert into dirty_days (day_on) values ('-infinity')")
+    change = counting.rebuild(engine, NOW)
+    return change.new, change.corrected
+
+
+def some_orders(rng, n_orders):
+    """Orders of few ids, so that many move to another day, depot or zone."""
+    for _ in range(n_orders):
+        day = START + timedelta(days=int(rng.integers(40)))
+        hour, offset = int(rng.integers(24)), OFFSETS[int(rng.integers(4))]
+        order, depot = int(rng.integers(60)), "ABCD"[int(rng.integers(4))]
+        yield f"{order},{depot},{day}T{hour:02}:30:00{offset}\n"
+
+
+def test_counting_changed_days_finds_what_counting_all_does(
+    clean_engine, tmp_path, rng
+):
+    deeds = {
+        "load": lambda n: load(
+            clean_engine,
+            write(tmp_path / f"{n}.csv", ORDERS + "".join(some_orders(rng, 12))),
+        ),
+        "mend a zone": lambda n: load(
+            clean_engine,
+            write(
+                tmp_path / f"{n}.csv",
+                DEPOTS + f"A,A,Delft,{ZONES[n % 4]},NL,\nE,E,Delft,UTC,NL,\n",
+            ),
+        ),
+        "delete": lambda n: run(
+            clean_engine, "delete from orders where order_id = :id", id=str(n % 60)
+        ),
+        "move": lambda _: run(
+            clean_engine,
+            "update orders set ordered_local = ordered_local + interval '9 days' "
+            "where depot_id = 'B'",
+        ),
+    }
+    order = ["load", "load", *rng.permutation(list(deeds) * 4)]
+    found = 0
+    for number, deed in enumerate(order):
+        deeds[deed](number)
+        change = counting.rebuild(clean_engine, NOW)
+        found += change.new + change.corrected
+        assert count_all(clean_engine) == (0, 0), (number, deed)
+    assert found > 100
+
+
+def test_days_that_did_not_change_are_not_looked_at(clean_engine, tmp_path):
+    """Two numbers are made wrong behind the counter's back; one of them stays so."""
+    days = [START + timedelta(days=day) for day in (0, 1, 20)]
+    body = "".join(f"{at},A,{day}T12:00\n" for at, day in enumerate(days))
+    load(clean_engine, write(tmp_path / "a.csv", ORDERS + body))
+    counting.rebuild(clean_engine, NOW)
+    run(clean_engine, "update order_counts set orders = 99")
+    load(clean_engine, write(tmp_path / "b.csv", ORDERS + f"x,A,{days[2]}T13:00\n"))
+    counting.rebuild(clean_engine, NOW)
+    with clean_engine.connect() as connection:
+        held = connection.scalars(
+            sa.text("select orders from order_counts order by service_on")
+        )
+        assert list(held) == [99, 99, 2]
+        assert not connection.scalar(sa.text("select count(*) from dirty_days"))
+
+
+def test_a_load_that_is_not_committed_yet_leaves_its_marks_to_the_next_count(
+    clean_engine, tmp_path
+):
+    day = START + timedelta(days=3)
+    load(clean_engine, write(tmp_path / "a.csv", ORDERS + f"1,A,{day}T12:00\n"))
+    with clean_engine.begin() as slow:
+        slow.execute(
+            sa.text(
+                "insert into orders (order_id, depot_id, ordered_local, file_id) "
+                "values ('2', 'A', :at, 1)"
+            ),
+            {"at": datetime.combine(day, datetime.min.time())},
+        )
+        assert counting.rebuild(clean_engine, NOW).new == 1
+    change = counting.rebuild(clean_engine, NOW)
+    assert (change.new, change.corrected) == (0, 1)
+    assert count_all(clean_engine) == (0, 0)
+
+
+def test_days_that_follow_each_other_are_counted_in_one_go():
+    days = [START + timedelta(days=day) for day in (5, 1, 2, 3, 9)]
+    spans = [
+        ((first - START).days, (last - START).days) for first, last in _stretches(days)
+    ]
+    assert spans == [(1, 3), (5, 5), (9, 9)]
+    apart = [START + timedelta(days=2 * day) for day in range(100)]
+    assert _stretches(apart) == [(apart[0], apart[-1])]
+    assert _stretches([]) == []

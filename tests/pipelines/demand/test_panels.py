@@ -1,0 +1,217 @@
+"""Panels of past origins, as they were known in the night after."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from types import SimpleNamespace
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from structlog.testing import capture_logs
+from typer.testing import CliRunner
+
+from forecaster.errors import NoDataError
+from pipelines.cli import app
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.schema import daily_counts, depots, events, public_holidays
+from pipelines.training.train import panel_to_learn
+from tests.make import make_artefact
+from tests.pipelines.make import START, add_depot, add_fleet
+
+pytestmark = pytest.mark.db
+
+ZONE = ZoneInfo("UTC")
+DAYS = 40
+LAST = START + timedelta(days=DAYS - 1)
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    counting.rebuild(clean_engine, morning_after(LAST))
+    return clean_engine
+
+
+def morning_after(day, hour=6):
+    return datetime(day.year, day.month, day.day, hour, tzinfo=UTC) + timedelta(days=1)
+
+
+def count_again(engine, depot_id, day, orders, now):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(
+                daily_counts.c.depot_id == depot_id, daily_counts.c.service_on == day
+            )
+            .values(orders=orders)
+        )
+    counting.rebuild(engine, now)
+
+
+def close(engine, day, known_from):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(events).values(
+                kind="closed", starts_on=day, ends_on=day, depot_id="A0", file_id=1,
+                known_from=known_from,
+            )
+        )  # fmt: skip
+
+
+def test_a_count_changes_for_the_origins_whose_night_knew_of_it(fleet):
+    day, again = LAST - timedelta(days=9), LAST + timedelta(days=5)
+    first = int(read_panel(fleet, LAST).demand_dt[0, -10])
+    count_again(fleet, "A0", day, 7_000, morning_after(LAST + timedelta(days=1)))
+    count_again(fleet, "A0", day, None, morning_after(again, hour=13))
+
+    panels = PanelsAsKnown(fleet, again + timedelta(days=1), ZONE)
+
+    def known(origin):
+        panel = panels.at(origin)
+        return panel.demand_dt[0, panel.step(day)]
+
+    assert known(day) == first
+    assert known(LAST) == first
+    assert known(LAST + timedelta(days=1)) == 7_000
+    # What came at one o'clock came after the night.
+    assert known(again) == 7_000
+    assert np.isnan(known(again + timedelta(days=1)))
+
+
+def test_an_origin_sees_orders_of_a_day_it_did_not_know_to_be_closed(fleet):
+    day = LAST - timedelta(days=9)
+    before = read_panel(fleet, LAST).demand_dt[0, -10]
+    close(fleet, day, LAST - timedelta(days=3))
+    panels = PanelsAsKnown(fleet, LAST, ZONE)
+    early, late = panels.at(LAST - timedelta(days=4)), panels.at(LAST)
+    assert early.demand_dt[0, early.step(day)] == before
+    assert np.isnan(late.demand_dt[0, late.step(day)])
+    assert not early.closed_dt[0, early.step(day)]
+    assert late.closed_dt[0, late.step(day)]
+
+
+def test_a_panel_as_known_ends_on_its_origin_and_is_the_newest_without_corrections(
+    fleet,
+):
+    origin = LAST - timedelta(days=5)
+    panel, newest = (
+        PanelsAsKnown(fleet, LAST, ZONE).at(origin),
+        read_panel(fleet, origin),
+    )
+    assert panel.origin == origin
+    assert panel.depot_ids == newest.depot_ids
+    np.testing.assert_array_equal(panel.demand_dt, newest.demand_dt)
+    np.testing.assert_array_equal(panel.closed_dt, newest.closed_dt)
+    np.testing.assert_array_equal(panel.calendar.active_gtk, newest.calendar.active_gtk)
+
+
+def test_a_training_through_a_past_day_learns_no_later_correction(fleet):
+    day, arrived = LAST - timedelta(days=9), morning_after(LAST)
+    first = read_panel(fleet, LAST).demand_dt[0, -10]
+    count_again(fleet, "A0", day, 7_000, arrived)
+    panels = PanelsAsKnown(fleet, LAST, ZONE)
+    past = panel_to_learn(fleet, panels, LAST - timedelta(days=1))
+    now = panel_to_learn(fleet, panels, LAST)
+    assert past.demand_dt[0, past.step(day)] == first
+    assert now.demand_dt[0, now.step(day)] == 7_000
+
+
+def test_a_backtest_as_of_a_night_knows_no_correction_since(
+    fleet, database_url, tmp_path, monkeypatch
+):
+    """Its one forecast is of three days, of which one is corrected much later."""
+    day = LAST - timedelta(days=1)
+    count_again(fleet, "A0", day, 90_000, morning_after(LAST + timedelta(days=9)))
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+    monkeypatch.setattr("forecaster.model.two_stage_fit.learn", _learn_nothing)
+
+    def wape(*options):
+        asked = ("backtest", "--holdout-days", "3", "--horizon", "3", "--json")
+        with capture_logs():
+            done = CliRunner().invoke(app, [*asked, *options])
+        assert done.exit_code == 0, done.exception
+        return json.loads(done.stdout)["models"]["gru"]["wape"]
+
+    assert wape() > 90
+    assert wape("--as-of", str(LAST)) < 60
+    after = CliRunner().invoke(app, ["backtest", "--as-of", "2099-01-01"])
+    assert "the data ends on" in str(after.exception)
+
+
+def _learn_nothing(panel, *_, **__):
+    return SimpleNamespace(served=make_artefact(panel, horizon=3), seconds=0.0)
+
+
+def test_a_depot_committed_while_a_panel_is_read_is_in_it_whole_or_not_at_all(
+    fleet, newcomer_between_statements
+):
+    """It was written over the last depot's history, as row -1 of the matrix."""
+    before = [
+        read_panel(fleet, LAST).demand_dt,
+        PanelsAsKnown(fleet, LAST, ZONE).at(LAST).demand_dt,
+    ]
+    newcomer_between_statements()
+    panels = [read_panel(fleet, LAST), PanelsAsKnown(fleet, LAST, ZONE).at(LAST)]
+    assert [panel.depot_ids for panel in panels] == [("A0", "A1"), ("A0", "A1", "Z9")]
+    np.testing.assert_array_equal(panels[0].demand_dt, before[0])
+    np.testing.assert_array_equal(panels[1].demand_dt[:2], before[1])
+    assert (panels[1].demand_dt[2, -3:] == 999_999).all()
+
+
+def test_counts_of_a_depot_that_is_not_laid_out_are_left_out(fleet):
+    """As where its row was taken away by hand, and its counts were not."""
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(depots).where(depots.c.depot_id == "A1"))
+    for panel in (
+        read_panel(fleet, LAST),
+        PanelsAsKnown(fleet, LAST, ZONE).at(LAST),
+    ):
+        assert panel.depot_ids == ("A0",)
+        assert panel.demand_dt[0, -1] < 100
+
+
+def test_reading_a_panel_writes_nothing(fleet):
+    """Holidays of its days and the days ahead were looked up when they were counted."""
+    reader = fleet.execution_options(postgresql_readonly=True)
+    panel = read_panel(reader, LAST)
+    new_year = panel.calendar.active_gtk[0, panel.step(date(2024, 1, 1))]
+    assert new_year.any()
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(public_holidays))
+    read_panel(fleet, LAST)
+    PanelsAsKnown(fleet, LAST, ZONE).at(LAST)
+    with fleet.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count(public_holidays.c.name))) == 0
+
+
+@pytest.fixture
+def newcomer_between_statements(fleet):
+    """Commits a depot and its demand from another session, after the next statement."""
+    other = sa.create_engine(fleet.url)
+
+    def arm():
+        sa.event.listen(fleet, "after_execute", commit_newcomer, once=True)
+
+    def commit_newcomer(*_):
+        days = [LAST - timedelta(days=day) for day in range(3)]
+        with other.begin() as connection:
+            add_depot(connection, "Z9")
+            rows = [
+                {"depot_id": "Z9", "service_on": day, "orders": 999_999, "file_id": 2}
+                for day in days
+            ]
+            connection.execute(sa.insert(daily_counts), rows)
+        counting.rebuild(other, morning_after(LAST))
+
+    yield arm
+    other.dispose()
+
+
+def test_an_origin_before_all_demand_says_so(fleet):
+    panels = PanelsAsKnown(fleet, LAST, ZONE)
+    with pytest.raises(NoDataError, match="There is no demand up to 2023-12-31"):
+        panels.at(date(2023, 12, 31))

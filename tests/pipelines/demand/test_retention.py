@@ -1,0 +1,101 @@
+"""Old orders are dropped; demand keeps every day, and frozen ones never change."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import NothingToDoError
+from pipelines.demand import counting
+from pipelines.demand.retention import drop_old_orders
+from pipelines.schema import orders
+from pipelines.settings import Settings
+from tests.pipelines.ingest.ingesting import rows
+from tests.pipelines.make import add_depot, add_orders
+
+pytestmark = pytest.mark.db
+
+SETTINGS = Settings(keep_orders_days=40)
+NOW = datetime(2024, 6, 30, 6, tzinfo=UTC)
+BEFORE = date(2024, 5, 21)
+
+
+@pytest.fixture
+def fleet(clean_engine, rng):
+    """Two depots of one city with orders now and then, and one that has long gone silent."""
+    first = date(2024, 3, 1)
+    with clean_engine.begin() as connection:
+        add_depot(connection, "A")
+        add_depot(connection, "B")
+        add_depot(connection, "C", city="Delft")
+        for depot, days in (("A", 120), ("B", 120), ("C", 20)):
+            some = np.flatnonzero(rng.random(days) < 0.4)
+            moments = [f"{first + timedelta(days=int(day))}T12:00:00" for day in some]
+            add_orders(connection, depot, *moments)
+    counting.rebuild(clean_engine, NOW)
+    return clean_engine
+
+
+def counted(engine):
+    with engine.connect() as connection:
+        return connection.execute(
+            sa.text(
+                "select depot_id, service_on, version, orders from demand_versions "
+                "order by 1, 2, 3"
+            )
+        ).all()
+
+
+def test_dropping_orders_changes_no_demand_now_or_in_later_counts(fleet):
+    before, held = counted(fleet), len(rows(fleet, "orders"))
+    assert any(row.orders == 0 for row in before)
+    dropped = drop_old_orders(fleet, SETTINGS, NOW)
+    assert dropped.before == BEFORE
+    assert 0 < dropped.orders < held
+    assert len(rows(fleet, "orders")) == held - dropped.orders
+    assert counted(fleet) == before
+    counting.rebuild(fleet, NOW)
+    assert counted(fleet) == before
+    # Nor does dropping more of them, a day later.
+    counting.rebuild(fleet, NOW + timedelta(days=1))
+    before = counted(fleet)
+    drop_old_orders(fleet, SETTINGS, NOW + timedelta(days=1))
+    counting.rebuild(fleet, NOW + timedelta(days=1))
+    assert counted(fleet) == before
+
+
+def test_an_order_that_comes_for_a_frozen_day_is_not_counted_and_goes_next(fleet):
+    drop_old_orders(fleet, SETTINGS, NOW)
+    before = counted(fleet)
+    with fleet.begin() as connection:
+        add_orders_anew(connection, "late", "2024-04-01T12:00:00")
+        add_orders_anew(connection, "new", "2024-06-01T12:00:00")
+    counting.rebuild(fleet, NOW)
+    changed = set(counted(fleet)) - set(before)
+    assert {row.service_on for row in changed} == {date(2024, 6, 1)}
+    assert drop_old_orders(fleet, SETTINGS, NOW).orders == 1
+
+
+def add_orders_anew(connection, order_id, moment):
+    connection.execute(
+        sa.insert(orders).values(
+            order_id=order_id, depot_id="A", file_id=2,
+            ordered_local=datetime.fromisoformat(moment),
+        )
+    )  # fmt: skip
+
+
+def test_what_is_frozen_stays_so_when_more_days_are_to_be_kept(fleet):
+    drop_old_orders(fleet, SETTINGS, NOW)
+    before = counted(fleet)
+    longer = Settings(keep_orders_days=100)
+    assert drop_old_orders(fleet, longer, NOW).before == BEFORE
+    assert counted(fleet) == before
+
+
+def test_without_the_setting_every_order_is_kept(fleet):
+    held = rows(fleet, "orders")
+    with pytest.raises(NothingToDoError, match="HARBOR_KEEP_ORDERS_DAYS"):
+        drop_old_orders(fleet, Settings(), NOW)
+    assert rows(fleet, "orders") == held

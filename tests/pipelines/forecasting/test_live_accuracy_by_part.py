@@ -1,0 +1,230 @@
+"""Live accuracy of every part of the fleet, and the gate that follows from it."""
+
+import json
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+import typer
+
+from forecaster.inference import artefact, infer
+from pipelines.cli import models as command
+from pipelines.cli.workplace import Workplace
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast, live_accuracy, live_fallback
+from pipelines.runs.ledger import recorded
+from pipelines.schema import forecasts, scores
+from pipelines.settings import Settings
+from pipelines.store import models as model_store
+from pipelines.store import score_totals
+from tests.make import make_artefact
+from tests.pipelines.make import START, add_depot, add_fleet
+
+pytestmark = pytest.mark.db
+
+CITY = {"A": "Delft", "B": "Delft", "C": "Ghent"}
+UTC_ZONE = ZoneInfo("UTC")
+
+
+def add_models(connection, *versions):
+    for version in versions:
+        model_store.add_model(
+            connection, version=version, trained_through=date(2023, 1, 1), seed=0,
+            data_watermark="", filename="", sha256="", role="retired", scores={},
+        )  # fmt: skip
+
+
+def write(connection, rows):
+    for row in rows:
+        made = {"basis": "model", "made_at": datetime(2025, 1, 1, tzinfo=UTC)}
+        scored = {name: row[name] for name in ("actual", "seasonal_naive", "median4")}
+        shared = {name: value for name, value in row.items() if name not in scored}
+        connection.execute(sa.insert(forecasts), {**shared, **made})
+        connection.execute(sa.insert(scores), {**shared, **scored})
+    score_totals.renew_all(connection)
+
+
+def row_of(depot, target, step, version="v", live=True, **values):
+    day = START + timedelta(days=target)
+    return {
+        "depot_id": depot, "target_on": day, "origin_on": day - timedelta(days=step),
+        "model_version": version, "is_live": live, "p10": 0.0, "p50": 10.0, "p90": 99.0,
+        "actual": 10.0, "seasonal_naive": 10.0, "median4": 10.0, **values,
+    }  # fmt: skip
+
+
+def test_every_part_is_scored_beside_both_baselines(clean_engine):
+    """Against a plain loop over what was written."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for version, live in (("v", True), ("hind", False)):
+        for depot in CITY:
+            for step in (1, 3):
+                for target in range(20):
+                    p50 = float(rng.integers(1, 20))
+                    values = {
+                        "p10": p50 / 2, "p50": p50, "p90": p50 * 1.5,
+                        "actual": float(rng.integers(0, 20)),
+                        "seasonal_naive": float(rng.integers(0, 20)),
+                        "median4": float(rng.integers(0, 20)) if target % 5 else None,
+                    }  # fmt: skip
+                    rows.append(row_of(depot, target, step, version, live, **values))
+    with clean_engine.begin() as connection:
+        for depot, city in CITY.items():
+            add_depot(connection, depot, city=city)
+        add_models(connection, "v", "hind")
+        write(connection, rows)
+    keys = {
+        "depot": lambda row: row["depot_id"],
+        "city": lambda row: CITY[row["depot_id"]],
+        "horizon": lambda row: (row["target_on"] - row["origin_on"]).days,
+        "model": lambda row: row["model_version"],
+    }
+    newest = START + timedelta(days=20 - 7)
+    seen = [row for row in rows if row["is_live"] and row["target_on"] >= newest]
+    for part, key in keys.items():
+        groups = defaultdict(list)
+        for row in seen:
+            groups[key(row)].append(row)
+        found = live_accuracy.scores_by(clean_engine, part, days=7)
+        assert [each["part"] for each in found] == sorted(groups)
+        for each in found:
+            assert each == pytest.approx(
+                {"part": each["part"], **plain(groups[each["part"]])}
+            )
+
+
+def plain(rows):
+    compared = [row for row in rows if row["actual"] > 0 and row["median4"] is not None]
+
+    def mape(name):
+        errors = [abs(row[name] - row["actual"]) / row["actual"] for row in compared]
+        return 100 * sum(errors) / len(errors)
+
+    volume = sum(row["actual"] for row in rows)
+    gaps = [row["p50"] - row["actual"] for row in rows]
+    return {
+        "mape": mape("p50"),
+        "naive_mape": mape("seasonal_naive"),
+        "median_mape": mape("median4"),
+        "wape": 100 * sum(map(abs, gaps)) / volume,
+        "bias": 100 * sum(gaps) / volume,
+        "coverage80": sum(row["p10"] <= row["actual"] <= row["p90"] for row in rows)
+        / len(rows),
+        "days": len(rows),
+    }
+
+
+def test_what_is_not_defined_is_not_zero(clean_engine):
+    assert live_accuracy.scores_by(clean_engine, "depot", days=7) == []
+    with clean_engine.begin() as connection:
+        add_depot(connection, "A")
+        add_models(connection, "v")
+        write(connection, [row_of("A", 1, 1, actual=0.0)])
+    (found,) = live_accuracy.scores_by(clean_engine, "depot", days=7)
+    assert [found[name] for name in ("mape", "naive_mape", "wape", "bias")] == [
+        None
+    ] * 4
+    assert (found["coverage80"], found["days"]) == (1.0, 1)
+
+
+LAST = START + timedelta(days=59)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+
+
+@pytest.fixture
+def served(clean_engine, tmp_path):
+    """Two depots with a champion that has a correction for each."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=60)
+    counting.rebuild(clean_engine, NOW)
+    made = make_artefact(read_panel(clean_engine, LAST))
+    path = artefact.save(made, tmp_path)
+    with clean_engine.begin() as connection:
+        model_store.add_model(
+            connection, version="v", trained_through=LAST, seed=0, data_watermark="",
+            filename=path.name, sha256=artefact.file_sha256(path), role="champion",
+            scores={},
+        )  # fmt: skip
+    return clean_engine, tmp_path, made
+
+
+def add_scores(engine, depot, n_days, missed, live=True):
+    """Three forecasts for each of the newest days, beside a naive that missed by 10."""
+    values = {"p50": 10.0 + missed, "seasonal_naive": 20.0, "live": live}
+    with engine.begin() as connection:
+        rows = [
+            row_of(depot, 59 - day, step, **values)
+            for day in range(n_days)
+            for step in (1, 2, 3)
+        ]
+        write(connection, rows)
+
+
+@pytest.mark.parametrize(
+    ("n_days", "missed", "live", "gated"),
+    [
+        pytest.param(14, 12, True, True, id="worse by more than a tenth"),
+        pytest.param(14, 11, True, False, id="worse by a tenth"),
+        pytest.param(13, 12, True, False, id="not long enough"),
+        pytest.param(14, 12, False, False, id="worse as a hindcast only"),
+    ],
+)
+def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
+    served, n_days, missed, live, gated
+):
+    engine, folder, made = served
+    add_scores(engine, "A0", n_days, missed, live)
+    add_scores(engine, "A1", 28, 0)
+    panel = read_panel(engine, LAST)
+    plain = replace(made, delivery=replace(made.delivery, gated=("A0",)))
+    expected = infer.forecast(plain if gated else made, panel).p50_dh
+    assert np.allclose(expected[0], infer.forecast(made, panel).p50_dh[0]) != gated
+    with recorded(engine, "forecast") as run:
+        forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
+    with engine.connect() as connection:
+        query = sa.select(forecasts.c.p50).where(forecasts.c.origin_on == LAST)
+        order = (forecasts.c.depot_id, forecasts.c.target_on)
+        said = list(connection.scalars(query.order_by(*order)))
+    np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
+    assert run.counts.get("gated_depots") == (["A0"] if gated else None)
+    assert live_fallback.worse_depots(engine) == (["A0"] if gated else [])
+
+
+def test_a_hindcast_knows_nothing_of_live_scores(served):
+    engine, folder, made = served
+    add_scores(engine, "A0", 28, 50)
+    expected = infer.forecast(made, read_panel(engine, LAST)).p50_dh
+    forecast.forecast_from(engine, folder, LAST, NOW + timedelta(days=9), UTC_ZONE)
+    with engine.connect() as connection:
+        query = sa.select(forecasts.c.p50).where(forecasts.c.origin_on == LAST)
+        order = (forecasts.c.depot_id, forecasts.c.target_on)
+        said = list(connection.scalars(query.order_by(*order)))
+    np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
+
+
+def test_the_command_shows_who_is_gated(served, monkeypatch, capsys):
+    engine, _, _ = served
+    add_scores(engine, "A0", 14, 12)
+    add_scores(engine, "A1", 14, 0)
+
+    @contextmanager
+    def place():
+        yield Workplace(Settings(), engine)
+
+    monkeypatch.setattr(command, "workplace", place)
+    command.live(by="depot", days=7, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["by"], told["days"]) == ("depot", 7)
+    gated = {row["part"]: row["gated"] for row in told["scores"]}
+    assert gated == {"A0": True, "A1": False}
+    command.live(by="city", days=7)
+    assert "Delft" in capsys.readouterr().out
+    with pytest.raises(typer.BadParameter, match=r"'van', but must be one of depot"):
+        command.live(by="van")

@@ -1,0 +1,151 @@
+"""What is scored: days that are known, and were open by all that is known now."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from pipelines.demand import counting
+from pipelines.forecasting import scoring
+from pipelines.schema import depots, event_versions, events, forecasts, scores
+from pipelines.store import models as model_store
+from tests.pipelines.make import START, add_fleet
+
+pytestmark = pytest.mark.db
+
+DAYS = 30
+LAST = START + timedelta(days=DAYS - 1)
+ORIGIN = LAST - timedelta(days=7)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+UTC_ZONE = ZoneInfo("UTC")
+AHEAD = [ORIGIN + timedelta(days=step) for step in range(1, 8)]
+FOREVER = date(9999, 12, 31)
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    """Two depots, and a week of forecasts whose days are known."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+        model_store.add_model(
+            connection, version="v", trained_through=ORIGIN, seed=0, data_watermark="",
+            filename="", sha256="", role="champion", scores={},
+        )  # fmt: skip
+        for depot in ("A0", "A1"):
+            for day in AHEAD:
+                row = {
+                    "depot_id": depot, "origin_on": ORIGIN, "target_on": day,
+                    "model_version": "v", "p10": 1.0, "p50": 2.0, "p90": 3.0,
+                    "basis": "model", "is_live": True, "made_at": NOW,
+                }  # fmt: skip
+                connection.execute(sa.insert(forecasts), row)
+    counting.rebuild(clean_engine, NOW)
+    return clean_engine
+
+
+def scored(engine):
+    scoring.score_known_days(engine, UTC_ZONE)
+    assert scoring.score_known_days(engine, UTC_ZONE) == 0
+    with engine.connect() as connection:
+        found = connection.execute(sa.select(scores.c.depot_id, scores.c.target_on))
+        return {tuple(row) for row in found}
+
+
+EVERY = {(depot, day) for depot in ("A0", "A1") for day in AHEAD}
+
+
+@pytest.mark.parametrize(
+    ("closing", "closed"),
+    [
+        pytest.param(
+            {"closed_weekdays": [AHEAD[2].isoweekday()]},
+            {("A0", AHEAD[2])},
+            id="weekday",
+        ),
+        pytest.param(
+            {"closed_on": AHEAD[4]}, {("A0", day) for day in AHEAD[4:]}, id="gone"
+        ),
+        pytest.param(
+            {"opened_on": AHEAD[2]}, {("A0", day) for day in AHEAD[:2]}, id="not yet"
+        ),
+        pytest.param(
+            {"event": ("A0", None, AHEAD[1], AHEAD[2])},
+            {("A0", AHEAD[1]), ("A0", AHEAD[2])},
+            id="an event of the depot",
+        ),
+        pytest.param(
+            {"event": (None, "Delft", AHEAD[1], AHEAD[1])},
+            {("A0", AHEAD[1]), ("A1", AHEAD[1])},
+            id="an event of its city",
+        ),
+        pytest.param({"event": (None, "Ghent", START, LAST)}, set(), id="elsewhere"),
+        pytest.param(
+            {"event": (None, None, START, FOREVER)}, EVERY, id="everywhere, for ever"
+        ),
+    ],
+)
+def test_a_closure_told_after_the_forecast_takes_its_scores_away(
+    fleet, closing, closed
+):
+    assert scored(fleet) == EVERY
+    columns = dict(closing)
+    with fleet.begin() as connection:
+        if event := columns.pop("event", None):
+            depot, city, first, last = event
+            row = {
+                "kind": "closed", "depot_id": depot, "city": city, "starts_on": first,
+                "ends_on": last, "file_id": 1,
+            }  # fmt: skip
+            connection.execute(sa.insert(events), row)
+        else:
+            first_depot = sa.update(depots).where(depots.c.depot_id == "A0")
+            connection.execute(first_depot.values(columns))
+    assert scored(fleet) == EVERY - closed
+    # And back, when it is taken back.
+    with fleet.begin() as connection:
+        connection.execute(sa.delete(events))
+        open_again = {"closed_weekdays": [], "closed_on": None, "opened_on": None}
+        connection.execute(sa.update(depots).values(open_again))
+    assert scored(fleet) == EVERY
+
+
+def test_a_closure_that_was_corrected_gives_the_scores_of_its_open_days_back(fleet):
+    closure = {"event_id": "e", "kind": "closed", "depot_id": "A0", "file_id": 1}
+    first = closure | {"starts_on": AHEAD[0], "ends_on": AHEAD[6]}
+    with fleet.begin() as connection:
+        connection.execute(sa.insert(event_versions), first)
+    assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD}
+    corrected = first | {"ends_on": AHEAD[1], "version": 2}
+    with fleet.begin() as connection:
+        connection.execute(sa.update(event_versions).values(superseded_at=NOW))
+        connection.execute(sa.insert(event_versions), corrected)
+    assert scored(fleet) == EVERY - {("A0", day) for day in AHEAD[:2]}
+
+
+def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):
+    with fleet.begin() as connection:
+        of_a_day = sa.update(forecasts).where(forecasts.c.target_on == AHEAD[0])
+        connection.execute(of_a_day.values(basis="closed", p10=0, p50=0, p90=0))
+    assert scored(fleet) == EVERY
+
+
+@pytest.mark.parametrize(
+    "made_again",
+    [
+        pytest.param({"p90": 999.0}, id="another band"),
+        pytest.param({"p10": 0.0}, id="another low end"),
+        pytest.param({"is_live": False}, id="a hindcast"),
+    ],
+)
+def test_a_forecast_made_again_with_the_same_median_is_scored_again(fleet, made_again):
+    scored(fleet)
+    with fleet.begin() as connection:
+        connection.execute(sa.update(forecasts).values(made_again))
+    assert scored(fleet) == EVERY
+    with fleet.connect() as connection:
+        found = connection.execute(
+            sa.select(scores.c.p10, scores.c.p50, scores.c.p90, scores.c.is_live)
+        ).mappings()
+        before = {"p10": 1.0, "p50": 2.0, "p90": 3.0, "is_live": True}
+        assert all(row == before | made_again for row in found)

@@ -1,0 +1,80 @@
+"""Bands are wider where the newest days have not come, and only there."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import infer
+from forecaster.inference.intervals import plain_table
+from pipelines.forecasting.stale_data_intervals import LEAST_WIDER, widened
+from tests.make import (
+    START,
+    make_artefact,
+    make_demand,
+    make_depots,
+    make_events,
+    make_holidays,
+    make_panel,
+)
+
+N_DAYS = 120
+LAST = START + timedelta(days=N_DAYS - 1)
+
+
+def panel_without(missing):
+    """Four depots, of which the newest days have not come from some."""
+    demand = make_demand(4, N_DAYS)
+    for depot, days in missing.items():
+        gone = (demand["depot_id"] == depot) & (
+            demand["service_on"] > LAST - timedelta(days=days)
+        )
+        demand.loc[gone, "orders"] = np.nan
+    tables = (make_depots(4), demand, make_events(), make_holidays())
+    return build_panel(*tables, LAST, 14)
+
+
+def test_nothing_is_changed_where_all_is_there():
+    panel = make_panel()
+    made = make_artefact(panel)
+    forecast = infer.forecast(made, panel)
+    assert widened(forecast, made, panel, {}) is forecast
+
+
+def test_a_late_depot_is_as_unsure_as_from_a_day_earlier():
+    missing = {"D1": 1, "D2": 2}
+    panel = panel_without(missing)
+    reach_h = 0.1 * np.array([1, 2, 3, 4, 5, 6, 7], np.float32)
+    made = replace(make_artefact(panel), intervals=plain_table(-reach_h, 2 * reach_h))
+    before = infer.forecast(made, panel)
+    after = widened(before, made, panel, missing)
+
+    def reach(forecast, name):
+        return np.log1p(getattr(forecast, name)) - np.log1p(forecast.p50_dh)
+
+    np.testing.assert_array_equal(after.p50_dh, before.p50_dh)
+    for name in ("p10_dh", "p90_dh"):
+        ratio = reach(after, name) / reach(before, name)
+        np.testing.assert_allclose(ratio[[0, 3]], 1)
+        flat = LEAST_WIDER, LEAST_WIDER**2
+        np.testing.assert_allclose(
+            ratio[1], [2, 3 / 2, 4 / 3, 5 / 4, 6 / 5, 7 / 6, flat[0]], rtol=1e-5
+        )
+        by_two = [3, 4 / 2, 5 / 3, 6 / 4, 7 / 5, 7 / 6, flat[1]]
+        np.testing.assert_allclose(ratio[2], by_two, rtol=1e-5)
+    fleet_before, fleet_after = before.totals[0], after.totals[0]
+    np.testing.assert_array_equal(fleet_after.p50_h, fleet_before.p50_h)
+    assert (fleet_after.p10_h < fleet_before.p10_h).all()
+    assert (fleet_after.p90_h > fleet_before.p90_h).all()
+
+
+def test_a_flat_table_and_an_empty_one_keep_the_order_of_quantiles():
+    panel = panel_without({"D1": 9})
+    for reach in (0.0, 0.4):
+        flat_h = np.full(7, reach, np.float32)
+        made = replace(make_artefact(panel), intervals=plain_table(-flat_h, flat_h))
+        after = widened(infer.forecast(made, panel), made, panel, {"D1": 9})
+        assert (after.p10_dh >= 0).all()
+        assert (after.p10_dh <= after.p50_dh).all()
+        assert (after.p50_dh <= after.p90_dh).all()

@@ -1,0 +1,130 @@
+"""The inbox is there before the first night, so that files can be dropped into it."""
+
+import re
+
+import pytest
+from structlog.testing import capture_logs
+
+from pipelines.cli import db, doctor
+from pipelines.cli.workplace import make_inbox, workplace
+from pipelines.ingest import Reading, ingest
+from pipelines.ingest.inbox import put_away
+from pipelines.ingest.sources import find_sources
+from pipelines.settings import Settings
+from tests.pipelines.ingest.ingesting import TODAY, write
+
+
+@pytest.fixture
+def home(engine, database_url, tmp_path, monkeypatch):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.mark.db
+def test_any_command_that_opens_the_database_makes_it(home):
+    with workplace():
+        assert (home / "inbox").is_dir()
+
+
+@pytest.mark.db
+def test_so_does_making_the_tables(home):
+    db.upgrade()
+    assert (home / "inbox").is_dir()
+
+
+def test_who_may_not_make_it_goes_without_and_doctor_says_so(tmp_path):
+    settings = Settings(home=tmp_path)
+    settings.inbox.write_text("no folder")
+    make_inbox(settings)
+    found = doctor._inbox(settings)
+    assert not found.good
+    assert f"{settings.inbox} cannot be read (Not a directory)" in found.says
+
+
+def test_doctor_says_where_it_is_and_what_it_holds(tmp_path):
+    settings = Settings(home=tmp_path)
+    found = doctor._inbox(settings)
+    assert found.good
+    assert f"{tmp_path}/inbox is empty" in found.says
+    (settings.inbox / "orders.csv").write_text("")
+    assert "holds 1 file;" in doctor._inbox(settings).says
+
+
+DAILY = "depot_id,date,orders\n"
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    settings = Settings(home=tmp_path, most_rejected=1)
+    settings.inbox.mkdir()
+    return settings
+
+
+def load(engine, settings, *paths, **options):
+    named = [str(path) for path in paths or [settings.inbox]]
+    report = ingest(engine, named, Reading(), settings, today=TODAY, **options)
+    return {file.path.rsplit("/", 1)[-1]: file.state for file in report.files}
+
+
+def lying(settings):
+    found = (path for path in settings.inbox.rglob("*") if path.is_file())
+    return sorted(str(path.relative_to(settings.inbox)) for path in found)
+
+
+@pytest.mark.db
+def test_a_loaded_file_moves_to_done_and_a_refused_one_stays(clean_engine, inbox):
+    partner = inbox.inbox / "north"
+    partner.mkdir()
+    write(partner / "a.csv", DAILY + "A,2024-01-01,1\n")
+    write(inbox.inbox / "broken.csv", "what,is,this\n1,2,3\n")
+    assert load(clean_engine, inbox, dry_run=True)["a.csv"] == "loaded"
+    assert lying(inbox) == ["broken.csv", "north/a.csv"]
+    load(clean_engine, inbox)
+    assert lying(inbox) == ["broken.csv", "done/north/a.csv"]
+    # The next night does not look into it.
+    assert load(clean_engine, inbox) == {"broken.csv": "refused"}
+
+
+@pytest.mark.db
+def test_a_file_of_the_same_name_moves_beside_the_one_before(clean_engine, inbox):
+    for orders in (1, 2):
+        write(inbox.inbox / "orders.csv", DAILY + f"A,2024-01-0{orders},{orders}\n")
+        load(clean_engine, inbox)
+    # The same bytes once more: known, and out of the way.
+    write(inbox.inbox / "again.csv", DAILY + "A,2024-01-01,1\n")
+    assert load(clean_engine, inbox) == {"again.csv": "unchanged"}
+    stamped, *others = lying(inbox)
+    assert others == ["done/again.csv", "done/orders.csv"]
+    assert re.fullmatch(r"done/\d{8}T\d+-orders\.csv", stamped)
+
+
+@pytest.mark.db
+def test_a_file_that_was_written_anew_since_stays(clean_engine, inbox):
+    path = write(inbox.inbox / "a.csv", DAILY + "A,2024-01-01,1\n")
+    (source,) = find_sources([str(path)])
+    write(path, DAILY + "A,2024-01-01,1\nA,2024-01-02,2\n")
+    put_away(source, inbox.inbox)
+    assert lying(inbox) == ["a.csv"]
+
+
+@pytest.mark.db
+def test_a_file_elsewhere_stays_and_one_of_done_may_be_named(clean_engine, inbox):
+    path = write(inbox.home / "own.csv", DAILY + "A,2024-01-01,1\n")
+    assert load(clean_engine, inbox, path) == {"own.csv": "loaded"}
+    assert path.is_file()
+    done = inbox.inbox / "done"
+    done.mkdir()
+    named = write(done / "b.csv", DAILY + "A,2024-01-02,1\n")
+    assert load(clean_engine, inbox, done) == {"b.csv": "loaded"}
+    assert named.is_file()
+
+
+def test_a_file_that_may_not_be_moved_stays_and_the_log_says_so(inbox, monkeypatch):
+    path = write(inbox.inbox / "a.csv", DAILY)
+    (source,) = find_sources([str(path)])
+    (inbox.inbox / "done").write_text("no folder")
+    with capture_logs() as log:
+        put_away(source, inbox.inbox)
+    assert [line["event"] for line in log] == ["file_stays"]
+    assert path.is_file()

@@ -1,0 +1,151 @@
+"""Which kind a header is, and what is said when it is none."""
+
+import pytest
+
+from forecaster.errors import BadInputError, RefusedFileError
+from pipelines.ingest.kind_detection import recognise
+from pipelines.ingest.report import Reading
+
+
+@pytest.mark.parametrize(
+    ("header", "kind"),
+    [
+        ("order_id depot_id ordered_at", "orders"),
+        ("depot_id date orders", "daily"),
+        ("depot_id name city timezone country subdivision", "depots"),
+        ("kind starts_on ends_on", "events"),
+        ("kind starts_on ends_on city depot_id value known_from", "events"),
+        ("ORDERED_AT Depot_Id order_ID weather", "orders"),
+    ],
+)
+def test_the_columns_tell_the_kind(header, kind):
+    assert recognise(header.split(), Reading(), "x.csv").kind.name == kind
+
+
+def test_what_is_not_read_is_known():
+    header = ["weather", "depot_id", "", "date", " orders "]
+    plan = recognise(header, Reading(), "x.csv")
+    assert plan.ignored == ["weather"]
+    assert plan.positions == {"depot_id": 1, "date": 3, "orders": 4}
+
+
+def test_a_mapped_name_goes_before_the_contracts_own():
+    header = ["depot_id", "date", "orders", "trips"]
+    plan = recognise(header, Reading(columns={"orders": "Trips"}), "x.csv")
+    assert plan.positions["orders"] == 3
+    assert plan.ignored == ["orders"]
+
+
+@pytest.mark.parametrize(
+    ("column", "header"),
+    [
+        ("order_id", ["order_id", "depot_id", "ordered_at"]),
+        ("vans", ["depot_id", "name", "city", "timezone", "country", "vans"]),
+    ],
+    ids=["wanted", "optional"],
+)
+def test_a_mapping_to_a_name_that_is_not_there_is_refused(column, header):
+    reading = Reading(columns={column: "nope"})
+    with pytest.raises(RefusedFileError, match=r"x\.csv has no column 'nope'"):
+        recognise(header, reading, "x.csv")
+
+
+def test_a_mapping_of_another_kind_does_no_harm():
+    reading = Reading(columns={"order_id": "Ref"})
+    found = recognise(["depot_id", "date", "orders"], reading, "x.csv")
+    assert found.kind.name == "daily"
+
+
+def test_a_column_serves_only_what_it_was_mapped_to():
+    reading = Reading(columns={"orders": "date"}, kind="daily")
+    with pytest.raises(RefusedFileError, match="no column 'date'"):
+        recognise(["depot_id", "date"], reading, "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "reading", "says"),
+    [
+        pytest.param(
+            ["order_id", "depot_id", "when"],
+            {},
+            "x.csv has no column 'ordered_at' (found: order_id, depot_id, when). "
+            "Rename it or pass --column ordered_at=NAME.",
+            id="one missing",
+        ),
+        pytest.param(
+            ["depot_id", "when"],
+            {"kind": "daily"},
+            "x.csv has no columns 'date', 'orders' (found: depot_id, when). Rename them "
+            "or pass --column date=NAME --column orders=NAME.",
+            id="two missing of a kind that was said",
+        ),
+        pytest.param(
+            ["depot_id", "date", "n"],
+            {"columns": {"orders": "trips"}},
+            "x.csv has no column 'trips' (found: depot_id, date, n). Rename it or pass "
+            "--column orders=NAME.",
+            id="a mapped name that is not there",
+        ),
+    ],
+)
+def test_a_missing_column_is_named_with_what_to_pass(header, reading, says):
+    with pytest.raises(RefusedFileError) as refused:
+        recognise(header, Reading(**reading), "x.csv")
+    assert str(refused.value) == says
+
+
+def test_a_stranger_is_told_what_each_kind_wants():
+    with pytest.raises(RefusedFileError) as refused:
+        recognise(["Base Number", "", "Trips"], Reading(), "x.csv")
+    said = str(refused.value)
+    assert "(found: Base Number, Trips)" in said
+    assert "orders wants order_id, depot_id, ordered_at" in said
+    assert "events wants kind, starts_on, ends_on" in said
+    assert "--column depot_id=NAME" in said
+
+
+def test_a_file_that_could_be_two_kinds_is_asked_about():
+    header = ["order_id", "depot_id", "ordered_at", "date", "orders"]
+    with pytest.raises(
+        RefusedFileError, match=r"could be orders or daily.*--kind orders"
+    ):
+        recognise(header, Reading(), "x.csv")
+    assert recognise(header, Reading(kind="daily"), "x.csv").kind.name == "daily"
+
+
+def test_a_column_that_comes_twice_is_refused_only_where_it_is_read():
+    with pytest.raises(RefusedFileError, match="column 'date' 2 times"):
+        recognise(["depot_id", "date", "orders", "Date"], Reading(), "x.csv")
+    recognise(["depot_id", "date", "orders", "note", "note"], Reading(), "x.csv")
+
+
+@pytest.mark.parametrize(
+    ("reading", "says"),
+    [
+        ({"kind": "trips"}, "kind is 'trips'.*orders, daily, depots, events"),
+        (
+            {"columns": {"depot": "x"}},
+            "--column names depot, which no kind of file has",
+        ),
+        ({"kind": "daily", "columns": {"kind": "x"}}, "kind, which no daily file has"),
+        ({"date_format": "%m/%Y"}, "must hold a day, a month and a year"),
+        ({"date_format": "US"}, "must hold a day, a month and a year"),
+        ({"encoding": "utf-9"}, "encoding is 'utf-9'"),
+    ],
+)
+def test_a_reading_is_checked_at_the_door(reading, says):
+    with pytest.raises(BadInputError, match=says):
+        Reading(**reading)
+
+
+def test_what_bytes_mean_depends_on_how_they_are_read():
+    columns = {"depot_id": "Base", "date": "Day", "orders": "Trips"}
+    plain = Reading().fingerprint("daily", columns)
+    assert Reading(kind="daily", columns=columns).fingerprint("daily", columns) == plain
+    assert Reading(encoding="UTF8").fingerprint("daily", columns) == plain
+    others = [
+        Reading(date_format="%m/%d/%Y").fingerprint("daily", columns),
+        Reading(encoding="cp1252").fingerprint("daily", columns),
+        Reading().fingerprint("daily", columns | {"orders": "Vehicles"}),
+    ]
+    assert len({plain, *others}) == 4

@@ -1,0 +1,531 @@
+"""Files to tables: what goes in, what is put aside, what is refused, and repeats."""
+
+# ruff: noqa: DTZ001 - wall-clock times, as files have them
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
+
+import pyarrow as pa
+import pytest
+import sqlalchemy as sa
+from pyarrow import parquet as pq
+
+from pipelines.ingest import Reading, ingest, loading, parquet, text_blocks
+from tests.pipelines.ingest.ingesting import (
+    SETTINGS,
+    TODAY,
+    counts,
+    data,
+    load,
+    load_one,
+    quarantined,
+    rows,
+    write,
+    write_parquet,
+)
+
+pytestmark = pytest.mark.db
+
+ORDERS = "order_id,depot_id,ordered_at\n"
+DAILY = "depot_id,date,orders\n"
+DEPOTS = "depot_id,name,city,timezone,country,subdivision"
+EVENTS = "kind,starts_on,ends_on"
+
+
+def file_row(engine):
+    with engine.connect() as connection:
+        return connection.execute(sa.text("select * from files")).mappings().one()
+
+
+def test_orders_go_in_as_they_came(clean_engine, tmp_path):
+    path = write(
+        tmp_path / "orders.csv",
+        "order_id,depot_id,ordered_at,weather\n"
+        "1,A,2024-03-31T02:30:00,sun\n2,A,2024-03-31T23:30:00-05:00,rain\n",
+    )
+    report = load_one(clean_engine, path)
+    assert (report.kind, report.state) == ("orders", "loaded")
+    assert vars(report.counts) == {"accepted": 2, "unchanged": 0, "rejected": 0}
+    assert report.notes == ("Columns not read: weather.",)
+    assert rows(clean_engine, "orders") == [
+        ("1", "A", datetime(2024, 3, 31, 2, 30), None),
+        ("2", "A", datetime(2024, 3, 31, 23, 30), -300),
+    ]
+    ledger = file_row(clean_engine)
+    assert (ledger["path"], ledger["accepted"]) == (str(path), 2)
+    assert (ledger["ignored_columns"], ledger["size_bytes"]) == (
+        ["weather"],
+        path.stat().st_size,
+    )
+
+
+def test_numbers_and_timestamps_of_parquet_go_in_as_text_would(clean_engine, tmp_path):
+    moments = pa.array([datetime(2024, 1, 1, 9), datetime(2024, 1, 2, 9)])
+    columns = {"order_id": pa.array([7, 8]), "depot_id": pa.array([3, 3], pa.int32())}
+    naive = write_parquet(tmp_path / "a.parquet", **columns, ordered_at=moments)
+    zoned = moments.cast(pa.timestamp("us", "Asia/Tokyo"))
+    columns |= {"order_id": pa.array(["x", "y"]).dictionary_encode()}
+    aware = write_parquet(tmp_path / "b.parquet", **columns, ordered_at=zoned)
+    assert counts(load(clean_engine, naive, aware), "orders") == (4, 0, 0)
+    assert rows(clean_engine, "orders") == [
+        ("7", "3", datetime(2024, 1, 1, 9), None),
+        ("8", "3", datetime(2024, 1, 2, 9), None),
+        ("x", "3", datetime(2024, 1, 1, 9), 0),
+        ("y", "3", datetime(2024, 1, 2, 9), 0),
+    ]
+
+
+def test_a_count_that_is_not_there_is_not_observed(clean_engine, tmp_path):
+    text = write(tmp_path / "a.csv", DAILY + 'A,2024-01-01,\nA,2024-01-02,"1,137"\n')
+    typed = write_parquet(
+        tmp_path / "b.parquet",
+        depot_id=["B", "B", "B"],
+        date=pa.array([date(2024, 1, day) for day in (1, 2, 3)]),
+        orders=[5.0, float("nan"), None],
+    )
+    assert counts(load(clean_engine, text, typed), "daily") == (5, 0, 0)
+    assert rows(clean_engine, "daily_counts") == [
+        ("A", date(2024, 1, 1), None),
+        ("A", date(2024, 1, 2), 1137),
+        ("B", date(2024, 1, 1), 5),
+        ("B", date(2024, 1, 2), None),
+        ("B", date(2024, 1, 3), None),
+    ]
+
+
+def test_bad_rows_are_put_aside_with_their_line_and_the_rest_goes_in(
+    clean_engine, tmp_path
+):
+    path = write(
+        tmp_path / "orders.csv",
+        "order_id,depot_id,ordered_at,note\n\n"
+        '1,A,2024-01-01T10:00:00,"two\nlines"\n'
+        "2,A,soon,x\n"
+        "3,,2024-01-01T10:00:00,x\n"
+        "4,A,3000-01-01T10:00:00,x\n"
+        "5,A\n"
+        ",,,\n"
+        "6,A,2024-01-01T11:00:00,x\n",
+    )
+    report = load_one(clean_engine, path)
+    assert vars(report.counts) == {"accepted": 2, "unchanged": 0, "rejected": 4}
+    assert report.blank == 1
+    assert "4 rows are in quarantine; see 'harbor quarantine list'." in report.notes
+    assert [row[0] for row in rows(clean_engine, "orders")] == ["1", "6"]
+    assert quarantined(clean_engine) == [
+        (5, "ordered_at", "soon", "is not a time as ISO 8601 writes it"),
+        (6, "depot_id", "", "is empty"),
+        (
+            7,
+            "ordered_at",
+            "3000-01-01T10:00:00",
+            "lies outside 1990-01-01 to 2026-06-03",
+        ),
+        (8, None, None, "has 2 cells, and the header 4"),
+    ]
+    with clean_engine.connect() as connection:
+        raw = connection.execute(sa.text("select raw from quarantine order by line"))
+        assert [row[0] for row in raw][::3] == [
+            {"order_id": "2", "depot_id": "A", "ordered_at": "soon", "note": "x"},
+            ["5", "A"],
+        ]
+
+
+def test_bad_rows_of_parquet_are_told_by_their_number(
+    clean_engine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(parquet, "ROWS_AT_ONCE", 2)
+    path = write_parquet(
+        tmp_path / "a.parquet",
+        depot_id=["A", "A", None, None, "A"],
+        date=["2024-01-01", "2024-01-02", None, "2024-01-03", "2024-01-04"],
+        orders=[1.0, 2.5, None, 4.0, -1.0],
+    )
+    report = load_one(clean_engine, path)
+    assert vars(report.counts) == {"accepted": 1, "unchanged": 0, "rejected": 3}
+    assert report.blank == 1
+    assert quarantined(clean_engine) == [
+        (2, "orders", "2.5", "is not a whole number"),
+        (4, "depot_id", "", "is empty"),
+        (5, "orders", "-1", "is negative"),
+    ]
+
+
+def test_what_no_database_can_store_is_put_aside(clean_engine, tmp_path):
+    body = "B,2024-01-01,1\n" * 500 + "A\0,2024-01-01,1\n"
+    report = load_one(clean_engine, write(tmp_path / "a.csv", DAILY + body))
+    assert vars(report.counts) == {"accepted": 1, "unchanged": 499, "rejected": 1}
+    assert quarantined(clean_engine) == [
+        (502, "depot_id", "A\\x00", "holds a NUL character")
+    ]
+
+
+def test_line_numbers_hold_over_blocks(clean_engine, tmp_path, monkeypatch):
+    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 64)
+    body = [f"A,2024-01-{day:02},{day if day % 7 else 'x'}" for day in range(1, 32)]
+    path = write(tmp_path / "a.csv", DAILY + "\r\n".join(body))
+    assert load_one(clean_engine, path).counts.accepted == 27
+    assert [row[0] for row in quarantined(clean_engine)] == [8, 15, 22, 29]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.csv", b"", "a.csv is empty"),
+        ("a.csv", DAILY.encode(), "a.csv has a header and no rows"),
+        ("a.csv", (DAILY + ",,\n").encode(), "a.csv has a header and no rows"),
+        ("a.csv", b"depot_id,date\nA,2024-01-01\n", "a.csv has no column 'orders'"),
+        ("a.csv", b"\x89PNG\0\0", "a.csv is binary data"),
+        (
+            "a.csv",
+            (DAILY + "A,2024-01-01,1\nA,2024-0").encode(),
+            "a.csv ends in the middle of line 3",
+        ),
+        (
+            "a.csv",
+            (DAILY + "A,2024-01-01,1\nA,2024-01-0,5").encode(),
+            "a.csv ends in the middle of line 3",
+        ),
+        ("a.csv", (DAILY + "A,03/04/2024,1\n").encode(), "--date-format %m/%d/%Y"),
+        ("a.parquet", b"", "a.parquet is empty"),
+        ("a.parquet", b"PAR1 and no end", "a.parquet cannot be read as Parquet"),
+        ("a.txt", b"x", "ends in none of .csv"),
+        ("a.csv.gz", b"x", "a.csv.gz cannot be read"),
+    ],
+)
+def test_a_refused_file_changes_nothing_and_the_others_go_in(
+    clean_engine, tmp_path, name, content, says
+):
+    before = write(tmp_path / "0.csv", DAILY + "X,2024-01-01,1\n")
+    after = write(tmp_path / "z.csv", DAILY + "Z,2024-01-01,1\n")
+    report = load(clean_engine, before, write(tmp_path / name, content), after)
+    assert [file.state for file in report.files] == ["loaded", "refused", "loaded"]
+    (refused,) = report.refused
+    assert says in refused.error
+    assert "\n" not in refused.error
+    assert [row[0] for row in rows(clean_engine, "daily_counts")] == ["X", "Z"]
+    assert [row[0] for row in rows(clean_engine, "depots")] == ["X", "Z"]
+    assert len(rows(clean_engine, "files")) == 2
+    assert quarantined(clean_engine) == []
+
+
+def test_a_file_of_mostly_bad_rows_is_refused_whole(
+    clean_engine, tmp_path, monkeypatch
+):
+    strict = SETTINGS.model_copy(update={"most_rejected": 0.25})
+    bad = "A,2024-01-02,x\n"
+    for name, body, state in (
+        ("quarter.csv", 3 * "A,2024-01-01,1\n" + bad, "loaded"),
+        ("more.csv", 2 * "A,2024-01-01,1\n" + bad, "refused"),
+    ):
+        path = str(write(tmp_path / name, DAILY + body))
+        (file,) = ingest(clean_engine, [path], Reading(), strict, today=TODAY).files
+        assert file.state == state
+    assert file.error.startswith(
+        "more.csv has 1 bad rows of 3, more than the 25% that may be put aside "
+        "(HARBOR_MOST_REJECTED). The first is line 4: orders 'x' is not a number"
+    )
+    assert len(quarantined(clean_engine)) == 1
+    # Such a file need not be read to its end.
+    monkeypatch.setattr(loading, "HOPELESS", 1)
+    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 64)
+    path = str(write(tmp_path / "long.csv", DAILY + 100 * bad))
+    (file,) = ingest(clean_engine, [path], Reading(), strict, today=TODAY).files
+    assert re.match(r"long.csv has \d bad rows of \d, more", file.error)
+
+
+def test_a_cell_of_a_million_characters_is_put_aside_or_refused_in_a_sentence(
+    clean_engine, tmp_path
+):
+    long = "x" * 1_000_000
+    good = "A,2024-01-01,1\n"
+    plain = write(tmp_path / "a.csv", DAILY + good + f"{long},2024-01-01,1\n")
+    assert "field larger than field limit" in load_one(clean_engine, plain).error
+    columns = {"depot_id": ["A", long], "date": ["2024-01-01"] * 2, "orders": [1, 1]}
+    report = load_one(clean_engine, write_parquet(tmp_path / "b.parquet", **columns))
+    assert vars(report.counts) == {"accepted": 1, "unchanged": 0, "rejected": 1}
+    assert quarantined(clean_engine) == [
+        (2, "depot_id", long[:500], "is longer than 200 characters")
+    ]
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    clean_engine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 1 << 10)
+    monkeypatch.setattr(text_blocks, "MOST_HELD", 1 << 20)
+    path = write(tmp_path / "a.csv", DAILY + "x" * (3 << 20) + "\n")
+    assert "a.csv has a line of more than 1 MiB" in load_one(clean_engine, path).error
+
+
+def test_a_parquet_file_that_claims_a_thousand_times_its_size_is_refused(
+    clean_engine, tmp_path, monkeypatch
+):
+    small = {"date": ["2024-01-01"], "orders": [1]}
+    table = pa.table({"depot_id": ["x" * 100_000_000], **small})
+    pq.write_table(table, tmp_path / "a.parquet", compression="zstd")
+    error = load_one(clean_engine, tmp_path / "a.parquet").error
+    assert re.search(r"claims to hold 1 rows in 1\d\d,\d{3},\d{3} bytes", error)
+
+    monkeypatch.setattr(parquet, "MOST_UNPACKED", 10)
+    n_rows = 2_000_000
+    zeros = pa.Array.from_buffers(
+        pa.int8(), n_rows, [None, pa.py_buffer(bytes(n_rows))]
+    )
+    same = pa.DictionaryArray.from_arrays(zeros, ["A"])
+    columns = {"depot_id": same, "date": same, "orders": same}
+    path = write_parquet(tmp_path / "b.parquet", **columns)
+    assert "claims to hold 2,000,000 rows" in load_one(clean_engine, path).error
+
+
+def test_half_a_parquet_file_is_refused(clean_engine, tmp_path):
+    columns = {"depot_id": ["A"] * 9, "date": ["2024-01-01"] * 9, "orders": [1] * 9}
+    path = write_parquet(tmp_path / "a.parquet", **columns)
+    write(path, path.read_bytes()[:-20])
+    assert "It may be cut short" in load_one(clean_engine, path).error
+
+
+def test_no_rows_of_parquet_are_refused(clean_engine, tmp_path):
+    none = pa.array([], pa.string())
+    path = write_parquet(tmp_path / "a.parquet", depot_id=none, date=none, orders=none)
+    assert "has a header and no rows" in load_one(clean_engine, path).error
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "says"),
+    [
+        ("orders", [[1]], "'orders' as list<.*: int64>"),
+        ("depot_id", [{"id": 1}], "'depot_id' as struct<id: int64>"),
+        ("depot_id", [1.5], "'depot_id' as double, which cannot be read as depot_id"),
+        ("date", [20240101], "'date' as int64.*Write it as a date or ISO 8601 text"),
+        ("orders", [b"1"], "'orders' as binary.*Write it as a number"),
+    ],
+)
+def test_a_column_of_a_type_that_says_nothing_is_refused(
+    clean_engine, tmp_path, column, values, says
+):
+    columns = {"depot_id": ["A"], "date": ["2024-01-01"], "orders": [1]}
+    path = write_parquet(tmp_path / "a.parquet", **columns | {column: values})
+    assert re.search(says, load_one(clean_engine, path).error)
+
+
+def test_a_file_as_published_goes_in_with_its_columns_mapped(clean_engine, tmp_path):
+    text = (
+        ",,,\r\rBase Report,,,\r,Base Number,Pick Up Date,Number of Trips\r"
+        ',B1,01/02/2015, 26 \r,b1,01/13/2015,"1,137"\r,,,'
+    )
+    report = load_one(
+        clean_engine,
+        write(tmp_path / "fhv.csv", text),
+        columns={
+            "depot_id": "Base Number",
+            "date": "pick up date",
+            "orders": "Number of Trips ",
+        },
+    )
+    assert vars(report.counts) == {"accepted": 2, "unchanged": 0, "rejected": 0}
+    assert rows(clean_engine, "daily_counts") == [
+        ("B1", date(2015, 1, 2), 26),
+        ("b1", date(2015, 1, 13), 1137),
+    ]
+    assert report.notes == (
+        "Dates were read as %m/%d/%Y, which 01/13/2015 proves.",
+        "Blank rows skipped: 1.",
+        "Depots that differ in letter case only, and stay apart: B1/b1.",
+    )
+
+
+def test_an_ambiguous_date_goes_in_with_the_option_that_was_asked_for(
+    clean_engine, tmp_path
+):
+    path = write(tmp_path / "a.csv", DAILY + "A,03.04.2024,1\n")
+    assert "--date-format %d.%m.%Y" in load_one(clean_engine, path).error
+    assert load_one(clean_engine, path, date_format="%d.%m.%Y").state == "loaded"
+    assert rows(clean_engine, "daily_counts") == [("A", date(2024, 4, 3), 1)]
+
+
+def test_a_depot_first_seen_is_incomplete_until_a_file_describes_it(
+    clean_engine, tmp_path
+):
+    orders = write(tmp_path / "a.csv", ORDERS + "1,A,2024-01-01\n")
+    depots = write(
+        tmp_path / "b.csv",
+        f"{DEPOTS},vans,opened_on,closed_weekdays\n"
+        'A,Alpha,Ghent,Europe/Brussels,be,,3,2020-01-01,"sun,sat"\n',
+    )
+    report = load(clean_engine, orders)
+    assert "1 depot is known from orders or counts alone" in report.notes[0]
+    assert rows(clean_engine, "depots") == [
+        ("A", "A", "Unassigned", "Europe/Brussels", "BE", *[None] * 4, [], False)
+    ]
+    described = ("A", "Alpha", "Ghent", "Europe/Brussels", "BE", None, 3)
+    described += (date(2020, 1, 1), None, [6, 7], True)
+    assert load(clean_engine, depots).notes == ()
+    assert rows(clean_engine, "depots") == [described]
+    load(clean_engine, write(tmp_path / "c.csv", ORDERS + "2,A,2024-01-01\n"))
+    assert rows(clean_engine, "depots") == [described]
+
+
+def test_columns_that_a_later_file_does_not_have_are_left_alone(clean_engine, tmp_path):
+    line = "A,Alpha,Ghent,Europe/Brussels,BE,"
+    load(clean_engine, write(tmp_path / "a.csv", f"{DEPOTS},vans\n{line},3\n"))
+    renamed = f"{DEPOTS}\n{line.replace('Alpha', 'Aleph')}\n"
+    load(clean_engine, write(tmp_path / "b.csv", renamed))
+    assert rows(clean_engine, "depots")[0][1:7:5] == ("Aleph", 3)
+    load(clean_engine, write(tmp_path / "c.csv", f"{DEPOTS},vans\n{line},\n"))
+    assert rows(clean_engine, "depots")[0][1:7:5] == ("Alpha", None)
+
+
+def test_events_are_everywhere_or_in_a_city_or_at_a_depot(clean_engine, tmp_path):
+    path = write(
+        tmp_path / "events.csv",
+        f"{EVENTS},city,depot_id,value,known_from\n"
+        "Closed,2026-12-25,2026-12-26,,,,\n"
+        "promotion,2024-05-01,2024-05-07,Ghent,,0.2,2024-04-01\n"
+        "promotion,2024-05-01,2024-05-07,,A,0.3,\n"
+        "promotion,2024-05-01,2024-05-07,Ghent,A,0.3,\n"
+        "game,2024-05-07,2024-05-01,,,,\n"
+        "promotion,2024-05-01,2024-05-07,,A,0.4,\n",
+    )
+    report = load_one(clean_engine, path)
+    assert vars(report.counts) == {"accepted": 3, "unchanged": 1, "rejected": 2}
+    week = (date(2024, 5, 1), date(2024, 5, 7))
+    assert [row[:9] for row in rows(clean_engine, "events")] == [
+        ("closed/2026-12-25", 1, "closed", date(2026, 12, 25), date(2026, 12, 26),
+         *[None] * 4),
+        ("promotion/2024-05-01/city/Ghent", 1, "promotion", *week, "Ghent", None, 0.2,
+         date(2024, 4, 1)),
+        ("promotion/2024-05-01/depot/A", 1, "promotion", *week, None, "A", 0.4, None),
+    ]  # fmt: skip
+    assert [row[0::3] for row in quarantined(clean_engine)] == [
+        (
+            5,
+            "stands beside a depot_id; give one of the two, or neither for everywhere",
+        ),
+        (6, "lies before starts_on"),
+    ]
+
+
+def test_events_without_anything_but_a_span_go_in_once(clean_engine, tmp_path):
+    first = write(tmp_path / "a.csv", f"{EVENTS}\nfair,2024-05-01,2024-05-02\n")
+    again = write(tmp_path / "b.csv", f"{EVENTS}\n\nfair,2024-05-01,2024-05-02\n")
+    assert counts(load(clean_engine, first, again), "events") == (1, 1, 0)
+
+
+def test_the_last_row_of_a_key_wins_and_the_others_count_as_unchanged(
+    clean_engine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 32)
+    body = "A,2024-01-01,1\nB,2024-01-01,5\nA,2024-01-01,2\nA,2024-01-01,3\n"
+    report = load_one(clean_engine, write(tmp_path / "a.csv", DAILY + body))
+    assert vars(report.counts) == {"accepted": 2, "unchanged": 2, "rejected": 0}
+    assert [row[2] for row in rows(clean_engine, "daily_counts")] == [3, 5]
+
+
+def test_the_later_file_wins_whatever_order_they_are_named_in(clean_engine, tmp_path):
+    first = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
+    second = write(tmp_path / "b.csv", DAILY + "A,2024-01-01,2\nB,2024-01-01,7\n")
+    assert counts(load(clean_engine, second, first), "daily") == (3, 0, 0)
+    assert [row[2] for row in rows(clean_engine, "daily_counts")] == [2, 7]
+
+
+def test_a_file_loaded_again_is_no_change_even_where_another_came_between(
+    clean_engine, tmp_path
+):
+    first = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\nA,2024-01-02,x\n")
+    second = write(tmp_path / "b.csv", DAILY + "A,2024-01-01,2\n")
+    load(clean_engine, first)
+    load(clean_engine, second)
+    before = data(clean_engine)
+    report = load(clean_engine, first)
+    assert report.is_nothing_new
+    assert counts(report, "daily") == (0, 1, 1)
+    assert data(clean_engine) == before
+    assert len(quarantined(clean_engine)) == 1
+
+
+def test_a_row_that_says_the_same_keeps_the_file_it_came_from(clean_engine, tmp_path):
+    load(clean_engine, write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n"))
+    again = write(tmp_path / "b.csv", DAILY + "A,2024-01-01,1\nB,2024-01-01,1\n")
+    assert counts(load(clean_engine, again), "daily") == (1, 1, 0)
+    with clean_engine.connect() as connection:
+        found = connection.execute(
+            sa.text(
+                "select depot_id, path from daily_counts join files using (file_id) "
+                "order by depot_id"
+            )
+        )
+        assert [(depot, path[-5:]) for depot, path in found] == [
+            ("A", "a.csv"),
+            ("B", "b.csv"),
+        ]
+
+
+def test_a_dry_run_says_what_the_real_one_does_and_changes_nothing(
+    clean_engine, tmp_path
+):
+    write(tmp_path / "a.csv", ORDERS + "1,A,2024-01-01\n2,A,soon\n")
+    write(tmp_path / "b.csv", ORDERS + "1,B,2024-01-01\n3,A,2024-01-01\n")
+    write(tmp_path / "c.csv", "")
+    write(tmp_path / "d.csv", DAILY + "A,2024-01-01,1\n")
+    before = data(clean_engine)
+    said = load(clean_engine, tmp_path, dry_run=True)
+    assert data(clean_engine) == before
+    assert rows(clean_engine, "files") == quarantined(clean_engine) == []
+    done = load(clean_engine, tmp_path)
+    assert said.as_json() == done.as_json()
+    assert said.notes == done.notes
+    assert counts(done, "orders") == (3, 0, 1)
+
+
+def test_the_answer_for_machines_is_the_one_that_was_agreed(clean_engine, tmp_path):
+    path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
+    gone = tmp_path / "gone.csv"
+    nothing = {"accepted": 0, "unchanged": 0, "rejected": 0}
+    assert load(clean_engine, path, gone).as_json() == {
+        "files": [
+            {
+                "path": str(path),
+                "kind": "daily",
+                "state": "loaded",
+                "accepted": 1,
+                "unchanged": 0,
+                "rejected": 0,
+            },
+            {
+                "path": str(gone),
+                "kind": None,
+                "state": "refused",
+                **nothing,
+                "error": f"{gone} does not exist. Check the path.",
+            },
+        ],
+        "orders": nothing,
+        "daily": {"accepted": 1, "unchanged": 0, "rejected": 0},
+        "depots": nothing,
+        "events": nothing,
+    }
+
+
+def test_loads_at_the_same_time_wait_for_each_other(clean_engine, tmp_path):
+    body = "".join(f"{number},D{number % 7},2024-01-01\n" for number in range(2000))
+    upwards = write(tmp_path / "up.csv", ORDERS + body)
+    downwards = "".join(reversed(body.splitlines(keepends=True)))
+    downwards = write(tmp_path / "down.csv", ORDERS + downwards)
+    daily = write(
+        tmp_path / "daily.csv",
+        DAILY + "".join(f"D{depot},2024-01-01,1\n" for depot in range(9, -1, -1)),
+    )
+    named = [upwards, downwards, daily, upwards, downwards]
+    with ThreadPoolExecutor(len(named)) as pool:
+        reports = list(pool.map(lambda path: load(clean_engine, path), named))
+    assert sorted(counts(report, "orders") for report in reports) == [
+        (0, 0, 0),
+        (0, 2000, 0),
+        (0, 2000, 0),
+        (0, 2000, 0),
+        (2000, 0, 0),
+    ]
+    assert len(rows(clean_engine, "depots")) == 10
+    assert len(rows(clean_engine, "files")) == 3

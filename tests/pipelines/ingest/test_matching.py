@@ -1,0 +1,133 @@
+"""Sources of harbor.toml: which files are of one, and how they are read therefore."""
+
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import BadInputError, ConfigError
+from pipelines.ingest import Reading, ingest
+from pipelines.nightly.steps import Night, ingest_inbox
+from pipelines.settings import Settings
+from pipelines.settings.ingest import SourceSettings
+from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, rows, write
+
+NORTH = SourceSettings(
+    pattern="north-*.csv",
+    columns={"depot_id": "Depot", "date": "Dag", "orders": "Aantal"},
+    date_format="%d/%m/%Y",
+    encoding="cp1252",
+    separator=";",
+    decimal=",",
+)
+HEADER = "Depot;Dag;Aantal\n"
+
+
+def load(engine, *paths, sources, **asked):
+    """Loads files where harbor.toml has these sources."""
+    settings = SETTINGS.model_copy(update={"sources": sources})
+    named = [str(path) for path in paths]
+    return ingest(engine, named, Reading(**asked), settings, today=TODAY).files
+
+
+def files(engine):
+    """Name and source of every file in the ledger."""
+    with engine.connect() as connection:
+        found = connection.execute(sa.text("select path, source from files"))
+        return {path.rsplit("/", 1)[-1]: source for path, source in found}
+
+
+@pytest.mark.db
+@pytest.mark.parametrize("day", ["05/11/2025", "13/11/2025"])
+def test_a_file_is_read_as_the_source_whose_pattern_it_fits(
+    clean_engine, tmp_path, day
+):
+    text = HEADER + f"Zürich;{day};1.000\n"
+    path = write(tmp_path / "north-1.csv", text.encode("cp1252"))
+    (file,) = load(clean_engine, path, sources={"north": NORTH})
+    assert file.state == "loaded"
+    day_on = date(2025, 11, int(day[:2]))
+    assert rows(clean_engine, "daily_counts") == [("Zürich", day_on, 1000)]
+    assert files(clean_engine) == {"north-1.csv": "north"}
+
+
+@pytest.mark.db
+def test_the_night_reads_its_inbox_by_the_same_sources(clean_engine, tmp_path):
+    settings = Settings(home=tmp_path, settle_seconds=0, sources={"north": NORTH})
+    settings.inbox.mkdir()
+    for day in ("05", "13"):
+        text = HEADER + f"A;{day}/11/2025;1.000\n"
+        write(settings.inbox / f"north-{day}.csv", text)
+    run = SimpleNamespace(engine=clean_engine, counts={})
+    ingest_inbox(Night(clean_engine, settings, datetime.now(UTC), None, None), run)
+    assert run.counts == {"files": 2, "refused": 0}
+    assert set(rows(clean_engine, "daily_counts")) == {
+        ("A", date(2025, 11, 5), 1000),
+        ("A", date(2025, 11, 13), 1000),
+    }
+
+
+@pytest.mark.db
+def test_a_file_that_fits_no_pattern_is_of_the_default_source(clean_engine, tmp_path):
+    path = write(tmp_path / "south.csv", "depot_id,date,orders\nA,2024-01-01,1\n")
+    load(clean_engine, path, sources={"north": NORTH})
+    assert files(clean_engine) == {"south.csv": "default"}
+
+
+@pytest.mark.db
+def test_a_source_may_be_named_and_options_go_before_what_it_says(
+    clean_engine, tmp_path
+):
+    path = write(tmp_path / "other.csv", HEADER + "A;2025-11-05;7\n")
+    asked = {"source": "north", "date_format": "%Y-%m-%d"}
+    (file,) = load(clean_engine, path, sources={"north": NORTH}, **asked)
+    assert file.state == "loaded"
+    assert files(clean_engine) == {"other.csv": "north"}
+
+
+@pytest.mark.db
+def test_a_pattern_may_name_a_folder(clean_engine, tmp_path):
+    (tmp_path / "north").mkdir()
+    path = write(tmp_path / "north" / "1.csv", HEADER + "A;05/11/2025;7\n")
+    source = NORTH.model_copy(update={"pattern": "north/*.csv"})
+    (file,) = load(clean_engine, tmp_path, sources={"north": source})
+    assert (file.path, file.state) == (str(path), "loaded")
+
+
+@pytest.mark.db
+def test_a_file_of_two_sources_is_refused(clean_engine, tmp_path):
+    path = write(tmp_path / "north-1.csv", HEADER + "A;05/11/2025;7\n")
+    both = {"north": NORTH, "all": SourceSettings(pattern="*.csv")}
+    (file,) = load(clean_engine, path, sources=both)
+    assert "north-1.csv fits the patterns of north and all" in file.error
+    (file,) = load(clean_engine, path, sources=both, source="north")
+    assert file.state == "loaded"
+
+
+def test_an_unknown_source_is_told_with_those_there_are(engine):
+    with pytest.raises(
+        BadInputError, match=r"source is 'sud'.*only north.*sources\.sud"
+    ):
+        load(engine, sources={"north": NORTH}, source="sud")
+
+
+def test_a_source_that_says_what_cannot_be_is_told_before_any_file(engine):
+    wrong = SourceSettings(pattern="x", columns={"depot": "Depot"})
+    with pytest.raises(ConfigError, match=r"\[sources.bad\].*depot, which no kind"):
+        load(engine, sources={"bad": wrong})
+
+
+def test_sources_are_read_from_harbor_toml(monkeypatch, tmp_path):
+    text = '[sources.north]\npattern = "north-*.csv"\ncolumns = { date = "Dag" }\n'
+    (tmp_path / "harbor.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    north = Settings.load().sources["north"]
+    assert (north.pattern, north.columns) == ("north-*.csv", {"date": "Dag"})
+
+
+def test_a_mistyped_key_of_a_source_is_named(monkeypatch, tmp_path):
+    (tmp_path / "harbor.toml").write_text('[sources.north]\npatern = "n"\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"\[sources.north\] has patern = 'n'"):
+        Settings.load()

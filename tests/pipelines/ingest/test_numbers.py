@@ -1,0 +1,168 @@
+"""Which mark sets decimals apart, proved over a whole file or asked for."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forecaster.errors import BadInputError, RefusedFileError
+from pipelines.ingest import Reading, database_source, workbook
+from pipelines.ingest.numbers import OTHER, find_decimal
+from tests.pipelines.ingest.ingesting import (
+    load_one,
+    quarantined,
+    rows,
+    write,
+    write_parquet,
+)
+
+DAILY = "depot_id;date;orders\n"
+
+
+def found(*cells, separator=";"):
+    """The mark and its proof; None where there is nothing to prove."""
+    told = find_decimal([pa.array(cells, pa.string())], "x.csv", separator)
+    return told and (told.mark, told.proof)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        pytest.param(["1", "1000", None, "x"], None, id="no mark at all"),
+        pytest.param(["12.5", "7"], None, id="a decimal point and nothing unclear"),
+        pytest.param(["12,5"], (",", "12,5"), id="one decimal"),
+        pytest.param(["1.000", "1.234.567"], (",", "1.234.567"), id="two groups"),
+        pytest.param(["1.000", "2.000,5"], (",", "2.000,5"), id="both marks"),
+        pytest.param(["1.000", "0.500"], (".", "0.500"), id="a zero in front"),
+        pytest.param(["1.000", "1234.000"], (".", "1234.000"), id="four digits before"),
+        pytest.param(["1,000", "1,000,000"], (".", "1,000,000"), id="commas twice"),
+        pytest.param(["-1.000", ",5"], (",", ",5"), id="nothing before the mark"),
+        pytest.param(["1.000", "1.234e5"], (".", "1.234e5"), id="an exponent"),
+    ],
+)
+def test_one_number_that_reads_one_way_proves_the_others(cells, expected):
+    assert found(*cells) == expected
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator", "named"),
+    [
+        pytest.param(["1.000"], ",", "1.000", id="a point among commas"),
+        pytest.param(["17", "1.000", "1.234"], ";", "1.000", id="points"),
+        pytest.param(["1,234"], ";", "1,234", id="a comma among semicolons"),
+        pytest.param(["1,234"], None, "1,234", id="a comma of Parquet"),
+        pytest.param(["1,234", "1.234"], ",", "1.234", id="both"),
+    ],
+)
+def test_a_number_that_reads_two_ways_is_asked_about(cells, separator, named):
+    with pytest.raises(RefusedFileError) as refused:
+        found(*cells, separator=separator)
+    said = str(refused.value)
+    assert f"x.csv writes the number {named}, and nothing in it says" in said
+    assert "--decimal '.'" in said
+    assert "--decimal ','" in said
+
+
+def test_commas_that_separate_cells_are_no_decimal_commas():
+    assert found("1,234", separator=",") is None
+    assert found("1,234", "3,5", separator=",") == (",", "3,5")
+
+
+def test_two_proofs_against_each_other_are_refused():
+    with pytest.raises(
+        RefusedFileError, match=r"writes 2\.5 with a decimal point and 3,5"
+    ):
+        found("1.000", "2.5", "3,5")
+
+
+def test_the_proof_may_stand_in_any_batch():
+    batches = [pa.array(["1.000"]), pa.array(["12"]), pa.array(["1.000.000"])]
+    told = find_decimal(batches, "x.csv")
+    assert (told.mark, told.proof) == (",", "1.000.000")
+
+
+def written(number, mark):
+    """A number as people of that mark write it, its thousands set apart."""
+    return f"{number:,}".translate(str.maketrans({".": mark, ",": OTHER[mark]}))
+
+
+numbers = st.decimals(-(10**9), 10**9, places=2) | st.integers(0, 10**9).map(Decimal)
+
+
+@given(st.lists(numbers, min_size=1, max_size=20), st.sampled_from(".,"))
+def test_a_file_is_never_read_by_the_other_mark(found_in, mark):
+    cells = [written(number, mark) for number in found_in]
+    try:
+        told = find_decimal([pa.array(cells)], "x.csv", ";")
+    except RefusedFileError:
+        # Only what looks alike in both is asked about.
+        assert all(len(cell.strip("-")) <= 7 for cell in cells)
+        return
+    if told is not None:
+        assert told.mark == mark
+    else:
+        assert mark == "." or all(cell.lstrip("-").isdigit() for cell in cells)
+
+
+@pytest.mark.db
+@pytest.mark.parametrize(
+    ("cell", "decimal", "count"),
+    [
+        ("1.000", ",", 1000),
+        ("1.000", ".", 1),
+        ("1,234", ".", 1234),
+        ("1.234.567", None, 1_234_567),
+    ],
+)
+def test_a_count_goes_in_as_it_was_said_or_proved(
+    clean_engine, tmp_path, cell, decimal, count
+):
+    path = write(tmp_path / "a.csv", DAILY + f"A;2024-01-01;{cell}\n")
+    report = load_one(clean_engine, path, decimal=decimal)
+    assert report.state == "loaded"
+    assert rows(clean_engine, "daily_counts")[0][2] == count
+
+
+@pytest.mark.db
+def test_a_count_that_is_no_number_by_the_mark_goes_to_quarantine(
+    clean_engine, tmp_path
+):
+    text = DAILY + "A;2024-01-01;1.000\nB;2024-01-01;2.5\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", text), decimal=",")
+    assert quarantined(clean_engine) == [(3, "orders", "2.5", "is not a number")]
+
+
+@pytest.mark.db
+@pytest.mark.parametrize("cell", ["1.000", "1,234"])
+def test_an_unclear_count_is_refused_and_nothing_goes_in(clean_engine, tmp_path, cell):
+    path = write(tmp_path / "a.csv", DAILY + f"A;2024-01-01;{cell}\nA;2024-01-02;7\n")
+    assert f"writes the number {cell}" in load_one(clean_engine, path).error
+    assert rows(clean_engine, "daily_counts") == []
+
+
+@pytest.mark.db
+def test_numbers_of_parquet_say_themselves_what_they_are(clean_engine, tmp_path):
+    counts = pa.array([Decimal("1.000"), Decimal("2.000")], pa.decimal128(10, 3))
+    columns = {"depot_id": ["A", "B"], "date": ["2024-01-01"] * 2}
+    path = write_parquet(tmp_path / "a.parquet", **columns, orders=counts)
+    load_one(clean_engine, path, decimal=",")
+    assert [row[2] for row in rows(clean_engine, "daily_counts")] == [1, 2]
+
+
+@pytest.mark.parametrize("cell", [workbook._cell, database_source._cell])
+@pytest.mark.parametrize("number", [1.234, 12.5, 0.001, 1234.567])
+def test_numbers_of_sheets_and_databases_read_one_way_only(cell, number):
+    text = cell(number)
+    assert float(text) == number
+    assert found(text, "1.000") == (".", text)
+
+
+def test_three_decimals_of_a_database_are_no_thousands():
+    assert database_source._cell(Decimal("1.000")) == "1.0000"
+
+
+def test_another_mark_is_wrong_usage():
+    with pytest.raises(BadInputError, match="decimal is ';'"):
+        Reading(decimal=";")

@@ -1,0 +1,182 @@
+"""A parser in a child: the same rows, a limit on its memory, and what it survives."""
+
+import io
+import os
+from datetime import date
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from forecaster.errors import RefusedFileError
+from pipelines.ingest import Reading, ingest, ipc
+from pipelines.ingest.parser import Parser
+from pipelines.ingest.sources import find_sources
+from pipelines.settings import Settings
+from tests.pipelines.ingest.ingesting import TODAY, data, load, quarantined, write
+
+DAILY = "depot_id,date,orders\n"
+ORDERS = "order_id,depot_id,ordered_at\n"
+
+
+def parcels_of(parser, path, **reading):
+    """Every parcel of a file, its rows as plain bytes."""
+    (source,) = find_sources([str(path)])
+    opened = parser.open(source, Reading(**reading), TODAY)
+    order = opened.conventions()
+    found = [(*vars(parcel).values(),) for parcel in opened.parcels(order)]
+    return opened.plan, order, [(bytes(rows), *rest) for rows, *rest in found]
+
+
+@pytest.fixture(scope="module")
+def child():
+    with Parser(memory_mib=768) as parser:
+        yield parser
+
+
+@pytest.fixture
+def odd_files(tmp_path):
+    """Files with bad rows, with dates to be guessed, packed, refused, and whole."""
+    days = "".join(f"A,{day:02}/01/2024,{day}\n" for day in range(1, 32))
+    pq.write_table(
+        pa.table(
+            {"depot_id": ["A", "B"], "date": [date(2024, 1, 2)] * 2, "orders": [1, -1]}
+        ),
+        tmp_path / "e.parquet",
+    )
+    return [
+        write(
+            tmp_path / "a.csv",
+            DAILY + "A,2024-01-01,1\n\nA,soon,2\nA\nB,2024-01-01,3\n",
+        ),
+        write(tmp_path / "b.csv", DAILY + days),
+        write(tmp_path / "c.csv", DAILY + "A,2024-01-0"),
+        write(tmp_path / "d.csv", b"\x89PNG\0\0"),
+        tmp_path / "e.parquet",
+        write(tmp_path / "f.csv", ORDERS + "1,A,2024-01-01T10:00\n2,B,2024-01-01\n"),
+    ]
+
+
+def test_a_child_says_what_this_process_would(child, odd_files):
+    said = []
+    for parser in (child, Parser(memory_mib=0)):
+        answers = []
+        for path in odd_files:
+            try:
+                answers.append(parcels_of(parser, path))
+            except RefusedFileError as error:
+                answers.append(str(error))
+        said.append(answers)
+    assert said[0] == said[1]
+    assert [isinstance(answer, str) for answer in said[0]] == [
+        False, False, True, True, False, False,
+    ]  # fmt: skip
+    assert said[0][1][1].dates.date_format == "%d/%m/%Y"
+
+
+@pytest.mark.db
+def test_a_load_with_a_child_leaves_what_one_without_does(
+    clean_engine, odd_files, tmp_path
+):
+    settings = Settings(home=tmp_path, parser_memory_mib=768)
+    named = [str(path) for path in odd_files]
+    first = ingest(clean_engine, named, Reading(), settings, today=TODAY)
+    assert [file.state for file in first.files] == [
+        "loaded", "loaded", "refused", "refused", "loaded", "loaded",
+    ]  # fmt: skip
+    rows, aside = data(clean_engine), quarantined(clean_engine)
+    assert len(aside) == 3
+    again = load(clean_engine, *odd_files)
+    assert [file.counts for file in again.files if file.state == "unchanged"] == [
+        # A file that was loaded in the child is known to a load without one.
+        type(file.counts)(
+            0, file.counts.accepted + file.counts.unchanged, file.counts.rejected
+        )
+        for file in first.files
+        if file.state == "loaded"
+    ]
+    assert data(clean_engine) == rows
+
+
+def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_path):
+    """A thousand bytes, and two hundred thousand cells of one megabyte each."""
+    word = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 200_000, pa.int32()), pa.array(["x" * (1 << 20)])
+    )
+    table = pa.table(
+        {"depot_id": word, "date": ["2024-01-01"] * 200_000, "orders": word}
+    )
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 50_000
+    with pytest.raises(
+        RefusedFileError, match=r"needs more memory than its parser may"
+    ):
+        parcels_of(child, path)
+    # The next file is parsed by another child.
+    assert parcels_of(child, write(tmp_path / "b.csv", DAILY + "A,2024-01-01,1\n"))
+
+
+def test_a_child_that_is_killed_costs_its_file_only(child, tmp_path):
+    path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
+    parcels_of(child, path)
+    child._child._process.kill()
+    with pytest.raises(RefusedFileError, match="or breaks it"):
+        parcels_of(child, path)
+    assert parcels_of(child, path)[2][0][1] == 1
+
+
+def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
+    child, tmp_path
+):
+    path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
+    (source,) = find_sources([str(path)])
+    child.open(source, Reading(), TODAY)
+    assert parcels_of(child, path)[2]
+    opened = child.open(source, Reading(), TODAY)
+    next(opened.parcels(opened.conventions()))
+    assert parcels_of(child, path)[2]
+
+
+def test_a_message_cut_short_is_an_end():
+    whole = io.BytesIO()
+    ipc.send(whole, {"a": 1}, b"rows")
+    assert ipc.receive(io.BytesIO(whole.getvalue())) == ({"a": 1}, b"rows")
+    for cut in (0, 5, len(whole.getvalue()) - 1):
+        with pytest.raises(EOFError):
+            ipc.receive(io.BytesIO(whole.getvalue()[:cut]))
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
+def test_no_child_outlives_its_parser(tmp_path):
+    path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
+    with Parser(memory_mib=768) as parser:
+        parcels_of(parser, path)
+        pid = parser._child._process.pid
+        os.kill(pid, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path):
+    header = "order_id,depot_id,ordered_at\n"
+    texts = {
+        "a.csv": header + "1,A,2026-05-01 10:00\n2,A,never\n3,A,2026-05-01 11:00\n",
+        "b.csv": header + "4,A,2026-05-02 10:00\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    size = sum(map(len, texts.values()))
+    for _ in ("loaded", "known already"):
+        told = []
+        ingest(
+            clean_engine, [str(tmp_path)], Reading(), Settings(most_rejected=1),
+            told.append, today=TODAY,
+        )  # fmt: skip
+        assert [far.name for far in told] == ["a.csv", "b.csv"]
+        assert [far.rows for far in told] == [3, 4]
+        assert [far.total for far in told] == [size, size]
+        # Header lines are not counted where a file is parsed.
+        assert size - 2 * len(header) <= told[-1].done <= size
+        assert 0 < told[0].done < told[-1].done

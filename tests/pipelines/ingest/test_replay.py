@@ -1,0 +1,192 @@
+"""Rows leave the quarantine once their cause is mended, as if they had gone in then."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from structlog.testing import capture_logs
+from typer.testing import CliRunner
+
+from forecaster.errors import NothingToDoError
+from pipelines.cli import app
+from pipelines.ingest import Reading, Replayed, replay
+from tests.pipelines.ingest.ingesting import (
+    SETTINGS,
+    TODAY,
+    load_one,
+    quarantined,
+    rows,
+    write,
+    write_parquet,
+)
+
+pytestmark = pytest.mark.db
+
+DAILY = "depot_id,date,orders\n"
+NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
+
+
+def let_out(engine, now=NOW, path=None, **reading):
+    return replay(engine, Reading(**reading), SETTINGS, now, path)
+
+
+def counted(engine):
+    return {
+        (depot, str(day)): orders for depot, day, orders in rows(engine, "daily_counts")
+    }
+
+
+def test_a_row_whose_cause_is_mended_goes_in_and_the_others_stay(
+    clean_engine, tmp_path
+):
+    path = write(
+        tmp_path / "a.csv",
+        DAILY + "A,2024-01-01,1\nA,2026-06-09,2\nA,2024-01-02,x\nB,2026-06-08,3\n",
+    )
+    assert load_one(clean_engine, path).counts.rejected == 3
+    assert let_out(clean_engine) == Replayed(left=3)
+    # A week on, two of the days do not lie ahead any more.
+    later = NOW + timedelta(days=8)
+    assert let_out(clean_engine, later) == Replayed(accepted=2, left=1)
+    assert counted(clean_engine) == {
+        ("A", "2024-01-01"): 1,
+        ("A", "2026-06-09"): 2,
+        ("B", "2026-06-08"): 3,
+    }
+    assert [row[0] for row in rows(clean_engine, "depots")] == ["A", "B"]
+    # Nothing is lost: what went in says when, and is not let out twice.
+    with clean_engine.connect() as connection:
+        marks = connection.scalars(
+            sa.text("select replayed_at is null from quarantine order by line")
+        )
+        assert list(marks) == [False, True, False]
+    assert let_out(clean_engine, later) == Replayed(left=1)
+
+
+def test_a_row_of_a_later_file_stays(clean_engine, tmp_path):
+    early = write(tmp_path / "a.csv", DAILY + "A,2026-06-09,1\nB,2026-06-09,1\n")
+    assert load_one(clean_engine, early).counts.rejected == 2
+    with clean_engine.begin() as connection:
+        connection.execute(
+            sa.text("insert into daily_counts values ('A', '2026-06-09', 99, 1000)")
+        )
+    done = let_out(clean_engine, NOW + timedelta(days=9))
+    assert done == Replayed(accepted=1, unchanged=1)
+    assert counted(clean_engine) == {("A", "2026-06-09"): 99, ("B", "2026-06-09"): 1}
+
+
+def test_what_a_row_says_now_is_written_down(clean_engine, tmp_path):
+    load_one(clean_engine, write(tmp_path / "a.csv", DAILY + "A,2026-06-09,-1\n"))
+    before = quarantined(clean_engine)
+    assert before[0][1] == "date"
+    let_out(clean_engine, NOW + timedelta(days=9))
+    assert quarantined(clean_engine) == [(2, "orders", "-1", "is negative")]
+
+
+def test_how_a_file_is_written_may_be_said_afterwards(clean_engine, tmp_path):
+    path = write(
+        tmp_path / "mixed.csv",
+        "Base,date,orders\nA,2024-01-01,1\nA,2024-01-02,1\nA,03/04/2024,7\n",
+    )
+    load_one(clean_engine, path, columns={"depot_id": "Base"})
+    (told,) = let_out(clean_engine).reasons
+    assert "mixed.csv has no column 'depot_id'" in told
+    mapped = {"columns": {"depot_id": "Base"}}
+    (told,) = let_out(clean_engine, **mapped).reasons
+    assert "--date-format" in told
+    done = let_out(clean_engine, date_format="%d/%m/%Y", **mapped)
+    assert done == Replayed(accepted=1)
+    assert counted(clean_engine)["A", "2024-04-03"] == 7
+
+
+def test_a_row_that_was_not_kept_whole_stays(clean_engine, tmp_path):
+    path = write(
+        tmp_path / "a.csv",
+        "note," + DAILY + f"{'n' * 600},A,2026-06-09,1\nn,A\n",
+    )
+    assert load_one(clean_engine, path).counts.rejected == 2
+    assert let_out(clean_engine, NOW + timedelta(days=9)) == Replayed(left=2)
+
+
+def test_rows_of_parquet_and_of_depots_are_replayed_too(clean_engine, tmp_path):
+    columns = {"depot_id": ["A"], "date": ["2026-06-09"], "orders": [4]}
+    load_one(clean_engine, write_parquet(tmp_path / "a.parquet", **columns))
+    header = "depot_id,name,city,timezone,country,subdivision,opened_on\n"
+    rest = ",Delft,Europe/Amsterdam,NL,"
+    load_one(
+        clean_engine, write(tmp_path / "d.csv", header + f"A,Early{rest},2033-01-01\n")
+    )
+    load_one(
+        clean_engine, write(tmp_path / "e.csv", header + f"B,Late{rest},2033-01-01\n")
+    )
+    load_one(clean_engine, write(tmp_path / "f.csv", header + f"B,Described{rest},\n"))
+    only = let_out(clean_engine, NOW + timedelta(days=9), path="a.parquet")
+    assert only == Replayed(accepted=1)
+    done = let_out(clean_engine, NOW + timedelta(days=9 * 365))
+    # B has been described since by another file.
+    assert done == Replayed(accepted=1, unchanged=1)
+    names = {row[0]: row[1] for row in rows(clean_engine, "depots")}
+    assert names == {"A": "Early", "B": "Described"}
+
+
+def test_the_command_tells_machines_and_counts_demand(
+    clean_engine, database_url, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+    load_one(
+        clean_engine,
+        write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\nA,03/04/2024,7\nA,x,1\n"),
+    )
+
+    def harbor(*arguments):
+        with capture_logs():
+            return CliRunner().invoke(app, ["quarantine", *arguments])
+
+    nothing = harbor("replay", "--file", "other")
+    assert isinstance(nothing.exception, NothingToDoError)
+    assert "left there: 0" in str(nothing.exception)
+    done = harbor("replay", "--date-format", "%d/%m/%Y", "--json")
+    assert json.loads(done.stdout) == {
+        "accepted": 1, "unchanged": 0, "left": 1, "reasons": [],
+    }  # fmt: skip
+    with clean_engine.connect() as connection:
+        days = connection.scalars(
+            sa.text("select service_on::text from demand_versions where orders = 7")
+        )
+        assert list(days) == ["2024-04-03"]
+    (left,) = json.loads(harbor("list", "--json").stdout)
+    assert left["line"] == 4
+
+
+def test_dismissed_rows_are_closed_with_a_reason_and_listed_as_such(
+    clean_engine, tmp_path, database_url, monkeypatch
+):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+
+    def harbor(*words):
+        return CliRunner().invoke(app, ["quarantine", *words])
+
+    text = DAILY + "A,2024-01-01,x\nA,2026-06-09,2\nA,2024-01-03,y\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", text))
+    ids = [
+        str(row["quarantine_id"]) for row in json.loads(harbor("list", "--json").stdout)
+    ]
+    done = harbor("dismiss", ids[1], "--reason", "not ours", "--json")
+    assert json.loads(done.stdout) == {"dismissed": 1}
+    assert len(json.loads(harbor("list", "--json").stdout)) == 2
+    (closed,) = json.loads(harbor("list", "--dismissed", "--json").stdout)
+    assert (str(closed["quarantine_id"]), closed["dismissed_because"]) == (
+        ids[1],
+        "not ours",
+    )
+    # It does not go in by a replay, and is not dismissed twice.
+    assert let_out(clean_engine) == Replayed(left=2)
+    again = harbor("dismiss", ids[1], "--reason", "again")
+    assert isinstance(again.exception, NothingToDoError)
+    assert harbor("dismiss", ids[0], "--reason", " ").exit_code == 2
+    assert harbor("dismiss", "--reason", "neither").exit_code == 2
+    harbor("dismiss", "--file", "a.csv", "--reason", "all of it")
+    assert "all of it" in harbor("list", "--dismissed").stdout
+    assert json.loads(harbor("list", "--json").stdout) == []

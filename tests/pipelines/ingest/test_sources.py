@@ -1,0 +1,108 @@
+"""From what was named to files: folders, links, URLs, and what is none of them."""
+
+import os
+
+import pytest
+
+from forecaster.errors import RefusedFileError
+from pipelines.ingest.sources import Source, Unreadable, find_sources
+from tests.pipelines.ingest.ingesting import write
+
+
+def names(*paths):
+    return [
+        each.name if isinstance(each, Source) else each.reason
+        for each in find_sources([str(path) for path in paths])
+    ]
+
+
+def test_a_folder_is_taken_in_the_order_of_names_and_what_is_not_ready_is_passed_over(
+    tmp_path,
+):
+    below = tmp_path / "2024"
+    hidden = tmp_path / ".hidden"
+    below.mkdir()
+    hidden.mkdir()
+    for name in ("b.csv", "a.parquet", "c.CSV", "d.csv.gz", "e.tsv"):
+        write(tmp_path / name, "x")
+    write(below / "z.csv", "x")
+    for path in (".x.csv", "x.csv.tmp", "x.csv.part", "README.md", ".hidden/y.csv"):
+        write(tmp_path / path, "x")
+    assert names(tmp_path) == [
+        "z.csv",
+        "a.parquet",
+        "b.csv",
+        "c.CSV",
+        "d.csv.gz",
+        "e.tsv",
+    ]
+
+
+def test_a_file_named_twice_is_taken_once(tmp_path):
+    path = write(tmp_path / "a.csv", "x")
+    assert names(path, tmp_path, tmp_path / "." / "a.csv") == ["a.csv"]
+
+
+def test_what_was_named_and_is_not_there_is_said(tmp_path):
+    write(tmp_path / "notes.txt", "x")
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert names(tmp_path / "gone.csv") == [
+        f"{tmp_path}/gone.csv does not exist. Check the path."
+    ]
+    (unknown,) = names(tmp_path / "notes.txt")
+    assert "ends in none of .csv" in unknown
+    (special,) = names(tmp_path / "pipe.csv")
+    assert "is not an ordinary file" in special
+
+
+def test_a_link_is_followed_inside_its_folder_only(tmp_path):
+    outside = write(tmp_path / "secret.csv", "x")
+    folder = tmp_path / "inbox"
+    folder.mkdir()
+    write(folder / "a.csv", "x")
+    (folder / "b.csv").symlink_to(folder / "a.csv")
+    (folder / "c.csv").symlink_to(outside)
+    found = find_sources([str(folder)])
+    assert [isinstance(each, Unreadable) for each in found] == [False, False, True]
+    assert "is a link that leaves its folder" in found[2].reason
+    # Folders behind links are not walked into, and that is said.
+    (folder / "d").symlink_to(tmp_path)
+    linked = find_sources([str(folder)])[3]
+    assert isinstance(linked, Unreadable)
+    assert f"{folder}/d is a link to a folder" in linked.reason
+    # Who names a link means it.
+    assert names(folder / "c.csv") == ["c.csv"]
+
+
+def test_a_url_opens_a_file_and_a_folder(tmp_path):
+    path = write(tmp_path / "a.csv", "text")
+    write(tmp_path / ".b.csv", "text")
+    (alone,) = find_sources([path.as_uri()])
+    (inside,) = find_sources([tmp_path.as_uri()])
+    assert alone.open_stream().read() == b"text"
+    assert inside.address == alone.address == path.as_uri()
+
+
+@pytest.mark.parametrize("url", ["nosuch://user:hunter2@x/a.csv"])
+def test_a_url_that_does_not_open_is_told_without_its_password(url):
+    (reason,) = names(url)
+    assert "file://, s3://, gs://, abfs://" in reason
+    assert "hunter2" not in reason
+
+
+def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path):
+    path = write(tmp_path / "a.csv", "x")
+    (source,) = find_sources([str(path)])
+    source.require_unchanged()
+    write(path, "more")
+    with pytest.raises(RefusedFileError, match=r"a\.csv changed while it was read"):
+        source.require_unchanged()
+
+
+def test_the_digest_is_of_the_bytes_as_they_lie_there(tmp_path):
+    path = write(tmp_path / "a.csv.gz", b"not packed at all")
+    (source,) = find_sources([str(path)])
+    # What `printf 'not packed at all' | sha256sum` says.
+    assert source.sha256() == (
+        "ac66d111265cb32b89df78f24b57af08964f5bfecc21b422f392f9d03a3834ef"
+    )

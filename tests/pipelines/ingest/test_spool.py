@@ -1,0 +1,253 @@
+"""Rows come from standard input, web servers, archives, spreadsheets and databases, too."""
+
+import gzip
+import threading
+import zipfile
+from base64 import b64encode
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import sqlalchemy as sa
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from pipelines.ingest import Reading, ingest
+from pipelines.ingest.sources import without_secrets
+from pipelines.ingest.spool import Spool
+from pipelines.settings import Settings
+from tests.pipelines.ingest.ingesting import TODAY, load, rows, write
+from tests.pipelines.ingest.workbooks import workbook
+
+pytestmark = pytest.mark.db
+
+DAILY = "depot_id,date,orders\n"
+ONE = DAILY + "A,2024-01-01,7\n"
+
+
+@pytest.fixture
+def web():
+    """A server of files by path; what it was asked for stands in `seen`."""
+    files, seen = {}, []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append((self.path, self.headers.get("Authorization")))
+            if self.path not in files:
+                self.send_error(404)
+                return
+            kind, body = files[self.path]
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    server.files, server.seen = files, seen
+    server.url = f"127.0.0.1:{server.server_port}"
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def archive(path, **members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, text in members.items():
+            packed.writestr(name.replace("__", "/").replace("_", "."), text)
+    return path
+
+
+def only(report):
+    (file,) = report.files
+    return file
+
+
+def test_a_file_of_a_web_server_goes_in_and_its_password_is_not_told(clean_engine, web):
+    web.files["/export/a.csv?token=s3cret"] = ("text/csv", ONE.encode())
+    url = f"http://me:s3cret@{web.url}/export/a.csv?token=s3cret"
+    file = only(load(clean_engine, url))
+    assert (file.state, file.counts.accepted) == ("loaded", 1)
+    assert web.seen[0][1] == f"Basic {b64encode(b'me:s3cret').decode()}"
+    (entry,) = rows(clean_engine, "files")
+    assert entry[0] == file.path == f"http://{web.url}/export/a.csv"
+    assert "s3cret" not in str(entry)
+    assert only(load(clean_engine, url)).state == "unchanged"
+
+
+def test_what_a_url_without_suffix_holds_is_told_by_its_type(clean_engine, web):
+    web.files["/export"] = ("application/gzip", gzip.compress(ONE.encode()))
+    assert only(load(clean_engine, f"http://{web.url}/export")).counts.accepted == 1
+
+
+def test_a_url_that_is_not_there_is_refused_in_a_sentence(clean_engine, web):
+    error = only(load(clean_engine, f"http://u:s3cret@{web.url}/gone.csv")).error
+    assert error.startswith(f"http://{web.url}/gone.csv cannot be fetched:")
+    assert "Not Found" in error
+
+
+def test_what_is_fetched_is_bounded(clean_engine, web):
+    web.files["/big.csv"] = ("text/csv", ONE.encode() + b"\n" * (2 << 20))
+    settings = Settings(max_file_mib=1)
+    url = f"http://{web.url}/big.csv"
+    report = ingest(clean_engine, [url], Reading(), settings, today=TODAY)
+    assert "holds more than 1 MiB (HARBOR_MAX_FILE_MIB)" in only(report).error
+
+
+def test_every_file_of_an_archive_goes_in_under_its_own_name(clean_engine, tmp_path):
+    path = archive(
+        tmp_path / "north.zip",
+        b_csv=DAILY + "B,2024-01-01,1\nB,2024-01-02,\n",
+        in__a_csv=ONE,
+        readme_txt="not ours",
+    )
+    report = load(clean_engine, tmp_path)
+    shown = [file.path.removeprefix(f"{path}/") for file in report.files]
+    assert shown == ["b.csv", "in/a.csv"]
+    assert len(rows(clean_engine, "daily_counts")) == 3
+    assert {file.state for file in load(clean_engine, path).files} == {"unchanged"}
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: write(path, b"PK no archive"), "a.zip cannot be unpacked: "),
+        (lambda path: archive(path, readme_txt="x"), "holds no file that ends in .csv"),
+    ],
+    ids=["broken", "nothing in it"],
+)
+def test_an_archive_that_is_of_no_use_is_refused(clean_engine, tmp_path, make, said):
+    file = only(load(clean_engine, make(tmp_path / "a.zip")))
+    assert file.state == "refused"
+    assert said in file.error
+
+
+def test_an_archive_that_unpacks_to_too_much_is_refused_whole(clean_engine, tmp_path):
+    bomb = archive(tmp_path / "a.zip", a_csv=ONE, b_csv=DAILY + "\n" * (2 << 20))
+    settings = Settings(max_file_mib=1)
+    report = ingest(clean_engine, [str(bomb)], Reading(), settings, today=TODAY)
+    assert "b.csv holds more than 1 MiB" in only(report).error
+    assert rows(clean_engine, "daily_counts") == []
+
+
+def test_an_archive_of_the_inbox_moves_as_a_whole(clean_engine, tmp_path):
+    settings = Settings(home=tmp_path)
+    settings.inbox.mkdir()
+    archive(settings.inbox / "n.zip", a_csv=ONE, b_csv=DAILY + "B,2024-01-01,1\n")
+    ingest(clean_engine, [str(settings.inbox)], Reading(), settings, today=TODAY)
+    found = [path.name for path in settings.inbox.rglob("*.zip")]
+    assert found == ["n.zip"]
+    assert (settings.inbox / "done" / "n.zip").is_file()
+
+
+def test_an_archive_of_which_a_file_was_refused_stays_in_the_inbox(
+    clean_engine, tmp_path
+):
+    settings = Settings(home=tmp_path)
+    settings.inbox.mkdir()
+    archive(settings.inbox / "n.zip", a_csv=ONE, b_csv="what,is\n1,2\n")
+    ingest(clean_engine, [str(settings.inbox)], Reading(), settings, today=TODAY)
+    assert (settings.inbox / "n.zip").is_file()
+
+
+def test_a_spreadsheet_goes_in_with_its_dates_and_numbers(clean_engine, tmp_path):
+    # 45292 is 2024-01-01, as spreadsheets count days.
+    path = tmp_path / "counts.xlsx"
+    header = ["depot_id", "date", "orders"]
+    workbook(path, {"Counts": [header, ["A", ("date", 45292), 7], ["B", "x", 1]]})
+    file = only(load(clean_engine, path))
+    assert (file.counts.accepted, file.counts.rejected) == (1, 1)
+    (row,) = rows(clean_engine, "daily_counts")
+    assert (row[0], str(row[1]), row[2]) == ("A", "2024-01-01", 7)
+    orders = tmp_path / "orders.xlsx"
+    moment = ("moment", 45292.5)
+    workbook(orders, {"S": [["order_id", "depot_id", "ordered_at"], [12, "A", moment]]})
+    load(clean_engine, orders)
+    (order,) = rows(clean_engine, "orders")
+    assert (order[0], str(order[2])) == ("12", "2024-01-01 12:00:00")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (
+            lambda path: workbook(path, {"Jan": [["a"]], "Feb": [["b"]]}),
+            "rows in 2 sheets (Jan, Feb)",
+        ),
+        (lambda path: write(path, b"no book"), "cannot be read as a spreadsheet"),
+        (lambda path: workbook(path, {"Jan": []}), "is empty"),
+    ],
+    ids=["two sheets", "broken", "empty"],
+)
+def test_a_spreadsheet_that_is_not_one_table_is_refused(
+    clean_engine, tmp_path, make, said
+):
+    path = tmp_path / "a.xlsx"
+    make(path)
+    assert said in only(load(clean_engine, path)).error
+
+
+@pytest.fixture
+def harbor(clean_engine, database_url, tmp_path, monkeypatch):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path / "home"))
+    return lambda *words, **options: CliRunner().invoke(app, list(words), **options)
+
+
+@pytest.mark.parametrize("pack", [lambda text: text, gzip.compress], ids=["csv", "gz"])
+def test_standard_input_is_read_with_a_kind(harbor, clean_engine, pack):
+    assert harbor("ingest", "-", input=ONE).exit_code == 2
+    done = harbor("ingest", "-", "--kind", "daily", input=pack(ONE.encode()))
+    assert done.exit_code == 0
+    assert len(rows(clean_engine, "daily_counts")) == 1
+
+
+def test_rows_of_a_query_go_in_like_those_of_a_file(harbor, clean_engine, tmp_path):
+    url = f"sqlite:///{tmp_path}/shop.db"
+    with sa.create_engine(url).begin() as connection:
+        connection.execute(sa.text("create table sales (shop text, day text, n int)"))
+        connection.execute(
+            sa.text("insert into sales values ('A', '2024-01-01', 7), ('B', null, 1)")
+        )
+    query = "select shop as depot_id, day as date, n as orders from sales"
+    assert harbor("ingest", url, "--query", query).exit_code == 0
+    assert [row[0] for row in rows(clean_engine, "daily_counts")] == ["A"]
+    assert [row[4] for row in rows(clean_engine, "quarantine")] == ["is empty"]
+
+
+def test_a_query_on_postgres_may_only_read(clean_engine, database_url, tmp_path):
+    select = "select 'A' as depot_id, date '2024-01-01' as date, 7 as orders"
+    spool = Spool(tmp_path, 1 << 20, select)
+    (source,) = spool.find([database_url], tmp_path)
+    assert source.open_stream().read() == ONE.replace("\n", "\r\n").encode()
+    (refused,) = Spool(tmp_path / "0", 1, "select lo_create(0) as orders").find(
+        [database_url], tmp_path
+    )
+    assert "read-only transaction" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("url", "query", "said"),
+    [
+        ("postgresql://me:s3cret@127.0.0.1:1/shop", "select 1", "cannot be queried"),
+        ("nosuch://me:s3cret@host/shop", "select 1", "driver is installed"),
+        ("sqlite://", "create table a (b int)", "returns no rows"),
+        ("sqlite://", "select * from sales", "no such table"),
+    ],
+)
+def test_a_database_that_cannot_be_asked_is_one_sentence_without_its_password(
+    tmp_path, url, query, said
+):
+    (refused,) = Spool(tmp_path, 1 << 20, query).find([url], tmp_path)
+    assert said in refused.reason
+    assert "s3cret" not in refused.reason + refused.shown
+
+
+def test_azures_address_is_known_and_keeps_its_container(tmp_path):
+    url = "abfs://shop@account.invalid/north/a.txt"
+    assert without_secrets(url) == url
+    assert without_secrets("abfs://me:s3cret@host/a") == "abfs://host/a"

@@ -1,0 +1,27 @@
+"""A watch over the tests' database, an hour old."""
+
+from datetime import timedelta
+
+import pytest
+
+from pipelines.database.readonly_engine import reader
+from pipelines.monitoring.state import Screen
+from pipelines.settings import Settings
+from tests.pipelines.monitoring.monitored import NOW
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path, watch_dashboard="")
+
+
+@pytest.fixture
+def looks(database_url):
+    engine = reader(database_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def screen(settings):
+    return Screen(settings.home, NOW - timedelta(hours=1))

@@ -1,0 +1,71 @@
+"""A fleet with everything that the watch can show, written straight into the tables."""
+
+from datetime import UTC, date, datetime, time, timedelta
+
+import sqlalchemy as sa
+
+from dashboard.queries.sql import fleet
+from pipelines import schema
+from pipelines.monitoring.probe import Page
+from pipelines.store import heartbeats
+from tests.dashboard.seed import seed
+from tests.dashboard.seed_pipeline import seed_pipeline
+
+NOBODY = "postgresql://nobody@127.0.0.1:1/none"
+PAGE = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
+THROUGH = date(2026, 6, 9)
+# A quarter to nine in the morning after the night of THROUGH, in the fleet's zone.
+NOW = datetime.combine(THROUGH + timedelta(days=1), time(8, 45), UTC)
+TRAINED = {
+    "compilations": 7,
+    "cache_hits": 6,
+    "cache_misses": 1,
+    "compile_seconds": 3.5,
+    "first_step_seconds": 4.25,
+    "step_seconds": 0.125,
+    "device_memory_peak_bytes": 700,
+    "device_memory_limit_bytes": 1000,
+    "host_memory_peak_bytes": 900,
+}
+FORECAST = {
+    "gated": 2,
+    "inference_cold_seconds": 0.5,
+    "inference_warm_seconds": 0.0625,
+    "inference_memory_bytes": 256,
+}
+COUNTED = {
+    "train": TRAINED,
+    "forecast": FORECAST,
+    "watch": {"worse_days": 3, "alarms": ["It is worse."]},
+    "ingest": {"files": 4, "refused": 1},
+}
+SET_COUNTS = """
+update runs set counts = cast(:counts as jsonb)
+where run_id = (select max(run_id) from runs where step = :step and state = 'done')
+"""
+
+
+def seed_watched(engine: sa.Engine) -> None:
+    """Three nights of which one failed, numbers of each step, and a night that runs."""
+    seed(engine, THROUGH)
+    seed_pipeline(engine, THROUGH)
+    statement = sa.text(SET_COUNTS).bindparams(sa.bindparam("counts", type_=sa.JSON))
+    with engine.begin() as connection:
+        for step, counts in COUNTED.items():
+            connection.execute(statement, {"step": step, "counts": counts})
+        heartbeats.beat(connection, "scheduler", ("here", 1))
+        connection.execute(
+            sa.insert(schema.dashboard_probes),
+            [
+                {"probed_at": NOW - timedelta(minutes=minute), "answered": answered,
+                 "seconds": seconds}
+                for minute, answered, seconds in (
+                    (1, True, 0.25), (2, True, 3.0), (3, False, None), (4, True, 0.5),
+                )
+            ],
+        )  # fmt: skip
+        connection.execute(
+            sa.insert(schema.runs),
+            {"step": "nightly", "state": "running", "origin_on": THROUGH,
+             "started_at": NOW, "heartbeat_at": NOW - timedelta(seconds=3)},
+        )  # fmt: skip

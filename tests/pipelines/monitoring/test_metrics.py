@@ -1,0 +1,231 @@
+"""What the watch shows is what the tables say; it is there when the database is not."""
+
+import subprocess
+from datetime import UTC, datetime, time
+
+import pytest
+import sqlalchemy as sa
+from prometheus_client.parser import text_string_to_metric_families
+
+from pipelines import schema
+from pipelines.database.readonly_engine import reader
+from pipelines.monitoring import snapshot
+from pipelines.monitoring.server import answer, registry
+from pipelines.monitoring.state import DEPLOYING, STUCK, Probe, Screen
+from tests.deploy.tools import tool
+from tests.pipelines.monitoring.monitored import (
+    FORECAST,
+    NOBODY,
+    NOW,
+    THROUGH,
+    TRAINED,
+    seed_watched,
+)
+
+
+def shown(screen):
+    """Every number by its name and labels, as a scrape reads it."""
+    status, kind, body = answer(screen, registry(screen), "/metrics")
+    assert status == 200
+    assert kind.startswith("text/plain; version=")
+    return {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(body.decode())
+        for sample in family.samples
+    }
+
+
+def plain(numbers, name):
+    return numbers[(f"harbor_{name}",)]
+
+
+@pytest.mark.db
+def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, screen):
+    seed_watched(clean_engine)
+    screen.look = snapshot.take(looks, settings, NOW, None)
+    numbers = shown(screen)
+    for key, value in TRAINED.items():
+        assert plain(numbers, f"training_{key}") == value
+    for key in ("cold_seconds", "warm_seconds", "memory_bytes"):
+        assert plain(numbers, f"inference_{key}") == FORECAST[f"inference_{key}"]
+    assert plain(numbers, "training_cache_hit_ratio") == pytest.approx(6 / 7)
+    assert plain(numbers, "training_cold_trainings") == 1
+    assert plain(numbers, "naive_gate_depots") == 2
+    assert plain(numbers, "accuracy_worse_in_a_row") == 3
+    assert plain(numbers, "accuracy_alarms") == 1
+    assert plain(numbers, "files_refused") == 1
+    # LON-03 has no count of the last day.
+    assert plain(numbers, "depots_late") == 1
+    assert plain(numbers, "data_behind_seconds") == 0
+    assert plain(numbers, "data_oldest_depot_behind_seconds") == 86_400
+    assert plain(numbers, "forecast_behind_seconds") == 0
+    # Of four probes three were answered, one of them late.
+    up = (("level", "dashboard_up"), ("window", "30d"))
+    quick = (("level", "dashboard_quick"), ("window", "30d"))
+    assert numbers[("harbor_level_kept", *up)] == 3
+    assert numbers[("harbor_level_of", *up)] == 4
+    assert numbers[("harbor_level_kept", *quick)] == 2
+    # The night before the last failed before it forecast; the last was ready in time.
+    ready = (("level", "forecast_ready"), ("window", "30d"))
+    assert numbers[("harbor_level_of", *ready)] == 3
+    assert numbers[("harbor_level_kept", *ready)] == 2
+    # One missed where 0.3 of thirty might be.
+    assert numbers[("harbor_level_budget_left_ratio", *ready)] == pytest.approx(
+        1 - 1 / 0.3
+    )
+    assert plain(numbers, "forecast_ready") == 1
+    assert plain(numbers, "last_night_kept") == 1
+    origin = datetime.combine(THROUGH, time(), UTC).timestamp()
+    assert plain(numbers, "last_night_origin_timestamp_seconds") == origin
+    nightly = ("harbor_step_heartbeat_timestamp_seconds", ("step", "nightly"))
+    assert numbers[nightly] == NOW.timestamp() - 3
+    assert ("harbor_step_heartbeat_timestamp_seconds", ("step", "train")) not in numbers
+    assert plain(numbers, "deployment_in_progress") == 0
+    assert numbers[("process_resident_memory_bytes",)] > 1e6
+
+
+@pytest.mark.db
+def test_accuracy_agrees_with_a_plain_loop(clean_engine, looks, settings, screen):
+    seed_watched(clean_engine)
+    screen.look = snapshot.take(looks, settings, NOW, None)
+    numbers = shown(screen)
+    with clean_engine.connect() as connection:
+        rows = [row._asdict() for row in connection.execute(sa.select(schema.scores))]
+    newest = sorted({row["target_on"] for row in rows if row["is_live"]})[-28:]
+    rows = [
+        row for row in rows
+        if row["is_live"] and row["target_on"] in newest
+        and row["seasonal_naive"] is not None and row["median4"] is not None
+    ]  # fmt: skip
+    assert len(rows) > 100
+    for model, said in (
+        ("shown", "p50"),
+        ("seasonal_naive", "seasonal_naive"),
+        ("median4", "median4"),
+    ):
+        gaps = [row[said] - row["actual"] for row in rows]
+        volume = sum(row["actual"] for row in rows)
+        shares = [abs(gap) / row["actual"] for gap, row in zip(gaps, rows, strict=True)]
+        expected = {
+            "mape": sum(shares) / len(shares),
+            "wape": sum(map(abs, gaps)) / volume,
+            "bias": sum(gaps) / volume,
+        }
+        for score, value in expected.items():
+            key = (f"harbor_live_{score}_ratio", ("model", model))
+            assert numbers[key] == pytest.approx(value), key
+    for horizon in range(1, 8):
+        some = [
+            abs(row["p50"] - row["actual"]) / row["actual"] for row in rows
+            if (row["target_on"] - row["origin_on"]).days == horizon
+        ]  # fmt: skip
+        key = ("harbor_live_horizon_mape_ratio", ("horizon", str(horizon)))
+        assert numbers[key] == pytest.approx(sum(some) / len(some))
+    cities = {key[1][1] for key in numbers if key[0] == "harbor_live_city_mape_ratio"}
+    assert cities == {"London", "Rotterdam"}
+    inside = sum(row["p10"] <= row["actual"] <= row["p90"] for row in rows)
+    assert plain(numbers, "live_coverage_ratio") == pytest.approx(inside / len(rows))
+
+
+@pytest.mark.db
+def test_what_is_not_known_is_left_out_and_never_0(
+    clean_engine, looks, settings, screen
+):
+    screen.look = snapshot.take(looks, settings, NOW, None)
+    assert screen.look.not_ready.startswith("There is no forecast yet. Run 'harbor")
+    names = {name for name, *_ in shown(screen)}
+    assert "harbor_up" in names
+    assert plain(shown(screen), "depots") == 0
+    absent = {
+        "forecast_ready", "forecast_behind_seconds", "data_behind_seconds",
+        "live_mape_ratio", "training_compilations", "training_cache_hit_ratio",
+        "level_kept", "champion_info", "files_refused", "naive_gate_depots",
+        "dashboard_up", "scheduler_beat_timestamp_seconds", "dashboard_p95_seconds",
+    }  # fmt: skip
+    assert not {f"harbor_{name}" for name in absent} & names
+
+
+@pytest.mark.db
+def test_the_watch_cannot_write_what_it_reads(clean_engine, looks):
+    with looks.connect() as connection:
+        assert connection.scalar(sa.text("select current_user")) == "harbor_dashboard"
+        with pytest.raises(sa.exc.DBAPIError, match="read-only"):
+            connection.execute(sa.text("delete from runs"))
+
+
+@pytest.mark.db
+def test_what_is_slow_is_read_again_only_after_something_came(
+    clean_engine, looks, settings
+):
+    seed_watched(clean_engine)
+    first = snapshot.take(looks, settings, NOW, None)
+    again = snapshot.take(looks, settings, NOW + snapshot.SLOW_PAUSE, first.slow)
+    assert again.slow is first.slow
+    later = snapshot.take(looks, settings, NOW + snapshot.SLOW_ANEW, again.slow)
+    assert later.slow is not first.slow
+    with clean_engine.begin() as connection:
+        values = {"step": "score", "state": "done", "finished_at": NOW}
+        connection.execute(sa.insert(schema.runs), values)
+    hasty = snapshot.take(looks, settings, NOW + snapshot.SLOW_PAUSE / 2, first.slow)
+    assert hasty.slow is first.slow
+    after = snapshot.take(looks, settings, NOW + snapshot.SLOW_PAUSE, first.slow)
+    assert after.slow is not first.slow
+
+
+def test_a_database_that_is_away_is_a_sentence(settings, screen):
+    engine = reader(NOBODY)
+    screen.look = snapshot.take(engine, settings, NOW, None)
+    engine.dispose()
+    numbers = shown(screen)
+    assert plain(numbers, "up") == 0
+    assert plain(numbers, "ready") == 0
+    assert ("harbor_schema_current",) not in numbers
+    status, _, body = answer(screen, registry(screen), "/readyz")
+    assert status == 503
+    assert body.startswith(b"The database does not answer: ")
+    assert plain(numbers, "home_disk_free_bytes") > 0
+
+
+@pytest.mark.db
+def test_another_schema_is_a_deployment_in_progress(
+    clean_engine, looks, settings, screen
+):
+    asked = sa.text("update alembic_version set version_num = :version")
+    with clean_engine.begin() as connection:
+        right = connection.scalar(sa.text("select version_num from alembic_version"))
+        connection.execute(asked, {"version": "0001"})
+    try:
+        screen.look = snapshot.take(looks, settings, NOW, None)
+    finally:
+        with clean_engine.begin() as connection:
+            connection.execute(asked, {"version": right})
+    assert "Run 'harbor db upgrade'" in screen.look.not_ready
+    assert plain(shown(screen), "deployment_in_progress") == 1
+    assert plain(shown(screen), "schema_current") == 0
+
+
+def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
+    screen = Screen(tmp_path, NOW)
+    new = {n.name: n.value for n in screen.numbers(NOW + DEPLOYING / 2)}
+    old = {n.name: n.value for n in screen.numbers(NOW + DEPLOYING)}
+    assert new["deployment_in_progress"] is True
+    assert old["deployment_in_progress"] is False
+
+
+def test_a_watch_that_does_not_look_is_to_be_started_anew(screen):
+    screen.look = snapshot.Look(NOW, "away")
+    assert screen.not_alive(NOW + STUCK / 2) is None
+    assert "Restart it" in screen.not_alive(NOW + STUCK)
+
+
+@pytest.mark.db
+def test_promtool_takes_what_is_served(clean_engine, looks, settings, screen):
+    promtool = tool("promtool", "prometheus")
+    seed_watched(clean_engine)
+    screen.look = snapshot.take(looks, settings, NOW, None)
+    screen.probe = Probe(NOW, 0.5)
+    _, _, body = answer(screen, registry(screen), "/metrics")
+    done = subprocess.run(
+        [promtool, "check", "metrics"], input=body, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, b"")

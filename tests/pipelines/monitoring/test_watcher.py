@@ -1,0 +1,148 @@
+"""A watch looks, asks the dashboard and has notices sent until it is told to stop."""
+
+import os
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from datetime import timedelta
+from threading import Event, Thread
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import BadInputError
+from pipelines import schema
+from pipelines.cli import watch as command
+from pipelines.database.readonly_engine import reader
+from pipelines.monitoring import snapshot
+from pipelines.monitoring.server import serving
+from pipelines.monitoring.watcher import Watcher
+from pipelines.scheduling.schedule import LEADER_LOCK
+from pipelines.store.locks import try_lock
+from tests.pipelines.monitoring.monitored import NOBODY, NOW, PAGE, seed_watched
+from tests.ports import free_port
+
+
+class Told:
+    """Stands where notices are sent, and keeps what it is told."""
+
+    def __init__(self):
+        self.nights, self.database = [], []
+
+    def of_nights(self, _engine, now):
+        self.nights.append(now)
+
+    def of_database(self, trouble, _now):
+        self.database.append(trouble)
+
+
+@pytest.mark.db
+def test_a_watcher_looks_probes_and_has_notices_sent(
+    clean_engine, looks, settings, screen
+):
+    seed_watched(clean_engine)
+    told = Told()
+    with serving(screen, "127.0.0.1", 0) as port:
+        # Its own server stands in for the dashboard: any path of it answers, or fails.
+        asked = settings.model_copy(
+            update={"watch_dashboard": f"http://127.0.0.1:{port}/metrics?"}
+        )
+        watcher = Watcher(asked, looks, clean_engine, screen, PAGE, told)
+        watcher.watch_once(NOW)
+        assert screen.probe.seconds > 0
+        watcher.watch_once(NOW + timedelta(seconds=15))
+        assert screen.probe.at == NOW
+        assert told.nights == [NOW, NOW + timedelta(seconds=15)]
+        away = asked.model_copy(update={"watch_dashboard": "http://127.0.0.1:1"})
+        watcher.settings = away
+        watcher.watch_once(NOW + timedelta(seconds=60))
+    assert screen.probe.seconds is None
+    probes = schema.dashboard_probes
+    newest = sa.select(probes.c.answered).where(probes.c.probed_at >= NOW)
+    with clean_engine.connect() as connection:
+        kept = list(connection.scalars(newest.order_by(probes.c.probed_at)))
+    assert kept == [True, False]
+    assert told.database == [None, None, None]
+    nowhere = reader(NOBODY)
+    watcher.reader = nowhere
+    watcher.watch_once(NOW + timedelta(seconds=75))
+    nowhere.dispose()
+    assert told.database[-1].startswith("The database does not answer")
+    assert len(told.nights) == 3
+
+
+@pytest.mark.db
+def test_a_scheduler_that_leads_is_seen_and_shows_life(
+    clean_engine, looks, settings, monkeypatch
+):
+    from pipelines.scheduling import schedule
+
+    with try_lock(clean_engine, LEADER_LOCK):
+        assert snapshot.take(looks, settings, NOW, None).scheduler_leads
+    assert not snapshot.take(looks, settings, NOW, None).scheduler_leads
+
+    monkeypatch.setattr(schedule, "STAND_BY_S", 0.02)
+    stopped = Event()
+    clock = Thread(target=schedule.run_clock, args=(clean_engine, settings, stopped))
+    clock.start()
+    try:
+        for _ in range(500):
+            if snapshot.take(looks, settings, NOW, None).tallies["scheduler_beat_at"]:
+                break
+            stopped.wait(0.02)
+        else:
+            pytest.fail("no sign of life came")
+    finally:
+        stopped.set()
+        clock.join()
+
+
+@pytest.mark.db
+def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url):
+    environment = {
+        **os.environ,
+        "HARBOR_DATABASE_URL": database_url,
+        "HARBOR_WATCH_DASHBOARD": "",
+    }
+    port = free_port()
+    asked = [sys.executable, "-m", "pipelines", "watch", "--port", str(port)]
+    with subprocess.Popen(
+        asked, env=environment, stderr=subprocess.PIPE, text=True
+    ) as watch:
+        try:
+            status, body = _wait_for(f"http://127.0.0.1:{port}/readyz", "no forecast")
+            assert (status, body[:9]) == (503, "There is ")
+            assert _get(f"http://127.0.0.1:{port}/healthz") == (200, "alive\n")
+            assert _get(f"http://127.0.0.1:{port}/else")[0] == 404
+        finally:
+            watch.terminate()
+            said = watch.stderr.read()
+    assert watch.returncode == 128 + 15
+    assert "Traceback" not in said
+
+
+def test_other_machines_are_answered_with_insecure_only():
+    with pytest.raises(BadInputError, match=r"0\.0\.0\.0.*--insecure"):
+        command.watch(address="0.0.0.0")
+
+
+def _wait_for(url, says):
+    for _ in range(300):
+        try:
+            status, body = _get(url)
+        except OSError:
+            status, body = 0, ""
+        if says in body:
+            return status, body
+        Event().wait(0.1)
+    return status, body
+
+
+def _get(url):
+    try:
+        with urllib.request.urlopen(url, timeout=10) as told:
+            return told.status, told.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()

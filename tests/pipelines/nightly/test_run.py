@@ -1,0 +1,424 @@
+"""One night at a time, once for an origin and its data; what is done is not done anew."""
+
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import structlog
+
+from forecaster.errors import NoModelError, NothingToDoError, TrainingError
+from pipelines.cli import log_words
+from pipelines.cli.logs import configure_logs
+from pipelines.cli.night_findings import look_at_nights
+from pipelines.demand import counting, feed_freshness, retention
+from pipelines.forecasting import forecast
+from pipelines.monitoring.notifications import outbox
+from pipelines.nightly.run import NIGHT_LOCK, run_night
+from pipelines.nightly.steps import Night
+from pipelines.runs.run_log import LOG
+from pipelines.schema import daily_counts, events, run_lines, runs
+from pipelines.settings import Settings
+from pipelines.store import models as model_store
+from pipelines.training import artefact_pruning, canary, promotion
+from pipelines.training import train as training
+from pipelines.training.canary import Outcome
+from tests.pipelines.make import START, add_depot, add_fleet, add_orders
+
+pytestmark = pytest.mark.db
+
+ROOT = Path(__file__).parents[3]
+DAYS = 30
+LAST = START + timedelta(days=DAYS - 1)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    return clean_engine
+
+
+@pytest.fixture
+def light(monkeypatch):
+    """Training and forecasting that only say that they were asked."""
+    asked = []
+
+    def train(engine, _settings, through, _recipe, _report, run):
+        asked.append("train")
+        version = f"v{len(asked)}"
+        with engine.begin() as connection:
+            model_store.add_model(
+                connection, version=version, trained_through=through, seed=0,
+                data_watermark="", filename="v.npz", sha256="", role="challenger",
+                scores={}, run_id=run.run_id,
+            )  # fmt: skip
+        run.counts["model"] = version
+
+    monkeypatch.setattr(training, "train", train)
+    passed = Outcome("v", None, None, ())
+    monkeypatch.setattr(canary, "try_out", lambda *_: passed)
+    monkeypatch.setattr(forecast, "forecast_from", lambda *_: asked.append("forecast"))
+    return asked
+
+
+@pytest.fixture
+def night(fleet, tmp_path):
+    settings = Settings(home=tmp_path, settle_seconds=0)
+    return lambda origin=LAST: Night(
+        fleet, settings, NOW, origin, lambda _: lambda *_: 0
+    )
+
+
+def states(engine):
+    with engine.connect() as connection:
+        found = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)
+        return [tuple(row) for row in connection.execute(found)]
+
+
+@pytest.mark.parametrize("origin", [LAST, None], ids=["given", "the data's last"])
+def test_a_second_night_does_nothing_until_something_comes(fleet, night, light, origin):
+    first = run_night(night(origin))
+    assert light == ["train", "forecast"]
+    told = rf"night of {LAST} is done \(run {first['run_id']}\), and nothing has come"
+    with pytest.raises(NothingToDoError, match=told):
+        run_night(night(origin))
+    assert light == ["train", "forecast"]
+    assert ("nightly", "skipped") in states(fleet)
+
+    file = night().settings.inbox / "late.csv"
+    file.write_text(f"depot_id,date,orders\nA0,{LAST},7\n")
+    run_night(night(origin))
+    assert light == ["train", "forecast"] * 2
+
+
+def test_a_night_that_broke_off_after_training_does_not_train_again(
+    fleet, night, light, monkeypatch
+):
+    whole = promotion.judge
+    monkeypatch.setattr(promotion, "judge", _power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        run_night(night())
+    assert light == ["train"]
+
+    monkeypatch.setattr(promotion, "judge", whole)
+    done = run_night(night())
+    assert light == ["train", "forecast"]
+    assert done["steps"]["train"]["model"] == "v1"
+    with fleet.connect() as connection:
+        assert model_store.champion(connection)["version"] == "v1"
+
+
+def test_a_training_that_does_not_know_the_newest_data_is_done_anew(
+    fleet, night, light, monkeypatch
+):
+    whole = promotion.judge
+    monkeypatch.setattr(promotion, "judge", _power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        run_night(night())
+    with fleet.begin() as connection:
+        connection.execute(sa.update(daily_counts).values(orders=5))
+    monkeypatch.setattr(promotion, "judge", whole)
+    run_night(night())
+    assert light == ["train", "train", "forecast"]
+
+
+def _power_cut(*_):
+    raise KeyboardInterrupt
+
+
+def test_a_failed_step_says_what_it_was_and_how_to_go_on(
+    fleet, night, light, monkeypatch
+):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(training, "train", full)
+    with pytest.raises(OSError, match="No space"):
+        run_night(night())
+    with fleet.connect() as connection:
+        found = sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
+        errors = dict(tuple(row) for row in connection.execute(found))
+    assert "Make room" in errors["train"]
+    assert errors["nightly"].endswith(
+        f"That was the step 'train'; 'harbor nightly --origin {LAST}' goes on from there."
+    )
+    # The champion there was has forecast all the same.
+    assert light == ["forecast"]
+
+
+@pytest.fixture
+def logged():
+    """What runs log is kept in the ledger, as for every command."""
+    configure_logs()
+    yield
+    structlog.reset_defaults()
+    LOG.take()
+
+
+@pytest.mark.usefixtures("light", "logged")
+def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecast(
+    fleet, night, monkeypatch
+):
+    def no_room(*_):
+        raise RuntimeError("a folder that nobody may touch")
+
+    def no_model(*_):
+        raise NoModelError("No champion has been promoted. Train one.")
+
+    monkeypatch.setattr(artefact_pruning, "prune_artefacts", no_room)
+    monkeypatch.setattr(forecast, "forecast_from", no_model)
+    with pytest.raises(ExceptionGroup) as raised:
+        run_night(night())
+    assert [type(each) for each in raised.value.exceptions] == [
+        RuntimeError,
+        NoModelError,
+    ]
+
+    web, posted = {"there": lambda notice: posted.append(notice.sentence)}, []
+    outbox.tell(fleet, web, datetime.now(UTC), timedelta(hours=26))
+    (notice,) = posted
+    headline, rest = notice.split("goes on from there.")
+    assert "There is no new forecast. No champion has been promoted." in headline
+    assert "step 'forecast'" in headline
+    assert "prune" not in headline
+    assert "The step 'prune' failed, too: RuntimeError: a folder that nobody" in rest
+
+    # What nobody foresaw keeps its traceback where 'harbor runs show' finds it.
+    with fleet.connect() as connection:
+        [(step, fields)] = connection.execute(
+            sa.select(runs.c.step, run_lines.c.fields)
+            .join(runs, runs.c.run_id == run_lines.c.run_id)
+            .where(run_lines.c.event == "traceback")
+        ).all()
+    assert step == "prune"
+    told = log_words.in_words("traceback", fields)
+    assert "in prune\n" in told
+    assert told.endswith("RuntimeError: a folder that nobody may touch")
+
+
+def test_a_step_that_is_needed_ends_the_night(fleet, night, light, monkeypatch):
+    def broken(*_):
+        raise TrainingError("It cannot.")
+
+    monkeypatch.setattr(counting, "rebuild", broken)
+    with pytest.raises(TrainingError):
+        run_night(night())
+    assert light == []
+
+
+KILLED = """
+import sys, time
+from datetime import datetime, date, UTC
+import sqlalchemy as sa
+import structlog
+from pipelines import training
+from pipelines.nightly.steps import Night
+from pipelines.nightly.run import run_night
+from pipelines.settings import Settings
+
+def train(*_):
+    print("training", flush=True)
+    time.sleep(600)
+
+training.train = train
+url, home, origin = sys.argv[1:]
+day = date.fromisoformat(origin)
+settings = Settings(home=home)
+run_night(Night(sa.create_engine(url), settings, datetime.now(UTC), day, None))
+"""
+
+
+def test_the_night_after_a_killed_one_begins_at_once_and_ends_it(
+    fleet, night, light, database_url, tmp_path
+):
+    command = [sys.executable, "-c", KILLED, database_url, str(tmp_path), str(LAST)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert any(line == "training\n" for line in child.stdout)
+        with pytest.raises(
+            NothingToDoError, match="Another nightly run is in progress"
+        ):
+            run_night(night())
+        child.kill()
+    _wait_until_nobody_holds(fleet, NIGHT_LOCK)
+    run_night(night())
+    assert light == ["train", "forecast"]
+    assert [state for step, state in states(fleet) if step == "nightly"] == [
+        "failed",
+        "done",
+    ]
+    assert not [step for step, state in states(fleet) if state == "running"]
+
+
+def _wait_until_nobody_holds(engine, key):
+    held = sa.text("select count(*) from pg_locks where objid = :key")
+    deadline = time.monotonic() + PATIENCE_S
+    with engine.connect() as connection:
+        while connection.scalar(held, {"key": key}):
+            assert time.monotonic() < deadline, "somebody holds it"
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("missing", "late"),
+    [
+        pytest.param([], {}, id="all came"),
+        pytest.param(["A0"], {"Delft": 1}, id="one did not"),
+        pytest.param(["A0", "A1", "G0"], {"Delft": 2, "Ghent": 1}, id="none came"),
+    ],
+)
+def test_a_late_feed_is_told_by_city(fleet, missing, late):
+    with fleet.begin() as connection:
+        add_depot(connection, "G0", city="Ghent")
+        add_depot(connection, "never reported")
+        for day in (LAST - timedelta(days=1), LAST):
+            row = {"depot_id": "G0", "service_on": day, "orders": 3, "file_id": 1}
+            connection.execute(sa.insert(daily_counts), row)
+        connection.execute(
+            sa.delete(daily_counts).where(
+                daily_counts.c.depot_id.in_(missing), daily_counts.c.service_on == LAST
+            )
+        )
+    counting.rebuild(fleet, NOW)
+    found = feed_freshness.look(fleet, LAST)
+    assert found.by_city == late
+    assert (found.expected, found.n_late) == (3, len(missing))
+    for city, number in late.items():
+        assert f"{city} ({number})" in found.sentence()
+
+
+@pytest.mark.parametrize(
+    "closing",
+    [
+        pytest.param(
+            {"closed_weekdays": [LAST.isoweekday()]}, id="never open that day"
+        ),
+        pytest.param({"closed_on": LAST}, id="gone"),
+        pytest.param({"opened_on": LAST + timedelta(days=1)}, id="not open yet"),
+        pytest.param({"event": True}, id="closed by an event"),
+    ],
+)
+def test_a_depot_that_was_shut_is_not_late(fleet, closing):
+    columns = dict(closing)
+    with fleet.begin() as connection:
+        if columns.pop("event", False):
+            row = {
+                "kind": "closed",
+                "starts_on": LAST,
+                "ends_on": LAST,
+                "city": "Ghent",
+            }
+            connection.execute(sa.insert(events), {**row, "file_id": 1})
+        add_depot(connection, "G0", city="Ghent", **columns)
+        day = date.fromordinal(LAST.toordinal() - 1)
+        row = {"depot_id": "G0", "service_on": day, "orders": 3, "file_id": 1}
+        connection.execute(sa.insert(daily_counts), row)
+    counting.rebuild(fleet, NOW)
+    assert not feed_freshness.look(fleet, LAST).is_late
+
+
+def test_a_depot_silent_for_a_fortnight_is_not_waited_for(fleet):
+    counting.rebuild(fleet, NOW)
+    # The day itself and the fourteen before are looked at.
+    for after, waited_for in ((14, 2), (15, 0)):
+        found = feed_freshness.look(fleet, LAST + timedelta(days=after))
+        assert found.n_late == waited_for
+
+
+def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
+    day = LAST + timedelta(days=1)
+    done = run_night(night(day))
+    assert light == ["train", "forecast"]
+    assert done["steps"]["forecast"]["late_depots"] == 2
+    with fleet.connect() as connection:
+        counts = connection.scalar(
+            sa.select(runs.c.counts).where(runs.c.step == "nightly")
+        )
+    assert counts["late_depots"] == 2
+
+    file = night().settings.inbox / "late.csv"
+    file.write_text(f"depot_id,date,orders\nA0,{day},7\nA1,{day},9\n")
+    late = night(day)
+    late.now += timedelta(days=1)
+    done = run_night(late)
+    assert "late_depots" not in done["steps"]["forecast"]
+
+
+@pytest.mark.usefixtures("light")
+def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet, night):
+    inbox = night().settings.inbox
+    inbox.mkdir()
+    (inbox / "broken.csv").write_text("depot_id,date,orders\nA0,never,7\n")
+    done = run_night(night())
+    assert done["steps"]["ingest"]["refused"] == 1
+    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
+    assert not found["last night"].good
+    assert "1 file of the inbox was refused" in found["last night"].says
+    assert f"harbor runs show {done['run_id']}" in found["last night"].says
+
+
+@pytest.mark.usefixtures("light")
+def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet, night):
+    run_night(night(LAST + timedelta(days=1)))
+    with pytest.raises(NothingToDoError):
+        run_night(night(LAST + timedelta(days=1)))
+    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
+    assert not found["last night"].good
+    assert "without the day's orders of 2 depots" in found["last night"].says
+
+
+@pytest.mark.usefixtures("light")
+def test_the_night_takes_old_artefacts_away_and_says_how_many(fleet, night):
+    asked = night()
+    path = asked.settings.artefacts / "old.npz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"weights")
+    os.utime(path, (0, 0))
+    with fleet.begin() as connection:
+        model_store.add_model(
+            connection, version="old", trained_through=START, data_watermark="",
+            filename=path.name, sha256="", seed=0, role="rejected", scores={},
+            created_at=datetime(2020, 1, 1, tzinfo=UTC),
+        )  # fmt: skip
+    done = run_night(asked)
+    assert done["steps"]["prune"] == {"artefacts": 1, "artefact_bytes": 7}
+    assert not path.exists()
+
+
+@pytest.mark.usefixtures("light")
+@pytest.mark.parametrize(("keep", "held"), [(None, 2), (20, 1)])
+def test_the_night_drops_the_orders_that_are_kept_no_longer(fleet, night, keep, held):
+    with fleet.begin() as connection:
+        old, new = (f"{LAST - timedelta(days=ago)}T12:00:00" for ago in (25, 5))
+        add_orders(connection, "A0", old, new)
+    asked = night()
+    asked.settings = asked.settings.model_copy(update={"keep_orders_days": keep})
+    done = run_night(asked)
+    with fleet.connect() as connection:
+        assert connection.scalar(sa.text("select count(*) from orders")) == held
+        counted = connection.scalar(sa.text("select count(*) from demand_versions"))
+    assert counted == 2 * DAYS
+    whole = done["steps"]["prune"].get("dropped")
+    assert whole == (None if keep is None else 1)
+
+
+def test_a_night_that_cannot_drop_orders_forecasts_all_the_same(
+    night, light, monkeypatch
+):
+    def broken(*_):
+        raise RuntimeError("nothing gives way")
+
+    monkeypatch.setattr(retention, "drop_old_orders", broken)
+    asked = night()
+    asked.settings = asked.settings.model_copy(update={"keep_orders_days": 20})
+    with pytest.raises(RuntimeError, match="nothing gives way"):
+        run_night(asked)
+    assert light == ["train", "forecast"]

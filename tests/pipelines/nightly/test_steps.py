@@ -1,0 +1,362 @@
+"""A night from counts to scored forecasts, on a small fleet and a real database."""
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import ArtefactError, NoDataError, NoModelError, NothingToDoError
+from pipelines import backfill
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.forecasting import forecast, scoring
+from pipelines.nightly.run import run_night
+from pipelines.nightly.steps import Night
+from pipelines.schema import (
+    daily_counts,
+    forecast_totals,
+    forecasts,
+    models,
+    runs,
+    scores,
+)
+from pipelines.settings import Settings
+from pipelines.store import models as model_store
+from pipelines.training import promotion
+from tests.pipelines.make import START, add_fleet
+
+pytestmark = pytest.mark.db
+
+DAYS = 120
+LAST = START + timedelta(days=DAYS - 1)
+AFTER_THE_NIGHT = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+UTC_ZONE = ZoneInfo("UTC")
+
+
+def silent(_fit):
+    return lambda *_: None
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path)
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Two epochs of a small network: enough to go the whole road."""
+    from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+    from forecaster.model.two_stage_fit import Recipe
+    from pipelines.training import train
+
+    recipe = Recipe(
+        TaskConfig(horizon=7, context=28),
+        ModelConfig(units=4, head_units=4),
+        TrainConfig(epochs=2, batch_size=8, validation_days=14),
+    )
+    monkeypatch.setattr(train, "recipe_of", lambda *_, **__: recipe)
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=3, n_days=DAYS)
+    return clean_engine
+
+
+def assert_totals_fit_the_depots(engine):
+    """No wider than the sums of the depots' bands, for the fleet and every city."""
+    with engine.connect() as connection:
+        rows = connection.execute(
+            sa.text(
+                "select t.p10, t.p50, t.p90, sum(f.p10), sum(f.p90) "
+                "from forecast_totals t join depots d on t.city in ('', d.city) "
+                "join forecasts f using (depot_id, origin_on, target_on, model_version) "
+                "group by t.city, t.target_on, t.p10, t.p50, t.p90"
+            )
+        ).all()
+        cities = connection.scalar(sa.text("select count(distinct city) from depots"))
+    assert len(rows) == 7 * (1 + cities)
+    assert all(low < point < high for low, point, high, *_ in rows)
+    assert all(
+        high - low < 1.001 * (most - least) for low, _, high, least, most in rows
+    )
+
+
+def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
+    return Night(engine, settings, now, origin, silent)
+
+
+def count(engine, table, *conditions):
+    with engine.connect() as connection:
+        statement = sa.select(sa.func.count()).select_from(table).where(*conditions)
+        return connection.scalar(statement)
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0915
+    """One story, because the training in it is what takes time."""
+    done = run_night(night_of(fleet, settings))
+    assert list(done["steps"]) == [
+        "ingest",
+        "demand",
+        "score",
+        "prune",
+        "watch",
+        "train",
+        "judge",
+        "forecast",
+    ]
+
+    # The first model is champion; the fit it was judged by is kept for hindcasts.
+    with fleet.connect() as connection:
+        champion = model_store.champion(connection)
+        judge = model_store.newest_judge(connection)
+    assert champion["trained_through"] == LAST
+    assert judge["trained_through"] == LAST - timedelta(days=14)
+    table = champion["scores"]["models"]
+    assert set(table) == {"gru", "seasonal_naive", "median4"}
+    # The file says of itself how good it is.
+    served = forecast.load_recorded(settings.artefacts, champion)
+    assert served.backtest == table
+    assert champion["scores"]["network_share"] == served.delivery.share
+
+    # Three depots, seven days, live; every quantile in order.
+    assert count(fleet, forecasts, forecasts.c.is_live) == 21
+
+    # The fleet and its city have bands of their own, no wider than the depots' together.
+    assert_totals_fit_the_depots(fleet)
+
+    # The ledger has the night and its eight steps, all done.
+    assert count(fleet, runs, runs.c.state == "done") == 9
+    assert count(fleet, runs, runs.c.parent_id == done["run_id"]) == 8
+
+    # It says what training and forecasting cost; the CPU does not tell of its memory.
+    cost = done["steps"]["train"]
+    assert cost["compilations"] + cost["cache_hits"] > 0
+    assert cost["compilations"] == cost["cache_misses"]
+    assert 0 < cost["step_seconds"] < cost["first_step_seconds"]
+    assert cost["host_memory_peak_bytes"] > 50 * 2**20
+    assert cost["device_memory_peak_bytes"] is None
+    inference = done["steps"]["forecast"]
+    assert inference["inference_warm_seconds"] > 0
+    assert inference["inference_cold_seconds"] > 0
+    assert 50_000 < inference["inference_memory_bytes"] < 50 * 2**20
+
+    # A second night of the same origin does nothing and says so.
+    with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
+        run_night(night_of(fleet, settings))
+
+    # Forecasting again replaces, never doubles; made late, it leaves the live ones alone.
+    late = AFTER_THE_NIGHT + timedelta(hours=37)
+    for again in (AFTER_THE_NIGHT + timedelta(hours=2), late):
+        forecast.forecast_from(fleet, settings.artefacts, LAST, again, UTC_ZONE)
+        assert count(fleet, forecasts) == 21
+        assert count(fleet, forecast_totals) % 7 == 0
+        assert count(fleet, forecasts, forecasts.c.is_live) == 21
+
+    # Past origins are hindcast by the judged fit, which saw nothing after them.
+    first = judge["trained_through"]
+    before, last = first - timedelta(days=1), LAST - timedelta(days=1)
+    done = backfill.run_backfill(fleet, settings, before, last, late)
+    slots = done.of("forecast")
+    assert slots[0].model is None
+    assert f"harbor train --through {first - timedelta(days=1)}" in slots[0].reason
+    assert {slot.model for slot in slots[1:]} == {judge["version"]}
+    assert count(fleet, scores) > 0
+    assert count(fleet, scores, scores.c.is_live) == 0
+
+    # Scores say what the forecast said and what happened.
+    with fleet.connect() as connection:
+        rows = connection.execute(
+            sa.text(
+                "select s.actual, d.orders, s.p50, f.p50 from scores s "
+                "join forecasts f using (depot_id, origin_on, target_on, model_version) "
+                "join demand_versions d on d.depot_id = f.depot_id "
+                " and d.service_on = f.target_on and d.superseded_at is null"
+            )
+        ).all()
+    assert rows
+    assert all(actual == orders and said == p50 for actual, orders, said, p50 in rows)
+
+    # Scoring again finds nothing; a corrected count is scored anew.
+    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
+            .values(orders=daily_counts.c.orders + 5)
+        )
+    counting.rebuild(fleet, late)
+    assert scoring.score_known_days(fleet, UTC_ZONE) > 0
+
+    # A count that turns out not to be known takes its scores along.
+    before = count(fleet, scores)
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
+            .values(orders=None)
+        )
+    counting.rebuild(fleet, late)
+    scoring.score_known_days(fleet, UTC_ZONE)
+    assert 0 < count(fleet, scores) < before
+    assert scoring.score_known_days(fleet, UTC_ZONE) == 0
+
+    # Judging again keeps the verdict; an older model never takes the champion's place.
+    assert promotion.judge(fleet, settings.artefacts, champion["version"]).promoted
+    with fleet.begin() as connection:
+        model_store.add_model(
+            connection, version="older", trained_through=START, data_watermark="", seed=0,
+            filename="o.npz", sha256="", role="challenger", scores={},
+        )  # fmt: skip
+    verdict = promotion.judge(fleet, settings.artefacts, "older")
+    assert not verdict.promoted
+    assert "serves hindcasts" in verdict.reason
+
+    # An artefact that is not the one recorded is refused.
+    path = settings.artefacts / champion["filename"]
+    path.write_bytes((settings.artefacts / judge["filename"]).read_bytes())
+    with pytest.raises(ArtefactError, match="not the file that was recorded"):
+        forecast.forecast_from(fleet, settings.artefacts, LAST, late, UTC_ZONE)
+
+
+def test_an_origin_long_after_the_data_is_refused(fleet, settings):
+    counting.rebuild(fleet, AFTER_THE_NIGHT)
+    far = date(2030, 1, 1)
+    with pytest.raises(
+        NoDataError, match=rf"origin is {far}.*newest orders are of {LAST}"
+    ):
+        forecast.forecast_from(
+            fleet, settings.artefacts, far, AFTER_THE_NIGHT, UTC_ZONE
+        )
+
+
+def test_without_a_model_the_way_to_one_is_told(fleet, settings):
+    counting.rebuild(fleet, AFTER_THE_NIGHT)
+    with pytest.raises(NoModelError, match=r"No champion.*'harbor train'"):
+        forecast.forecast_from(
+            fleet, settings.artefacts, LAST, AFTER_THE_NIGHT, UTC_ZONE
+        )
+
+
+def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
+    counting.rebuild(fleet, AFTER_THE_NIGHT)
+    with fleet.begin() as connection:
+        model_store.add_model(
+            connection, version="v", trained_through=LAST, data_watermark="", seed=0,
+            filename="v.npz", sha256="", role="champion", scores={},
+        )  # fmt: skip
+    earlier = LAST - timedelta(days=9)
+    with pytest.raises(NoModelError, match=rf"harbor train --through {earlier}"):
+        forecast.forecast_from(
+            fleet, settings.artefacts, earlier, AFTER_THE_NIGHT, UTC_ZONE
+        )
+
+
+def test_two_nights_at_once_are_one(fleet, settings):
+    from pipelines.nightly.run import NIGHT_LOCK
+
+    with fleet.connect() as other:
+        other.execute(sa.select(sa.func.pg_advisory_lock(NIGHT_LOCK)))
+        with pytest.raises(NothingToDoError, match="Another nightly run"):
+            run_night(night_of(fleet, settings))
+        # The pool would hand the session on with its lock.
+        other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+    assert count(fleet, models) == 0
+
+
+def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
+    with pytest.raises(ExceptionGroup, match="There is no new forecast"):
+        run_night(night_of(clean_engine, settings))
+    with clean_engine.connect() as connection:
+        failed = connection.execute(
+            sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
+        ).all()
+    errors = {row.step: row.error for row in failed}
+    assert errors.keys() == {"nightly", "train", "forecast"}
+    assert "Load orders with 'harbor ingest" in errors["train"]
+    assert errors["nightly"] == (
+        f"There is no new forecast. {errors['forecast']} That was the step 'forecast'; "
+        f"'harbor nightly --origin {LAST}' goes on from there. "
+        f"The step 'train' failed, too: {errors['train']}"
+    )
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_night_whose_training_fails_still_forecasts(fleet, settings, monkeypatch):
+    from pipelines.training import train
+
+    eve = LAST - timedelta(days=1)
+    run_night(night_of(fleet, settings, eve, AFTER_THE_NIGHT - timedelta(days=1)))
+    whole = train.train
+    monkeypatch.setattr(train, "train", _out_of_memory)
+    with pytest.raises(MemoryError, match="too large"):
+        run_night(night_of(fleet, settings))
+    assert count(fleet, forecasts, forecasts.c.origin_on == LAST) == 21
+
+    # The night is not done: run again, it trains.
+    monkeypatch.setattr(train, "train", whole)
+    run_night(night_of(fleet, settings))
+    assert count(fleet, models, models.c.trained_through == LAST) == 1
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_night_without_an_origin_runs_again_only_when_something_came(fleet, settings):
+    first = run_night(night_of(fleet, settings, origin=None))
+    again = night_of(fleet, settings, origin=None)
+    with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
+        run_night(again)
+    assert count(fleet, runs, runs.c.step == "nightly", runs.c.state == "skipped") == 1
+    assert count(fleet, runs, runs.c.step == "train") == 1
+
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
+            .values(orders=daily_counts.c.orders + 5)
+        )
+    corrected = run_night(night_of(fleet, settings, origin=None))
+    assert corrected["steps"]["demand"]["corrected"] == 1
+    assert corrected["run_id"] > first["run_id"]
+
+
+def _out_of_memory(*_):
+    raise MemoryError("too large")
+
+
+def test_a_correction_is_not_known_to_an_origin_before_it_arrived(fleet):
+    counting.rebuild(fleet, AFTER_THE_NIGHT)
+    day = LAST - timedelta(days=20)
+    before = read_panel(fleet, LAST)
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == day)
+            .values(orders=99_999)
+        )
+    counting.rebuild(fleet, AFTER_THE_NIGHT + timedelta(days=3))
+    step = before.step(day)
+    assert read_panel(fleet, LAST).demand_dt[0, step] == 99_999
+    known = PanelsAsKnown(fleet, LAST, zone=UTC_ZONE).at(LAST)
+    assert known.demand_dt[0, step] == before.demand_dt[0, step]
+
+
+@pytest.mark.parametrize(
+    ("hours", "live"), [(0, True), (36, True), (36.01, False), (400, False)]
+)
+def test_a_forecast_is_live_for_36_hours_after_its_origin_ended(hours, live):
+    zone = ZoneInfo("America/Los_Angeles")
+    ended = datetime(2024, 3, 10, 0, 0, tzinfo=zone)
+    now = ended.astimezone(UTC) + timedelta(hours=hours)
+    origin = date(2024, 3, 9)
+    assert forecast.is_live(origin, origin, now, zone) is live
+
+
+def test_a_forecast_of_a_day_that_has_come_in_is_never_live():
+    origin = date(2024, 3, 9)
+    now = datetime(2024, 3, 10, 4, 30, tzinfo=UTC)
+    days = [origin - timedelta(days=1), origin, origin + timedelta(days=1), None]
+    live = [forecast.is_live(origin, newest, now, UTC_ZONE) for newest in days]
+    assert live == [True, True, False, True]

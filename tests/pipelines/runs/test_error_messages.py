@@ -1,0 +1,66 @@
+"""What went wrong is one sentence that says what to do."""
+
+import errno
+
+import psycopg
+import pytest
+from psycopg.errors import AdminShutdown, DiskFull, UniqueViolation
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+from forecaster.errors import NoDataError
+from pipelines.runs.error_messages import is_foreseen, sentence
+
+CHECKPOINT = (
+    'RESOURCE_EXHAUSTED: Error opening "zarr" driver: Error writing "bias/.zarray" in '
+    'OCDBT database at local file "judged/10/": Failed to write 187 bytes to file 13: '
+    "No space left on device [tensorstore_spec='{}']"
+)
+"""As TensorStore says it (shortened), 2026-11-21."""
+
+
+def wrapped(error):
+    return DBAPIError.instance("select 1", {}, error, psycopg.Error)
+
+
+@pytest.mark.parametrize(
+    ("error", "foreseen", "advice"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), True, "Make room"),
+        (DiskFull("could not extend file"), True, "Make room"),
+        (wrapped(DiskFull("could not extend file")), True, "Make room"),
+        (AdminShutdown("terminating connection"), True, "'harbor doctor'"),
+        (wrapped(AdminShutdown("terminating connection")), True, "'harbor doctor'"),
+        (OperationalError("select 1", {}, psycopg.OperationalError()), True, "doctor"),
+        (wrapped(UniqueViolation("duplicate key")), False, "report it"),
+        (OSError(errno.EACCES, "Permission denied"), False, "report it"),
+        (NotADirectoryError(errno.ENOTDIR, "Not a directory", "/a"), True, "/a cannot"),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/a"),
+            True,
+            "let this user",
+        ),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/a"), False, "report it"),
+        (MemoryError(), False, "more memory"),
+        (RuntimeError("RESOURCE_EXHAUSTED: Out of memory"), False, "device memory"),
+        (
+            ValueError(CHECKPOINT),
+            True,
+            "ValueError: No space left on device. Make room",
+        ),
+        (KeyError("depot"), False, "report it"),
+        (NoDataError("There is none. Load it."), True, "Load it"),
+        (ExceptionGroup("Two. Load it.", [NoDataError(), DiskFull()]), True, "Load it"),
+        (
+            ExceptionGroup("Two. Mend it.", [NoDataError(), KeyError()]),
+            False,
+            "Mend it",
+        ),
+        (SystemExit(143), False, "continues from there"),
+    ],
+)
+def test_a_failure_says_what_to_do(error, foreseen, advice):
+    assert is_foreseen(error) is foreseen
+    told = sentence(error)
+    assert advice in told
+    assert "\n" not in told
+    assert told.endswith(".")

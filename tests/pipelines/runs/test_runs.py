@@ -1,0 +1,278 @@
+"""What ran can be listed, shown with its log lines, and followed while it goes."""
+
+import io
+import json
+from contextlib import contextmanager, suppress
+from datetime import date
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import structlog
+import typer
+from structlog.testing import capture_logs
+
+from forecaster.errors import NoDataError
+from pipelines.cli import runs as command
+from pipelines.cli.logs import configure_logs
+from pipelines.cli.train import _noted
+from pipelines.cli.workplace import Workplace
+from pipelines.runs import run_log, tail
+from pipelines.runs.ledger import recorded
+from pipelines.runs.run_log import LOG, RunLog
+from pipelines.settings import Settings
+from pipelines.store import nightly_runs, run_lines, runs
+
+DAY = date(2026, 6, 9)
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def told():
+    """What people are told."""
+    return io.StringIO()
+
+
+@pytest.fixture
+def logs(told):
+    """Logs as the commands for people write them."""
+    LOG.take()
+    configure_logs(out=told)
+    yield structlog.get_logger()
+    structlog.reset_defaults()
+    LOG.take()
+
+
+def lines(engine, run_id):
+    with engine.connect() as connection:
+        found = run_lines.lines_of(connection, run_id)
+    return [
+        (line["run_id"], line["level"], line["event"], line["fields"]) for line in found
+    ]
+
+
+@pytest.mark.db
+def test_what_a_run_and_its_steps_log_stands_beside_them(clean_engine, logs, told):
+    with recorded(clean_engine, "nightly", DAY) as whole:
+        logs.info("began", depots=3, share=0.5)
+        with recorded(clean_engine, "train", DAY, parent=whole) as step:
+            logs.warning("slow", because=ValueError("x"), nothing=float("nan"))
+        logs.info("went on")
+    logs.info("of no run")
+    ours = [
+        line for line in lines(clean_engine, 1) if line[2] not in {"started", "done"}
+    ]
+    assert ours == [
+        (whole.run_id, "info", "began", {"depots": 3, "share": 0.5}),
+        (step.run_id, "warning", "slow", {"because": "x", "nothing": "nan"}),
+        (whole.run_id, "info", "went on", {}),
+    ]
+    assert lines(clean_engine, 1)[-1][2] == "done"
+    # People are told of warnings only.
+    assert "began" not in told.getvalue()
+    assert "slow" in told.getvalue()
+
+
+@pytest.mark.db
+def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
+    with recorded(clean_engine, "ingest", DAY) as run:
+        logs.warning("file", state="refused")
+        for number in range(3):
+            logs.info("file", number=number)
+    with clean_engine.connect() as connection:
+        lines = run_lines.lines_of(connection, run.run_id, newest=2)
+    assert [(line["level"], line["event"]) for line in lines] == [
+        ("warning", "file"),
+        ("info", "done"),
+    ]
+
+
+@pytest.mark.db
+def test_a_line_of_a_run_that_is_not_there_is_dropped(clean_engine, logs):
+    logs.info("lost", run_id=77)
+    with recorded(clean_engine, "nightly"):
+        pass
+    with clean_engine.connect() as connection:
+        kept = connection.scalar(
+            sa.text("select count(*) from run_lines where run_id=77")
+        )
+    assert kept == 0
+    assert lines(clean_engine, 1)
+
+
+def test_lines_wait_in_order_and_the_oldest_give_way(monkeypatch):
+    monkeypatch.setattr(run_log, "MOST_WAITING", 3)
+    waiting = RunLog()
+    for number in range(2):
+        waiting.keep(None, "info", {"event": f"e{number}", "run_id": 1})
+    taken = waiting.take()
+    waiting.keep(None, "info", {"event": "e2", "run_id": 1})
+    waiting.give_back(taken)
+    waiting.keep(None, "info", {"event": "e3", "run_id": 1})
+    waiting.keep(None, "info", {"event": "of no run"})
+    assert [line.event for line in waiting.take()] == ["e1", "e2", "e3"]
+    assert waiting.take() == []
+
+
+@pytest.mark.db
+def test_following_tells_each_line_and_state_once_until_the_end(clean_engine, logs):
+    started = recorded(clean_engine, "nightly", DAY)
+    whole = started.__enter__()
+
+    def a_step(_):
+        with recorded(clean_engine, "demand", DAY, parent=whole) as step:
+            step.counts["new"] = 4
+            logs.info("counted")
+
+    def the_end(_):
+        started.__exit__(None, None, None)
+
+    happens = iter([a_step, the_end])
+
+    def wait(seconds):
+        next(happens)(seconds)
+
+    found = list(tail.follow(clean_engine, whole.run_id, wait))
+    assert [
+        [(row["step"], row["state"]) for row in news.changed] for news in found
+    ] == [
+        [("nightly", "running")],
+        [("demand", "done")],
+        [("nightly", "done")],
+    ]
+    events = [line["event"] for news in found for line in news.lines]
+    assert events.count("counted") == 1
+    assert events[0] == "started"
+
+
+@pytest.mark.db
+def test_what_is_followed_runs_now_or_ran_last(clean_engine):
+    with pytest.raises(NoDataError, match="Nothing has run yet"):
+        tail.newest(clean_engine)
+    with recorded(clean_engine, "backfill") as old:
+        with recorded(clean_engine, "train", parent=old), recorded(clean_engine, "x"):
+            pass
+        assert tail.newest(clean_engine) == old.run_id
+    with recorded(clean_engine, "nightly") as last:
+        pass
+    assert tail.newest(clean_engine) == last.run_id
+
+
+@pytest.mark.db
+@pytest.mark.parametrize(
+    ("with_steps", "asked", "expected"),
+    [
+        pytest.param(False, {}, [5, 4, 3, 1], id="wholes, and nights left out"),
+        pytest.param(True, {}, [5, 4, 3, 2, 1], id="steps too"),
+        pytest.param(True, {"step": "train"}, [2], id="one step"),
+        pytest.param(False, {"state": "skipped"}, [4], id="one state"),
+        pytest.param(False, {"origin_on": DAY}, [4, 1], id="one day"),
+    ],
+)
+def test_runs_are_listed_as_asked(clean_engine, with_steps, asked, expected):
+    with (
+        recorded(clean_engine, "nightly", DAY) as night,
+        recorded(clean_engine, "train", parent=night),
+    ):
+        pass
+    with recorded(clean_engine, "schedule") as decision, clean_engine.begin() as link:
+        nightly_runs.leave_out(link, [DAY], decision.run_id, "It was missed.")
+    with recorded(clean_engine, "backfill"):
+        pass
+    with clean_engine.connect() as connection:
+        found = runs.recent_runs(connection, 20, with_steps, asked)
+        assert [row["run_id"] for row in found] == expected
+        assert len(runs.recent_runs(connection, 1, with_steps, asked)) == 1
+
+
+@pytest.fixture
+def place(clean_engine, monkeypatch):
+    @contextmanager
+    def open_place():
+        yield Workplace(Settings(), clean_engine)
+
+    monkeypatch.setattr(command, "workplace", open_place)
+
+
+@pytest.mark.db
+@pytest.mark.usefixtures("place")
+def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
+    with recorded(clean_engine, "train", DAY) as run:
+        run.counts |= {"device_memory_peak_bytes": None, "compilations": 7}
+        run.counts |= {"host_memory_peak_bytes": 1536 * 2**20}
+    capsys.readouterr()
+    command.show_run(run.run_id, lines=0)
+    shown = capsys.readouterr().out
+    assert "compilations 7, host_memory_peak 1,536 MiB" in shown
+    assert "device_memory" not in shown
+
+
+@pytest.mark.db
+@pytest.mark.usefixtures("place")
+def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
+    clean_engine, capsys
+):
+    with recorded(clean_engine, "judge", DAY) as run:
+        run.counts |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
+        run.counts |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
+    capsys.readouterr()
+    command.list_runs()
+    told = capsys.readouterr().out
+    for words in ("not promoted", "canary passed", "late Ghent 2"):
+        assert words in told
+    assert "step_seconds" not in told
+    assert "{" not in told
+    command.list_runs(steps=True)
+    assert "step_seconds 0.25" in capsys.readouterr().out
+
+
+@pytest.mark.db
+@pytest.mark.usefixtures("place")
+def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsys):
+    with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
+        logs.info("looked", files=0)
+        raise NoDataError("There is no demand. Load some.")
+    capsys.readouterr()
+    command.show_run(1, lines=50)
+    shown = capsys.readouterr()
+    assert "There is no demand. Load some." in shown.out
+    assert "run 1  nightly   looked, files 0" in shown.err
+    command.show_run(1, lines=50, as_json=True)
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["run"]["state"] == "failed"
+    assert [line["event"] for line in answer["lines"]] == [
+        "started",
+        "looked",
+        "failed",
+    ]
+    with pytest.raises(typer.Exit) as ended:
+        command.follow_run(None)
+    assert ended.value.exit_code == 1
+    assert f"nightly of {DAY} (run 1) failed. There is no" in capsys.readouterr().err
+    command.list_runs(step="nope")
+    assert "There is no run that matches" in capsys.readouterr().err
+    with pytest.raises(typer.BadParameter, match=r"'broken'.*one of running"):
+        command.list_runs(state="broken")
+
+
+@pytest.mark.parametrize(("epochs", "expected"), [(200, 10), (10, 10), (3, 3)])
+def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expected):
+    with capture_logs() as logs:
+        note = _noted("judged")
+        for epoch in range(1, epochs + 1):
+            note(epoch, epochs, 0.1)
+    assert len(logs) == expected
+    assert [logs[-1][name] for name in ("event", "epoch", "most")] == [
+        "fit",
+        epochs,
+        epochs,
+    ]
+
+
+def test_a_fit_without_a_best_says_nothing_of_it():
+    with capture_logs() as logs:
+        note = _noted("served")
+        note(1, 2, float("inf"))
+        note(2, 2, 8.25)
+    assert ["best_mape" in line for line in logs] == [False, True]
+    assert logs[-1]["best_mape"] == 8.25

@@ -1,0 +1,117 @@
+"""A command in a process of its own is ended when it must, and with its parent."""
+
+import subprocess
+import sys
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+
+from pipelines.runs.heartbeat import LOST_AFTER
+from pipelines.scheduling import subprocess_runner
+from pipelines.scheduling.subprocess_runner import NOT_STARTED, Child
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+LONG = timedelta(hours=1)
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(subprocess_runner, "LOOK_EVERY_S", 0.02)
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_its_status_is_told(status):
+    assert (
+        Child(LONG).run([sys.executable, "-c", f"raise SystemExit({status})"]) == status
+    )
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param((timedelta(seconds=0.1),), id="deadline"),
+        pytest.param((LONG, lambda _: LOST_AFTER * 2), id="no heartbeat"),
+    ],
+)
+def test_one_that_does_not_come_to_an_end_is_ended(limits):
+    assert Child(*limits).run(SLEEP) == -15
+
+
+@pytest.mark.usefixtures("quick")
+def test_one_whose_heart_beats_or_is_not_known_goes_on():
+    asked = []
+
+    def silence(_pid):
+        asked.append(None)
+        return [None, LOST_AFTER / 2][len(asked) % 2]
+
+    wait = "import sys, time\nwhile time.sleep(0.3): pass"
+    assert Child(LONG, silence).run([sys.executable, "-c", wait]) == 0
+    assert len(asked) > 2
+
+
+def test_stopping_ends_what_runs_and_nothing_runs_after():
+    one = Child(LONG)
+    ended = []
+    running = threading.Thread(target=lambda: ended.append(one.run(SLEEP)))
+    running.start()
+    deadline = time.monotonic() + PATIENCE_S
+    while one._process is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    one.stop()
+    running.join(PATIENCE_S)
+    assert ended == [-15]
+    assert one.run(SLEEP) == NOT_STARTED
+
+
+DEAF = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("deaf", flush=True)
+time.sleep(600)
+"""
+
+
+def test_one_that_does_not_listen_is_killed(monkeypatch):
+    monkeypatch.setattr(subprocess_runner, "PATIENCE_S", 0.1)
+    command = [sys.executable, "-c", DEAF]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as deaf:
+        assert deaf.stdout.readline() == "deaf\n"
+        subprocess_runner.end(deaf)
+        assert deaf.returncode == -9
+
+
+LEASHED = """
+import time
+from pipelines import leash
+leash.PATIENCE_S = 0.1
+{more}
+leash.hold()
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        pytest.param("", -15, id="listens"),
+        pytest.param(
+            "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+            -9,
+            id="deaf",
+        ),
+    ],
+)
+def test_a_leashed_one_ends_with_its_parent(more, status):
+    command = [sys.executable, "-c", LEASHED.format(more=more)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as leashed:
+        assert leashed.stdout.readline() == "held\n"
+        # As the kernel does when the parent is killed.
+        leashed.stdin.close()
+        assert leashed.wait(PATIENCE_S) == status

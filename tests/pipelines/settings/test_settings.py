@@ -1,0 +1,192 @@
+"""Settings come from the environment, are checked, and keep their secrets."""
+
+import errno
+import os
+import re
+import subprocess
+import sys
+from datetime import date, datetime
+from pathlib import Path
+
+import pytest
+
+from forecaster.errors import ConfigError
+from pipelines.settings import CHECKOUT, Settings
+from pipelines.settings.names import mistyped
+
+
+def test_the_home_is_beside_the_checkout_wherever_one_stands(tmp_path):
+    code = "from pipelines.settings import Settings; print(Settings.load().home)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(done.stdout.strip()) == CHECKOUT / "var"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "HARBOR_TIMEZONE",
+            "Europe/Atlantis",
+            r"HARBOR_TIMEZONE is 'Europe/Atlantis'.*IANA",
+        ),
+        (
+            "HARBOR_COUNTRY",
+            "XX",
+            r"HARBOR_COUNTRY is 'XX': must be an ISO 3166 country",
+        ),
+        ("HARBOR_HORIZON", "64", r"HARBOR_HORIZON is '64'.*less than or equal to 63"),
+        ("HARBOR_NIGHTLY_AT", "25:00", r"AT is '25:00': must be.* such as 04:30"),
+        ("HARBOR_NIGHTLY_AT", "4:30", r"AT is '4:30': must be hour and minute"),
+        ("HARBOR_READY_BY", "25:00", r"BY is '25:00': must be hour and minute"),
+        ("HARBOR_COORDINATOR", "host-a", r"HARBOR_COORDINATOR is 'host-a'"),
+        (
+            "HARBOR_PROCESSES",
+            "0",
+            r"HARBOR_PROCESSES is '0'.*greater than or equal to 1",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_rule(monkeypatch, name, value, message):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=message):
+        Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("HARBOR_NIGHTLYAT", "HARBOR_NIGHTLY_AT"),
+        ("HARBOR_NIGHTLY", "HARBOR_NIGHTLY_AT"),
+        ("HARBOR_TIME_ZONE", "HARBOR_TIMEZONE"),
+        ("HARBOR_KEEP_ORDER_DAYS", "HARBOR_KEEP_ORDERS_DAYS"),
+        ("harbor_hoem", "HARBOR_HOME"),
+        ("HARBOR_DATABASE_URI", "HARBOR_DATABASE_URL"),
+    ],
+)
+def test_a_mistyped_name_is_refused_and_the_right_one_named(monkeypatch, typed, meant):
+    monkeypatch.setenv(typed, "s3cret")
+    with pytest.raises(ConfigError, match=f"{typed} is set .*; {meant} is") as wrong:
+        Settings.load()
+    assert "s3cret" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "harbor_seed",  # read in any case
+        "HARBOR_REQUIRE_BROWSER",
+        "HARBOR_SAMPLE_DATA",
+        "HARBOR_DATABASE_PASSWORD",  # of the Compose file
+        "HARBOR_DATABASE_PORT",  # of Kubernetes, for a service named harbor-database
+        "HARBOR_DATABASE_SERVICE_HOST",
+        "HARBOR_DATABASE_PORT_5432_TCP_ADDR",
+        "HARBOR_PORT",
+        "HARBORMASTER_HOME",
+    ],
+)
+def test_other_names_are_nobodys_mistake(monkeypatch, name):
+    monkeypatch.setenv(name, "5")
+    Settings.load()
+
+
+def test_no_setting_is_taken_for_another():
+    known = [f"HARBOR_{name.upper()}" for name in Settings.model_fields]
+    assert mistyped(known, known) == {}
+    for name in known:
+        assert mistyped([f"{name}X"], known) == {f"{name}X": name}
+
+
+def test_the_file_of_a_secret_is_known_and_its_mistyping_is_not(monkeypatch, tmp_path):
+    secret = tmp_path / "url"
+    secret.write_text("postgresql://me@db/x")
+    monkeypatch.setenv("HARBOR_DATABASE_URL_FILE", str(secret))
+    assert Settings.load().database_url is not None
+    monkeypatch.delenv("HARBOR_DATABASE_URL_FILE")
+    monkeypatch.setenv("HARBOR_DATABASE_URL_FIEL", str(secret))
+    with pytest.raises(ConfigError, match="HARBOR_DATABASE_URL_FILE is"):
+        Settings.load()
+
+
+def test_what_deploys_the_program_names_no_setting_wrong(monkeypatch):
+    named = {
+        name
+        for path in (CHECKOUT / "deploy").rglob("*")
+        if path.is_file()
+        for name in re.findall(r"HARBOR_[A-Z_]+[A-Z]", path.read_text(errors="ignore"))
+    }
+    assert "HARBOR_TIMEZONE" in named
+    for name in named & {f"HARBOR_{own.upper()}" for own in Settings.model_fields}:
+        named.discard(name)
+    for name in named:
+        monkeypatch.setenv(name, "")
+    Settings.load()
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "nightlyat = '03:30'",
+            r"'nightlyat', but that is no setting; 'nightly_at' is",
+        ),
+        ("colour = 'red'", r"harbor.toml has 'colour', but that is no setting\."),
+    ],
+)
+def test_an_unknown_name_in_harbor_toml_is_refused(monkeypatch, tmp_path, line, told):
+    (tmp_path / "harbor.toml").write_text(f"{line}\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=told):
+        Settings.load()
+
+
+def test_a_harbor_toml_that_is_no_toml_is_told_in_a_sentence(monkeypatch, tmp_path):
+    (tmp_path / "harbor.toml").write_text("timezone = = 'Europe/Paris'\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"cannot be read: Invalid .*\(at line 1"):
+        Settings.load()
+
+
+def test_a_folder_that_may_not_be_entered_is_told_in_a_sentence(monkeypatch, tmp_path):
+    """As root's own is to the account that root's `harbor` becomes."""
+
+    def closed(path):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "is_file", closed)
+    with pytest.raises(ConfigError, match="cannot be read: Permission denied"):
+        Settings.load()
+
+
+def test_harbor_toml_is_read_and_the_environment_outranks_it(monkeypatch, tmp_path):
+    (tmp_path / "harbor.toml").write_text('timezone = "Europe/Paris"\ncountry = "FR"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARBOR_COUNTRY", "BE")
+    settings = Settings.load()
+    assert (settings.timezone, settings.country) == ("Europe/Paris", "BE")
+
+
+def test_a_password_is_never_shown():
+    settings = Settings(database_url="postgresql://me:s3cret@db/x")
+    assert "s3cret" not in f"{settings!r} {settings}"
+
+
+@pytest.mark.parametrize(
+    ("now", "due"),
+    [
+        ("2025-11-20T00:10+00:00", "2025-11-18"),  # 01:10 in Amsterdam
+        ("2025-11-20T04:29+00:00", "2025-11-18"),
+        ("2025-11-20T04:30+00:00", "2025-11-19"),  # 05:30: the night is over
+        ("2025-11-20T22:59+00:00", "2025-11-19"),
+        ("2025-03-30T03:30+00:00", "2025-03-29"),  # 05:30 on the day clocks go forward
+    ],
+)
+def test_a_day_is_due_once_its_night_is_over(now, due):
+    settings = Settings(timezone="Europe/Amsterdam")
+    assert settings.due_on(datetime.fromisoformat(now)) == date.fromisoformat(due)

@@ -1,0 +1,296 @@
+"""Old artefacts go, those that something needs stay, and everybody says which are gone."""
+
+import os
+import time
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from structlog.testing import capture_logs
+from typer.testing import CliRunner
+
+from forecaster.errors import HarborError, NoModelError
+from pipelines import schema
+from pipelines.cli import app
+from pipelines.forecasting import forecast
+from pipelines.settings import Settings
+from pipelines.store import artefacts, models
+from pipelines.training.artefact_pruning import WRITTEN_FOR, prune_artefacts
+from tests.pipelines.make import add_depot
+
+pytestmark = pytest.mark.db
+
+DAY = date(2026, 3, 1)
+KEPT_DAYS = 30
+OLD, YOUNG = KEPT_DAYS + 1, KEPT_DAYS - 1
+
+
+@pytest.fixture
+def settings(tmp_path):
+    settings = Settings(home=tmp_path, keep_artefacts_days=KEPT_DAYS)
+    settings.artefacts.mkdir()
+    return settings
+
+
+@pytest.fixture
+def add(clean_engine, settings):
+    """Records a model made some days ago, with a file of that age."""
+
+    def added(version, role, days_ago=OLD, promoted_days_ago=None, run_id=None):
+        with clean_engine.begin() as connection:
+            models.add_model(
+                connection, version=version, trained_through=DAY, data_watermark="w",
+                filename=f"{version}.npz", sha256="", seed=0, role=role, scores={},
+                run_id=run_id, created_at=ago(days_ago),
+                promoted_at=promoted_days_ago and ago(promoted_days_ago),
+            )  # fmt: skip
+        written(settings, version, days_ago)
+
+    return added
+
+
+def ago(days):
+    return datetime.now(UTC) - timedelta(days=days)
+
+
+def written(settings, version, days_ago):
+    path = settings.artefacts / f"{version}.npz"
+    path.write_bytes(b"weights")
+    then = time.time() - timedelta(days=days_ago).total_seconds()
+    os.utime(path, (then, then))
+
+
+def there(settings):
+    return {path.stem for path in settings.artefacts.iterdir()}
+
+
+def record(engine, version):
+    with engine.connect() as connection:
+        return models.model(connection, version)
+
+
+def begin_run(engine):
+    new = sa.insert(schema.runs).values(step="train", state="done")
+    with engine.begin() as connection:
+        return connection.execute(new.returning(schema.runs.c.run_id)).scalar_one()
+
+
+def forecast_with(engine, version, origin):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(schema.forecasts).values(
+                depot_id="A", origin_on=origin, target_on=origin + timedelta(days=1),
+                model_version=version, p10=1, p50=2, p90=3, basis="model",
+                is_live=True, made_at=ago(1),
+            )
+        )  # fmt: skip
+
+
+def test_only_what_is_old_and_that_nothing_needs_goes(clean_engine, settings, add):
+    crowned, refused = begin_run(clean_engine), begin_run(clean_engine)
+    with clean_engine.begin() as connection:
+        add_depot(connection)
+    add("champion", "champion", promoted_days_ago=400, run_id=crowned)
+    add("its judge", "judge", run_id=crowned)
+    add("waiting", "challenger")
+    add("before", "retired", days_ago=500, promoted_days_ago=450)
+    add("long before", "retired", days_ago=600, promoted_days_ago=500)
+    add("refused", "rejected", run_id=refused)
+    add("judge of refused", "judge", run_id=refused)
+    add("young", "rejected", days_ago=YOUNG)
+    add("shown", "rejected")
+    add("shown before", "rejected")
+    forecast_with(clean_engine, "shown", DAY)
+    forecast_with(clean_engine, "shown before", DAY - timedelta(days=1))
+    (settings.artefacts / "of nobody.npz").write_bytes(b"weights")
+    pruned = prune_artefacts(clean_engine, settings)
+    gone = ["judge of refused", "long before", "refused", "shown before"]
+    assert pruned.models == gone
+    assert (pruned.files, pruned.size_bytes) == (4, 4 * len(b"weights"))
+    assert there(settings) == {
+        "champion", "its judge", "waiting", "before", "young", "shown", "of nobody",
+    }  # fmt: skip
+    assert prune_artefacts(clean_engine, settings).is_nothing
+
+
+def test_one_that_was_shown_until_lately_stays(clean_engine, settings, add):
+    add("champion", "champion", promoted_days_ago=1)
+    add("before", "retired", promoted_days_ago=2)
+    add("two before", "retired", days_ago=400, promoted_days_ago=YOUNG)
+    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert there(settings) == {"champion", "before", "two before"}
+
+
+def test_one_that_was_champion_for_long_is_kept_from_the_day_it_was_replaced(
+    clean_engine, settings, add
+):
+    """Two promotions in a row, and nothing is lost of what served before."""
+    run = begin_run(clean_engine)
+    add("champion", "champion", promoted_days_ago=1)
+    add("before", "retired", days_ago=YOUNG, promoted_days_ago=YOUNG)
+    add(
+        "champion for a year",
+        "retired",
+        days_ago=400,
+        promoted_days_ago=400,
+        run_id=run,
+    )
+    add("its judge", "judge", days_ago=400, run_id=run)
+    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert len(there(settings)) == 4
+
+
+def test_a_file_that_another_pruning_takes_first_is_no_failure(
+    clean_engine, settings, add, monkeypatch
+):
+    add("old", "rejected")
+    add("older", "rejected")
+
+    def taken_meanwhile(connection, filenames):
+        (settings.artefacts / "old.npz").unlink()
+        return sorted(filenames)
+
+    monkeypatch.setattr(artefacts, "gone_of", taken_meanwhile)
+    pruned = prune_artefacts(clean_engine, settings)
+    assert (pruned.files, pruned.size_bytes) == (1, len(b"weights"))
+
+
+@pytest.mark.parametrize(("state", "stays"), [("paused", True), ("done", False)])
+def test_what_a_backfill_under_way_names_stays(
+    clean_engine, settings, add, state, stays
+):
+    add("old", "judge")
+    plan = {"asked": {}, "ledger": {}, "state": state}
+    slot = {"number": 1, "step": "forecast", "is_in": True, "reason": "", "rows": 0}
+    slot |= {"overwrites": 0, "state": "waiting", "model_version": "old"}
+    with clean_engine.begin() as connection:
+        new = sa.insert(schema.backfills).values(plan)
+        of = connection.execute(new.returning(schema.backfills.c.backfill_id))
+        slot["backfill_id"] = of.scalar_one()
+        connection.execute(sa.insert(schema.backfill_slots).values(slot))
+    assert prune_artefacts(clean_engine, settings).is_nothing is stays
+
+
+def test_one_that_was_stopped_before_the_files_went_is_made_good(
+    clean_engine, settings, add
+):
+    add("old", "rejected")
+    with clean_engine.begin() as connection:
+        assert artefacts.prune(connection, KEPT_DAYS) == ["old"]
+    assert there(settings) == {"old"}
+    pruned = prune_artefacts(clean_engine, settings)
+    assert (pruned.models, pruned.files) == ([], 1)
+    assert there(settings) == set()
+
+
+def test_a_file_that_a_training_writes_again_just_now_stays(
+    clean_engine, settings, add
+):
+    add("old", "rejected")
+    prune_artefacts(clean_engine, settings)
+    written(settings, "old", 0)
+    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert there(settings) == {"old"}
+    # Its training never came to record it.
+    written(settings, "old", WRITTEN_FOR / timedelta(days=1) + 0.01)
+    assert prune_artefacts(clean_engine, settings).files == 1
+
+
+def test_a_pruned_model_that_is_trained_again_is_there_again(
+    clean_engine, settings, add
+):
+    add("old", "rejected")
+    prune_artefacts(clean_engine, settings)
+    add("old", "challenger", days_ago=0)
+    assert record(clean_engine, "old")["pruned_at"] is None
+    assert prune_artefacts(clean_engine, settings).is_nothing
+    assert there(settings) == {"old"}
+
+
+def test_a_model_pruned_under_the_hand_that_promotes_it_leaves_the_champion(
+    clean_engine, settings, add
+):
+    add("champion", "champion", promoted_days_ago=1)
+    add("old", "rejected")
+    prune_artefacts(clean_engine, settings)
+    with clean_engine.begin() as connection:
+        assert not models.promote(connection, "old", "Why not")
+    assert record(clean_engine, "champion")["role"] == "champion"
+
+
+def test_a_past_origin_gets_the_newest_model_that_is_kept(clean_engine, settings, add):
+    add("kept", "rejected", days_ago=YOUNG)
+    add("pruned", "rejected")
+    prune_artefacts(clean_engine, settings)
+    with clean_engine.begin() as connection:
+        connection.execute(
+            sa.text("update models set trained_through = :day where version = 'kept'"),
+            {"day": DAY - timedelta(days=9)},
+        )
+        assert forecast.model_for(connection, DAY)["version"] == "kept"
+        # The champion has seen later days, and the pruned one would do.
+        connection.execute(
+            sa.text(
+                "update models set role = 'champion', trained_through = trained_through + 99 "
+                "where version = 'kept'"
+            )
+        )
+        with pytest.raises(NoModelError, match="whose artefact is kept"):
+            forecast.model_for(connection, DAY)
+
+
+@pytest.fixture
+def harbor(clean_engine, settings, database_url, monkeypatch):
+    """Runs a command; gives what it said and what it ended with."""
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(settings.home))
+    monkeypatch.setenv("HARBOR_KEEP_ARTEFACTS_DAYS", str(KEPT_DAYS))
+
+    def run(*arguments):
+        with capture_logs():
+            done = CliRunner().invoke(app, arguments)
+        if isinstance(done.exception, HarborError):
+            return str(done.exception), done.exception.exit_code
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return done.output, done.exit_code
+
+    return run
+
+
+def test_the_commands_say_what_was_pruned_and_what_to_do(harbor, settings, add):
+    add("champion", "champion", promoted_days_ago=1)
+    add("old", "rejected")
+    add("before", "retired", promoted_days_ago=OLD)
+    said, code = harbor("db", "prune")
+    assert ("Artefacts removed: 1 (0.0 MiB)." in said, code) == (True, 0)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    assert f"Artefact pruned on {today}." in harbor("models", "list")[0]
+    assert f"artefact: pruned on {today}" in harbor("models", "show", "old")[0]
+    said, code = harbor("models", "promote", "old")
+    assert f"The artefact of old was pruned on {today}" in said
+    assert f"'harbor train --through {DAY}'" in said
+    assert code == 1
+    # Not by way of its canary either, nor if who rolls back meets one.
+    assert harbor("models", "promote", "old", "--unchecked") == (said, code)
+
+
+def test_pruning_twice_does_nothing_the_second_time_and_says_so(harbor, add):
+    add("old", "rejected")
+    assert harbor("db", "prune")[1] == 0
+    said, code = harbor("db", "prune")
+    assert code == 3
+    assert f"artefacts of {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)" in said
+    assert "every order (HARBOR_KEEP_ORDERS_DAYS is not set)" in said
+
+
+def test_a_rollback_onto_a_pruned_model_is_refused(harbor, clean_engine, add):
+    add("champion", "champion", promoted_days_ago=1)
+    add("before", "retired", promoted_days_ago=OLD)
+    with clean_engine.begin() as connection:
+        connection.execute(
+            sa.text("update models set pruned_at = now() where version = 'before'")
+        )
+    said, code = harbor("models", "rollback")
+    assert ("The artefact of before was pruned on" in said, code) == (True, 1)
+    assert record(clean_engine, "champion")["role"] == "champion"

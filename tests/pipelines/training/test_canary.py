@@ -1,0 +1,261 @@
+"""A new model is tried beside the champion before it is shown; a bad one never is."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from structlog.testing import capture_logs
+
+from forecaster.errors import BadInputError
+from forecaster.inference import artefact
+from pipelines.cli import models as commands
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.nightly import steps
+from pipelines.nightly.steps import Night
+from pipelines.runs.ledger import recorded
+from pipelines.schema import runs
+from pipelines.settings import Settings
+from pipelines.store import models
+from pipelines.training import canary, promotion
+from tests.make import make_artefact
+from tests.pipelines.make import START, add_fleet
+
+pytestmark = pytest.mark.db
+
+DAYS = 60
+LAST = START + timedelta(days=DAYS - 1)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+REST = {"wape": 5.0, "bias": 0.1, "mase": 0.6, "coverage80": 0.8, "days": 100}
+SCORES = {
+    "models": {"gru": {"mape": 6.0, **REST}, "seasonal_naive": {"mape": 9.0, **REST}}
+}
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path)
+
+
+@pytest.fixture
+def panel(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=3, n_days=DAYS)
+    counting.rebuild(clean_engine, NOW)
+    return read_panel(clean_engine, LAST)
+
+
+@pytest.fixture
+def publish(clean_engine, settings):
+    """Records an artefact, as a training does."""
+
+    def published(made, role="challenger"):
+        path = artefact.save(made, settings.artefacts)
+        with clean_engine.begin() as connection:
+            models.add_model(
+                connection, version=made.version, trained_through=made.trained_through,
+                data_watermark="", filename=path.name, seed=0, role=role,
+                sha256=artefact.file_sha256(path), scores=SCORES,
+            )  # fmt: skip
+        return made.version
+
+    return published
+
+
+@pytest.fixture
+def champion(panel, publish):
+    return publish(make_artefact(panel), "champion")
+
+
+def scaled(made, times):
+    weights = {name: each * np.float32(times) for name, each in made.weights.items()}
+    return replace(made, weights=weights)
+
+
+def recorded_model(engine, version):
+    with engine.connect() as connection:
+        return models.model(connection, version)
+
+
+def shown(engine):
+    with engine.connect() as connection:
+        found = models.champion(connection)
+    return None if found is None else found["version"]
+
+
+BAD = {
+    "weights a hundredfold": lambda made: scaled(made, 100),
+    "weights that are no numbers": lambda made: scaled(made, np.nan),
+    "an answer far too high": lambda made: replace(
+        made,
+        weights={
+            **made.weights,
+            "correction/bias": made.weights["correction/bias"] + np.float32(4),
+        },
+    ),
+    "parity out of bounds": lambda made: replace(made, parity_error=2e-5),
+}
+
+
+@pytest.mark.parametrize("spoil", BAD.values(), ids=BAD)
+def test_a_model_made_bad_is_not_shown_and_the_champion_stays(
+    clean_engine, settings, panel, champion, publish, spoil
+):
+    bad = publish(spoil(make_artefact(panel, seed=1)))
+    verdict = promotion.judge(clean_engine, settings.artefacts)
+    assert not verdict.promoted
+    assert verdict.reason.startswith("Its canary failed: ")
+    assert f"harbor models show {bad}" in verdict.reason
+    assert shown(clean_engine) == champion
+    kept = recorded_model(clean_engine, bad)
+    assert (kept["role"], kept["reason"]) == ("rejected", verdict.reason)
+    assert kept["scores"]["canary"]["passed"] is False
+    assert kept["scores"]["models"] == SCORES["models"]
+
+
+def test_the_first_model_is_tried_too(clean_engine, settings, panel, publish):
+    publish(scaled(make_artefact(panel), np.nan))
+    assert not promotion.judge(clean_engine, settings.artefacts).promoted
+    assert shown(clean_engine) is None
+
+
+def test_a_good_one_is_promoted_and_says_what_was_looked_at(
+    clean_engine, settings, panel, champion, publish
+):
+    good = publish(make_artefact(panel, seed=1))
+    assert promotion.judge(clean_engine, settings.artefacts).promoted
+    assert shown(clean_engine) == good
+    kept = recorded_model(clean_engine, good)["scores"]["canary"]
+    assert (kept["passed"], kept["beside"], kept["origin"]) == (
+        True, champion, LAST.isoformat(),
+    )  # fmt: skip
+    assert [check["name"] for check in kept["checks"]] == [
+        "finite", "parity", "range", "fleet", "champion", "latency",
+    ]  # fmt: skip
+
+
+class Clock:
+    """Every forecast takes the next of some times."""
+
+    def __init__(self, *took_s):
+        self.moments = [moment for each in took_s for moment in (0.0, each)]
+
+    def __call__(self):
+        return self.moments.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("took_s", "passed"),
+    [
+        pytest.param((0.1, 4.9), True, id="slower, and still quick"),
+        pytest.param((0.1, 6.0, 6.0), False, id="slow"),
+        pytest.param((0.1, 6.0, 0.2), True, id="slow once, as another had the machine"),
+        pytest.param((10.0, 49.0), True, id="as slow as the champion"),
+        pytest.param((10.0, 51.0, 52.0), False, id="far slower than the champion"),
+    ],
+)
+def test_a_slow_model_is_not_shown(
+    clean_engine, settings, panel, champion, publish, took_s, passed
+):
+    model = recorded_model(clean_engine, publish(make_artefact(panel, seed=1)))
+    beside = recorded_model(clean_engine, champion)
+    clock = Clock(*took_s)
+    tried = canary.try_out(clean_engine, settings.artefacts, model, beside, clock)
+    assert tried.passed is passed
+    assert clock.moments == []
+
+
+def test_one_whose_file_is_another_is_not_shown(
+    clean_engine, settings, panel, champion, publish
+):
+    bad = publish(make_artefact(panel, seed=1))
+    (settings.artefacts / f"{bad}.npz").write_bytes(b"another")
+    verdict = promotion.judge(clean_engine, settings.artefacts)
+    assert "not the file that was recorded" in verdict.reason
+    assert shown(clean_engine) == champion
+
+
+def test_a_champion_whose_file_is_gone_keeps_nobody_from_following(
+    clean_engine, settings, panel, champion, publish
+):
+    (settings.artefacts / f"{champion}.npz").unlink()
+    good = publish(make_artefact(panel, seed=1))
+    verdict = promotion.judge(clean_engine, settings.artefacts)
+    assert verdict.canary.beside is None
+    assert shown(clean_engine) == good
+
+
+def test_who_was_promoted_by_hand_meanwhile_is_the_one_to_be_beside(
+    clean_engine, settings, panel, champion, publish, monkeypatch
+):
+    other = publish(make_artefact(panel, seed=2), "retired")
+    publish(make_artefact(panel, seed=1))
+    whole, beside = canary.try_out, []
+
+    def slow(engine, artefacts, model, champion):
+        beside.append(champion["version"])
+        if len(beside) == 1:
+            with engine.begin() as connection:
+                models.promote(connection, other, "by hand")
+        return whole(engine, artefacts, model, champion)
+
+    monkeypatch.setattr(canary, "try_out", slow)
+    assert promotion.judge(clean_engine, settings.artefacts).promoted
+    assert beside == [champion, other]
+
+
+def test_the_night_says_so_in_the_ledger_and_as_an_alarm(
+    clean_engine, settings, panel, champion, publish
+):
+    bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
+    night = Night(clean_engine, settings, NOW, LAST, lambda _: lambda *_: 0)
+    with capture_logs() as lines, recorded(clean_engine, "judge", LAST) as run:
+        steps.judge(night, run)
+    [alarm] = [line for line in lines if line["event"] == "canary_failed"]
+    assert alarm["log_level"] == "warning"
+    assert alarm["says"].startswith(f"{bad}: Its canary failed: ")
+    with clean_engine.connect() as connection:
+        counts = connection.scalar(sa.select(runs.c.counts))
+    assert counts["canary"]["passed"] is False
+    assert counts["canary_failed"] == alarm["says"]
+
+
+@pytest.fixture
+def by_hand(clean_engine, settings, database_url, monkeypatch):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(settings.home))
+
+
+def test_nobody_shows_a_bad_one_by_hand_unless_they_insist(
+    clean_engine, panel, champion, publish, by_hand, capsys
+):
+    bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
+    with pytest.raises(BadInputError, match=r"canary failed.*--unchecked"):
+        commands.promote(bad)
+    assert shown(clean_engine) == champion
+    commands.show_model(bad)
+    assert "WRONG finite" in capsys.readouterr().err
+    commands.promote(bad, unchecked=True)
+    assert shown(clean_engine) == bad
+
+
+def test_one_that_was_shown_before_is_back_at_once(
+    clean_engine, panel, champion, publish, by_hand, monkeypatch
+):
+    monkeypatch.setattr(canary, "try_out", lambda *_: pytest.fail("was tried"))
+    with clean_engine.begin() as connection:
+        models.promote(connection, champion, "first")
+        models.promote(connection, publish_in(connection, panel), "second")
+    commands.rollback()
+    assert shown(clean_engine) == champion
+    commands.promote(champion)
+
+
+def publish_in(connection, panel):
+    models.add_model(
+        connection, version="second", trained_through=LAST, data_watermark="",
+        filename="second.npz", seed=0, role="challenger", sha256="", scores={},
+    )  # fmt: skip
+    return "second"

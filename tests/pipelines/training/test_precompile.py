@@ -1,0 +1,59 @@
+"""After a warm-up a training compiles nothing, in a process of its own as at night."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from forecaster.errors import ConfigError
+from pipelines.demand import counting
+from pipelines.schema import models
+from pipelines.settings import Settings
+from pipelines.training import train as training
+from tests.pipelines.make import add_fleet
+from tests.pipelines.nightly.test_steps import AFTER_THE_NIGHT, LAST
+
+pytestmark = pytest.mark.db
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    with clean_engine.begin() as connection:
+        add_fleet(connection)
+    counting.rebuild(clean_engine, AFTER_THE_NIGHT)
+    return clean_engine
+
+
+def train(home, url, *options):
+    """`harbor train` with a small network."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.pipelines.faults.victim", "nowhere!", "train", *options],
+        env={**os.environ, "HARBOR_HOME": str(home), "HARBOR_DATABASE_URL": url},
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_training_finds_all_that_a_warm_up_compiled(fleet, database_url, tmp_path):
+    warmed = json.loads(train(tmp_path, database_url, "--warm-up", "--json").stdout)
+    assert warmed["compilations"] == warmed["cache_misses"] > 0
+    with fleet.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(models)) == 0
+        train(tmp_path, database_url)
+        cost = connection.scalar(
+            sa.text("select counts from runs where step = 'train' and state = 'done'")
+        )
+    assert (cost["compilations"], cost["cache_misses"]) == (0, 0)
+    assert cost["cache_hits"] == warmed["compilations"]
+
+
+def test_a_warm_up_that_nothing_would_keep_is_refused(clean_engine, tmp_path):
+    settings = Settings(home=tmp_path, compile_cache_mib=0)
+    with pytest.raises(ConfigError, match="HARBOR_COMPILE_CACHE_MIB is 0"):
+        training.warm_up(clean_engine, settings, LAST, None, None)

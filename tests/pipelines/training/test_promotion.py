@@ -1,0 +1,112 @@
+"""Whether a challenger becomes champion."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from pipelines.training.backtesting import judge_scores
+from pipelines.training.promotion import decide
+from tests.make import make_artefact, make_panel
+
+
+def scores(own, naive):
+    return {
+        "first_origin": "2024-03-01",
+        "last_origin": "2024-03-21",
+        "models": {"gru": {"mape": own}, "seasonal_naive": {"mape": naive}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "naive", "is_first", "promoted", "reason"),
+    [
+        pytest.param(6.0, 9.0, False, True, "It beats the seasonal naive", id="better"),
+        pytest.param(
+            9.0, 9.0, False, True, "It beats the seasonal naive", id="as good"
+        ),
+        pytest.param(9.1, 9.0, False, False, "It does not beat", id="worse"),
+        pytest.param(
+            9.1, 9.0, True, True, "It is the first model", id="worse, but alone"
+        ),
+        pytest.param(None, 9.0, False, False, "It does not beat", id="undefined"),
+    ],
+)
+def test_the_rule(own, naive, is_first, promoted, reason):
+    verdict = decide("v1", scores(own, naive), is_first)
+    assert verdict.promoted is promoted
+    assert verdict.reason.startswith(reason)
+
+
+def test_the_reason_names_numbers_and_days():
+    reason = decide("v1", scores(6.0, 9.0), is_first=False).reason
+    for said in ("6.00 %", "9.00 %", "2024-03-01", "2024-03-21"):
+        assert said in reason
+
+
+def beside(champion):
+    told = scores(6.0, 9.0)
+    told["models"]["champion"] = {"mape": champion}
+    return told
+
+
+@pytest.mark.parametrize(
+    ("champion", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
+)
+def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
+    verdict = decide("v1", beside(champion), is_first=False)
+    assert verdict.promoted is promoted
+    if not promoted:
+        assert verdict.reason.startswith("It is worse than the champion: MAPE 6.00 %")
+        assert "5.80 % of the champion" in verdict.reason
+
+
+def test_on_a_tie_the_champion_stays():
+    for champion in (6.0, 6.004):
+        verdict = decide("v1", beside(champion), is_first=False)
+        assert not verdict.promoted
+        assert verdict.reason.startswith(
+            "It is no better than the champion: MAPE 6.00 %"
+        )
+    assert decide("v1", beside(6.01), is_first=False).promoted
+
+
+@pytest.mark.parametrize(
+    ("share", "said"), [(0.0, True), (0.25, False), (1.0, False), (None, False)]
+)
+def test_a_model_whose_network_did_not_help_is_told_as_the_baseline(share, said):
+    judged = scores(6.0, 9.0) | {"network_share": share}
+    reason = decide("v1", judged, is_first=False).reason
+    started = reason.startswith("Delivering the baseline, it beats the seasonal naive")
+    assert started is said
+
+
+def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():
+    panel = make_panel(n_depots=2, n_days=100)
+    unseen_from = panel.origin - timedelta(days=14)
+    judged = replace(make_artefact(panel), trained_through=unseen_from)
+    before = replace(judged, trained_through=unseen_from - timedelta(days=1))
+    saw_more = replace(judged, trained_through=unseen_from + timedelta(days=1))
+    longer = replace(before, task=replace(before.task, horizon=8))
+    compared = judge_scores(panel, judged, before)["models"]
+    assert compared["champion"]["mape"] == compared["gru"]["mape"]
+    for other in (saw_more, longer, None):
+        assert "champion" not in judge_scores(panel, judged, other)["models"]
+
+
+def test_forecasts_that_are_judged_see_what_was_known_and_not_what_was_corrected():
+    panel = make_panel(n_depots=2, n_days=100)
+    judged = replace(
+        make_artefact(panel), trained_through=panel.origin - timedelta(days=14)
+    )
+
+    def known(origin):
+        """The counts came doubled at first."""
+        then = panel.as_of(origin)
+        return replace(then, demand_dt=2 * then.demand_dt)
+
+    models = judge_scores(panel, judged, known=known)["models"]
+    unchanged = judge_scores(panel, judged)["models"]
+    for name in ("gru", "seasonal_naive"):
+        assert models[name]["bias"] > 80
+        assert abs(unchanged[name]["bias"]) < 20
