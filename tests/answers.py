@@ -21,6 +21,7 @@ from pipelines.pruning import Pruned
 from pipelines.retention import Dropped
 from pipelines.roles import Standing
 from pipelines.store.depots import KnownDepot
+from pipelines.store.events import Event as KnownEvent
 from pipelines.store.files import LoadedFile
 from pipelines.training import Trained
 
@@ -56,6 +57,7 @@ PlanOverview = _row(
 PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
 Depot = _record("Depot", KnownDepot, flags=list[str])
+Event = _record("Event", KnownEvent)
 Role = _record("Role", Standing)
 ReplayedRows = _record("ReplayedRows", Replayed)
 RowCounts = _record("RowCounts", Counts)
@@ -329,6 +331,8 @@ ANSWERS: dict[str, Any] = {
     "files list": list[File],
     "files withdraw": Withdrawn,
     "depots list": list[Depot],
+    "events list": list[Event],
+    "events withdraw": Event,
     "quarantine list": list[RejectedRow],
     "quarantine show": RejectedRowWhole,
     "quarantine replay": ReplayedRows,
