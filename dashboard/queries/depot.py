@@ -1,6 +1,5 @@
 """Of one depot: its days, what was said of them, what is on."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 import pandas as pd
@@ -11,30 +10,13 @@ from dashboard.queries.freshness import Freshness
 from dashboard.queries.rows import known
 from dashboard.queries.sql import depot as statements
 from dashboard.queries.sql import fleet as fleet_statements
-from dashboard.text.feed_freshness import Lateness
-from dashboard.text.forecast_changes import Before
+from dashboard.queries.types import Before, Lateness, News
 
 HISTORY_DAYS = 56
 PAST_DAYS = 28
 EVENT_DAYS = 28
 FORTNIGHT = timedelta(days=14)
 FORECAST = ("p10", "p50", "p90")
-
-
-@dataclass(frozen=True)
-class News:
-    """What a reader should know of a depot before its numbers.
-
-    Attributes:
-      late: Whether its orders have come.
-      before: The forecast before; None where there was none.
-      is_gated: Whether its forecast is the plain one, because the model's own were worse
-        than the seasonal naive's.
-    """
-
-    late: Lateness
-    before: Before | None
-    is_gated: bool
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -1,25 +1,7 @@
 """Whether the orders of one depot have come."""
 
-from dataclasses import dataclass
-from datetime import date
-
+from dashboard.queries.types import Lateness
 from dashboard.text import formatting
-
-
-@dataclass(frozen=True)
-class Lateness:
-    """How new a depot's orders are, and how new they should be.
-
-    Attributes:
-      last_on: Its newest day of known demand; None where none is known.
-      due_on: The newest day on which it was open; None if it has not been open for two
-        weeks.
-      is_late: Whether the first lies before the second, or there is none.
-    """
-
-    last_on: date | None
-    due_on: date | None
-    is_late: bool
 
 
 def warning(late: Lateness) -> str | None:

@@ -1,29 +1,10 @@
 """What changed in a depot's forecast since the one before, and what came in between."""
 
-from dataclasses import dataclass
-from datetime import date
-
 import pandas as pd
 
 from dashboard.queries.freshness import Freshness
+from dashboard.queries.types import Before
 from dashboard.text import formatting
-
-
-@dataclass(frozen=True)
-class Before:
-    """The forecast before the one shown, and what has come since it was made.
-
-    Attributes:
-      origin_on: The last day it may have seen.
-      model: Version of the model that made it.
-      corrected: Earlier counts of the depot that were corrected since.
-      events: Kinds of events of the days ahead that were loaded since.
-    """
-
-    origin_on: date
-    model: str
-    corrected: int
-    events: tuple[str, ...]
 
 
 def sentences(days: pd.DataFrame, before: Before | None, fresh: Freshness) -> list[str]:

@@ -2,35 +2,17 @@
 
 import math
 from collections import deque
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
 
 from structlog.typing import EventDict, WrappedLogger
 
+from pipelines.store.run_lines import Line
+
 MOST_WAITING = 10_000
 """Lines that wait for a database which is away; older ones are dropped."""
 MOST_CHARACTERS = 2_000
-
-
-@dataclass(frozen=True)
-class Line:
-    """One event of a run.
-
-    Args:
-      run_id: Whose.
-      written_at: With a time zone.
-      level: Such as `info`.
-      event: Its name.
-      fields: What it says besides, as text, numbers and truth values.
-    """
-
-    run_id: int
-    written_at: datetime
-    level: str
-    event: str
-    fields: dict[str, Any]
 
 
 class RunLog:

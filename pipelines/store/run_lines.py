@@ -1,17 +1,35 @@
 """What runs have logged."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from datetime import timedelta
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.runs.run_log import Line
 from pipelines.schema import run_lines, runs
 
 COLUMNS = ("run_id", "written_at", "level", "event", "fields")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event of a run.
+
+    Args:
+      run_id: Whose.
+      written_at: With a time zone.
+      level: Such as `info`.
+      event: Its name.
+      fields: What it says besides, as text, numbers and truth values.
+    """
+
+    run_id: int
+    written_at: datetime
+    level: str
+    event: str
+    fields: dict[str, Any]
 
 
 def write_lines(connection: sa.Connection, lines: Sequence[Line]) -> None:

@@ -2,8 +2,8 @@
 
 from datetime import date
 
+from dashboard.queries.types import Lateness
 from dashboard.text import feed_freshness
-from dashboard.text.feed_freshness import Lateness
 
 FRIDAY, SATURDAY = date(2025, 11, 21), date(2025, 11, 22)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dashboard.queries.types import Before
 from dashboard.text import forecast_changes
-from dashboard.text.forecast_changes import Before
 from tests.dashboard.components.test_banner import FRESH
 
 DAYS = pd.date_range("2025-11-20", periods=3).as_unit("s")  # Thursday to Saturday
