@@ -7,6 +7,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.queries import database
 from forecaster.errors import DatabaseError
+from tests.pipelines.make import add_depot
 
 pytestmark = pytest.mark.db
 
@@ -71,3 +72,14 @@ def test_without_a_database_the_command_to_start_is_named(dashboard, monkeypatch
     monkeypatch.delenv("HARBOR_DATABASE_URL")
     with pytest.raises(DatabaseError, match="start it with `harbor dashboard`"):
         queries.freshness()
+
+
+def test_all_that_one_snapshot_reads_is_of_one_moment(seeded, clean_engine):
+    """What commits between two of its statements is seen by neither."""
+    count = "select count(*) as n from depots"
+    with database.snapshot() as look:
+        before = look(count).iloc[0]["n"]
+        with clean_engine.begin() as connection:
+            add_depot(connection, "newcomer")
+        assert look(count).iloc[0]["n"] == before
+    assert database.read(count).iloc[0]["n"] == before + 1
