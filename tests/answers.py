@@ -21,6 +21,7 @@ from pipelines.pruning import Pruned
 from pipelines.retention import Dropped
 from pipelines.roles import Standing
 from pipelines.store.depots import KnownDepot
+from pipelines.store.events import Event as StoredEvent
 from pipelines.store.files import LoadedFile
 from pipelines.training import Trained
 
@@ -55,6 +56,7 @@ PlanOverview = _row(
 )
 PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
+Event = _record("Event", StoredEvent)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Role = _record("Role", Standing)
 ReplayedRows = _record("ReplayedRows", Replayed)
@@ -341,6 +343,8 @@ ANSWERS: dict[str, Any] = {
     "models rollback": Champion,
     "files list": list[File],
     "files withdraw": Withdrawn,
+    "events list": list[Event],
+    "events withdraw": Event,
     "depots list": list[Depot],
     "quarantine list": list[RejectedRow],
     "quarantine show": RejectedRowWhole,
