@@ -21,6 +21,7 @@ from pipelines.ingest.replay import Replayed
 from pipelines.ingest.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
+from pipelines.store.events import Event as StoredEvent
 from pipelines.store.files import LoadedFile
 from pipelines.training.artefact_pruning import Pruned
 from pipelines.training.train import Trained
@@ -56,6 +57,7 @@ PlanOverview = _row(
 )
 PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
+Event = _record("Event", StoredEvent)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
 Role = _record("Role", Standing)
@@ -343,6 +345,8 @@ ANSWERS: dict[str, Any] = {
     "models rollback": Champion,
     "files list": list[File],
     "files withdraw": Withdrawn,
+    "events list": list[Event],
+    "events withdraw": Event,
     "depots list": list[Depot],
     "events list": list[Event],
     "events withdraw": Event,

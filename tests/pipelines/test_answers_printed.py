@@ -12,7 +12,7 @@ pytestmark = pytest.mark.db
 
 COMMANDS = (
     "slo", "doctor", "schedule show", "backfill status", "runs list", "models list",
-    "models live", "files list", "depots list", "quarantine list", "notices list",
+    "models live", "files list", "depots list", "events list", "quarantine list", "notices list",
     "db status", "db roles", "db check", "db url", "db prune",
 )  # fmt: skip
 
