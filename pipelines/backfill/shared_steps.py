@@ -33,7 +33,7 @@ def _ingest(asked: Whole, _: Slot, run: Run) -> int:
     inbox = asked.settings.inbox
     inbox.mkdir(parents=True, exist_ok=True)
     report = ingest(run.engine, [str(inbox)], Reading(), asked.settings)
-    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
+    run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
     return sum(file.counts.accepted for file in report.files)
 
 
@@ -48,14 +48,14 @@ def _train(asked: Whole, slot: Slot, run: Run) -> int:
     engine, settings = run.engine, asked.settings
     recipe = train.recipe_of(settings, seed=None, epochs=None)
     made = train.train(engine, settings, slot.origin_on, recipe, asked.fits, run)
-    run.counts |= promotion.judge(engine, settings.artefacts, made.version).counts()
+    run.metrics |= promotion.judge(engine, settings.artefacts, made.version).metrics()
     return 0
 
 
 def _score(asked: Whole, _: Slot, run: Run) -> int:
     zone = asked.settings.zone
     scored = scoring.score_known_days(run.engine, zone)
-    run.counts["scored"] = scored
+    run.metrics["scored"] = scored
     return scored
 
 

@@ -31,7 +31,7 @@ def with_live_gate(engine: sa.Engine, loaded: Artefact) -> Artefact:
     return replace(loaded, delivery=delivery)
 
 
-def counts(loaded: Artefact) -> dict[str, Any]:
+def metrics(loaded: Artefact) -> dict[str, Any]:
     """For the ledger: how many depots are gated, and which; nothing where none is."""
     gated = loaded.delivery.gated
     if not gated:

@@ -70,7 +70,7 @@ def train(
     counting.require_counted(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
     panel = panel_to_learn(engine, panels, through)
-    learnt = _learn(panel, settings, recipe, report, run.counts)
+    learnt = _learn(panel, settings, recipe, report, run.metrics)
     champion = _champion_judge(engine, settings)
     scores = judge_scores(panel, learnt.judged, champion, panels.at)
     scores["network_share"] = learnt.served.delivery.share
@@ -85,7 +85,7 @@ def train(
     folder = _checkpoint_folder(panel, settings, recipe)
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(learnt.seconds, 1)
-    run.counts |= {
+    run.metrics |= {
         "model": served.version,
         "train_seconds": seconds,
         "epochs": learnt.served_fit.epochs,
@@ -127,7 +127,7 @@ def help_train(
     """
     counting.require_counted(engine, through)
     panel = read_panel(engine, through)
-    _learn(panel, settings, recipe, report, counts={})
+    _learn(panel, settings, recipe, report, metrics={})
 
 
 def warm_up(
@@ -155,10 +155,10 @@ def warm_up(
         )
     counting.require_counted(engine, through)
     once = replace(recipe, train=replace(recipe.train, epochs=1))
-    counts: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     panel = read_panel(engine, through)
-    _learn(panel, settings, once, report, counts, resumes=False)
-    return counts
+    _learn(panel, settings, once, report, metrics, resumes=False)
+    return metrics
 
 
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
@@ -189,7 +189,7 @@ def _learn(
     settings: Settings,
     recipe: "Recipe",
     report: Reports,
-    counts: dict[str, Any],
+    metrics: dict[str, Any],
     resumes: bool = True,
 ) -> "Learnt":
     """Learns, and counts what that cost; goes on where one was cut off, if it may."""
@@ -207,9 +207,9 @@ def _learn(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    with compile_cache.kept(settings), training_measured(counts):
+    with compile_cache.kept(settings), training_measured(metrics):
         learnt = learn(panel, recipe, open_checkpoints if resumes else None, report)
-    counts |= step_counts(learnt)
+    metrics |= step_counts(learnt)
     return learnt
 
 
