@@ -77,13 +77,13 @@ def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
     return [
         {
             "part": each.part,
-            "mape": _percent(each.error, each.compared),
-            "naive_mape": _percent(each.naive_error, each.compared),
-            "median_mape": _percent(each.median_error, each.compared),
-            "wape": _percent(each.miss, each.volume),
-            "bias": _percent(each.gap, each.volume),
-            "coverage80": each.inside / each.scored,
-            "days": each.scored,
+            "mape": _percent(each.ape_sum, each.n_comparable),
+            "naive_mape": _percent(each.naive_ape_sum, each.n_comparable),
+            "median_mape": _percent(each.median_ape_sum, each.n_comparable),
+            "wape": _percent(each.abs_error_sum, each.actual_sum),
+            "bias": _percent(each.error_sum, each.actual_sum),
+            "coverage80": each.n_in_interval / each.n,
+            "days": each.n,
         }
         for each in found
     ]
@@ -101,7 +101,7 @@ def judge(days: list[DayScores], settings: Settings) -> Watch:
       settings: Say what is an alarm.
     """
     worse = _days_worse(days)
-    mape, naive = _mean(days, "error"), _mean(days, "naive_error")
+    mape, naive = _mean(days, "ape_sum"), _mean(days, "naive_ape_sum")
     coverage = _coverage(days)
     alarms = (
         _worse_alarm(days, worse, settings),
@@ -115,26 +115,26 @@ def _days_worse(days: list[DayScores]) -> list[date]:
     """The newest days in a row on which the naive was better, newest first."""
     found: list[date] = []
     for day in reversed(days):
-        if day.compared == 0:
+        if day.n_comparable == 0:
             continue
-        if day.error <= day.naive_error:
+        if day.ape_sum <= day.naive_ape_sum:
             break
         found.append(day.target_on)
     return found
 
 
-def _mean(days: list[DayScores], error: str) -> float | None:
-    compared = sum(day.compared for day in days)
-    if compared == 0:
+def _mean(days: list[DayScores], column: str) -> float | None:
+    n_comparable = sum(day.n_comparable for day in days)
+    if n_comparable == 0:
         return None
-    return float(sum(getattr(day, error) for day in days)) / compared
+    return float(sum(getattr(day, column) for day in days)) / n_comparable
 
 
 def _coverage(days: list[DayScores]) -> float | None:
-    scored = sum(day.scored for day in days)
-    if scored < LEAST_DEPOT_DAYS:
+    n = sum(day.n for day in days)
+    if n < LEAST_DEPOT_DAYS:
         return None
-    return sum(day.inside for day in days) / scored
+    return sum(day.n_in_interval for day in days) / n
 
 
 def _worse_alarm(
@@ -143,7 +143,7 @@ def _worse_alarm(
     if len(worse) < settings.alarm_worse_days:
         return None
     bad = [day for day in days if day.target_on >= worse[-1]]
-    mape, naive = _mean(bad, "error"), _mean(bad, "naive_error")
+    mape, naive = _mean(bad, "ape_sum"), _mean(bad, "naive_ape_sum")
     assert mape is not None, "the days were compared"
     assert naive is not None, "the days were compared"
     return (

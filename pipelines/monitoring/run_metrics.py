@@ -68,14 +68,12 @@ def _accuracy(look: Look) -> Iterator[Number]:
         if row["model"] == "shown":
             says = "Share of actuals inside the 80 % band over four weeks."
             yield one("live_coverage_ratio", says, row["coverage"])
-            yield one(
-                "live_scored", "Forecasts of a depot's day scored.", row["scored"]
-            )
+            yield one("live_scored", "Forecasts of a depot's day scored.", row["n"])
     for part, scores in (look.slow.parts if look.slow else {}).items():
         for each in scores:
             said = {part: str(each.part)}
-            mape = each.error / each.compared if each.compared else None
+            mape = each.ape_sum / each.n_comparable if each.n_comparable else None
             yield one(f"live_{part}_mape_ratio", f"MAPE by {part}.", mape, **said)
             says = f"Share of actuals inside the 80 % band, by {part}."
-            inside = each.inside / each.scored
+            inside = each.n_in_interval / each.n
             yield one(f"live_{part}_coverage_ratio", says, inside, **said)
