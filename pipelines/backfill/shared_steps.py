@@ -7,7 +7,7 @@ from datetime import datetime
 from pipelines.backfill.plan import Slot
 from pipelines.demand import counting
 from pipelines.forecasting import scoring
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.training import promotion, train
@@ -32,7 +32,7 @@ class Whole:
 def _ingest(asked: Whole, _: Slot, run: Run) -> int:
     inbox = asked.settings.inbox
     inbox.mkdir(parents=True, exist_ok=True)
-    report = ingest(run.engine, [str(inbox)], Reading(), asked.settings)
+    report = ingest(run.engine, [str(inbox)], FileOptions(), asked.settings)
     run.counts |= {"files": len(report.files), "refused": len(report.refused)}
     return sum(file.counts.accepted for file in report.files)
 

@@ -11,7 +11,7 @@ from forecaster.errors import NothingToDoError
 from pipelines.demand import counting, feed_freshness, retention
 from pipelines.forecasting import forecast as forecasting
 from pipelines.forecasting import live_accuracy, scoring
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import runs
@@ -46,7 +46,9 @@ def ingest_inbox(night: Night, run: Run) -> None:
     if not any(night.settings.inbox.iterdir()):
         run.counts["files"] = 0
         return
-    report = ingest(run.engine, [str(night.settings.inbox)], Reading(), night.settings)
+    report = ingest(
+        run.engine, [str(night.settings.inbox)], FileOptions(), night.settings
+    )
     run.counts |= {"files": len(report.files), "refused": len(report.refused)}
 
 

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, ConfigError
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.nightly.steps import Night, ingest_inbox
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
@@ -28,7 +28,7 @@ def load(engine, *paths, sources, **asked):
     """Loads files where harbor.toml has these sources."""
     settings = SETTINGS.model_copy(update={"sources": sources})
     named = [str(path) for path in paths]
-    return ingest(engine, named, Reading(**asked), settings, today=TODAY).files
+    return ingest(engine, named, FileOptions(**asked), settings, today=TODAY).files
 
 
 def files(engine):
