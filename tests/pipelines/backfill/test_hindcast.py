@@ -17,8 +17,8 @@ from tests.pipelines.backfill.conftest import LAST, NOW, UTC_ZONE, days_before
 ORIGIN = days_before(20)
 
 
-def apply(engine, settings, first, last, **request):
-    plan = make_plan(engine, settings, BackfillRequest(first, last, **request))
+def apply(engine, settings, first, last, **options):
+    plan = make_plan(engine, settings, BackfillRequest(first, last, **options))
     assert apply_plan(engine, settings, plan.backfill_id, NOW).state == "done"
     return plan
 

@@ -18,9 +18,9 @@ from tests.pipelines.make import START
 pytestmark = pytest.mark.db
 
 
-def planned(engine, settings, **request):
-    request = {"first": days_before(6), "last": days_before(4)} | request
-    return make_plan(engine, settings, BackfillRequest(**request))
+def planned(engine, settings, **options):
+    options = {"first": days_before(6), "last": days_before(4)} | options
+    return make_plan(engine, settings, BackfillRequest(**options))
 
 
 def told(plan, step="forecast"):
@@ -73,14 +73,14 @@ def test_an_origin_whose_model_was_pruned_falls_back_and_says_so(
 
 
 @pytest.mark.parametrize(
-    ("asked", "live", "why"),
+    ("options", "live", "why"),
     [
         ({"only": "missing"}, False, "already there (--only missing)"),
         ({}, True, "forecast live by that model; a live forecast is never replaced"),
     ],
 )
 def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
-    fleet, settings, add_model, prune, request, live, why
+    fleet, settings, add_model, prune, options, live, why
 ):
     add_model(days_before(30))
     new = add_model(days_before(7))
@@ -88,7 +88,7 @@ def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
     with fleet.begin() as connection:
         connection.execute(sa.update(forecasts).values(is_live=live))
     prune(new)
-    slots = planned(fleet, settings, what=("train", "forecast"), **request).slots
+    slots = planned(fleet, settings, what=("train", "forecast"), **options).slots
     assert {slot.reason for slot in slots if slot.step == "forecast"} == {why}
     assert not any(slot.is_in for slot in slots)
 
