@@ -23,7 +23,7 @@ MEASURED_AGAIN_S = 10.0
 
 
 @contextmanager
-def training_measured(counts: dict[str, Any]) -> Iterator[None]:
+def measure_training(counts: dict[str, Any]) -> Iterator[None]:
     """Counts what JAX compiles in the block, and the memory taken; also if it fails."""
     from forecaster.model.compile_stats import device_memory, listening
 
@@ -44,7 +44,7 @@ def training_measured(counts: dict[str, Any]) -> Iterator[None]:
             }
 
 
-def step_counts(learnt: "Learnt") -> dict[str, float | None]:
+def step_metrics(learnt: "Learnt") -> dict[str, float | None]:
     """Seconds of the first step, compiling included, and of one of the many after it."""
     first = learnt.judged_fit
     step = None if math.isnan(first.step_seconds) else round(first.step_seconds, 4)
@@ -54,7 +54,7 @@ def step_counts(learnt: "Learnt") -> dict[str, float | None]:
     }
 
 
-def inference_measured(run: Run | None, infer: Callable[[], Answer]) -> Answer:
+def measure_inference(run: Run | None, infer: Callable[[], Answer]) -> Answer:
     """Calls it, and again where there is a run, which is told of time and memory.
 
     The first call is cold: it reads and lays out what the next ones find there.
