@@ -348,8 +348,6 @@ ANSWERS: dict[str, Any] = {
     "events list": list[Event],
     "events withdraw": Event,
     "depots list": list[Depot],
-    "events list": list[Event],
-    "events withdraw": Event,
     "quarantine list": list[RejectedRow],
     "quarantine show": RejectedRowWhole,
     "quarantine replay": ReplayedRows,
