@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from forecaster.data.panel import Panel
 from forecaster.errors import NoModelError
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.infer import Forecast, forecast_each
+from forecaster.inference.infer import Forecast, forecast_origins
 from pipelines.backfill.plan import LIVE_FORECAST_KEPT, Slot
 from pipelines.backfill.vintages import Correction, VintageChanges, group_by_vintage
 from pipelines.database.engine import snapshot
@@ -113,7 +113,7 @@ class Hindcaster:
         left = batch.origins
         while left:
             panel = self._panels_through(last).at(last)
-            swept = forecast_each(self._artefact(batch.version), panel, left)
+            swept = forecast_origins(self._artefact(batch.version), panel, left)
             for origin, made in (
                 reversed(list(swept)) if batch.is_newest_first else swept
             ):

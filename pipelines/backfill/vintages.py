@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from forecaster.inference.predict import MOST_ORIGINS
+from forecaster.inference.predict import MAX_ORIGINS
 from pipelines.demand.panels import noon_after
 
 
@@ -45,7 +45,7 @@ class VintageChanges:
 
 
 def group_by_vintage(
-    origins: Sequence[date], changes: VintageChanges, most: int = MOST_ORIGINS
+    origins: Sequence[date], changes: VintageChanges, most: int = MAX_ORIGINS
 ) -> list[list[date]]:
     """Cuts origins where one learns what the one before it did not know.
 

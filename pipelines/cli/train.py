@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 LINES_PER_FIT = 10
 KEPT = "No model was recorded. The same command continues from the last checkpoint."
-FITS = {"judged": "First fit (evaluation)", "served": "Second fit (production)"}
+FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (production)"}
 
 Epochs = Annotated[
     int | None,

@@ -106,7 +106,7 @@ def run_canary(
         # Once more: another program may have had the machine.
         took_s = min(took_s, _forecast(ours, panel, clock)[1])
     checks = [
-        *forecast_checks.look(said, shown, panel, ours.parity_error),
+        *forecast_checks.run_checks(said, shown, panel, ours.parity_error),
         _latency(took_s, limit_s),
     ]
     beside = None if theirs is None else theirs.version

@@ -28,7 +28,7 @@ from pipelines.training.backtesting import BASELINES, evaluation_scores
 
 if TYPE_CHECKING:
     from forecaster.model.checkpoint import Checkpoints
-    from forecaster.model.two_stage_fit import Learnt, Recipe
+    from forecaster.model.two_stage_fit import Recipe, TrainingResult
 
 log = structlog.get_logger()
 
@@ -72,12 +72,12 @@ def train(
     panel = training_panel(engine, panels, through)
     learnt = _learn(panel, settings, recipe, report, run.counts)
     champion = _champion_judge(engine, settings)
-    scores = evaluation_scores(panel, learnt.judged, champion, panels.at)
-    scores["network_share"] = learnt.served.delivery.share
+    scores = evaluation_scores(panel, learnt.evaluation, champion, panels.at)
+    scores["network_share"] = learnt.production.postprocessing.network_share
     # What any training of this data comes to: whoever is champion is not in it.
     table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
-    judged = replace(learnt.judged, backtest=table)
-    served = replace(learnt.served, backtest=table)
+    judged = replace(learnt.evaluation, backtest=table)
+    served = replace(learnt.production, backtest=table)
     with engine.begin() as connection:
         for made, role in ((judged, "judge"), (served, "challenger")):
             _record(connection, settings, made, role, scores, run)
@@ -88,10 +88,10 @@ def train(
     run.counts |= {
         "model": served.version,
         "train_seconds": seconds,
-        "epochs": learnt.served_fit.epochs,
-        "steps": learnt.judged_fit.steps + learnt.served_fit.steps,
+        "epochs": learnt.production_fit.epochs,
+        "steps": learnt.evaluation_fit.steps + learnt.production_fit.steps,
         "parity_error": served.parity_error,
-        "delivers": postprocessing.in_words(served.delivery.share),
+        "delivers": postprocessing.describe_share(served.postprocessing.network_share),
     }
     return TrainedModel(served.version, through, scores, seconds, served.parity_error)
 
@@ -191,11 +191,11 @@ def _learn(
     report: FitReporter,
     counts: dict[str, Any],
     resumes: bool = True,
-) -> "Learnt":
+) -> "TrainingResult":
     """Learns, and counts what that cost; goes on where one was cut off, if it may."""
     # JAX takes seconds to import and is not there on the dashboard's host.
     from forecaster.model.checkpoint import Checkpoints
-    from forecaster.model.two_stage_fit import learn
+    from forecaster.model.two_stage_fit import train_model
 
     jax_runtime.configure_jax(recipe)
     if settings.coordinator is not None:
@@ -208,7 +208,9 @@ def _learn(
         return Checkpoints(folder / fit)
 
     with compile_cache.kept(settings), measure_training(counts):
-        learnt = learn(panel, recipe, open_checkpoints if resumes else None, report)
+        learnt = train_model(
+            panel, recipe, open_checkpoints if resumes else None, report
+        )
     counts |= step_metrics(learnt)
     return learnt
 

@@ -131,10 +131,10 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
 @pytest.mark.parametrize(
     ("event", "fields", "said"),
     [
-        ("fit", {"fit": "judged", "epoch": 4, "most": 40, "best_mape": 0.0931},
-         "judged fit, epoch 4 of 40, best MAPE 9.31 %"),
-        ("fit", {"fit": "served", "epoch": 4, "most": 9},
-         "served fit, epoch 4 of 9"),
+        ("fit", {"fit": "evaluation", "epoch": 4, "most": 40, "best_mape": 0.0931},
+         "evaluation fit, epoch 4 of 40, best MAPE 9.31 %"),
+        ("fit", {"fit": "production", "epoch": 4, "most": 9},
+         "production fit, epoch 4 of 9"),
         ("file", {"path": "a.csv", "state": "refused", "reason": "It is empty."},
          "a.csv: refused: It is empty."),
         ("file", {"path": "a.csv", "state": "loaded", "accepted": 3, "rejected": 0},
