@@ -120,7 +120,7 @@ class _Applying:
         else:
             self._set_state("failed" if self._as_it_stands().failed else "done")
         plan = self._as_it_stands()
-        self.run.counts |= {
+        self.run.metrics |= {
             "plan": plan.backfill_id,
             "state": plan.state,
             **{state: plan.count(state) for state in ("done", "failed", "waiting")},

@@ -109,7 +109,7 @@ class Hindcaster:
                 f"No model was trained on days up to {first} alone. Train one with "
                 f"'harbor train --through {first}'."
             )
-        run.counts |= {"origins": 0, "rows": 0, "model": batch.version}
+        run.metrics |= {"origins": 0, "rows": 0, "model": batch.version}
         left = batch.origins
         while left:
             panel = self._panels_through(last).at(last)
@@ -147,8 +147,8 @@ class Hindcaster:
                 connection, *slot_key, "done", run.run_id,
                 model_version=version, rows=len(table),
             )  # fmt: skip
-        run.counts["origins"] += 1
-        run.counts["rows"] += len(table)
+        run.metrics["origins"] += 1
+        run.metrics["rows"] += len(table)
 
     def _replace(
         self,

@@ -87,10 +87,10 @@ def load_files(demo: Demo, advance: Advance) -> str:
             tell,
             is_invented=True,
         )
-        run.counts["files"] = len(report.files)
+        run.metrics["files"] = len(report.files)
     with recorded(demo.engine, "demand") as run:
         change = counting.rebuild(demo.engine, demo.now)
-        run.counts |= {"new": change.new, "corrected": change.corrected}
+        run.metrics |= {"new": change.new, "corrected": change.corrected}
     loaded = sum(file.state == "loaded" for file in report.files)
     return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
 

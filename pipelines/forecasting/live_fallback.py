@@ -33,7 +33,7 @@ def with_live_fallback(engine: sa.Engine, loaded: Artefact) -> Artefact:
     return replace(loaded, postprocessing=postprocessing)
 
 
-def counts(loaded: Artefact) -> dict[str, Any]:
+def metrics(loaded: Artefact) -> dict[str, Any]:
     """For the ledger: how many depots are gated, and which; nothing where none is."""
     gated = loaded.postprocessing.fallback_depots
     if not gated:

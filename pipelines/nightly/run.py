@@ -46,12 +46,12 @@ def run_nightly(night: NightlyRun) -> dict[str, Any]:
 
 
 def _run_steps(night: NightlyRun, lock: HeldLock) -> dict[str, Any]:
-    counts: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     failures: dict[str, Exception] = {}
     with recorded(night.engine, "nightly", night.origin, lock=lock) as whole:
         for name in steps.STEPS:
             try:
-                counts[name] = _run_step(night, name, whole)
+                metrics[name] = _run_step(night, name, whole)
             except LostRunError:
                 raise
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
@@ -61,11 +61,11 @@ def _run_steps(night: NightlyRun, lock: HeldLock) -> dict[str, Any]:
             if name == "demand":
                 _settle_day(night, whole)
         else:
-            whole.counts |= _outcome(night, counts)
+            whole.metrics |= _outcome(night, metrics)
         if failures:
             whole.error = _told(night, failures)
             raise _raised(whole.error, list(failures.values()))
-    return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": counts}
+    return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": metrics}
 
 
 def _raised(told: str, failures: list[Exception]) -> Exception:
@@ -100,10 +100,10 @@ def _told(night: NightlyRun, failures: Mapping[str, Exception]) -> str:
 def _run_step(night: NightlyRun, name: str, whole: Run) -> dict[str, Any]:
     with recorded(night.engine, name, night.origin, parent=whole) as run:
         steps.STEPS[name](night, run)
-    return run.counts
+    return run.metrics
 
 
-def _outcome(night: NightlyRun, counts: dict[str, Any]) -> dict[str, Any]:
+def _outcome(night: NightlyRun, metrics: dict[str, Any]) -> dict[str, Any]:
     """What who looks at the night alone should see."""
     told = {
         "ingest": ("refused",),
@@ -114,10 +114,10 @@ def _outcome(night: NightlyRun, counts: dict[str, Any]) -> dict[str, Any]:
         "forecast": ("late_depots", "gated"),
     }
     return {"origin": night.day.isoformat()} | {
-        name: counts[step][name]
+        name: metrics[step][name]
         for step, names in told.items()
         for name in names
-        if counts.get(step, {}).get(name)
+        if metrics.get(step, {}).get(name)
     }
 
 

@@ -44,12 +44,12 @@ def ingest_inbox(night: NightlyRun, run: Run) -> None:
     """Loads what has come into the inbox; an empty one is no failure."""
     night.settings.inbox.mkdir(parents=True, exist_ok=True)
     if not any(night.settings.inbox.iterdir()):
-        run.counts["files"] = 0
+        run.metrics["files"] = 0
         return
     report = ingest(
         run.engine, [str(night.settings.inbox)], FileOptions(), night.settings
     )
-    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
+    run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
 
 
 def count_demand(night: NightlyRun, run: Run) -> None:
@@ -57,30 +57,30 @@ def count_demand(night: NightlyRun, run: Run) -> None:
     look_back = night.settings.look_back_days
     change = counting.rebuild_in(run, night.now, look_back)
     if change.left_old:
-        run.counts["left_old"] = change.left_old
+        run.metrics["left_old"] = change.left_old
         log.warning("corrections_left", depot_days=change.left_old, look_back=look_back)
 
 
 def score(night: NightlyRun, run: Run) -> None:
     """Scores the forecasts whose days are now known."""
-    run.counts["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
+    run.metrics["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
 
 
 def prune(night: NightlyRun, run: Run) -> None:
     """Takes away old artefacts, and old orders where a setting does not keep all."""
     pruned = artefact_pruning.prune_artefacts(run.engine, night.settings)
     if not pruned.is_nothing:
-        run.counts |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
+        run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
     if night.settings.keep_orders_days is None:
         return
     dropped = retention.drop_old_orders(run.engine, night.settings, night.now)
-    run.counts |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
+    run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
 
 
 def watch(night: NightlyRun, run: Run) -> None:
     """Says so if the champion has been bad lately; that is no failure of the night."""
     found = live_accuracy.watch(run.engine, night.settings)
-    run.counts |= found.counts()
+    run.metrics |= found.metrics()
     for alarm in found.alarms:
         log.warning("accuracy_alarm", alarm=alarm)
 
@@ -90,7 +90,7 @@ def train(night: NightlyRun, run: Run) -> None:
     with run.engine.connect() as connection:
         before = runs.training_without_news(connection, night.day)
     if before is not None:
-        run.counts |= {"model": before["counts"]["model"], "by_run": before["run_id"]}
+        run.metrics |= {"model": before["metrics"]["model"], "by_run": before["run_id"]}
         return
     cleanup.clean_up(run.engine, night.settings)
     recipe = training.build_recipe(night.settings, seed=None, epochs=None)
@@ -102,11 +102,11 @@ def judge(night: NightlyRun, run: Run) -> None:
     try:
         verdict = promotion.promote_if_better(run.engine, night.settings.artefacts)
     except NothingToDoError as nothing:
-        run.counts["reason"] = str(nothing)
+        run.metrics["reason"] = str(nothing)
         return
-    run.counts |= verdict.counts()
-    if "canary_failed" in run.counts:
-        log.warning("canary_failed", says=run.counts["canary_failed"])
+    run.metrics |= verdict.metrics()
+    if "canary_failed" in run.metrics:
+        log.warning("canary_failed", says=run.metrics["canary_failed"])
 
 
 def forecast(night: NightlyRun, run: Run) -> None:
@@ -120,7 +120,7 @@ def forecast(night: NightlyRun, run: Run) -> None:
         night.settings.zone,
         run,
     )
-    run.counts |= late.counts()
+    run.metrics |= late.metrics()
     if late.is_late:
         log.warning("feed_late", says=late.sentence())
 

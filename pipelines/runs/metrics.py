@@ -23,7 +23,7 @@ MEASURED_AGAIN_S = 10.0
 
 
 @contextmanager
-def measure_training(counts: dict[str, Any]) -> Iterator[None]:
+def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
     """Counts what JAX compiles in the block, and the memory taken; also if it fails."""
     from forecaster.model.compile_stats import device_memory, record_compilations
 
@@ -33,7 +33,7 @@ def measure_training(counts: dict[str, Any]) -> Iterator[None]:
         finally:
             # Asking starts JAX, which may be what failed.
             peak, limit = device_memory() if heard.programs else (None, None)
-            counts |= {
+            metrics |= {
                 "compilations": heard.compilations,
                 "cache_hits": heard.cache_hits,
                 "cache_misses": heard.cache_misses,
@@ -66,10 +66,10 @@ def measure_inference(run: Run | None, infer: Callable[[], Answer]) -> Answer:
     answer, cold = _timed(infer)
     if run is None:
         return answer
-    run.counts["inference_cold_seconds"] = cold
+    run.metrics["inference_cold_seconds"] = cold
     if cold <= MEASURED_AGAIN_S:
-        run.counts["inference_warm_seconds"] = _timed(infer)[1]
-        run.counts["inference_memory_bytes"] = _memory_of(infer)
+        run.metrics["inference_warm_seconds"] = _timed(infer)[1]
+        run.metrics["inference_memory_bytes"] = _memory_of(infer)
     return answer
 
 

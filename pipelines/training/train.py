@@ -70,7 +70,7 @@ def train(
     counting.require_counted(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
     panel = training_panel(engine, panels, through)
-    learnt = _learn(panel, settings, recipe, report, run.counts)
+    learnt = _learn(panel, settings, recipe, report, run.metrics)
     champion = _champion_judge(engine, settings)
     scores = evaluation_scores(panel, learnt.evaluation, champion, panels.at)
     scores["network_share"] = learnt.production.postprocessing.network_share
@@ -85,7 +85,7 @@ def train(
     folder = _checkpoint_folder(panel, settings, recipe)
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(learnt.seconds, 1)
-    run.counts |= {
+    run.metrics |= {
         "model": served.version,
         "train_seconds": seconds,
         "epochs": learnt.production_fit.epochs,
@@ -127,7 +127,7 @@ def train_as_worker(
     """
     counting.require_counted(engine, through)
     panel = read_panel(engine, through)
-    _learn(panel, settings, recipe, report, counts={})
+    _learn(panel, settings, recipe, report, metrics={})
 
 
 def precompile(
@@ -155,10 +155,10 @@ def precompile(
         )
     counting.require_counted(engine, through)
     once = replace(recipe, train=replace(recipe.train, epochs=1))
-    counts: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     panel = read_panel(engine, through)
-    _learn(panel, settings, once, report, counts, resumes=False)
-    return counts
+    _learn(panel, settings, once, report, metrics, resumes=False)
+    return metrics
 
 
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
@@ -189,7 +189,7 @@ def _learn(
     settings: Settings,
     recipe: "Recipe",
     report: FitReporter,
-    counts: dict[str, Any],
+    metrics: dict[str, Any],
     resumes: bool = True,
 ) -> "TrainingResult":
     """Learns, and counts what that cost; goes on where one was cut off, if it may."""
@@ -207,11 +207,11 @@ def _learn(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    with compile_cache.kept(settings), measure_training(counts):
+    with compile_cache.kept(settings), measure_training(metrics):
         learnt = train_model(
             panel, recipe, open_checkpoints if resumes else None, report
         )
-    counts |= step_metrics(learnt)
+    metrics |= step_metrics(learnt)
     return learnt
 
 

@@ -245,7 +245,7 @@ def test_time_is_estimated_from_past_runs(fleet, settings, add_model):
     add_model(days_before(30))
     assert planned(fleet, settings).slots[0].estimate_s is None
     with recorded(fleet, "hindcast") as run:
-        run.counts["rows"] = 42
+        run.metrics["rows"] = 42
     with fleet.begin() as connection:
         connection.execute(
             sa.text("update runs set finished_at = started_at + interval '6 seconds'")

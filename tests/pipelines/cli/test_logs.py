@@ -112,7 +112,7 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
         recorded(clean_engine, "nightly", date(2026, 3, 31)) as whole,
     ):
         with recorded(clean_engine, "ingest", parent=whole) as step:
-            step.counts |= {"files": 2, "refused": None, "load_seconds": 0.3}
+            step.metrics |= {"files": 2, "refused": None, "load_seconds": 0.3}
             structlog.get_logger().warning("feed_late", says="3 depots are late.")
         raise NoDataError("There is no demand. Load some.")
     shape = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  ")
