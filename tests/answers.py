@@ -23,7 +23,7 @@ from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
 from pipelines.training.artefact_pruning import Pruned
-from pipelines.training.train import Trained
+from pipelines.training.train import TrainedModel
 
 Moment, Day = datetime, date
 
@@ -61,7 +61,7 @@ Event = _record("Event", events.Event)
 Role = _record("Role", Standing)
 ReplayedRows = _record("ReplayedRows", Replayed)
 RowCounts = _record("RowCounts", Counts)
-Training = _record("Training", Trained, promoted=bool, reason=str)
+Training = _record("Training", TrainedModel, promoted=bool, reason=str)
 PrunedArtefacts = _record("PrunedArtefacts", Pruned)
 DroppedOrders = _record("DroppedOrders", Dropped)
 

@@ -10,10 +10,10 @@ from forecaster.errors import DeviceError
 from pipelines.cli import device_findings as findings
 from pipelines.runs.ledger import recorded
 from pipelines.training import accelerator_packages, device_probe
-from pipelines.training.device_probe import Seen
+from pipelines.training.device_probe import DeviceReport
 
-CPU = Seen("cpu", "", ("cpu", "cpu"), None)
-GPU = Seen("gpu", "", ("NVIDIA H200",), 139 * 2**30)
+CPU = DeviceReport("cpu", "", ("cpu", "cpu"), None)
+GPU = DeviceReport("gpu", "", ("NVIDIA H200",), 139 * 2**30)
 GPU_FILE, TPU_FILE = Path("/dev/nvidia0"), Path("/dev/accel0")
 
 
@@ -54,7 +54,7 @@ def test_what_jax_said_when_it_failed_is_told(monkeypatch):
         pytest.param(CPU, [GPU_FILE], [], ["p"], False, "see 'gpu driver'", id="unused"),
         pytest.param(CPU, [], [TPU_FILE], [], False, "holds /dev/accel0", id="TPU gone"),
         pytest.param(
-            Seen("cpu", "cpu", ("cpu",), None), [GPU_FILE], [TPU_FILE], ["p"], True,
+            DeviceReport("cpu", "cpu", ("cpu",), None), [GPU_FILE], [TPU_FILE], ["p"], True,
             "as JAX_PLATFORMS says", id="the CPU was asked for",
         ),
     ],
