@@ -131,10 +131,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("depot_id", name=op.f("pk_depots")),
     )
     op.create_table(
-        "dirty_days",
+        "changed_days",
         sa.Column("mark_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("day_on", sa.Date(), nullable=False),
-        sa.PrimaryKeyConstraint("mark_id", name=op.f("pk_dirty_days")),
+        sa.PrimaryKeyConstraint("mark_id", name=op.f("pk_changed_days")),
     )
     op.create_table(
         "event_versions",

@@ -6,8 +6,8 @@ zone, except `ordered_local`, the wall-clock time as the file had it.
 
 from pipelines.schema.base import metadata
 from pipelines.schema.demand import (
+    changed_days,
     demand_versions,
-    dirty_days,
     frozen_days,
     order_counts,
 )
@@ -46,13 +46,13 @@ __all__ = [
     "backfill_slots",
     "backfills",
     "beats",
+    "changed_days",
     "daily_counts",
     "dashboard_probes",
     "demand_versions",
     "demo_fleet",
     "depot_score_totals",
     "depots",
-    "dirty_days",
     "event_versions",
     "events",
     "file_repeats",
