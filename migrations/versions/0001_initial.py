@@ -184,7 +184,7 @@ def upgrade() -> None:
         sa.Column("file_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("sha256", sa.Text(), nullable=False),
-        sa.Column("reading", sa.Text(), nullable=False),
+        sa.Column("options_sha256", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column(
             "source", sa.Text(), server_default=sa.text("'default'"), nullable=False
@@ -207,9 +207,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("file_id", name=op.f("pk_files")),
     )
     op.create_index(
-        "uq_files_sha256_reading",
+        "uq_files_sha256_options_sha256",
         "files",
-        ["sha256", "reading"],
+        ["sha256", "options_sha256"],
         unique=True,
         postgresql_where=sa.text("withdrawn_at IS NULL"),
     )

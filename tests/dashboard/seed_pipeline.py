@@ -85,7 +85,7 @@ def _files(connection: sa.Connection, through: date) -> None:
         file_id = connection.execute(
             sa.insert(schema.files)
             .values(
-                path=f"/data/inbox/{name}", sha256=name, reading="plain", kind="orders",
+                path=f"/data/inbox/{name}", sha256=name, options_sha256="plain", kind="orders",
                 size_bytes=1000, accepted=1200, unchanged=4, rejected=rejected,
                 ignored_columns=["colour"] if rejected else [], loaded_at=came,
             )
