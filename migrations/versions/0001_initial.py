@@ -421,7 +421,7 @@ def upgrade() -> None:
         sa.Column("run_id", sa.BigInteger(), nullable=True),
         sa.Column("pruned_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
-            "role in ('challenger','champion','retired','rejected','judge')",
+            "role in ('challenger','champion','retired','rejected','evaluation')",
             name=op.f("ck_models_role"),
         ),
         sa.ForeignKeyConstraint(

@@ -172,7 +172,7 @@ def promote(
     with workplace() as place:
         with place.engine.connect() as connection:
             found = _require(models.model(connection, version), version)
-        if found["role"] == "judge":
+        if found["role"] == "evaluation":
             raise BadInputError(
                 f"{version} is the evaluation fit of a challenger and serves "
                 "hindcasts only. Promote the challenger itself."

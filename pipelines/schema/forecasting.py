@@ -15,7 +15,7 @@ models = sa.Table(
     sa.Column("filename", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
     sa.Column("seed", sa.BigInteger, nullable=False),
-    # judge: the fit that ended before the judged window; it serves hindcasts only.
+    # evaluation: the fit that ended before the holdout; it serves hindcasts only.
     sa.Column("role", sa.Text, nullable=False),
     # Scores of the judge fit over the judged window, as the backtest prints them.
     sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
@@ -25,7 +25,8 @@ models = sa.Table(
     # When its artefact was taken away; null while it is there.
     sa.Column("pruned_at", Moment),
     sa.CheckConstraint(
-        "role in ('challenger','champion','retired','rejected','judge')", name="role"
+        "role in ('challenger','champion','retired','rejected','evaluation')",
+        name="role",
     ),
 )
 sa.Index(

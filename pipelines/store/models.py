@@ -38,14 +38,16 @@ def newest_challenger(connection: sa.Connection) -> dict[str, Any] | None:
     return _one(connection, models.c.role == "challenger")
 
 
-def newest_judge(connection: sa.Connection) -> dict[str, Any] | None:
-    """The newest fit that a challenger was judged by."""
-    return _one(connection, models.c.role == "judge")
+def newest_evaluation(connection: sa.Connection) -> dict[str, Any] | None:
+    """The newest evaluation fit: the one whose holdout scores a challenger was judged by."""
+    return _one(connection, models.c.role == "evaluation")
 
 
-def judge_of(connection: sa.Connection, run_id: int) -> dict[str, Any] | None:
-    """The fit by which the model of a run was judged."""
-    return _one(connection, (models.c.role == "judge") & (models.c.run_id == run_id))
+def evaluation_of(connection: sa.Connection, run_id: int) -> dict[str, Any] | None:
+    """The evaluation fit of the run that trained a model."""
+    return _one(
+        connection, (models.c.role == "evaluation") & (models.c.run_id == run_id)
+    )
 
 
 def champion_before(connection: sa.Connection) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ MODELS = """
 select version, role, trained_through, created_at, promoted_at, pruned_at, reason,
        scores
 from models
-where role <> 'judge'
+where role <> 'evaluation'
 order by (role = 'champion') desc, created_at desc, version desc
 limit :most
 """
