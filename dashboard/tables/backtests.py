@@ -128,8 +128,8 @@ def verdict(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 
 def _reason(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    if isinstance(model["reason"], str):
-        return formatting.dated(model["reason"], zone)
+    if isinstance(model["decision_reason"], str):
+        return formatting.dated(model["decision_reason"], zone)
     if model["role"] == "challenger":
         return "It waits to be judged in the next night."
     return "No reason was kept."

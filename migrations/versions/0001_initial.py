@@ -416,7 +416,7 @@ def upgrade() -> None:
             server_default=sa.text("'{}'"),
             nullable=False,
         ),
-        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("decision_reason", sa.Text(), nullable=True),
         sa.Column("promoted_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("run_id", sa.BigInteger(), nullable=True),
         sa.Column("pruned_at", sa.DateTime(timezone=True), nullable=True),

@@ -19,7 +19,7 @@ models = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     # Scores of the judge fit over the judged window, as the backtest prints them.
     sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
-    sa.Column("reason", sa.Text),
+    sa.Column("decision_reason", sa.Text),
     sa.Column("promoted_at", Moment),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
     # When its artefact was taken away; null while it is there.

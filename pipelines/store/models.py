@@ -100,7 +100,9 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
     set_champion = sa.update(models).where(wanted)
     connection.execute(
         set_champion.values(
-            role="champion", reason=reason, promoted_at=sa.func.clock_timestamp()
+            role="champion",
+            decision_reason=reason,
+            promoted_at=sa.func.clock_timestamp(),
         )
     )
     return True
@@ -109,7 +111,7 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
 def reject(connection: sa.Connection, version: str, reason: str) -> None:
     """Writes down why a challenger was not promoted."""
     statement = sa.update(models).where(models.c.version == version)
-    connection.execute(statement.values(role="rejected", reason=reason))
+    connection.execute(statement.values(role="rejected", decision_reason=reason))
 
 
 def keep_canary(

@@ -2,7 +2,8 @@
 
 # Fits that only judged another model are told with that model.
 MODELS = """
-select version, role, trained_through, created_at, promoted_at, pruned_at, reason,
+select version, role, trained_through, created_at, promoted_at, pruned_at,
+       decision_reason,
        scores
 from models
 where role <> 'evaluation'
