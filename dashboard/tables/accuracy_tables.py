@@ -112,7 +112,7 @@ def overrides_sentence(found: pd.DataFrame) -> str:
 def _cause(row: dict[Any, Any], said: list[str]) -> str:
     if said:
         return ", ".join(said)
-    if row["basis"] == "similar":
+    if row["basis"] == "cold_start":
         return "No history of its own"
     if row["p10"] <= row["actual"] <= row["p90"]:
         return "Chance: within the 80 % band"

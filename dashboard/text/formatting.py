@@ -21,7 +21,7 @@ NO_SCORES = {
     "and scores them.",
 }
 
-BASES = {"model": "own history", "similar": "depots like it", "closed": "closed"}
+BASES = {"model": "own history", "cold_start": "depots like it", "closed": "closed"}
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # A day or a moment as programs write it, but neither in a command nor in a file's name.

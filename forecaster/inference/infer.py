@@ -13,7 +13,7 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.predict import RawForecast
 from forecaster.inference.totals import Bands, Total
 
-MODEL, SIMILAR, CLOSED = "model", "similar", "closed"
+MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
 """What a forecast rests on: the depot's own days, those of depots like it, or nothing."""
 
 
@@ -42,7 +42,7 @@ def forecast(artefact: Artefact, panel: Panel) -> Forecast:
     """Forecasts every depot from the panel's last day.
 
     A depot without an observed day in reach is forecast from the days of its city (or of
-    the fleet), and marked `similar`.
+    the fleet), and marked `cold_start`.
 
     Args:
       artefact: From `artefact.load`.
@@ -88,7 +88,7 @@ def _delivered(artefact: Artefact, panel: Panel, said: RawForecast) -> Forecast:
     """From log counts to orders: never negative, 0 where closed."""
     low_dh, point_dh, high_dh = _log_bands(artefact, panel, said)
     closed_dh = said.closed_dh
-    basis_dh = np.where(said.cold_start_d[:, None], SIMILAR, MODEL)
+    basis_dh = np.where(said.cold_start_d[:, None], COLD_START, MODEL)
     bands = Bands(
         *(
             np.where(closed_dh, 0.0, orders(log_dh))

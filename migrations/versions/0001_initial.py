@@ -611,7 +611,7 @@ def upgrade() -> None:
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("run_id", sa.BigInteger(), nullable=True),
         sa.CheckConstraint(
-            "basis in ('model','similar','closed')", name=op.f("ck_forecasts_basis")
+            "basis in ('model','cold_start','closed')", name=op.f("ck_forecasts_basis")
         ),
         sa.CheckConstraint(
             "0 <= p10 and p10 <= p50 and p50 <= p90",

@@ -28,7 +28,7 @@ def worst(events=(), holidays=(), basis="model", actual=500.0):
     ("found", "expected"),
     [
         (worst(["pay_day"], ["Feast"]), "Feast, Pay day"),
-        (worst(basis="similar"), "No history of its own"),
+        (worst(basis="cold_start"), "No history of its own"),
         (worst(actual=105.0), "Chance: within the 80 % band"),
         (worst(), "Nothing that is known"),
     ],
