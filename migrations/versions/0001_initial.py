@@ -42,12 +42,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("backfill_id", name=op.f("pk_backfills")),
     )
     op.create_table(
-        "beats",
+        "heartbeats",
         sa.Column("process", sa.Text(), nullable=False),
         sa.Column("host", sa.Text(), nullable=False),
         sa.Column("pid", sa.BigInteger(), nullable=False),
-        sa.Column("beat_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("process", name=op.f("pk_beats")),
+        sa.Column("heartbeat_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("process", name=op.f("pk_heartbeats")),
     )
     op.create_table(
         "demo_fleet",

@@ -158,7 +158,7 @@ def _services(look: Look) -> Iterator[Number]:
     yield one(
         "scheduler_beat_timestamp_seconds",
         "Its last sign of life.",
-        tallies["scheduler_beat_at"],
+        tallies["scheduler_heartbeat_at"],
     )
     yield one("database_bytes", "Size of the database.", tallies["database_bytes"])
     yield one("database_sessions", "Sessions on it.", tallies["sessions"])

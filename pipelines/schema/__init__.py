@@ -35,7 +35,7 @@ from pipelines.schema.ledger import (
     run_lines,
     runs,
 )
-from pipelines.schema.operations import beats, dashboard_probes, notices, overrides
+from pipelines.schema.operations import dashboard_probes, heartbeats, notices, overrides
 from pipelines.schema.scoring import (
     depot_score_totals,
     score_totals,
@@ -45,7 +45,6 @@ from pipelines.schema.scoring import (
 __all__ = [
     "backfill_slots",
     "backfills",
-    "beats",
     "changed_days",
     "daily_counts",
     "dashboard_probes",
@@ -60,6 +59,7 @@ __all__ = [
     "forecast_totals",
     "forecasts",
     "frozen_days",
+    "heartbeats",
     "metadata",
     "models",
     "notices",

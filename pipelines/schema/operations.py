@@ -72,11 +72,11 @@ dashboard_probes = sa.Table(
 )
 
 # The newest sign of life of a process that is no run, such as the scheduler that leads.
-beats = sa.Table(
-    "beats",
+heartbeats = sa.Table(
+    "heartbeats",
     metadata,
     sa.Column("process", sa.Text, primary_key=True),
     sa.Column("host", sa.Text, nullable=False),
     sa.Column("pid", sa.BigInteger, nullable=False),
-    sa.Column("beat_at", Moment, nullable=False),
+    sa.Column("heartbeat_at", Moment, nullable=False),
 )
