@@ -259,22 +259,24 @@ def upgrade() -> None:
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("channel", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("sentence", sa.Text(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=False),
         sa.Column(
             "made_at",
             sa.DateTime(timezone=True),
             server_default=sa.text("now()"),
             nullable=False,
         ),
-        sa.Column("tries", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("next_try_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column(
+            "attempts", sa.Integer(), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("next_attempt_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
         sa.CheckConstraint(
             "kind in ('failure','recovery','silence')", name=op.f("ck_notices_kind")
         ),
         sa.CheckConstraint(
-            "sent_at is null or next_try_at is null", name=op.f("ck_notices_sent")
+            "sent_at is null or next_attempt_at is null", name=op.f("ck_notices_sent")
         ),
         sa.PrimaryKeyConstraint("notice_id", name=op.f("pk_notices")),
         sa.UniqueConstraint("key", "channel", name="uq_notices_key_channel"),
