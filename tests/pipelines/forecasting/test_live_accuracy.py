@@ -45,13 +45,13 @@ def days(*errors, naive=0.2, inside=80):
     ],
 )
 def test_days_in_a_row_worse_than_the_seasonal_naive(errors, worse, alarm):
-    found = live_accuracy.judge(days(*errors), SETTINGS)
+    found = live_accuracy.assess(days(*errors), SETTINGS)
     assert found.worse_days == worse
     assert bool(found.alarms) is alarm
 
 
 def test_the_alarm_says_since_when_by_how_much_and_what_to_do():
-    found = live_accuracy.judge(days(0.1, 0.3, 0.4, 0.5), SETTINGS)
+    found = live_accuracy.assess(days(0.1, 0.3, 0.4, 0.5), SETTINGS)
     (alarm,) = found.alarms
     assert "3 days in a row, from 2024-01-02 to 2024-01-04" in alarm
     assert "MAPE 40.0 % against 20.0 %" in alarm
@@ -64,13 +64,13 @@ def test_the_alarm_says_since_when_by_how_much_and_what_to_do():
     [(69, True), (70, False), (80, False), (90, False), (91, True)],
 )
 def test_coverage_outside_its_band_is_an_alarm(inside, alarm):
-    found = live_accuracy.judge(days(0.1, 0.1, inside=inside), SETTINGS)
+    found = live_accuracy.assess(days(0.1, 0.1, inside=inside), SETTINGS)
     assert found.coverage == pytest.approx(inside / 100)
     assert bool(found.alarms) is alarm
 
 
 def test_a_few_depot_days_say_nothing_of_coverage():
-    found = live_accuracy.judge(days(0.1, inside=0), SETTINGS)
+    found = live_accuracy.assess(days(0.1, inside=0), SETTINGS)
     assert found.coverage is None
     assert not found.alarms
 

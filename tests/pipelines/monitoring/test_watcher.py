@@ -82,7 +82,7 @@ def test_a_scheduler_that_leads_is_seen_and_shows_life(
         assert snapshot.take(looks, settings, NOW, None).scheduler_leads
     assert not snapshot.take(looks, settings, NOW, None).scheduler_leads
 
-    monkeypatch.setattr(schedule, "STAND_BY_S", 0.02)
+    monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.02)
     stopped = Event()
     clock = Thread(
         target=schedule.run_scheduler, args=(clean_engine, settings, stopped)

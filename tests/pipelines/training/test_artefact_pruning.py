@@ -15,7 +15,7 @@ from pipelines.cli import app
 from pipelines.forecasting import forecast
 from pipelines.settings import Settings
 from pipelines.store import artefacts, models
-from pipelines.training.artefact_pruning import WRITTEN_FOR, prune_artefacts
+from pipelines.training.artefact_pruning import MIN_AGE, prune_artefacts
 from tests.pipelines.make import add_depot
 
 pytestmark = pytest.mark.db
@@ -192,7 +192,7 @@ def test_a_file_that_a_training_writes_again_just_now_stays(
     assert prune_artefacts(clean_engine, settings).is_nothing
     assert there(settings) == {"old"}
     # Its training never came to record it.
-    written(settings, "old", WRITTEN_FOR / timedelta(days=1) + 0.01)
+    written(settings, "old", MIN_AGE / timedelta(days=1) + 0.01)
     assert prune_artefacts(clean_engine, settings).files == 1
 
 
@@ -280,7 +280,9 @@ def test_pruning_twice_does_nothing_the_second_time_and_says_so(harbor, add):
     assert harbor("db", "prune")[1] == 0
     said, code = harbor("db", "prune")
     assert code == 3
-    assert f"artefacts of {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)" in said
+    assert (
+        f"artefacts of the last {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)" in said
+    )
     assert "every order (HARBOR_KEEP_ORDERS_DAYS is not set)" in said
 
 
