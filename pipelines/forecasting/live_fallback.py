@@ -15,7 +15,7 @@ from forecaster.inference.postprocessing import FALLBACK_MARGIN, MIN_FALLBACK_DA
 from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
 from pipelines.store import accuracy as store
 
-MOST_TOLD = 50
+MAX_LISTED = 50
 
 
 def worse_depots(engine: sa.Engine) -> list[str]:
@@ -26,7 +26,7 @@ def worse_depots(engine: sa.Engine) -> list[str]:
         )
 
 
-def with_live_gate(engine: sa.Engine, loaded: Artefact) -> Artefact:
+def with_live_fallback(engine: sa.Engine, loaded: Artefact) -> Artefact:
     """The artefact with the depots gated that the live scores gate, beside its own."""
     gated = {*loaded.postprocessing.fallback_depots, *worse_depots(engine)}
     postprocessing = replace(
@@ -35,9 +35,9 @@ def with_live_gate(engine: sa.Engine, loaded: Artefact) -> Artefact:
     return replace(loaded, postprocessing=postprocessing)
 
 
-def counts(loaded: Artefact) -> dict[str, Any]:
+def metrics(loaded: Artefact) -> dict[str, Any]:
     """For the ledger: how many depots are gated, and which; nothing where none is."""
     gated = loaded.postprocessing.fallback_depots
     if not gated:
         return {}
-    return {"gated": len(gated), "gated_depots": list(gated[:MOST_TOLD])}
+    return {"gated": len(gated), "gated_depots": list(gated[:MAX_LISTED])}

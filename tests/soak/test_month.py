@@ -156,8 +156,8 @@ def month(engine, inbox, figures, worse=None):
         )
         costs = connection.scalars(
             sa.text(
-                "select counts from runs where step = 'train' and state = 'done' "
-                "and not counts ? 'by_run' order by run_id"
+                "select metrics from runs where step = 'train' and state = 'done' "
+                "and not metrics ? 'by_run' order by run_id"
             )
         )
         return Month(

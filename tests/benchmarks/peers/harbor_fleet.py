@@ -11,7 +11,7 @@ from forecaster.inference import infer
 from forecaster.inference.infer import Forecast
 from forecaster.inference.totals import FLEET
 from pipelines.settings import Settings
-from pipelines.training.train import recipe_of
+from pipelines.training.train import build_recipe
 from tests.benchmarks.peers import Forecasts, PeerRun
 
 
@@ -21,7 +21,7 @@ def gru(panel: Panel, plan: Plan) -> PeerRun:
     from forecaster.model.two_stage_fit import train_model
 
     settings = Settings.load().model_copy(update={"horizon": plan.horizon})
-    recipe = recipe_of(settings, seed=None, epochs=None)
+    recipe = build_recipe(settings, seed=None, epochs=None)
     use_all_cores(recipe.train.batch_size, "")
     learnt = train_model(panel.as_of(plan.trained_through), recipe)
     started = time.perf_counter()

@@ -16,7 +16,7 @@ from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.schema import daily_counts, depots, events, public_holidays
-from pipelines.training.train import panel_to_learn
+from pipelines.training.train import training_panel
 from tests.make import make_artefact
 from tests.pipelines.make import START, add_depot, add_fleet
 
@@ -113,8 +113,8 @@ def test_a_training_through_a_past_day_learns_no_later_correction(fleet):
     first = read_panel(fleet, LAST).demand_dt[0, -10]
     count_again(fleet, "A0", day, 7_000, arrived)
     panels = PanelsAsKnown(fleet, LAST, ZONE)
-    past = panel_to_learn(fleet, panels, LAST - timedelta(days=1))
-    now = panel_to_learn(fleet, panels, LAST)
+    past = training_panel(fleet, panels, LAST - timedelta(days=1))
+    now = training_panel(fleet, panels, LAST)
     assert past.demand_dt[0, past.step(day)] == first
     assert now.demand_dt[0, now.step(day)] == 7_000
 

@@ -145,7 +145,7 @@ def invent_training() -> None:
         )  # fmt: skip
 
     train._learn = learn
-    train.recipe_of = lambda *_, **__: SimpleNamespace()  # type: ignore[assignment,return-value]
+    train.build_recipe = lambda *_, **__: SimpleNamespace()  # type: ignore[assignment,return-value]
     train._checkpoint_folder = lambda _, settings, __: settings.checkpoints / "none"
 
 
@@ -163,7 +163,7 @@ def train_a_little() -> None:
             validation_days=JUDGED_DAYS,
         ),
     )
-    train.recipe_of = lambda *_, **__: recipe
+    train.build_recipe = lambda *_, **__: recipe
 
 
 def main() -> None:

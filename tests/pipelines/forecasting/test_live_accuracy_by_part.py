@@ -195,7 +195,7 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
         order = (forecasts.c.depot_id, forecasts.c.target_on)
         said = list(connection.scalars(query.order_by(*order)))
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
-    assert run.counts.get("gated_depots") == (["A0"] if gated else None)
+    assert run.metrics.get("gated_depots") == (["A0"] if gated else None)
     assert live_fallback.worse_depots(engine) == (["A0"] if gated else [])
 
 
