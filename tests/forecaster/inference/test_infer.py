@@ -137,8 +137,8 @@ def test_a_fleet_asked_in_parts_is_the_fleet_asked_at_once(
 ):
     whole = infer.forecast(artefact, panel)
     # Neither part has all the depots of a city.
-    monkeypatch.setattr(predict, "PART", 3)
-    monkeypatch.setattr(predict, "BATCH", 2)
+    monkeypatch.setattr(predict, "DEPOTS_PER_CHUNK", 3)
+    monkeypatch.setattr(predict, "BATCH_SIZE", 2)
     np.testing.assert_allclose(
         infer.forecast(artefact, panel).p50_dh, whole.p50_dh, rtol=1e-5
     )
