@@ -63,7 +63,9 @@ def delivers(scores: Mapping[str, Any]) -> tuple[str, str]:
         0: "its network did not help",
         1: "its correction in full",
     }
-    return postprocessing.in_words(share), why.get(share, "the rest is the baseline")
+    return postprocessing.describe_share(share), why.get(
+        share, "the rest is the baseline"
+    )
 
 
 def table(scores: Mapping[str, Any]) -> pd.DataFrame:

@@ -11,18 +11,18 @@ from forecaster.errors import BadInputError, NothingToDoError
 from pipelines.backfill import coordination, preconditions
 from pipelines.backfill.hindcast import Batch, Hindcaster
 from pipelines.backfill.plan import BackfillPlan, Slot, read_plan
-from pipelines.backfill.shared_steps import WHOLE_STEPS, Whole
+from pipelines.backfill.shared_steps import SHARED_STEPS, StepContext
 from pipelines.database.engine import snapshot
-from pipelines.runs.error_messages import sentence
+from pipelines.runs.error_messages import describe_error
 from pipelines.runs.fencing import LostRunError
 from pipelines.runs.ledger import Run, recorded
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
-from pipelines.training.train import Reports
+from pipelines.training.train import FitReporter
 
 
 @dataclass(frozen=True)
-class Telling:
+class ProgressCallbacks:
     """What is told while a plan is applied."""
 
     # A slot that has ended.
@@ -30,7 +30,7 @@ class Telling:
     # A sentence for people.
     say: Callable[[str], None] = lambda _: None
     # Given the name of a fit, what to tell of its progress.
-    fits: Reports = lambda _: lambda *_: None
+    fits: FitReporter = lambda _: lambda *_: None
 
 
 class _StopWantedError(NothingToDoError):
@@ -42,7 +42,7 @@ def apply_plan(
     settings: Settings,
     backfill_id: int,
     now: datetime,
-    telling: Telling = Telling(),
+    callbacks: ProgressCallbacks = ProgressCallbacks(),
 ) -> BackfillPlan:
     """Does every slot that waits, and returns the plan as it stands then.
 
@@ -54,7 +54,7 @@ def apply_plan(
       settings: For the folders and the zone.
       backfill_id: Of a plan that waits, was paused, broke off, or had failures.
       now: Time of the run.
-      telling: Told on the way.
+      callbacks: Called as slots end and trainings progress.
 
     Raises:
       NoDataError: there is no such plan.
@@ -62,13 +62,15 @@ def apply_plan(
       NothingToDoError: nothing in it waits, or another backfill is being applied.
       LostRunError: it lost its lock; the slots written before stay.
     """
-    with coordination.alone(engine) as lock:
+    with coordination.hold_apply_lock(engine) as lock:
         with snapshot(engine) as connection:
             plan = read_plan(connection, backfill_id)
         _require_work(plan)
-        preconditions.require_unmoved(engine, settings, plan)
-        with recorded(engine, "backfill", plan.asked.last, lock=lock) as whole:
-            stop = _Applying(engine, settings, plan, now, telling, whole).run_through()
+        preconditions.require_unchanged(engine, settings, plan)
+        with recorded(engine, "backfill", plan.request.last, lock=lock) as whole:
+            stop = _Applying(
+                engine, settings, plan, now, callbacks, whole
+            ).run_through()
         if stop is not None:
             raise stop
         with snapshot(engine) as connection:
@@ -97,7 +99,7 @@ class _Applying:
     settings: Settings
     plan: BackfillPlan
     now: datetime
-    telling: Telling
+    callbacks: ProgressCallbacks
     run: Run
 
     def run_through(self) -> BaseException | None:
@@ -118,7 +120,7 @@ class _Applying:
         else:
             self._set_state("failed" if self._as_it_stands().failed else "done")
         plan = self._as_it_stands()
-        self.run.counts |= {
+        self.run.metrics |= {
             "plan": plan.backfill_id,
             "state": plan.state,
             **{state: plan.count(state) for state in ("done", "failed", "waiting")},
@@ -142,23 +144,25 @@ class _Applying:
             if slot.step in steps:
                 self._make_way()
                 with self._judged([slot]), self._step(slot.step, slot.origin_on) as run:
-                    rows = WHOLE_STEPS[slot.step](self._whole, slot, run)
+                    rows = SHARED_STEPS[slot.step](self._whole, slot, run)
                     self._end(slot, run, rows)
 
     def _end(self, slot: Slot, run: Run, rows: int) -> None:
         with run.engine.begin() as connection:
             number, plan_id = slot.number, self.plan.backfill_id
             store.end_slot(connection, plan_id, number, "done", run.run_id, rows=rows)
-            picture = preconditions.picture(connection, self.settings, self.plan)
-            store.set_ledger(connection, plan_id, picture)
-        self.telling.slot(slot)
+            data_snapshot = preconditions.data_snapshot(
+                connection, self.settings, self.plan
+            )
+            store.set_ledger(connection, plan_id, data_snapshot)
+        self.callbacks.slot(slot)
 
     def _forecast(self, hindcaster: Hindcaster, batch: Batch) -> None:
         ended: set[int] = set()
 
         def done(slot: Slot) -> None:
             ended.add(slot.number)
-            self.telling.slot(slot)
+            self.callbacks.slot(slot)
             self._make_way(hindcaster.forget)
 
         with (
@@ -178,7 +182,7 @@ class _Applying:
             raise
         except Exception as error:  # noqa: BLE001 - written down, and told at the end
             left = [slot for slot in slots if slot.number not in ended]
-            self._fail(left, sentence(error))
+            self._fail(left, describe_error(error))
 
     def _fail(self, slots: list[Slot], told: str) -> None:
         with self.engine.begin() as connection:
@@ -188,7 +192,7 @@ class _Applying:
                     self.run.run_id, error=told,
                 )  # fmt: skip
         for slot in slots:
-            self.telling.slot(slot)
+            self.callbacks.slot(slot)
 
     @contextmanager
     def _step(self, name: str, origin: date | None) -> Iterator[Run]:
@@ -199,8 +203,8 @@ class _Applying:
     def _make_way(self, afterwards: Callable[[], None] = lambda: None) -> None:
         """Lets a nightly run go first; what it changed is read anew afterwards."""
         self._stop_if_wanted()
-        if coordination.stand_aside(
-            self.engine, self.telling.say, lambda: self._wanted() is not None
+        if coordination.yield_to_nightly(
+            self.engine, self.callbacks.say, lambda: self._wanted() is not None
         ):
             afterwards()
             self._stop_if_wanted()
@@ -223,15 +227,15 @@ class _Applying:
 
     def _depots(self) -> list[str] | None:
         with self.engine.connect() as connection:
-            return self.plan.asked.depot_ids(connection)
+            return self.plan.request.depot_ids(connection)
 
     @property
-    def _whole(self) -> Whole:
-        return Whole(self.settings, self.now, self._fits)
+    def _whole(self) -> StepContext:
+        return StepContext(self.settings, self.now, self._fits)
 
     def _fits(self, fit: str) -> Callable[[int, int, float], None]:
         """A training's progress, at which it makes way and may be stopped."""
-        tell = self.telling.fits(fit)
+        tell = self.callbacks.fits(fit)
 
         def told(epoch: int, epochs: int, best: float) -> None:
             tell(epoch, epochs, best)

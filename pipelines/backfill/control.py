@@ -19,7 +19,7 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
       NothingToDoError: it is not being applied.
     """
     plan = _plan(engine, backfill_id)
-    if not is_at_work(engine, plan):
+    if not is_running(engine, plan):
         # One that died still reads so.
         state = "broken off" if plan.state == "running" else plan.state
         raise NothingToDoError(
@@ -43,7 +43,7 @@ def cancel(engine: sa.Engine, backfill_id: int) -> str:
     plan = _plan(engine, backfill_id)
     if plan.state in ENDED:
         raise NothingToDoError(f"Plan {backfill_id} is {plan.state} already.")
-    if is_at_work(engine, plan):
+    if is_running(engine, plan):
         _want(engine, backfill_id, "cancel")
         return f"Plan {backfill_id} is cancelled after its current slot."
     with engine.begin() as connection:
@@ -69,9 +69,9 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
     return again
 
 
-def is_at_work(engine: sa.Engine, plan: BackfillPlan) -> bool:
+def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:
     """Whether the plan is being applied: one that died still reads `running`."""
-    return plan.state == "running" and coordination.is_applied_now(engine)
+    return plan.state == "running" and coordination.is_backfill_running(engine)
 
 
 def _plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:

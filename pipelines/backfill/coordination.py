@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
-from pipelines.nightly.run import NIGHT_LOCK
+from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.fencing import take_over
 from pipelines.store.backfill import APPLY_LOCK
 from pipelines.store.locks import HeldLock, is_free, try_lock
@@ -20,12 +20,12 @@ TAKEN_OVER = (
 )
 
 
-def night_is_at_work(engine: sa.Engine) -> bool:
+def is_nightly_running(engine: sa.Engine) -> bool:
     """Whether a nightly run holds its lock now."""
-    return _is_held(engine, NIGHT_LOCK)
+    return _is_held(engine, NIGHTLY_LOCK)
 
 
-def stand_aside(
+def yield_to_nightly(
     engine: sa.Engine, tell: Callable[[str], None], must_stop: Callable[[], bool]
 ) -> bool:
     """Waits as long as a nightly run is at work, and says whether there was one.
@@ -35,25 +35,25 @@ def stand_aside(
       tell: Told once that it waits, and once that it goes on.
       must_stop: Whether somebody wants the backfill to stop meanwhile.
     """
-    if not night_is_at_work(engine):
+    if not is_nightly_running(engine):
         return False
     tell(
         "A nightly run is in progress and goes first; the backfill waits until it "
         "has ended."
     )
-    while night_is_at_work(engine) and not must_stop():
+    while is_nightly_running(engine) and not must_stop():
         time.sleep(LOOK_EVERY_S)
     tell("The backfill continues.")
     return True
 
 
-def is_applied_now(engine: sa.Engine) -> bool:
+def is_backfill_running(engine: sa.Engine) -> bool:
     """Whether any backfill is being applied."""
     return _is_held(engine, APPLY_LOCK)
 
 
 @contextmanager
-def alone(engine: sa.Engine) -> Iterator[HeldLock]:
+def hold_apply_lock(engine: sa.Engine) -> Iterator[HeldLock]:
     """Keeps other backfills out; a process that dies lets go.
 
     Raises:

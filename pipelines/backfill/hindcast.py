@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from forecaster.data.panel import Panel
 from forecaster.errors import NoModelError
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.infer import Forecast, forecast_each
-from pipelines.backfill.plan import LIVE_STAYS, Slot
-from pipelines.backfill.vintages import Correction, Learnt, stretches
+from forecaster.inference.infer import Forecast, forecast_origins
+from pipelines.backfill.plan import LIVE_FORECAST_KEPT, Slot
+from pipelines.backfill.vintages import Correction, VintageChanges, group_by_vintage
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, first_origin
 from pipelines.forecasting import forecast as forecasting
@@ -69,7 +69,7 @@ class Hindcaster:
         origins = sorted(by_origin)
         with snapshot(self.engine) as connection:
             known = models.kept_models(connection)
-            learnt = Learnt(
+            changes = VintageChanges(
                 [
                     Correction(*row)
                     for row in ground.corrections(connection, origins[-1])
@@ -86,7 +86,7 @@ class Hindcaster:
         return [
             Batch(version or "", tuple(by_origin[day] for day in same[::step]))
             for version, days in groupby(origins, versions.__getitem__)
-            for same in stretches(list(days), learnt)
+            for same in group_by_vintage(list(days), changes)
         ][::step]
 
     def forecast(self, batch: Batch, run: Run, done: Callable[[Slot], None]) -> None:
@@ -109,11 +109,11 @@ class Hindcaster:
                 f"No model was trained on days up to {first} alone. Train one with "
                 f"'harbor train --through {first}'."
             )
-        run.counts |= {"origins": 0, "rows": 0, "model": batch.version}
+        run.metrics |= {"origins": 0, "rows": 0, "model": batch.version}
         left = batch.origins
         while left:
             panel = self._panels_through(last).at(last)
-            swept = forecast_each(self._artefact(batch.version), panel, left)
+            swept = forecast_origins(self._artefact(batch.version), panel, left)
             for origin, made in (
                 reversed(list(swept)) if batch.is_newest_first else swept
             ):
@@ -139,14 +139,16 @@ class Hindcaster:
         slot_key = (self.backfill_id, slot.number)
         with run.engine.begin() as connection:
             if not self._replace(connection, origin, version, table, made):
-                store.leave_slot_out(connection, *slot_key, run.run_id, LIVE_STAYS)
+                store.leave_slot_out(
+                    connection, *slot_key, run.run_id, LIVE_FORECAST_KEPT
+                )
                 return
             store.end_slot(
                 connection, *slot_key, "done", run.run_id,
                 model_version=version, rows=len(table),
             )  # fmt: skip
-        run.counts["origins"] += 1
-        run.counts["rows"] += len(table)
+        run.metrics["origins"] += 1
+        run.metrics["rows"] += len(table)
 
     def _replace(
         self,

@@ -6,10 +6,10 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from forecaster.errors import HarborError, NoModelError
-from pipelines.backfill.apply import Telling, apply_plan
+from pipelines.backfill.apply import ProgressCallbacks, apply_plan
 from pipelines.backfill.plan import BackfillPlan, Slot
 from pipelines.backfill.planner import make_plan
-from pipelines.backfill.request import Asked
+from pipelines.backfill.request import BackfillRequest
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 
@@ -40,7 +40,7 @@ def run_backfill(
       BadInputError: `last` lies before `first`.
       NoModelError: no origin could be forecast.
     """
-    plan = make_plan(engine, settings, Asked(first, last, only="all"))
+    plan = make_plan(engine, settings, BackfillRequest(first, last, only="all"))
 
     def tell(slot: Slot) -> None:
         if slot.step == "forecast":
@@ -48,7 +48,9 @@ def run_backfill(
 
     try:
         _require_an_origin(plan)
-        plan = apply_plan(engine, settings, plan.backfill_id, now, Telling(slot=tell))
+        plan = apply_plan(
+            engine, settings, plan.backfill_id, now, ProgressCallbacks(slot=tell)
+        )
     except HarborError:
         # One that was refused is nothing that anybody planned.
         with engine.begin() as connection:

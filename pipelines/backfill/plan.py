@@ -8,7 +8,7 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from forecaster.errors import NoDataError
-from pipelines.backfill.request import Asked
+from pipelines.backfill.request import BackfillRequest
 from pipelines.store import backfill as store
 
 
@@ -75,7 +75,7 @@ class BackfillPlan:
 
     backfill_id: int
     created_at: datetime
-    asked: Asked
+    request: BackfillRequest
     ledger: Mapping[str, Any]
     state: str
     slots: Sequence[Slot]
@@ -116,7 +116,7 @@ class BackfillPlan:
 
 NO_MODEL = "no model was trained on days up to it alone"
 TRAIN_ONE = f"{NO_MODEL}. Train one"
-LIVE_STAYS = "forecast live by that model; a live forecast is never replaced"
+LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
 
 
 def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:
@@ -134,7 +134,7 @@ def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:
     return BackfillPlan(
         backfill_id=backfill_id,
         created_at=found["created_at"],
-        asked=Asked.from_json(found["asked"]),
+        request=BackfillRequest.from_json(found["asked"]),
         ledger=found["ledger"],
         state=found["state"],
         slots=[Slot.of_row(row) for row in rows],

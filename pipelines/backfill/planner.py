@@ -7,16 +7,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from forecaster.config import days_to_learn
+from forecaster.config import min_training_days
 from pipelines.backfill.plan import (
-    LIVE_STAYS,
+    LIVE_FORECAST_KEPT,
     NO_MODEL,
     TRAIN_ONE,
     BackfillPlan,
     Slot,
     read_plan,
 )
-from pipelines.backfill.request import Asked
+from pipelines.backfill.request import BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.settings import Settings
@@ -25,25 +25,27 @@ from pipelines.store import backfill_inputs as ground
 from pipelines.store import models, plan_snapshot
 
 
-def make_plan(engine: sa.Engine, settings: Settings, asked: Asked) -> BackfillPlan:
+def make_plan(
+    engine: sa.Engine, settings: Settings, request: BackfillRequest
+) -> BackfillPlan:
     """Plans a backfill, and writes the plan down; nothing else is changed.
 
     Args:
       engine: Database the pipelines own.
       settings: For the horizon, and the folder that is loaded from.
-      asked: What is wanted.
+      request: Origins, depots and steps to plan.
 
     Raises:
       NoDataError: there is no demand, or a depot asked for is unknown.
     """
-    until = asked.last + timedelta(days=settings.horizon)
+    until = request.last + timedelta(days=settings.horizon)
     with snapshot(engine) as connection:
         newest = counting.newest_counted(connection)
-        slots = _Layout.read(connection, settings, asked, newest).slots()
-        ledger = plan_snapshot.ledger_now(connection, asked.last, until)
+        slots = _Layout.read(connection, settings, request, newest).slots()
+        ledger = plan_snapshot.ledger_now(connection, request.last, until)
     rows = [asdict(slot) for slot in slots]
     with engine.begin() as connection:
-        backfill_id = store.add_plan(connection, asked.to_json(), ledger, rows)
+        backfill_id = store.add_plan(connection, request.to_json(), ledger, rows)
         return read_plan(connection, backfill_id)
 
 
@@ -52,7 +54,7 @@ class _Layout:
     """What the slots are laid out from."""
 
     connection: sa.Connection
-    asked: Asked
+    request: BackfillRequest
     horizon: int
     # Newest first.
     models: list[dict[str, Any]]
@@ -66,16 +68,20 @@ class _Layout:
 
     @classmethod
     def read(
-        cls, connection: sa.Connection, settings: Settings, asked: Asked, newest: date
+        cls,
+        connection: sa.Connection,
+        settings: Settings,
+        request: BackfillRequest,
+        newest: date,
     ) -> "_Layout":
-        chosen = asked.depot_ids(connection)
+        chosen = request.depot_ids(connection)
         return cls(
             connection=connection,
-            asked=asked,
+            request=request,
             horizon=settings.horizon,
             models=models.all_models(connection),
-            held=ground.held_forecasts(connection, asked.first, asked.last, chosen),
-            failed=ground.failed_before(connection, asked.first, asked.last),
+            held=ground.held_forecasts(connection, request.first, request.last, chosen),
+            failed=ground.failed_before(connection, request.first, request.last),
             depot_ids=chosen,
             n_depots=(
                 ground.count_depots(connection) if chosen is None else len(chosen)
@@ -101,17 +107,17 @@ class _Layout:
 
     def _whole(self, step: str, reason: str) -> Iterator[tuple[Any, ...]]:
         """A step that is done once for all origins."""
-        if step in self.asked.what:
+        if step in self.request.what:
             took = ground.seconds_a_run(self.connection, step)
             yield step, None, True, reason, {"estimate_s": took}
 
     def _training(self) -> Iterator[tuple[Any, ...]]:
         """One training serves every origin that has no model."""
-        if "train" not in self.asked.what:
+        if "train" not in self.request.what:
             return
         lonely = [
             day
-            for day in self.asked.origins
+            for day in self.request.origins
             if self._model(day) is None and not self._there_by_pruned(day)
         ]
         origins = [day for day in lonely if self._may_be_learnt(day)]
@@ -128,9 +134,9 @@ class _Layout:
         yield "train", min(origins), True, told, {"estimate_s": took}
 
     def _forecasts(self) -> Iterator[tuple[Any, ...]]:
-        if "forecast" not in self.asked.what:
+        if "forecast" not in self.request.what:
             return
-        for origin in self.asked.origins:
+        for origin in self.request.origins:
             why, is_in, model = self._judged(origin)
             held = self.held.get((origin, model or ""))
             rows = self.n_depots * self.horizon if is_in else 0
@@ -171,7 +177,7 @@ class _Layout:
                 f"{NO_MODEL}, and only {few}: training needs {self._least_days}",
                 False,
             )
-        if "train" in self.asked.what:
+        if "train" in self.request.what:
             return "forecast by the model that this plan trains", True
         offer = f"{TRAIN_ONE} with 'harbor train --through {origin}', or plan with "
         return f"{offer}--what train,forecast,score", False
@@ -179,9 +185,9 @@ class _Layout:
     def _wanted(self, origin: date, version: str | None, why: str) -> tuple[str, bool]:
         if there := self._there(origin, version or ""):
             return there, False
-        if self.asked.only == "failed" and origin not in self.failed:
+        if self.request.only == "failed" and origin not in self.failed:
             return "has not failed (--only failed)", False
-        if self.asked.only == "failed":
+        if self.request.only == "failed":
             return f"failed before: {self.failed[origin]}", True
         return why, True
 
@@ -191,9 +197,9 @@ class _Layout:
         if held is None:
             return None
         if held.live:
-            return LIVE_STAYS
+            return LIVE_FORECAST_KEPT
         whole = held.rows >= self.n_depots * self.horizon
-        if whole and self.asked.only == "missing":
+        if whole and self.request.only == "missing":
             return "already there (--only missing)"
         return None
 
@@ -217,7 +223,7 @@ class _Layout:
 
     @property
     def _least_days(self) -> int:
-        return days_to_learn(self.horizon)
+        return min_training_days(self.horizon)
 
     def _model(self, origin: date) -> dict[str, Any] | None:
         """The newest model that saw nothing after an origin, and that can forecast."""

@@ -12,32 +12,34 @@ from pipelines.database.engine import snapshot
 from pipelines.settings import Settings
 from pipelines.store import plan_snapshot
 
-MOST_TOLD = 5
+MAX_LISTED = 5
 
 
-def picture(
+def data_snapshot(
     connection: sa.Connection, settings: Settings, plan: BackfillPlan
 ) -> dict[str, Any]:
     """The ledger as a plan sees it."""
-    until = plan.asked.last + timedelta(days=settings.horizon)
-    return plan_snapshot.ledger_now(connection, plan.asked.last, until)
+    until = plan.request.last + timedelta(days=settings.horizon)
+    return plan_snapshot.ledger_now(connection, plan.request.last, until)
 
 
-def require_unmoved(engine: sa.Engine, settings: Settings, plan: BackfillPlan) -> None:
+def require_unchanged(
+    engine: sa.Engine, settings: Settings, plan: BackfillPlan
+) -> None:
     """Refuses a plan that was made from another ledger.
 
     Raises:
       BadInputError: something the plan rests on is not what it was; all of it is named.
     """
     with snapshot(engine) as connection:
-        now = picture(connection, settings, plan)
-        depots = plan.asked.depot_ids(connection)
+        now = data_snapshot(connection, settings, plan)
+        depots = plan.request.depot_ids(connection)
         origins = plan_snapshot.overwritten_since(connection, plan.backfill_id, depots)
     planned = {slot.model_version for slot in plan.waiting if slot.model_version}
     moved = list(_differences(plan.ledger, now, planned))
     if origins:
-        some = ", ".join(str(day) for day in origins[:MOST_TOLD])
-        more = f" and {len(origins) - MOST_TOLD} more" if origins[MOST_TOLD:] else ""
+        some = ", ".join(str(day) for day in origins[:MAX_LISTED])
+        more = f" and {len(origins) - MAX_LISTED} more" if origins[MAX_LISTED:] else ""
         moved.append(f"forecasts from {some}{more} were made anew")
     if moved:
         raise BadInputError(

@@ -17,7 +17,7 @@ ONLY = ("missing", "failed", "all")
 
 
 @dataclass(frozen=True)
-class Asked:
+class BackfillRequest:
     """Which origins, for whom, which steps, and which of the slots.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from forecaster.inference.predict import MOST_ORIGINS
+from forecaster.inference.predict import MAX_ORIGINS
 from pipelines.demand.panels import noon_after
 
 
@@ -19,7 +19,7 @@ class Correction:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class VintageChanges:
     """What became known in the course of time, beside each day's first count.
 
     Attributes:
@@ -44,8 +44,8 @@ class Learnt:
         )
 
 
-def stretches(
-    origins: Sequence[date], learnt: Learnt, most: int = MOST_ORIGINS
+def group_by_vintage(
+    origins: Sequence[date], changes: VintageChanges, most: int = MAX_ORIGINS
 ) -> list[list[date]]:
     """Cuts origins where one learns what the one before it did not know.
 
@@ -54,7 +54,7 @@ def stretches(
 
     Args:
       origins: In order.
-      learnt: What became known when.
+      changes: Corrections and announcements, by the time they became known.
       most: Days a stretch may span.
     """
     found: list[list[date]] = []
@@ -62,7 +62,7 @@ def stretches(
         if (
             found
             and (origin - found[-1][0]).days < most
-            and not learnt.changes_between(found[-1][-1], origin)
+            and not changes.changes_between(found[-1][-1], origin)
         ):
             found[-1].append(origin)
         else:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import BadInputError
-from pipelines.backfill import Asked, control, make_plan, run_backfill
+from pipelines.backfill import BackfillRequest, control, make_plan, run_backfill
 from pipelines.backfill.plan import Slot
 from pipelines.backfill.request import ONLY, STEPS, USUAL
 from pipelines.cli.backfill_applying import apply_and_tell
@@ -224,13 +224,13 @@ def _asked(
     what: str = ",".join(USUAL),
     only: str = "missing",
     newest_first: bool = False,
-) -> Asked:
+) -> BackfillRequest:
     first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
     assert first_on is not None, "the option is required"
     assert last_on is not None, "the option is required"
     steps = tuple(step.strip() for step in what.split(",") if step.strip())
     try:
-        return Asked(
+        return BackfillRequest(
             first_on, last_on, tuple(depots or ()), tuple(cities or ()),
             steps, only, newest_first,
         )  # fmt: skip

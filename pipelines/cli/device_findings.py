@@ -12,7 +12,7 @@ from pipelines.cli.findings import Finding
 from pipelines.store import nightly_runs
 from pipelines.training import accelerator_packages
 from pipelines.training.device_files import gpus, tpus
-from pipelines.training.device_probe import Seen, look
+from pipelines.training.device_probe import DeviceReport, look
 
 MONTH = timedelta(days=30)
 MOST_OF_MEMORY = 0.80
@@ -74,7 +74,9 @@ def _devices() -> Finding:
         return Finding("devices", False, says)
 
 
-def device_finding(seen: Seen, gpus: Sequence[Path], tpus: Sequence[Path]) -> Finding:
+def device_finding(
+    seen: DeviceReport, gpus: Sequence[Path], tpus: Sequence[Path]
+) -> Finding:
     """Whether JAX uses what the machine has.
 
     Args:

@@ -46,7 +46,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 def _delivers(found: dict[str, Any]) -> str:
     """Whether its forecast is the network's or the baseline."""
-    return postprocessing.in_words(found["scores"].get("network_share"))
+    return postprocessing.describe_share(found["scores"].get("network_share"))
 
 
 def _why(found: dict[str, Any]) -> str:
@@ -210,7 +210,7 @@ def _try_out(place: Workplace, found: dict[str, Any]) -> None:
     """Refuses a model with which something is grossly wrong."""
     with place.engine.connect() as connection:
         champion = models.champion(connection)
-    tried = canary.try_out(place.engine, place.settings.artefacts, found, champion)
+    tried = canary.run_canary(place.engine, place.settings.artefacts, found, champion)
     with place.engine.begin() as connection:
         models.keep_canary(connection, found["version"], tried.to_json())
     if not tried.passed:

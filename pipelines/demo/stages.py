@@ -17,14 +17,14 @@ from pipelines.demo.fleet import invent
 from pipelines.demo.manifest import is_written, read_manifest
 from pipelines.demo.places import CITIES
 from pipelines.forecasting import forecast as forecasting
-from pipelines.ingest import Far, Reading, ingest
+from pipelines.ingest import FileOptions, LoadProgress, ingest
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import depots as depot_store
 from pipelines.store import forecasts, models
 from pipelines.store.demo import DemoFleet, read_demo_fleet, record_demo_fleet
 from pipelines.training import promotion, train
-from pipelines.training.train import Reports
+from pipelines.training.train import FitReporter
 
 Advance = Callable[[float, float], None]
 """Called with what is done and what is to do in all."""
@@ -74,7 +74,7 @@ def write_fleet(demo: Demo, advance: Advance) -> str:
 def load_files(demo: Demo, advance: Advance) -> str:
     """Loads the files as anyone's, and counts demand."""
 
-    def tell(far: Far) -> None:
+    def tell(far: LoadProgress) -> None:
         advance(far.done, far.total)
 
     with recorded(demo.engine, "ingest") as run:
@@ -82,31 +82,31 @@ def load_files(demo: Demo, advance: Advance) -> str:
             demo.engine,
             [str(demo.folder)],
             # Its corrections move a day's orders, as a partner's do.
-            Reading(force=True),
+            FileOptions(force=True),
             demo.settings,
             tell,
             is_invented=True,
         )
-        run.counts["files"] = len(report.files)
+        run.metrics["files"] = len(report.files)
     with recorded(demo.engine, "demand") as run:
         change = counting.rebuild(demo.engine, demo.now)
-        run.counts |= {"new": change.new, "corrected": change.corrected}
+        run.metrics |= {"new": change.new, "corrected": change.corrected}
     loaded = sum(file.state == "loaded" for file in report.files)
     return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
 
 
-def train_model(demo: Demo, report: Reports) -> str:
+def train_model(demo: Demo, report: FitReporter) -> str:
     """Trains and judges a model, unless there is a champion."""
     with demo.engine.connect() as connection:
         champion = models.champion(connection)
     if champion is not None:
         return f"{champion['version']} is the champion already"
     origin = counting.default_origin(demo.engine)
-    recipe = train.recipe_of(demo.settings, seed=None, epochs=None)
+    recipe = train.build_recipe(demo.settings, seed=None, epochs=None)
     with recorded(demo.engine, "train", origin) as run:
         made = train.train(demo.engine, demo.settings, origin, recipe, report, run)
     artefacts = demo.settings.artefacts
-    return promotion.judge(demo.engine, artefacts, made.version).reason
+    return promotion.promote_if_better(demo.engine, artefacts, made.version).reason
 
 
 def hindcast(demo: Demo, advance: Advance) -> str:

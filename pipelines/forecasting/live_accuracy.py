@@ -34,7 +34,7 @@ class Watch:
     coverage: float | None
     alarms: tuple[str, ...]
 
-    def counts(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, Any]:
         """For the ledger."""
         shown = {
             "mape": self.mape,

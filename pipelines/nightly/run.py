@@ -7,14 +7,14 @@ from typing import Any
 from forecaster.errors import NothingToDoError
 from pipelines.demand import counting
 from pipelines.nightly import steps
-from pipelines.nightly.steps import FORGIVEN, Night
-from pipelines.runs.error_messages import sentence
+from pipelines.nightly.steps import OPTIONAL_STEPS, NightlyRun
+from pipelines.runs.error_messages import describe_error
 from pipelines.runs.fencing import LostRunError, take_over
 from pipelines.runs.ledger import Run, recorded
 from pipelines.store import runs
 from pipelines.store.locks import HeldLock, try_lock
 
-NIGHT_LOCK = 0x4E49_4748  # "NIGH"
+NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
 TAKEN_OVER = (
     "It was killed, or lost the database session that held its lock, and another "
     "night has begun. What it stored before is complete; the other night continues "
@@ -22,7 +22,7 @@ TAKEN_OVER = (
 )
 
 
-def run_night(night: Night) -> dict[str, Any]:
+def run_nightly(night: NightlyRun) -> dict[str, Any]:
     """Runs every step, each recorded beneath the night's own row.
 
     A night that broke off is run again like any other: what is done is not done anew.
@@ -36,7 +36,7 @@ def run_night(night: Night) -> dict[str, Any]:
       LostRunError: it lost its lock; what it had published before stays.
       ExceptionGroup: several steps failed; what costs the forecast is told first.
     """
-    with try_lock(night.engine, NIGHT_LOCK) as lock:
+    with try_lock(night.engine, NIGHTLY_LOCK) as lock:
         if lock is None:
             raise NothingToDoError(
                 "Another nightly run is in progress. See 'harbor runs follow'."
@@ -45,27 +45,27 @@ def run_night(night: Night) -> dict[str, Any]:
         return _run_steps(night, lock)
 
 
-def _run_steps(night: Night, lock: HeldLock) -> dict[str, Any]:
-    counts: dict[str, Any] = {}
+def _run_steps(night: NightlyRun, lock: HeldLock) -> dict[str, Any]:
+    metrics: dict[str, Any] = {}
     failures: dict[str, Exception] = {}
     with recorded(night.engine, "nightly", night.origin, lock=lock) as whole:
         for name in steps.STEPS:
             try:
-                counts[name] = _run_step(night, name, whole)
+                metrics[name] = _run_step(night, name, whole)
             except LostRunError:
                 raise
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
                 failures[name] = error
-                if name not in FORGIVEN:
+                if name not in OPTIONAL_STEPS:
                     break
             if name == "demand":
                 _settle_day(night, whole)
         else:
-            whole.counts |= _outcome(night, counts)
+            whole.metrics |= _outcome(night, metrics)
         if failures:
             whole.error = _told(night, failures)
             raise _raised(whole.error, list(failures.values()))
-    return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": counts}
+    return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": metrics}
 
 
 def _raised(told: str, failures: list[Exception]) -> Exception:
@@ -73,37 +73,37 @@ def _raised(told: str, failures: list[Exception]) -> Exception:
     return failures[0] if len(failures) == 1 else ExceptionGroup(told, failures)
 
 
-def _told(night: Night, failures: Mapping[str, Exception]) -> str:
+def _told(night: NightlyRun, failures: Mapping[str, Exception]) -> str:
     """What failed in a night, in words; what costs the forecast comes first.
 
     Args:
       night: The night.
       failures: By step, in the order of the night.
     """
-    costly = next((step for step in failures if step not in FORGIVEN), None)
+    costly = next((step for step in failures if step not in OPTIONAL_STEPS), None)
     first = costly or next(iter(failures))
     again = f" --origin {night.origin}" if night.origin else ""
     told = (
-        f"{sentence(failures[first])} That was the step '{first}'; 'harbor "
+        f"{describe_error(failures[first])} That was the step '{first}'; 'harbor "
         f"nightly{again}' goes on from there."
     )
     if costly:
         told = f"There is no new forecast. {told}"
     others = (
-        f"The step '{step}' failed, too: {sentence(error)}"
+        f"The step '{step}' failed, too: {describe_error(error)}"
         for step, error in failures.items()
         if step != first
     )
     return " ".join([told, *others])
 
 
-def _run_step(night: Night, name: str, whole: Run) -> dict[str, Any]:
+def _run_step(night: NightlyRun, name: str, whole: Run) -> dict[str, Any]:
     with recorded(night.engine, name, night.origin, parent=whole) as run:
         steps.STEPS[name](night, run)
-    return run.counts
+    return run.metrics
 
 
-def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:
+def _outcome(night: NightlyRun, metrics: dict[str, Any]) -> dict[str, Any]:
     """What who looks at the night alone should see."""
     told = {
         "ingest": ("refused",),
@@ -114,14 +114,14 @@ def _outcome(night: Night, counts: dict[str, Any]) -> dict[str, Any]:
         "forecast": ("late_depots", "gated"),
     }
     return {"origin": night.day.isoformat()} | {
-        name: counts[step][name]
+        name: metrics[step][name]
         for step, names in told.items()
         for name in names
-        if counts.get(step, {}).get(name)
+        if metrics.get(step, {}).get(name)
     }
 
 
-def _settle_day(night: Night, whole: Run) -> None:
+def _settle_day(night: NightlyRun, whole: Run) -> None:
     """Fixes the origin once, however much comes in during the night.
 
     Raises:

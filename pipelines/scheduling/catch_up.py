@@ -44,7 +44,7 @@ class Due:
         return {*self.run, *self.leave_out} - {self.on_time}
 
 
-def night_on(settings: Settings, day: date) -> datetime:
+def nightly_at(settings: Settings, day: date) -> datetime:
     """When the night of a local day runs, in the fleet's own zone.
 
     An hour that the clocks leave out is taken as much later as they go forward; of one
@@ -54,25 +54,25 @@ def night_on(settings: Settings, day: date) -> datetime:
     return asked.astimezone(UTC).astimezone(settings.zone)
 
 
-def next_night(settings: Settings, now: datetime) -> datetime:
+def next_nightly(settings: Settings, now: datetime) -> datetime:
     """The next moment, from now on, at which the night runs; in the fleet's own zone."""
     today = now.astimezone(settings.zone).date()
-    nights = (night_on(settings, today + timedelta(days=n)) for n in range(-1, 3))
+    nights = (nightly_at(settings, today + timedelta(days=n)) for n in range(-1, 3))
     # In UTC: times of one zone are compared by the wall clock, which a change sets back.
     return next(night for night in nights if night.astimezone(UTC) >= now)
 
 
-def last_hour(settings: Settings, now: datetime) -> datetime:
+def last_nightly(settings: Settings, now: datetime) -> datetime:
     """The newest moment up to now at which a night should have begun."""
     today = now.astimezone(settings.zone).date()
-    nights = (night_on(settings, today - timedelta(days=n)) for n in range(-1, 3))
+    nights = (nightly_at(settings, today - timedelta(days=n)) for n in range(-1, 3))
     return next(night for night in nights if night.astimezone(UTC) <= now)
 
 
-def odd_nights(settings: Settings, now: datetime) -> list[datetime]:
+def nights_at_clock_change(settings: Settings, now: datetime) -> list[datetime]:
     """Nights of the year ahead whose hour the clocks leave out, or bring twice."""
-    first = next_night(settings, now).date()
-    nights = [night_on(settings, first + timedelta(days=n)) for n in range(A_YEAR)]
+    first = next_nightly(settings, now).date()
+    nights = [nightly_at(settings, first + timedelta(days=n)) for n in range(A_YEAR)]
     return [night for night in nights if _is_odd(settings, night)]
 
 
@@ -100,7 +100,7 @@ def find_due(engine: sa.Engine, settings: Settings, now: datetime) -> Due:
       settings: When the night runs, and what becomes of missed ones.
       now: With a time zone.
     """
-    hour = last_hour(settings, now)
+    hour = last_nightly(settings, now)
     with snapshot(engine) as connection:
         newest = _origin_at(connection, settings, hour)
         kept = store.nights_kept(connection)

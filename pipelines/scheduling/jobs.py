@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import HarborError
 from pipelines.demand import feed_freshness
-from pipelines.nightly.run import NIGHT_LOCK
+from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.ledger import recorded
 from pipelines.scheduling import catch_up
 from pipelines.scheduling.catch_up import Due
@@ -34,7 +34,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Clock:
+class ScheduledJobs:
     """What the leader does when its clock strikes; whatever is due, the ledger says."""
 
     def __init__(
@@ -59,26 +59,26 @@ class Clock:
         self._tries: dict[date, int] = {}
         self._written_down: set[date] = set()
 
-    def strike(self) -> None:
+    def run_due(self) -> None:
         """At the night's hour: what was missed by policy, and the night in any case."""
         with _warned():
-            hour = catch_up.last_hour(self._settings, self._now())
+            hour = catch_up.last_nightly(self._settings, self._now())
             origin = catch_up.origin_at(self._engine, self._settings, hour)
             self._tries.clear()
             self._run_missed(but=origin)
-            self._run_night(origin)
+            self._run_nightly(origin)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Between the nights: those missed or failed, and one whose feed came late."""
         with _warned():
-            if self._a_night_runs():
+            if self._is_nightly_running():
                 return
             self._run_missed()
             self._run_late()
 
-    def _a_night_runs(self) -> bool:
+    def _is_nightly_running(self) -> bool:
         with self._engine.connect() as connection:
-            return not is_free(connection, NIGHT_LOCK)
+            return not is_free(connection, NIGHTLY_LOCK)
 
     def _run_missed(self, but: date | None = None) -> None:
         due = catch_up.find_due(self._engine, self._settings, self._now())
@@ -86,18 +86,20 @@ class Clock:
             self._write_down(due)
         for origin in due.run:
             if origin != but and self._tries.get(origin, 0) < MOST_TRIES:
-                self._run_night(origin)
+                self._run_nightly(origin)
 
     def _run_late(self) -> None:
         origin = feed_freshness.late_night_with_news(
             self._engine, self._settings.inbox, self._now()
         )
         if origin is not None and self._tries.get(origin, 0) < MOST_LATE_TRIES:
-            self._run_night(origin)
+            self._run_nightly(origin)
 
-    def _run_night(self, origin: date) -> None:
+    def _run_nightly(self, origin: date) -> None:
         self._tries[origin] = self._tries.get(origin, 0) + 1
-        status = self._run(harbor("nightly", "--origin", str(origin), "--leash"))
+        status = self._run(
+            harbor("nightly", "--origin", str(origin), "--exit-with-parent")
+        )
         log.info("nightly_ended", origin=str(origin), status=status)
 
     def _write_down(self, due: Due) -> None:
@@ -110,7 +112,7 @@ class Clock:
             )
             with run.engine.begin() as connection:
                 store.leave_out(connection, list(due.leave_out), run.run_id, reason)
-            run.counts |= {
+            run.metrics |= {
                 "policy": policy,
                 "run": [str(day) for day in due.run],
                 "left_out": [str(day) for day in due.leave_out],

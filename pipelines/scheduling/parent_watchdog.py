@@ -10,7 +10,7 @@ from typing import BinaryIO
 PATIENCE_S = 60
 
 
-def hold(leash: BinaryIO | None = None) -> None:
+def exit_with_parent(leash: BinaryIO | None = None) -> None:
     """Watches a pipe from the parent, which the kernel closes when the parent ends.
 
     The end is asked for by SIGTERM, so that what is open is closed; after a minute it is

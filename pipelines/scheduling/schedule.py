@@ -16,8 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pipelines.runs.heartbeat import this_process
 from pipelines.scheduling import catch_up
-from pipelines.scheduling.jobs import Clock, utc_now
-from pipelines.scheduling.subprocess_runner import Child
+from pipelines.scheduling.jobs import ScheduledJobs, utc_now
+from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
 from pipelines.store import heartbeats
 from pipelines.store import nightly_runs as store
@@ -32,7 +32,7 @@ A_SECOND = timedelta(seconds=1)
 LOOK_AGAIN = timedelta(minutes=10)
 
 
-def run_clock(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
+def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
     """Leads as soon as nobody else does, until the lead is lost or it is stopped.
 
     Args:
@@ -55,7 +55,7 @@ def run_clock(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
         stopped.wait(STAND_BY_S)
 
 
-def somebody_leads(engine: sa.Engine) -> bool:
+def has_leader(engine: sa.Engine) -> bool:
     """Whether a scheduler is at work on this database."""
     with engine.connect() as connection:
         return not is_free(connection, LEADER_LOCK)
@@ -63,12 +63,14 @@ def somebody_leads(engine: sa.Engine) -> bool:
 
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
     """Runs the night every night while the lock is ours."""
-    child = Child(DEADLINE, lambda pid: _silence(engine, pid))
+    child = SubprocessRunner(DEADLINE, lambda pid: _silence(engine, pid))
     # One thread: a night and a look after the one before never run side by side.
     pool = ThreadPoolExecutor(1)
-    scheduler = _scheduler(settings, Clock(engine, settings, lock, child.run), pool)
+    scheduler = _scheduler(
+        settings, ScheduledJobs(engine, settings, lock, child.run), pool
+    )
     scheduler.start()
-    log.info("leading", next=str(catch_up.next_night(settings, utc_now())))
+    log.info("leading", next=str(catch_up.next_nightly(settings, utc_now())))
     try:
         while _is_held(engine, lock) and not stop.wait(STAND_BY_S):
             _show_life(engine)
@@ -81,21 +83,21 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
 
 
 def _scheduler(
-    settings: Settings, clock: Clock, pool: ThreadPoolExecutor
+    settings: Settings, clock: ScheduledJobs, pool: ThreadPoolExecutor
 ) -> BackgroundScheduler:
     """Strikes every night, and looks at once and again some time after each look."""
     scheduler = BackgroundScheduler(timezone=settings.zone, executors={"default": pool})
 
-    def look() -> None:
+    def poll() -> None:
         try:
-            clock.look()
+            clock.poll()
         finally:
             again = utc_now() + LOOK_AGAIN
-            scheduler.add_job(look, "date", run_date=again, misfire_grace_time=None)
+            scheduler.add_job(poll, "date", run_date=again, misfire_grace_time=None)
 
     scheduler.add_job(
-        clock.strike,
-        EveryNight(settings),
+        clock.run_due,
+        NightlyTrigger(settings),
         id="nightly",
         max_instances=1,
         coalesce=True,
@@ -103,11 +105,11 @@ def _scheduler(
         # default would drop the night after one second.
         misfire_grace_time=None,
     )
-    scheduler.add_job(look, "date", misfire_grace_time=None)
+    scheduler.add_job(poll, "date", misfire_grace_time=None)
     return scheduler
 
 
-class EveryNight(BaseTrigger):  # type: ignore[misc]
+class NightlyTrigger(BaseTrigger):  # type: ignore[misc]
     """Strikes once on every local day, whatever the clocks do at that hour.
 
     The library's own trigger strikes twice where an hour comes twice, and leaves a day
@@ -122,7 +124,7 @@ class EveryNight(BaseTrigger):  # type: ignore[misc]
         """The moment after the previous one; from now on where there was none."""
         begin = now if previous is None else min(now, previous + A_SECOND)
         # In UTC: the library compares times of one zone by the wall clock.
-        return catch_up.next_night(self._settings, begin).astimezone(UTC)
+        return catch_up.next_nightly(self._settings, begin).astimezone(UTC)
 
 
 def _is_held(engine: sa.Engine, lock: HeldLock) -> bool:

@@ -17,7 +17,7 @@ PATIENCE_S = 60.0
 LOOK_EVERY_S = 5.0
 NOT_STARTED = -1
 
-Silence = Callable[[int], timedelta | None]
+HeartbeatAge = Callable[[int], timedelta | None]
 """For how long the process of that pid has shown no life; None where that is not known."""
 
 
@@ -26,10 +26,12 @@ def harbor(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "pipelines", *arguments]
 
 
-class Child:
+class SubprocessRunner:
     """Runs one command at a time, and ends it when it must."""
 
-    def __init__(self, deadline: timedelta, silence: Silence = lambda _: None) -> None:
+    def __init__(
+        self, deadline: timedelta, silence: HeartbeatAge = lambda _: None
+    ) -> None:
         """Nothing runs yet.
 
         Args:

@@ -95,9 +95,9 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
         return False
     retire = sa.update(models).where(models.c.role == "champion")
     connection.execute(retire.values(role="retired"))
-    crown = sa.update(models).where(wanted)
+    set_champion = sa.update(models).where(wanted)
     connection.execute(
-        crown.values(
+        set_champion.values(
             role="champion", reason=reason, promoted_at=sa.func.clock_timestamp()
         )
     )

@@ -36,7 +36,7 @@ def plugins() -> list[str]:
     return [name for name in PLUGINS if installed(name)]
 
 
-def only_a_tpu_s() -> bool:
+def is_tpu_only_install() -> bool:
     """Whether JAX could run on a TPU or on the CPU, and on nothing else."""
     return installed("libtpu") is not None and not entry_points(group="jax_plugins")
 

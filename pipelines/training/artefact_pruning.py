@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from pipelines.settings import Settings
 from pipelines.store import artefacts as store
-from pipelines.training.file_age import older
+from pipelines.training.file_age import older_than
 
 WRITTEN_FOR = timedelta(days=1)
 """A younger file is left: a training that makes a pruned model anew writes it now."""
@@ -55,7 +55,7 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
     there = {path.name: path for path in settings.artefacts.glob("*.npz")}
     with engine.connect() as connection:
         gone = [there[name] for name in store.gone_of(connection, there)]
-    sizes = [_remove(path) for path in older(gone, WRITTEN_FOR)]
+    sizes = [_remove(path) for path in older_than(gone, WRITTEN_FOR)]
     removed = [size for size in sizes if size is not None]
     return Pruned(versions, len(removed), sum(removed))
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import Recipe
 
 BASELINES = ("seasonal_naive", "median4")
-AsKnown = Callable[[date], Panel]
+PanelAsKnown = Callable[[date], Panel]
 """The panel of an origin with what was known then: `PanelsAsKnown.at`."""
 
 
 def run_backtest(
     panel: Panel,
-    known: AsKnown,
+    known: PanelAsKnown,
     plan: Plan,
     recipe: "Recipe",
     against: tuple[str, ...],
@@ -44,22 +44,22 @@ def run_backtest(
       ConfigError: a baseline is unknown.
       NoDataError: the history is too short.
     """
-    from forecaster.model.two_stage_fit import learn
+    from forecaster.model.two_stage_fit import train_model
 
-    jax_runtime.make_ready(recipe)
+    jax_runtime.configure_jax(recipe)
     others = {
         name: backtest.baseline_forecaster(name, plan.horizon) for name in against
     }
-    learnt = learn(known(plan.trained_through), recipe, report=report)
-    forecasters = {"gru": forecaster_of(learnt.served), **others}
+    learnt = train_model(known(plan.trained_through), recipe, report=report)
+    forecasters = {"gru": as_forecaster(learnt.production), **others}
     return _scores(panel, plan, forecasters, known), learnt.seconds
 
 
-def judge_scores(
+def evaluation_scores(
     panel: Panel,
     judged: Artefact,
     champion: Artefact | None = None,
-    known: AsKnown | None = None,
+    known: PanelAsKnown | None = None,
 ) -> dict[str, Any]:
     """Scores of the judged fit over the days it has not seen, beside the baselines.
 
@@ -72,9 +72,9 @@ def judge_scores(
     """
     window = (panel.origin - judged.trained_through).days
     plan = backtest.plan(panel, window, judged.horizon)
-    forecasters = {"gru": forecaster_of(judged)}
+    forecasters = {"gru": as_forecaster(judged)}
     if champion is not None and _is_comparable(champion, judged):
-        forecasters["champion"] = forecaster_of(champion)
+        forecasters["champion"] = as_forecaster(champion)
     forecasters |= {
         name: backtest.baseline_forecaster(name, judged.horizon) for name in BASELINES
     }
@@ -91,7 +91,7 @@ def _is_comparable(champion: Artefact, judged: Artefact) -> bool:
     return saw_no_more and champion.horizon == judged.horizon
 
 
-def forecaster_of(served: Artefact) -> Forecaster:
+def as_forecaster(served: Artefact) -> Forecaster:
     """An artefact as the backtest asks it."""
 
     def make(panel: Panel) -> Quantiles:
@@ -102,7 +102,7 @@ def forecaster_of(served: Artefact) -> Forecaster:
 
 
 def _scores(
-    panel: Panel, plan: Plan, forecasters: dict[str, Forecaster], known: AsKnown
+    panel: Panel, plan: Plan, forecasters: dict[str, Forecaster], known: PanelAsKnown
 ) -> dict[str, Scores]:
     """Actuals are the panel's; a forecast from an origin sees what was known there."""
     outcomes: dict[str, Outcome] = {
@@ -116,7 +116,7 @@ def _scores(
     )
 
 
-def _knowing_no_more(forecaster: Forecaster, known: AsKnown) -> Forecaster:
+def _knowing_no_more(forecaster: Forecaster, known: PanelAsKnown) -> Forecaster:
     """Asked for a panel's origin, it sees what was known in the night after it."""
 
     def make(panel: Panel) -> Quantiles:

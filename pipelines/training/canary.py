@@ -29,7 +29,7 @@ PATIENCE_S, PATIENCE_PER_DEPOT_S = 5.0, 0.001
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CanaryResult:
     """How a new model did beside the champion.
 
     Args:
@@ -69,13 +69,13 @@ class Outcome:
         }
 
 
-def try_out(
+def run_canary(
     engine: sa.Engine,
     artefacts: Path,
     model: dict[str, Any],
     champion: dict[str, Any] | None,
     clock: Clock = time.perf_counter,
-) -> Outcome:
+) -> CanaryResult:
     """Has a model forecast the newest days beside the champion; nothing is written.
 
     Args:
@@ -89,7 +89,7 @@ def try_out(
     try:
         ours = load_recorded(artefacts, model)
     except ArtefactError as error:
-        return Outcome(version, None, None, (_unusable(error),))
+        return CanaryResult(version, None, None, (_unusable(error),))
     origin = counting.default_origin(engine)
     panel = read_panel(engine, origin)
     theirs = _champion(artefacts, champion)
@@ -101,16 +101,16 @@ def try_out(
     try:
         said, took_s = _forecast(ours, panel, clock)
     except ArtefactError as error:
-        return Outcome(version, None, origin, (_unusable(error),))
+        return CanaryResult(version, None, origin, (_unusable(error),))
     if took_s > limit_s:
         # Once more: another program may have had the machine.
         took_s = min(took_s, _forecast(ours, panel, clock)[1])
     checks = [
-        *forecast_checks.look(said, shown, panel, ours.parity_error),
+        *forecast_checks.run_checks(said, shown, panel, ours.parity_error),
         _latency(took_s, limit_s),
     ]
     beside = None if theirs is None else theirs.version
-    return Outcome(version, beside, origin, tuple(checks))
+    return CanaryResult(version, beside, origin, tuple(checks))
 
 
 def _champion(artefacts: Path, champion: dict[str, Any] | None) -> Artefact | None:

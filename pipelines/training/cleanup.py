@@ -8,7 +8,7 @@ import structlog
 
 from pipelines.settings import Settings
 from pipelines.store import run_lines
-from pipelines.training.file_age import older
+from pipelines.training.file_age import older_than
 
 log = structlog.get_logger()
 
@@ -20,7 +20,7 @@ LINES_FOR = timedelta(days=90)
 """The ledger's rows stay for ever; what they logged is of use as long as it is fresh."""
 
 
-def sweep(engine: sa.Engine, settings: Settings) -> int:
+def clean_up(engine: sa.Engine, settings: Settings) -> int:
     """Removes artefacts never published, checkpoints of abandoned trainings, old lines.
 
     Returns:
@@ -28,8 +28,8 @@ def sweep(engine: sa.Engine, settings: Settings) -> int:
     """
     with engine.begin() as connection:
         run_lines.forget_lines(connection, LINES_FOR)
-    staged = older(settings.artefacts.glob(".*.tmp"), STAGED_FOR)
-    abandoned = older(settings.checkpoints.glob("*"), RESUMED_FOR)
+    staged = older_than(settings.artefacts.glob(".*.tmp"), STAGED_FOR)
+    abandoned = older_than(settings.checkpoints.glob("*"), RESUMED_FOR)
     for path in staged:
         path.unlink(missing_ok=True)
     for path in abandoned:

@@ -16,7 +16,7 @@ PATIENCE_S = 60
 
 
 @dataclass(frozen=True)
-class Seen:
+class DeviceReport:
     """What JAX would train on.
 
     Attributes:
@@ -32,7 +32,7 @@ class Seen:
     memory_bytes: int | None
 
 
-def look(patience_s: float = PATIENCE_S) -> Seen:
+def look(patience_s: float = PATIENCE_S) -> DeviceReport:
     """Starts JAX in a child, and says what it found.
 
     Raises:
@@ -57,15 +57,15 @@ def look(patience_s: float = PATIENCE_S) -> Seen:
         said = done.stderr.strip().splitlines() or ["it said nothing"]
         raise DeviceError(f"JAX does not start: {said[-1]}")
     told = json.loads(done.stdout.splitlines()[-1])
-    return Seen(**{**told, "kinds": tuple(told["kinds"])})
+    return DeviceReport(**{**told, "kinds": tuple(told["kinds"])})
 
 
-def _see() -> Seen:
+def _see() -> DeviceReport:
     import jax
 
     devices = jax.local_devices()
     limits = [(device.memory_stats() or {}).get("bytes_limit") for device in devices]
-    return Seen(
+    return DeviceReport(
         platform=jax.default_backend(),
         asked_for=getattr(jax.config, "jax_platforms", None) or "",
         kinds=tuple(device.device_kind for device in devices),

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 
-def older(paths: Iterable[Path], age: timedelta) -> list[Path]:
+def older_than(paths: Iterable[Path], age: timedelta) -> list[Path]:
     """Those written longer ago than that; one that is gone by now is none.
 
     Args:

@@ -84,7 +84,9 @@ def test_a_scheduler_that_leads_is_seen_and_shows_life(
 
     monkeypatch.setattr(schedule, "STAND_BY_S", 0.02)
     stopped = Event()
-    clock = Thread(target=schedule.run_clock, args=(clean_engine, settings, stopped))
+    clock = Thread(
+        target=schedule.run_scheduler, args=(clean_engine, settings, stopped)
+    )
     clock.start()
     try:
         for _ in range(500):

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.runs import heartbeat
 from pipelines.runs import ledger as ledger_module
-from pipelines.runs.heartbeat import give_up_lost_runs, this_process
+from pipelines.runs.heartbeat import fail_stale_runs, this_process
 from pipelines.runs.ledger import recorded
 from pipelines.schema import runs
 from pipelines.settings import Settings
@@ -156,16 +156,16 @@ def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
 def test_a_run_is_lost_when_it_is_silent_for_long(ledger, silence, there, lost):
     run_id = begin(ledger, this_process())
     let_time_pass(ledger, silence)
-    assert give_up_lost_runs(ledger, lambda _: there) == ([run_id] if lost else [])
+    assert fail_stale_runs(ledger, lambda _: there) == ([run_id] if lost else [])
     assert row(ledger, run_id)["state"] == ("failed" if lost else "running")
 
 
 def test_a_run_of_another_machine_is_waited_for(ledger):
     run_id = begin(ledger, ("elsewhere", 1))
     let_time_pass(ledger, timedelta(minutes=1))
-    assert give_up_lost_runs(ledger, lambda _: False) == []
+    assert fail_stale_runs(ledger, lambda _: False) == []
     let_time_pass(ledger, timedelta(minutes=2))
-    assert give_up_lost_runs(ledger, lambda _: True) == [run_id]
+    assert fail_stale_runs(ledger, lambda _: True) == [run_id]
 
 
 @pytest.mark.parametrize("parent", [False, True], ids=["a whole", "a step"])

@@ -10,10 +10,10 @@ from forecaster.errors import DeviceError
 from pipelines.cli import device_findings as findings
 from pipelines.runs.ledger import recorded
 from pipelines.training import accelerator_packages, device_probe
-from pipelines.training.device_probe import Seen
+from pipelines.training.device_probe import DeviceReport
 
-CPU = Seen("cpu", "", ("cpu", "cpu"), None)
-GPU = Seen("gpu", "", ("NVIDIA H200",), 139 * 2**30)
+CPU = DeviceReport("cpu", "", ("cpu", "cpu"), None)
+GPU = DeviceReport("gpu", "", ("NVIDIA H200",), 139 * 2**30)
 GPU_FILE, TPU_FILE = Path("/dev/nvidia0"), Path("/dev/accel0")
 
 
@@ -54,7 +54,7 @@ def test_what_jax_said_when_it_failed_is_told(monkeypatch):
         pytest.param(CPU, [GPU_FILE], [], ["p"], False, "see 'gpu driver'", id="unused"),
         pytest.param(CPU, [], [TPU_FILE], [], False, "holds /dev/accel0", id="TPU gone"),
         pytest.param(
-            Seen("cpu", "cpu", ("cpu",), None), [GPU_FILE], [TPU_FILE], ["p"], True,
+            DeviceReport("cpu", "cpu", ("cpu",), None), [GPU_FILE], [TPU_FILE], ["p"], True,
             "as JAX_PLATFORMS says", id="the CPU was asked for",
         ),
     ],
@@ -153,8 +153,8 @@ def test_only_trainings_of_nights_count(clean_engine):
         recorded(clean_engine, "nightly") as night,
         recorded(clean_engine, "train", parent=night) as of_a_night,
     ):
-        of_a_night.counts |= {"cache_hits": 9, "cache_misses": 1}
+        of_a_night.metrics |= {"cache_hits": 9, "cache_misses": 1}
     with recorded(clean_engine, "train") as by_hand:
-        by_hand.counts |= {"cache_hits": 0, "cache_misses": 7}
+        by_hand.metrics |= {"cache_hits": 0, "cache_misses": 7}
     (found,) = findings.look_at_costs(clean_engine)
     assert found.says.startswith("90% found")
