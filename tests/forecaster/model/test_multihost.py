@@ -22,7 +22,7 @@ import json, sys
 from dataclasses import replace
 from pathlib import Path
 import jax
-from forecaster import hosts
+from forecaster.model import multihost
 from forecaster.model.checkpoint import Checkpoints
 from forecaster.errors import TrainingError
 from forecaster.model.trainer import fit
@@ -30,7 +30,7 @@ from tests.forecaster.model.test_trainer import MODEL, TASK, TRAIN, features_of,
 from tests.forecaster.model.test_multihost import EPOCHS, panels
 
 process, port, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
-hosts.join(f"127.0.0.1:{port}", 2, process)
+multihost.join(f"127.0.0.1:{port}", 2, process)
 earlier, panel = panels()
 said = {"devices": jax.device_count(), "epochs": [], "sentence": ""}
 for try_ in ("first", "again"):
@@ -40,7 +40,7 @@ for try_ in ("first", "again"):
                    lambda epoch, *_: said["epochs"].append(epoch))
     said[try_] = [made.validation_mape, flat(made.params).tolist()]
 try:
-    hosts.assert_same_inputs(b"other data of process %d" % process)
+    multihost.assert_same_inputs(b"other data of process %d" % process)
 except TrainingError as error:
     said["sentence"] = str(error)
 # Not to a pipe: a process that waits for a reader keeps the other one waiting.

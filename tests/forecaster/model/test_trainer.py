@@ -144,15 +144,16 @@ import jax, numpy as np
 from dataclasses import replace
 from tests.forecaster.model.test_trainer import MODEL, TRAIN, features_of, flat
 from forecaster.config import TaskConfig
-from forecaster import fitting, hosts
+from forecaster.model import multihost
+from forecaster.model.trainer import _Trainer
 from tests.make import make_panel
 features = features_of(make_panel(n_depots=5, n_days=150))
 made = {}
 for count in (1, 2, 3, 6, 8):
-    hosts.jax.local_devices = lambda _: jax.devices()[:count]
-    assert len(hosts.training_devices(TRAIN.batch_size)) == count
+    multihost.jax.local_devices = lambda _: jax.devices()[:count]
+    assert len(multihost.training_devices(TRAIN.batch_size)) == count
     config, task = replace(TRAIN, epochs=1, members=1), TaskConfig(horizon=2, context=20)
-    trainer = fitting._Trainer(features, task, MODEL, config, features)
+    trainer = _Trainer(features, task, MODEL, config, features)
     progress = trainer.run_epoch(trainer.placed(trainer.start(None)))
     assert trainer.pending.loss.total.sharding.num_devices == count
     loss = float(trainer.pending.loss.total) / float(trainer.pending.loss.n)
