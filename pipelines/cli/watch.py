@@ -75,7 +75,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     from pipelines.monitoring.watcher import LOOK_EVERY_S
 
     screen = Screen(settings.home, datetime.now(UTC))
-    silence = timedelta(hours=settings.silence_hours)
+    silence = timedelta(hours=settings.alert_no_run_hours)
     teller = Teller(channels_of(settings), silence)
     stopped = Event()
     with serving(screen, address, port):
