@@ -90,7 +90,7 @@ def _forecasts(look: Look) -> Iterator[Metric]:
         None if watched is None else len(watched.get("alarms", ())),
     )
     yield metric(
-        "days_worse_than_naive",
+        "worse_than_naive_streak",
         "Newest days in a row on which the seasonal naive was better.",
         None if watched is None else watched.get("worse_days"),
     )

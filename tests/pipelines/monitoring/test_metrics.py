@@ -51,7 +51,7 @@ def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, scre
     assert plain(numbers, "training_cache_hit_ratio") == pytest.approx(6 / 7)
     assert plain(numbers, "training_cold_trainings") == 1
     assert plain(numbers, "fallback_depots") == 2
-    assert plain(numbers, "days_worse_than_naive") == 3
+    assert plain(numbers, "worse_than_naive_streak") == 3
     assert plain(numbers, "accuracy_alarms") == 1
     assert plain(numbers, "files_refused") == 1
     # LON-03 has no count of the last day.
