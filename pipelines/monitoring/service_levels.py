@@ -113,7 +113,7 @@ class Levels:
         )
 
 
-def look(
+def compute(
     connection: sa.Connection, settings: Settings, now: datetime, days: int
 ) -> Levels:
     """Computes every level over the newest days.

@@ -19,7 +19,7 @@ AWAY_AFTER = timedelta(minutes=15)
 
 
 @dataclass
-class Teller:
+class Notifier:
     """Tells of nights by the ledger, and of a database that is away by itself.
 
     That the database is away cannot be written down there, so it is remembered here: who
