@@ -1,4 +1,4 @@
-"""What ran, what it said, and what it was planned to do."""
+"""Tables of runs, their log lines, and backfill plans."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
@@ -43,7 +43,7 @@ run_lines = sa.Table(
     sa.Column("fields", pg.JSONB, nullable=False),
 )
 
-# What somebody asked for, and what the ledger looked like then.
+# A backfill plan: its request, and the snapshot of the data it was made from.
 backfills = sa.Table(
     "backfills",
     metadata,
@@ -52,7 +52,7 @@ backfills = sa.Table(
     sa.Column("request", pg.JSONB, nullable=False),
     sa.Column("snapshot", pg.JSONB, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    # What somebody at another terminal wants of the one who applies it.
+    # Requested from another terminal of the process that applies the plan.
     sa.Column("requested_action", sa.Text),
     sa.CheckConstraint(
         "state in ('planned','running','paused','cancelled','done','failed')",

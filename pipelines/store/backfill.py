@@ -1,4 +1,4 @@
-"""Plans of backfills: what is to be done slot by slot, and how far it came."""
+"""Statements for backfill plans, their slots and their states."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
