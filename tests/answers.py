@@ -52,7 +52,7 @@ Model = _row("Model", schema.models)
 Notice = _row("Notice", schema.notices)
 LogLine = _row("LogLine", schema.run_lines, step=str)
 PlanOverview = _row(
-    "PlanOverview", schema.backfills, waiting=int, done=int, failed=int, left_out=int
+    "PlanOverview", schema.backfills, waiting=int, done=int, failed=int, skipped=int
 )
 PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
@@ -174,7 +174,7 @@ class Plan(TypedDict):
     plan: int
     created_at: Moment
     state: str
-    asked: Any
+    request: Any
     seconds_left: float | None
     without_model: Any
     slots: list[PlanSlot]

@@ -67,8 +67,8 @@ def plans() -> pd.DataFrame:
     """The newest 10 backfills and how far they came; asked anew every 2 s.
 
     Returns:
-      backfill_id, created_at, first_on, last_on (ISO days), state, wanted, done,
-      waiting, failed, left_out (slots), estimate_s (of those waiting, NaN where no past
+      backfill_id, created_at, first_on, last_on (ISO days), state, requested_action,
+      done, waiting, failed, skipped (slots), estimate_s (of those waiting, NaN where no past
       run tells), error (of the first that failed).
     """
     return read(statements.PLANS, numbers=["estimate_s"], most=MOST_PLANS)

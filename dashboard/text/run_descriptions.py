@@ -172,11 +172,11 @@ def _plan_says(row: Mapping[Any, Any]) -> str:
     parts = []
     if row["failed"]:
         parts.append(f"{row['failed']:,} failed: {row['error']}")
-    if row["left_out"]:
-        parts.append(f"{formatting.count(row['left_out'], 'slot')} skipped")
+    if row["skipped"]:
+        parts.append(f"{formatting.count(row['skipped'], 'slot')} skipped")
     if row["waiting"] and not pd.isna(row["estimate_s"]):
         left = timedelta(seconds=row["estimate_s"]).total_seconds()
         parts.append(f"about {took(left)} left")
-    if isinstance(row["wanted"], str):
-        parts.append(f"{row['wanted']} requested")
+    if isinstance(row["requested_action"], str):
+        parts.append(f"{row['requested_action']} requested")
     return "; ".join(parts)

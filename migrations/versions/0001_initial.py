@@ -28,16 +28,17 @@ def upgrade() -> None:
             server_default=sa.text("now()"),
             nullable=False,
         ),
-        sa.Column("asked", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
-        sa.Column("ledger", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column("request", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column("snapshot", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
-        sa.Column("wanted", sa.Text(), nullable=True),
+        sa.Column("requested_action", sa.Text(), nullable=True),
         sa.CheckConstraint(
             "state in ('planned','running','paused','cancelled','done','failed')",
             name=op.f("ck_backfills_state"),
         ),
         sa.CheckConstraint(
-            "wanted in ('pause','cancel')", name=op.f("ck_backfills_wanted")
+            "requested_action in ('pause','cancel')",
+            name=op.f("ck_backfills_requested_action"),
         ),
         sa.PrimaryKeyConstraint("backfill_id", name=op.f("pk_backfills")),
     )
@@ -359,25 +360,26 @@ def upgrade() -> None:
     op.create_table(
         "backfill_slots",
         sa.Column("backfill_id", sa.BigInteger(), nullable=False),
-        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("step", sa.Text(), nullable=False),
         sa.Column("origin_on", sa.Date(), nullable=True),
-        sa.Column("is_in", sa.Boolean(), nullable=False),
+        sa.Column("is_included", sa.Boolean(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("model_version", sa.Text(), nullable=True),
         sa.Column("rows", sa.BigInteger(), nullable=False),
         sa.Column("estimate_s", sa.Double(), nullable=True),
-        sa.Column("overwrites", sa.BigInteger(), nullable=False),
+        sa.Column("replaced_rows", sa.BigInteger(), nullable=False),
         sa.Column("newest_made_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("error", sa.Text(), nullable=True),
         sa.Column("run_id", sa.BigInteger(), nullable=True),
         sa.Column("finished_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
-            "is_in = (state <> 'left out')", name=op.f("ck_backfill_slots_is_in")
+            "is_included = (state <> 'skipped')",
+            name=op.f("ck_backfill_slots_is_included"),
         ),
         sa.CheckConstraint(
-            "state in ('left out','waiting','done','failed')",
+            "state in ('skipped','waiting','done','failed')",
             name=op.f("ck_backfill_slots_state"),
         ),
         sa.CheckConstraint(
@@ -394,7 +396,7 @@ def upgrade() -> None:
             ["run_id"], ["runs.run_id"], name=op.f("fk_backfill_slots_run_id")
         ),
         sa.PrimaryKeyConstraint(
-            "backfill_id", "number", name=op.f("pk_backfill_slots")
+            "backfill_id", "position", name=op.f("pk_backfill_slots")
         ),
     )
     op.create_table(

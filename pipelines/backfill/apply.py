@@ -152,17 +152,17 @@ class _PlanRunner:
 
     def _end(self, slot: Slot, run: Run, rows: int) -> None:
         with run.engine.begin() as connection:
-            number, plan_id = slot.number, self.plan.backfill_id
+            number, plan_id = slot.position, self.plan.backfill_id
             store.end_slot(connection, plan_id, number, "done", run.run_id, rows=rows)
             current = preconditions.data_snapshot(connection, self.settings, self.plan)
-            store.set_ledger(connection, plan_id, current)
+            store.set_snapshot(connection, plan_id, current)
         self.callbacks.on_slot(slot)
 
     def _forecast(self, hindcaster: Hindcaster, batch: Batch) -> None:
         ended: set[int] = set()
 
         def done(slot: Slot) -> None:
-            ended.add(slot.number)
+            ended.add(slot.position)
             self.callbacks.on_slot(slot)
             self._yield_to_nightly(hindcaster.invalidate_panels)
 
@@ -182,14 +182,14 @@ class _PlanRunner:
         except (_StopRequestedError, LostRunError):
             raise
         except Exception as error:  # noqa: BLE001 - recorded, and reported at the end
-            unfinished = [slot for slot in slots if slot.number not in ended]
+            unfinished = [slot for slot in slots if slot.position not in ended]
             self._fail(unfinished, describe_error(error))
 
     def _fail(self, slots: list[Slot], message: str) -> None:
         with self.engine.begin() as connection:
             for slot in slots:
                 store.end_slot(
-                    connection, self.plan.backfill_id, slot.number, "failed",
+                    connection, self.plan.backfill_id, slot.position, "failed",
                     self.run.run_id, error=message,
                 )  # fmt: skip
         for slot in slots:
@@ -218,7 +218,7 @@ class _PlanRunner:
 
     def _requested_action(self) -> str | None:
         with self.engine.connect() as connection:
-            return store.wanted(connection, self.plan.backfill_id)
+            return store.requested_action(connection, self.plan.backfill_id)
 
     def _set_state(self, state: str) -> None:
         with self.engine.begin() as connection:

@@ -81,4 +81,4 @@ def _plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
 
 def _request_action(engine: sa.Engine, backfill_id: int, action: str) -> None:
     with engine.begin() as connection:
-        store.want(connection, backfill_id, action)
+        store.request_action(connection, backfill_id, action)

@@ -112,7 +112,9 @@ class Hindcaster:
         remaining = batch.origins
         while remaining:
             panel = self._panels_through(last).at(last)
-            forecasts = forecast_origins(self._artefact(batch.version), panel, remaining)
+            forecasts = forecast_origins(
+                self._artefact(batch.version), panel, remaining
+            )
             for origin, forecast in (
                 reversed(list(forecasts)) if batch.is_newest_first else forecasts
             ):
@@ -135,12 +137,10 @@ class Hindcaster:
         if self.depot_ids is not None:
             chosen = pa.array(self.depot_ids, pa.string())
             table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
-        slot_key = (self.backfill_id, slot.number)
+        slot_key = (self.backfill_id, slot.position)
         with run.engine.begin() as connection:
             if not self._replace(connection, origin, version, table, forecast):
-                store.leave_slot_out(
-                    connection, *slot_key, run.run_id, LIVE_FORECAST_KEPT
-                )
+                store.skip_slot(connection, *slot_key, run.run_id, LIVE_FORECAST_KEPT)
                 return
             store.end_slot(
                 connection, *slot_key, "done", run.run_id,

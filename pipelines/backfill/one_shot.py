@@ -65,5 +65,5 @@ def run_backfill(
 
 def _require_an_origin(plan: BackfillPlan) -> None:
     slots = plan.of("forecast")
-    if not any(slot.is_in for slot in slots):
+    if not any(slot.is_included for slot in slots):
         raise NoModelError(f"No origin was forecast. {slots[0].reason}")

@@ -17,31 +17,31 @@ class Slot:
     """One step over one partition, included in the plan or skipped, with the reason.
 
     Args:
-      number: Position in the plan, from 1.
+      position: Position in the plan, from 1.
       step: One of `request.STEPS`.
       origin_on: Origin of a forecast; last day of the data for a training.
-      is_in: Whether the slot is run.
+      is_included: Whether the slot is run.
       reason: Why it is run or skipped.
       model_version: Model of the forecast; None where there is none, or none yet.
       rows: Rows written or to be written; 0 where that is unknown in advance.
       estimate_s: Estimated seconds from past runs; None without any.
-      overwrites: Number of stored forecasts that will be replaced.
+      replaced_rows: Number of stored forecasts that will be replaced.
       newest_made_at: When the newest of those was made.
-      state: left out, waiting, done or failed.
+      state: skipped, waiting, done or failed.
       error: Error message of a failed slot.
       run_id: The last run that processed it.
       finished_at: When it ended.
     """
 
-    number: int
+    position: int
     step: str
     origin_on: date | None
-    is_in: bool
+    is_included: bool
     reason: str
     model_version: str | None = None
     rows: int = 0
     estimate_s: float | None = None
-    overwrites: int = 0
+    replaced_rows: int = 0
     newest_made_at: datetime | None = None
     state: str = "waiting"
     error: str | None = None
@@ -51,7 +51,7 @@ class Slot:
     @property
     def action(self) -> str:
         """The step, or `leave` for a slot that is not run."""
-        return self.step if self.is_in else "leave"
+        return self.step if self.is_included else "leave"
 
     @property
     def model(self) -> str | None:
@@ -76,7 +76,7 @@ class BackfillPlan:
     backfill_id: int
     created_at: datetime
     request: BackfillRequest
-    ledger: Mapping[str, Any]
+    snapshot: Mapping[str, Any]
     state: str
     slots: Sequence[Slot]
 
@@ -104,7 +104,9 @@ class BackfillPlan:
         return sorted(
             slot.origin_on
             for slot in self.slots
-            if slot.origin_on and not slot.is_in and slot.reason.startswith(TRAIN_ONE)
+            if slot.origin_on
+            and not slot.is_included
+            and slot.reason.startswith(TRAIN_ONE)
         )
 
     def seconds_left(self) -> float | None:
@@ -134,8 +136,8 @@ def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:
     return BackfillPlan(
         backfill_id=backfill_id,
         created_at=row["created_at"],
-        request=BackfillRequest.from_json(row["asked"]),
-        ledger=row["ledger"],
+        request=BackfillRequest.from_json(row["request"]),
+        snapshot=row["snapshot"],
         state=row["state"],
         slots=[Slot.from_row(slot) for slot in slots],
     )

@@ -41,10 +41,10 @@ def make_plan(
     with snapshot(engine) as connection:
         newest = counting.newest_counted(connection)
         slots = _Layout.read(connection, settings, request, newest).slots()
-        ledger = plan_snapshot.ledger_now(connection, request.last, until)
+        state = plan_snapshot.current(connection, request.last, until)
     rows = [asdict(slot) for slot in slots]
     with engine.begin() as connection:
-        backfill_id = store.add_plan(connection, request.to_json(), ledger, rows)
+        backfill_id = store.add_plan(connection, request.to_json(), state, rows)
         return read_plan(connection, backfill_id)
 
 
@@ -131,7 +131,7 @@ class _Layout:
             reason = "every origin has a model that was trained on nothing later"
             if without_model:
                 reason = f"no origin without a model has {self._min_days} days of data"
-            yield "train", None, False, reason, {"state": "left out"}
+            yield "train", None, False, reason, {"state": "skipped"}
             return
         reason = (
             f"origins without a model that was trained on nothing later: {len(origins)}"
@@ -142,21 +142,23 @@ class _Layout:
         if "forecast" not in self.request.what:
             return
         for origin in self.request.origins:
-            reason, is_in, model = self._decide(origin)
+            reason, is_included, model = self._decide(origin)
             stored = self.stored.get((origin, model or ""))
-            rows = self.n_depots * self.horizon if is_in else 0
+            rows = self.n_depots * self.horizon if is_included else 0
             estimate_s = (
                 None if self.seconds_per_row is None else rows * self.seconds_per_row
             )
             fields = {
                 "model_version": model,
                 "rows": rows,
-                "estimate_s": estimate_s if is_in else None,
-                "overwrites": stored.rows if is_in and stored else 0,
-                "newest_made_at": stored.newest_made_at if is_in and stored else None,
-                "state": "waiting" if is_in else "left out",
+                "estimate_s": estimate_s if is_included else None,
+                "replaced_rows": stored.rows if is_included and stored else 0,
+                "newest_made_at": stored.newest_made_at
+                if is_included and stored
+                else None,
+                "state": "waiting" if is_included else "skipped",
             }
-            yield "forecast", origin, is_in, reason, fields
+            yield "forecast", origin, is_included, reason, fields
 
     def _decide(self, origin: date) -> tuple[str, bool, str | None]:
         """The reason, whether the origin is included, and the version of its model."""

@@ -20,7 +20,7 @@ def data_snapshot(
 ) -> dict[str, Any]:
     """Summarises the data and models that a plan depends on."""
     until = plan.request.last + timedelta(days=settings.horizon)
-    return plan_snapshot.ledger_now(connection, plan.request.last, until)
+    return plan_snapshot.current(connection, plan.request.last, until)
 
 
 def require_unchanged(
@@ -36,7 +36,7 @@ def require_unchanged(
         depots = plan.request.depot_ids(connection)
         origins = plan_snapshot.overwritten_since(connection, plan.backfill_id, depots)
     planned = {slot.model_version for slot in plan.waiting if slot.model_version}
-    changes = list(_differences(plan.ledger, current, planned))
+    changes = list(_differences(plan.snapshot, current, planned))
     if origins:
         days = ", ".join(str(day) for day in origins[:MAX_LISTED])
         more = f" and {len(origins) - MAX_LISTED} more" if origins[MAX_LISTED:] else ""

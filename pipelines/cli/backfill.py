@@ -208,12 +208,10 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
 
 
 def _show_hindcasts(slots: Sequence[Slot]) -> None:
-    rows = [
-        (str(slot.origin_on), slot.model or "left out", why(slot)) for slot in slots
-    ]
+    rows = [(str(slot.origin_on), slot.model or "skipped", why(slot)) for slot in slots]
     show_table("Hindcasts", ("origin", "model", "reason"), rows)
-    left_out = sum(slot.model is None for slot in slots)
-    say(f"Days forecast from: {len(slots) - left_out}; left out: {left_out}.")
+    skipped = sum(slot.model is None for slot in slots)
+    say(f"Days forecast from: {len(slots) - skipped}; skipped: {skipped}.")
 
 
 def _asked(

@@ -39,7 +39,7 @@ def standing(place: Workplace, found: BackfillPlan) -> str:
     """How a plan stands, in a sentence or two."""
     counts = ", ".join(
         f"{found.count(state)} {state}"
-        for state in ("done", "waiting", "failed", "left out")
+        for state in ("done", "waiting", "failed", "skipped")
     )
     told = f"Plan {found.backfill_id} is {_state(place, found)}: {counts}."
     if not found.waiting:
@@ -71,12 +71,12 @@ def show_plans(place: Workplace, as_json: bool) -> None:
     if not found:
         say("No backfill has been planned. See 'harbor backfill plan --help'.")
         return
-    columns = ("plan", "from", "to", "state", "done", "waiting", "failed", "left out")
+    columns = ("plan", "from", "to", "state", "done", "waiting", "failed", "skipped")
     rows = [
         (
-            *(str(row["backfill_id"]), row["asked"]["first"], row["asked"]["last"]),
+            *(str(row["backfill_id"]), row["request"]["first"], row["request"]["last"]),
             row["state"],
-            *(row[name] for name in ("done", "waiting", "failed", "left_out")),
+            *(row[name] for name in ("done", "waiting", "failed", "skipped")),
         )
         for row in found
     ]
@@ -87,11 +87,11 @@ def show_plan(made: BackfillPlan) -> None:
     columns = ("slot", "origin", "action", "rows", "overwrites", "about", "reason")
     rows = [
         (
-            str(slot.number),
+            str(slot.position),
             str(slot.origin_on or "–"),
             slot.action,
             slot.rows,
-            slot.overwrites,
+            slot.replaced_rows,
             "–" if slot.estimate_s is None else duration(slot.estimate_s),
             f"{slot.model_version}: {slot.reason}"
             if slot.model_version
@@ -132,7 +132,7 @@ def plan_as_json(found: BackfillPlan) -> dict[str, Any]:
         "plan": found.backfill_id,
         "created_at": found.created_at,
         "state": found.state,
-        "asked": found.request.to_json(),
+        "request": found.request.to_json(),
         "seconds_left": found.seconds_left(),
         "without_model": found.without_model,
         "slots": [{"action": slot.action} | asdict(slot) for slot in found.slots],

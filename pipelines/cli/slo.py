@@ -35,7 +35,7 @@ def slo(
     with workplace() as place, snapshot(place.engine) as connection:
         windows = service_levels.WINDOWS if days is None else (days,)
         found = [
-            service_levels.look(connection, place.settings, place.now, each)
+            service_levels.compute(connection, place.settings, place.now, each)
             for each in windows
         ]
     if as_json:

@@ -18,8 +18,8 @@ from pipelines.monitoring import ports
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
-    from pipelines.monitoring.notifications.notifier import Teller
-    from pipelines.monitoring.state import Screen
+    from pipelines.monitoring.notifications.notifier import Notifier
+    from pipelines.monitoring.state import MonitorState
 
 log = structlog.get_logger()
 
@@ -68,31 +68,35 @@ def _require_guard(address: str, insecure: bool) -> None:
 
 def _serve(settings: Settings, address: str, port: int) -> None:
     from pipelines.monitoring.notifications.channels import channels_of
-    from pipelines.monitoring.notifications.notifier import Teller
+    from pipelines.monitoring.notifications.notifier import Notifier
     from pipelines.monitoring.server import serving
-    from pipelines.monitoring.snapshot import Look
-    from pipelines.monitoring.state import Screen
+    from pipelines.monitoring.snapshot import Snapshot
+    from pipelines.monitoring.state import MonitorState
     from pipelines.monitoring.watcher import LOOK_EVERY_S
 
-    screen = Screen(settings.home, datetime.now(UTC))
-    silence = timedelta(hours=settings.silence_hours)
-    teller = Teller(channels_of(settings), silence)
+    state = MonitorState(settings.home, datetime.now(UTC))
+    silence = timedelta(hours=settings.alert_no_run_hours)
+    notifier = Notifier(channels_of(settings), silence)
     stopped = Event()
-    with serving(screen, address, port):
+    with serving(state, address, port):
         while not stopped.is_set():
             # Opened anew each time: the embedded database is started again if it went away.
             try:
                 with database_url(settings) as url:
-                    _watch(settings, url, screen, teller, stopped)
+                    _watch(settings, url, state, notifier, stopped)
             except DatabaseError as error:
                 log.warning("database_away", reason=str(error))
-                screen.look = Look(datetime.now(UTC), str(error))
-                teller.of_database(str(error), screen.look.at)
+                state.snapshot = Snapshot(datetime.now(UTC), str(error))
+                notifier.of_database(str(error), state.snapshot.at)
                 stopped.wait(LOOK_EVERY_S)
 
 
 def _watch(
-    settings: Settings, url: str, screen: "Screen", teller: "Teller", stopped: Event
+    settings: Settings,
+    url: str,
+    state: "MonitorState",
+    notifier: "Notifier",
+    stopped: Event,
 ) -> None:
     import sqlalchemy as sa
 
@@ -102,10 +106,11 @@ def _watch(
     from pipelines.monitoring.watcher import Watcher
 
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    looks, writes = reader(url), sa.create_engine(parsed_url(url), pool_pre_ping=True)
+    reader_engine = reader(url)
+    writes = sa.create_engine(parsed_url(url), pool_pre_ping=True)
     step_down(writes)
     try:
-        Watcher(settings, looks, writes, screen, page, teller).run(stopped)
+        Watcher(settings, reader_engine, writes, state, page, notifier).run(stopped)
     finally:
-        looks.dispose()
+        reader_engine.dispose()
         writes.dispose()

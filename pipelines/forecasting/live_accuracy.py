@@ -140,7 +140,7 @@ def _coverage(days: list[DayScores]) -> float | None:
 def _worse_alarm(
     days: list[DayScores], worse: list[date], settings: Settings
 ) -> str | None:
-    if len(worse) < settings.alarm_worse_days:
+    if len(worse) < settings.alert_days_worse_than_naive:
         return None
     bad = [day for day in days if day.target_on >= worse[-1]]
     mape, naive = _mean(bad, "ape_sum"), _mean(bad, "naive_ape_sum")
@@ -158,7 +158,7 @@ def _worse_alarm(
 def _coverage_alarm(
     days: list[DayScores], coverage: float | None, settings: Settings
 ) -> str | None:
-    low, high = settings.alarm_coverage_low, settings.alarm_coverage_high
+    low, high = settings.alert_coverage_low, settings.alert_coverage_high
     if coverage is None or low <= coverage <= high:
         return None
     return (

@@ -177,7 +177,7 @@ class _Loading:
         )
 
     def _require_mostly_good(self) -> None:
-        share, seen = self.asked.settings.most_rejected, self.rows + self.rejected
+        share, seen = self.asked.settings.max_rejected_ratio, self.rows + self.rejected
         first = self.first_rejected
         if first is None or self.rejected <= share * seen:
             return
@@ -185,7 +185,7 @@ class _Loading:
         value = "" if first.value is None else f" '{first.value[:LONGEST_VALUE_TOLD]}'"
         raise RefusedFileError(
             f"{self.asked.source.name} has {self.rejected:,} bad rows of {seen:,}, "
-            f"more than the {share:.0%} that may be put aside (HARBOR_MOST_REJECTED). "
+            f"more than the {share:.0%} that may be put aside (HARBOR_MAX_REJECTED_RATIO). "
             f"The first is line {first.line}: {what}{value} {first.reason}. Correct "
             "the file, or say how it is written with --column, --date-format or "
             "--encoding."

@@ -1,7 +1,7 @@
-"""Shows how the program does: `/metrics`, `/healthz`, `/readyz`, from the database.
+"""Monitors the program through its database: `/metrics`, `/healthz` and `/readyz`.
 
-look       reads the database, a few statements each time
-numbers    a look as numbers with names
-server     answers who asks, from the newest look
-watcher    looks again and again, asks the dashboard, has notices sent
+snapshot   reads the database, a few statements each time
+metrics    metrics of a snapshot
+server     answers requests from the newest snapshot
+watcher    takes snapshots, probes the dashboard, sends notices
 """

@@ -7,39 +7,41 @@ from typing import Any
 from pipelines.monitoring.metric import Metric, metric
 from pipelines.monitoring.run_metrics import measured
 from pipelines.monitoring.service_levels import WINDOWS, Levels
-from pipelines.monitoring.snapshot import Look
+from pipelines.monitoring.snapshot import Snapshot
 
 ENDED = ("done", "failed")
 
 
-def snapshot_metrics(look: Look) -> Iterator[Metric]:
+def snapshot_metrics(snapshot: Snapshot) -> Iterator[Metric]:
     """All that a look tells; little where it has seen nothing."""
-    up = look.trouble is None
+    up = snapshot.trouble is None
     yield metric("up", "Whether the last look found a database to read.", up)
-    yield metric("ready", "Whether a forecast can be shown.", look.not_ready is None)
     yield metric(
-        "snapshot_timestamp_seconds", "When the database was looked at.", look.at
+        "ready", "Whether a forecast can be shown.", snapshot.not_ready is None
+    )
+    yield metric(
+        "snapshot_timestamp_seconds", "When the database was looked at.", snapshot.at
     )
     yield metric(
         "schema_current",
         "Whether the tables are this program's.",
-        look.schema_is_current,
+        snapshot.schema_is_current,
     )
     if not up:
         return
-    yield from _steps(look)
-    yield from measured(look)
-    yield from _forecasts(look)
-    yield from _data(look)
-    yield from _champion(look.tallies)
-    yield from _backfills(look)
-    yield from _services(look)
-    for levels in look.levels:
+    yield from _steps(snapshot)
+    yield from measured(snapshot)
+    yield from _forecasts(snapshot)
+    yield from _data(snapshot)
+    yield from _champion(snapshot.tallies)
+    yield from _backfills(snapshot)
+    yield from _services(snapshot)
+    for levels in snapshot.levels:
         yield from _levels(levels)
 
 
-def _steps(look: Look) -> Iterator[Metric]:
-    for step, by_state in look.runs.items():
+def _steps(snapshot: Snapshot) -> Iterator[Metric]:
+    for step, by_state in snapshot.runs.items():
         ended = [by_state[state] for state in ENDED if state in by_state]
         if ended:
             yield from _ended(step, max(ended, key=lambda run: run["run_id"]))
@@ -73,52 +75,54 @@ def _done(step: str, done: dict[str, Any]) -> Iterator[Metric]:
     yield metric("step_seconds", description, took, step=step)
 
 
-def _forecasts(look: Look) -> Iterator[Metric]:
+def _forecasts(snapshot: Snapshot) -> Iterator[Metric]:
     description = "Whole days from the newest origin to the one that is due."
-    behind = _behind(look.due_on, look.tallies["origin_on"])
+    behind = _behind(snapshot.due_on, snapshot.tallies["origin_on"])
     yield metric("forecast_lag_seconds", description, behind)
-    metrics = look.metrics("forecast")
+    metrics = snapshot.metrics("forecast")
     yield metric(
         "fallback_depots",
         "Depots that the last forecast gave the plain forecast.",
         None if metrics is None else metrics.get("gated", 0),
     )
-    watched = look.metrics("watch")
+    watched = snapshot.metrics("watch")
     yield metric(
         "accuracy_alarms",
         "Alarms of the last night about the accuracy of live forecasts.",
         None if watched is None else len(watched.get("alarms", ())),
     )
     yield metric(
-        "days_worse_than_naive",
+        "worse_than_naive_streak",
         "Newest days in a row on which the seasonal naive was better.",
         None if watched is None else watched.get("worse_days"),
     )
 
 
-def _data(look: Look) -> Iterator[Metric]:
-    tallies = look.tallies
+def _data(snapshot: Snapshot) -> Iterator[Metric]:
+    tallies = snapshot.tallies
     description = "Whole days from the newest day of any depot to the day that is due."
     yield metric(
-        "data_lag_seconds", description, _behind(look.due_on, tallies["newest_on"])
+        "data_lag_seconds", description, _behind(snapshot.due_on, tallies["newest_on"])
     )
     yield metric("depots", "Depots known.", tallies["depots"])
     yield metric("file_loaded_timestamp_seconds", "Newest file.", tallies["file_at"])
-    metrics = look.metrics("ingest")
+    metrics = snapshot.metrics("ingest")
     yield metric(
         "files_refused",
         "Files of the inbox that the last night refused.",
         None if metrics is None else metrics.get("refused", 0),
     )
-    if look.slow is None:
+    if snapshot.slow is None:
         return
     description = (
         "Whole days from the newest day of the depot furthest behind to the day due."
     )
-    oldest = _behind(look.due_on, look.slow.oldest_on)
+    oldest = _behind(snapshot.due_on, snapshot.slow.oldest_on)
     yield metric("data_oldest_depot_lag_seconds", description, oldest)
-    yield metric("depots_late", "Depots that lack the day that is due.", look.slow.late)
-    rows = look.slow.rows
+    yield metric(
+        "depots_late", "Depots that lack the day that is due.", snapshot.slow.late
+    )
+    rows = snapshot.slow.rows
     yield metric("files_loaded_total", "Files loaded so far.", rows["files"])
     yield metric(
         "rows_accepted_total", "Rows that changed something.", rows["accepted"]
@@ -151,9 +155,9 @@ def _champion(tallies: dict[str, Any]) -> Iterator[Metric]:
     )
 
 
-def _backfills(look: Look) -> Iterator[Metric]:
+def _backfills(snapshot: Snapshot) -> Iterator[Metric]:
     for state in ("running", "paused", "failed"):
-        found = look.backfills.get(state, {})
+        found = snapshot.backfills.get(state, {})
         for key, description in (
             ("plans", "Backfills that are not at an end."),
             ("waiting", "Slots of theirs that wait."),
@@ -163,9 +167,9 @@ def _backfills(look: Look) -> Iterator[Metric]:
             yield metric(name, description, found.get(key, 0), state=state)
 
 
-def _services(look: Look) -> Iterator[Metric]:
-    tallies = look.tallies
-    leads = look.scheduler_leads
+def _services(snapshot: Snapshot) -> Iterator[Metric]:
+    tallies = snapshot.tallies
+    leads = snapshot.scheduler_leads
     yield metric("scheduler_is_leader", "Whether a scheduler holds the lead.", leads)
     yield metric(
         "scheduler_heartbeat_timestamp_seconds",

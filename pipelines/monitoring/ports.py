@@ -1,4 +1,4 @@
-"""Whether a port may be listened on."""
+"""Checks that a port can be listened on."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Asks the dashboard whether it is there, and times what its first page reads."""
+"""Probes the dashboard: health, and the time of its first page's queries."""
 
 import time
 import urllib.error

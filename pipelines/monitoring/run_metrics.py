@@ -1,9 +1,9 @@
-"""What the last training and the last forecast measured, and how far off they were."""
+"""Metrics of the last training and forecast, and the live accuracy."""
 
 from collections.abc import Iterator
 
 from pipelines.monitoring.metric import Metric, metric
-from pipelines.monitoring.snapshot import Look
+from pipelines.monitoring.snapshot import Snapshot
 
 SCORES = {
     "mape": "Mean of |forecast - actual| / actual over four weeks of live forecasts.",
@@ -46,23 +46,23 @@ FORECAST = {
 }
 
 
-def measured(look: Look) -> Iterator[Metric]:
+def measured(snapshot: Snapshot) -> Iterator[Metric]:
     """Of the last training, the last forecast, and the scores of those shown."""
     for step, names in (("train", TRAINED), ("forecast", FORECAST)):
-        metrics = look.metrics(step) or {}
+        metrics = snapshot.metrics(step) or {}
         for key, (name, description) in names.items():
             yield metric(name, description, metrics.get(key))
-    if look.compiling is not None and sum(look.compiling) > 0:
-        hits, misses, cold = look.compiling
+    if snapshot.compiling is not None and sum(snapshot.compiling) > 0:
+        hits, misses, cold = snapshot.compiling
         description = "Trainings of 30 days that compiled anything; a first one does."
         yield metric("training_cold_trainings", description, cold)
         description = "Share of programs found in the compile cache over 30 days."
         yield metric("training_cache_hit_ratio", description, hits / (hits + misses))
-    yield from _accuracy(look)
+    yield from _accuracy(snapshot)
 
 
-def _accuracy(look: Look) -> Iterator[Metric]:
-    for row in look.slow.accuracy if look.slow else ():
+def _accuracy(snapshot: Snapshot) -> Iterator[Metric]:
+    for row in snapshot.slow.accuracy if snapshot.slow else ():
         for score, description in SCORES.items():
             yield metric(
                 f"live_{score}_ratio", description, row[score], model=row["model"]
@@ -71,7 +71,7 @@ def _accuracy(look: Look) -> Iterator[Metric]:
             description = "Share of actuals inside the 80 % band over four weeks."
             yield metric("live_coverage_ratio", description, row["coverage"])
             yield metric("live_scored", "Forecasts of a depot's day scored.", row["n"])
-    for part, scores in (look.slow.parts if look.slow else {}).items():
+    for part, scores in (snapshot.slow.parts if snapshot.slow else {}).items():
         for each in scores:
             said = {part: str(each.part)}
             mape = each.ape_sum / each.n_comparable if each.n_comparable else None

@@ -1,4 +1,4 @@
-"""Answers `/metrics`, `/healthz` and `/readyz` from the screen; never asks the database."""
+"""Serves `/metrics`, `/healthz` and `/readyz` from the monitoring state, without a query."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from pipelines.monitoring.metric import Family, families
-from pipelines.monitoring.state import Screen
+from pipelines.monitoring.state import MonitorState
 
 PATIENCE_S = 10
 WORDS = "text/plain; charset=utf-8"
@@ -18,29 +18,29 @@ NO_SUCH_PATH = "There are /metrics, /healthz and /readyz."
 
 
 class Collector:
-    """The screen as the library collects it."""
+    """The state as the library collects it."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, state: MonitorState) -> None:
         """Nothing is collected yet."""
-        self._screen = screen
+        self._state = state
 
     def collect(self) -> list[Family]:
         """Each number's family, as of now."""
-        return families(self._screen.metrics(datetime.now(UTC)))
+        return families(self._state.metrics(datetime.now(UTC)))
 
 
-def registry(screen: Screen) -> CollectorRegistry:
+def registry(state: MonitorState) -> CollectorRegistry:
     """The metrics of the state, and the memory and time of this process."""
     made = CollectorRegistry()
-    made.register(Collector(screen))
+    made.register(Collector(state))
     ProcessCollector(registry=made)
     return made
 
 
 @contextmanager
-def serving(screen: Screen, address: str, port: int) -> Iterator[int]:
+def serving(state: MonitorState, address: str, port: int) -> Iterator[int]:
     """Answers while this is open; gives the port, which is chosen where it is 0."""
-    server = ThreadingHTTPServer((address, port), _handler(screen))
+    server = ThreadingHTTPServer((address, port), _handler(state))
     server.daemon_threads = True
     thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
@@ -53,15 +53,15 @@ def serving(screen: Screen, address: str, port: int) -> Iterator[int]:
 
 
 def answer(
-    screen: Screen, shown: CollectorRegistry, path: str
+    state: MonitorState, shown: CollectorRegistry, path: str
 ) -> tuple[int, str, bytes]:
     """Status, kind and body of what is asked for."""
     if path == "/metrics":
         return 200, CONTENT_TYPE_LATEST, generate_latest(shown)
     if path == "/healthz":
-        return _sentence("alive", screen.not_alive(datetime.now(UTC)))
+        return _sentence("alive", state.not_alive(datetime.now(UTC)))
     if path == "/readyz":
-        return _sentence("ready", screen.look.not_ready)
+        return _sentence("ready", state.snapshot.not_ready)
     return 404, WORDS, f"{NO_SUCH_PATH}\n".encode()
 
 
@@ -69,8 +69,8 @@ def _sentence(good: str, wrong: str | None) -> tuple[int, str, bytes]:
     return 503 if wrong else 200, WORDS, f"{wrong or good}\n".encode()
 
 
-def _handler(screen: Screen) -> type[BaseHTTPRequestHandler]:
-    shown = registry(screen)
+def _handler(state: MonitorState) -> type[BaseHTTPRequestHandler]:
+    shown = registry(state)
 
     class Handler(BaseHTTPRequestHandler):
         timeout = PATIENCE_S
@@ -88,7 +88,7 @@ def _handler(screen: Screen) -> type[BaseHTTPRequestHandler]:
 
         def _answer(self, with_body: bool) -> None:
             path = self.path.partition("?")[0]
-            status, kind, body = answer(screen, shown, path)
+            status, kind, body = answer(state, shown, path)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))

@@ -1,4 +1,4 @@
-"""The service levels, computed from the ledger: what was promised, and what was kept.
+"""Computes the service levels from the ledger: targets, good events and error budgets.
 
 `deploy/SERVICE_LEVELS.md` says them to people.
 """
@@ -113,7 +113,7 @@ class Levels:
         )
 
 
-def look(
+def compute(
     connection: sa.Connection, settings: Settings, now: datetime, days: int
 ) -> Levels:
     """Computes every level over the newest days.

@@ -1,4 +1,4 @@
-"""One look at the database: everything that is shown, or why it could not be seen."""
+"""Reads a monitoring snapshot from the database, or the reason why it cannot be read."""
 
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
@@ -39,7 +39,7 @@ Runs = dict[str, dict[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True)
-class SlowLook:
+class SlowSnapshot:
     """What takes longer to read, and is read anew only after something came or was scored.
 
     Args:
@@ -62,7 +62,7 @@ class SlowLook:
 
 
 @dataclass(frozen=True)
-class Look:
+class Snapshot:
     """What was seen at one moment.
 
     Args:
@@ -81,7 +81,7 @@ class Look:
     scheduler_leads: bool = False
     due_on: date | None = None
     levels: tuple[Levels, ...] = ()
-    slow: SlowLook | None = None
+    slow: SlowSnapshot | None = None
 
     def metrics(self, step: str) -> dict[str, Any] | None:
         """What the newest run of a step that was done counted; None without one."""
@@ -99,8 +99,8 @@ class Look:
 
 
 def take(
-    engine: sa.Engine, settings: Settings, now: datetime, before: SlowLook | None
-) -> Look:
+    engine: sa.Engine, settings: Settings, now: datetime, before: SlowSnapshot | None
+) -> Snapshot:
     """Looks at the database; never raises because of what it finds there.
 
     Args:
@@ -114,18 +114,20 @@ def take(
         with snapshot(engine) as connection:
             seen = _read(connection, settings, now)
     except DatabaseError as error:
-        return Look(now, str(error), schema_is_current=False)
+        return Snapshot(now, str(error), schema_is_current=False)
     except OperationalError as error:
-        return Look(now, f"The database does not answer: {reason(error)}. {NO_ANSWER}.")
+        return Snapshot(
+            now, f"The database does not answer: {reason(error)}. {NO_ANSWER}."
+        )
     except SQLAlchemyError as error:
-        return Look(now, describe_error(error))
+        return Snapshot(now, describe_error(error))
     return replace(seen, slow=_slow(engine, seen, before))
 
 
-def _read(connection: sa.Connection, settings: Settings, now: datetime) -> Look:
+def _read(connection: sa.Connection, settings: Settings, now: datetime) -> Snapshot:
     tallies = store.tallies(connection)
     due_on = settings.due_on(now, tallies["zones"] or {})
-    return Look(
+    return Snapshot(
         now,
         schema_is_current=True,
         runs=_by_step(store.newest_runs(connection)),
@@ -135,13 +137,15 @@ def _read(connection: sa.Connection, settings: Settings, now: datetime) -> Look:
         scheduler_leads=not is_free(connection, schedule.LEADER_LOCK),
         due_on=due_on,
         levels=tuple(
-            service_levels.look(connection, settings, now, days)
+            service_levels.compute(connection, settings, now, days)
             for days in service_levels.WINDOWS
         ),
     )
 
 
-def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | None:
+def _slow(
+    engine: sa.Engine, seen: Snapshot, before: SlowSnapshot | None
+) -> SlowSnapshot | None:
     """Read in a transaction of its own: one that takes too long takes nothing else away."""
     done = (seen.runs.get(step, {}).get("done") for step in CHANGE)
     key = (
@@ -167,9 +171,9 @@ def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | 
 
 def _read_slow(
     connection: sa.Connection, key: tuple[object, ...], at: datetime, due_on: date
-) -> SlowLook:
+) -> SlowSnapshot:
     cities = feed_freshness.by_city(connection, due_on)
-    return SlowLook(
+    return SlowSnapshot(
         key,
         at,
         rows=store.rows_and_files(connection),

@@ -1,4 +1,4 @@
-"""What the watch shows now: its newest look, and what it sees of this machine."""
+"""The latest monitoring snapshot and probe, and metrics of this machine."""
 
 import shutil
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipelines.monitoring.metric import Metric, metric
 from pipelines.monitoring.metrics import snapshot_metrics
-from pipelines.monitoring.snapshot import Look
+from pipelines.monitoring.snapshot import Snapshot
 
 DEPLOYING = timedelta(minutes=10)
 """After its start: a deployment starts everything anew, the watch too."""
@@ -31,7 +31,7 @@ class Probe:
 
 
 @dataclass
-class Screen:
+class MonitorState:
     """Written by the watcher, read by whoever asks; a look is replaced whole.
 
     Args:
@@ -41,17 +41,19 @@ class Screen:
 
     home: Path
     started_at: datetime
-    look: Look = field(init=False)
+    snapshot: Snapshot = field(init=False)
     probe: Probe | None = None
 
     def __post_init__(self) -> None:
         """Nothing was seen yet."""
-        self.look = Look(self.started_at, "The watch has not looked yet. Ask again.")
+        self.snapshot = Snapshot(
+            self.started_at, "The watch has not looked yet. Ask again."
+        )
 
     def metrics(self, now: datetime) -> Iterator[Metric]:
         """All that is shown."""
-        look = self.look
-        yield from snapshot_metrics(look)
+        snapshot = self.snapshot
+        yield from snapshot_metrics(snapshot)
         is_new = now - self.started_at < DEPLOYING
         yield metric("build_info", "This program.", 1, version=version("harbor-fleet"))
         description = "When the watch began."
@@ -59,14 +61,14 @@ class Screen:
         yield metric(
             "deployment_in_progress",
             "Whether the watch is new, or the tables are not this program's.",
-            is_new or look.schema_is_current is False,
+            is_new or snapshot.schema_is_current is False,
         )
         yield from self._disk()
         yield from self._dashboard()
 
     def not_alive(self, now: datetime) -> str | None:
         """Why the watch should be started anew; None where it should not."""
-        silence = now - self.look.at
+        silence = now - self.snapshot.at
         if silence < STUCK:
             return None
         return (

@@ -1,4 +1,4 @@
-"""What all tables share."""
+"""Metadata, naming convention and types that all tables share."""
 
 import sqlalchemy as sa
 

@@ -1,4 +1,4 @@
-"""SQL for which of several forecasts from one origin count in the accuracy."""
+"""SQL that selects which of several forecasts from one origin counts in the accuracy."""
 
 
 def counted_forecasts(live: str, since: str) -> str:

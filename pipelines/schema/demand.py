@@ -1,4 +1,4 @@
-"""Orders per depot and day, and what must be counted anew."""
+"""Tables of daily demand, and of the days to be recounted."""
 
 import sqlalchemy as sa
 

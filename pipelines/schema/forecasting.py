@@ -1,4 +1,4 @@
-"""Models, and what they said."""
+"""Tables of models and their forecasts."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg

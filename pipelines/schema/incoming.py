@@ -1,4 +1,4 @@
-"""What came in, row by row as the files had it."""
+"""Tables of loaded files and their rows."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg

@@ -1,4 +1,4 @@
-"""What ran, what it said, and what it was planned to do."""
+"""Tables of runs, their log lines, and backfill plans."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
@@ -43,22 +43,24 @@ run_lines = sa.Table(
     sa.Column("fields", pg.JSONB, nullable=False),
 )
 
-# What somebody asked for, and what the ledger looked like then.
+# A backfill plan: its request, and the snapshot of the data it was made from.
 backfills = sa.Table(
     "backfills",
     metadata,
     sa.Column("backfill_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("created_at", Moment, nullable=False, server_default=NOW),
-    sa.Column("asked", pg.JSONB, nullable=False),
-    sa.Column("ledger", pg.JSONB, nullable=False),
+    sa.Column("request", pg.JSONB, nullable=False),
+    sa.Column("snapshot", pg.JSONB, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    # What somebody at another terminal wants of the one who applies it.
-    sa.Column("wanted", sa.Text),
+    # Requested from another terminal of the process that applies the plan.
+    sa.Column("requested_action", sa.Text),
     sa.CheckConstraint(
         "state in ('planned','running','paused','cancelled','done','failed')",
         name="state",
     ),
-    sa.CheckConstraint("wanted in ('pause','cancel')", name="wanted"),
+    sa.CheckConstraint(
+        "requested_action in ('pause','cancel')", name="requested_action"
+    ),
 )
 
 backfill_slots = sa.Table(
@@ -71,18 +73,18 @@ backfill_slots = sa.Table(
         primary_key=True,
     ),
     # In the order in which they are done; counts from 1.
-    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("step", sa.Text, nullable=False),
     sa.Column("origin_on", sa.Date),
     # False: it is in the plan only to say why nothing is done.
-    sa.Column("is_in", sa.Boolean, nullable=False),
+    sa.Column("is_included", sa.Boolean, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("model_version", sa.Text),
     sa.Column("rows", sa.BigInteger, nullable=False),
     # Seconds that past runs say it takes; null where there is none to go by.
     sa.Column("estimate_s", sa.Double),
-    sa.Column("overwrites", sa.BigInteger, nullable=False),
-    # When the newest of the forecasts it overwrites was made.
+    sa.Column("replaced_rows", sa.BigInteger, nullable=False),
+    # When the newest of the forecasts it replaces was made.
     sa.Column("newest_made_at", Moment),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("error", sa.Text),
@@ -91,6 +93,6 @@ backfill_slots = sa.Table(
     sa.CheckConstraint(
         "step in ('ingest','demand','train','forecast','score')", name="step"
     ),
-    sa.CheckConstraint("state in ('left out','waiting','done','failed')", name="state"),
-    sa.CheckConstraint("is_in = (state <> 'left out')", name="is_in"),
+    sa.CheckConstraint("state in ('skipped','waiting','done','failed')", name="state"),
+    sa.CheckConstraint("is_included = (state <> 'skipped')", name="is_included"),
 )

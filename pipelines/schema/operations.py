@@ -1,4 +1,4 @@
-"""What planners told us, what we told people, and who shows life."""
+"""Tables of overrides, notices, dashboard probes and heartbeats."""
 
 import sqlalchemy as sa
 

@@ -1,4 +1,4 @@
-"""How far off the forecasts were."""
+"""Tables of scores and their totals."""
 
 import sqlalchemy as sa
 

@@ -49,7 +49,7 @@ class IngestSettings(BaseSettings):
         ge=0,
         description="A file in the inbox that changed within so many is left alone.",
     )
-    most_rejected: float = Field(
+    max_rejected_ratio: float = Field(
         default=0.5,
         ge=0,
         le=1,

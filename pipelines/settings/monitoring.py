@@ -1,4 +1,4 @@
-"""What those who watch are told: what is late or wrong, who is told of it, and how."""
+"""Settings of monitoring: alert thresholds, the dashboard probe, and notification channels."""
 
 from typing import Literal, Self
 
@@ -15,50 +15,51 @@ class WatchSettings(BaseSettings):
 
     ready_by: WallClock | None = Field(
         default=None,
-        description="When the forecast must be there, in `timezone`; half an hour after "
-        "`nightly_at` without it.",
+        description="When the forecast must be ready, in `timezone`; default: half an hour "
+        "after `nightly_at`.",
     )
-    silence_hours: float = Field(
+    alert_no_run_hours: float = Field(
         default=26,
         gt=0,
-        description="So long after the last night that was done, silence is told of.",
+        description="Hours after the last completed nightly run until a notice is sent.",
     )
-    alarm_worse_days: int = Field(
+    alert_days_worse_than_naive: int = Field(
         default=7,
         ge=1,
-        description="Days in a row on which the seasonal naive beats the forecasts shown.",
+        description="Consecutive days worse than the seasonal naive until the night alerts.",
     )
-    alarm_coverage_low: float = Field(
+    alert_coverage_low: float = Field(
         default=0.70,
         ge=0,
         le=1,
-        description="Least share of actuals in the 80 % band over four weeks.",
+        description="Lowest share of actuals in the 80 % interval over four weeks.",
     )
-    alarm_coverage_high: float = Field(
+    alert_coverage_high: float = Field(
         default=0.90,
         ge=0,
         le=1,
-        description="Greatest share of actuals in the 80 % band over four weeks.",
+        description="Highest share of actuals in the 80 % interval over four weeks.",
     )
     watch_dashboard: str = Field(
         default="http://127.0.0.1:8501",
-        description="The dashboard that the watch asks once a minute; empty: none.",
+        description="Dashboard that is probed once a minute; empty: none.",
     )
     notice_webhook: SecretStr | None = Field(
-        default=None, description="Address that notices are posted to, as JSON."
+        default=None, description="URL that notices are posted to, as JSON."
     )
     notice_smtp_host: str | None = Field(
-        default=None, description="Mail server that notices go through."
+        default=None, description="Mail server that sends notices."
     )
     notice_smtp_port: int = Field(default=587, ge=1, le=65535)
     notice_smtp_tls: SmtpTls = Field(
-        default="starttls", description="How the way to the mail server is secured."
+        default="starttls",
+        description="Encryption of the connection to the mail server.",
     )
     notice_smtp_user: str | None = Field(default=None)
     notice_smtp_password: SecretStr | None = Field(default=None)
     notice_smtp_from: str = Field(default="harbor-fleet@localhost")
     notice_smtp_to: str | None = Field(
-        default=None, description="Who gets notices by mail; several with commas."
+        default=None, description="Recipients of notices by mail, separated by commas."
     )
 
     @field_validator("watch_dashboard")

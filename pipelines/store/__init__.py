@@ -1,1 +1,1 @@
-"""Every statement the pipelines send, locks apart: functions that take a Connection."""
+"""All SQL statements of the pipelines, by table: functions that take a Connection."""

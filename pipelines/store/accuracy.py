@@ -1,4 +1,4 @@
-"""How far off the live forecasts were: by day over the fleet, and by its parts.
+"""Statements for live accuracy, by day over the fleet and by its parts.
 
 Hindcasts never enter.
 """
@@ -189,7 +189,7 @@ def worse_depots(
 
 
 def whole_fleet(connection: sa.Connection, days: int) -> list[dict[str, Any]]:
-    """How far off what was shown and both baselines were, as fractions.
+    """Accuracy of the forecasts shown and of both baselines over the whole fleet, as fractions.
 
     Returns:
       model ('shown', 'seasonal_naive', 'median4'), n (forecasts), mape, wape, bias, coverage

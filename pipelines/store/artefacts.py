@@ -1,4 +1,4 @@
-"""Which artefacts nobody will forecast with again, and which are recorded as gone."""
+"""Statements that select artefacts no longer needed and record them as pruned."""
 
 from collections.abc import Collection
 

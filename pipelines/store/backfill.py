@@ -1,4 +1,4 @@
-"""Plans of backfills: what is to be done slot by slot, and how far it came."""
+"""Statements for backfill plans, their slots and their states."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,19 +13,21 @@ APPLY_LOCK = 0x4241_434B  # "BACK"
 
 def add_plan(
     connection: sa.Connection,
-    asked: Mapping[str, Any],
-    ledger: Mapping[str, Any],
+    request: Mapping[str, Any],
+    snapshot: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
 ) -> int:
     """Writes a plan and its slots, and returns the plan's id.
 
     Args:
       connection: Inside a transaction.
-      asked: What somebody asked for.
-      ledger: What the plan was made from, as `ledger_now` says it.
+      request: The request, as JSON.
+      snapshot: The state of the data the plan was made from; see `plan_snapshot.current`.
       rows: Its slots, by the columns of `backfill_slots`.
     """
-    statement = sa.insert(backfills).values(asked=asked, ledger=ledger, state="planned")
+    statement = sa.insert(backfills).values(
+        request=request, snapshot=snapshot, state="planned"
+    )
     found = connection.execute(statement.returning(backfills.c.backfill_id))
     backfill_id = int(found.scalar_one())
     if rows:
@@ -60,13 +62,9 @@ def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
     )
 
     def count(state: str) -> sa.ColumnElement[int]:
-        return (
-            sa.func.count()
-            .filter(slots.c.state == state)
-            .label(state.replace(" ", "_"))
-        )
+        return sa.func.count().filter(slots.c.state == state).label(state)
 
-    states = [count(state) for state in ("waiting", "done", "failed", "left out")]
+    states = [count(state) for state in ("waiting", "done", "failed", "skipped")]
     statement = (
         sa.select(*newest.c, *states)
         .outerjoin(slots, slots.c.backfill_id == newest.c.backfill_id)
@@ -81,42 +79,44 @@ def plan_slots(connection: sa.Connection, backfill_id: int) -> list[dict[str, An
     statement = (
         sa.select(slots)
         .where(slots.c.backfill_id == backfill_id)
-        .order_by(slots.c.number)
+        .order_by(slots.c.position)
     )
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
 def set_state(connection: sa.Connection, backfill_id: int, state: str) -> None:
-    """Writes how a plan stands; what was wanted of it has been done then."""
+    """Sets a plan's state and clears its requested action."""
     statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
-    connection.execute(statement.values(state=state, wanted=None))
+    connection.execute(statement.values(state=state, requested_action=None))
 
 
-def set_ledger(
-    connection: sa.Connection, backfill_id: int, ledger: Mapping[str, Any]
+def set_snapshot(
+    connection: sa.Connection, backfill_id: int, snapshot: Mapping[str, Any]
 ) -> None:
-    """Writes what the ledger looks like after the plan itself has moved it."""
+    """Replaces the snapshot after the plan itself has changed the data."""
     statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
-    connection.execute(statement.values(ledger=ledger))
+    connection.execute(statement.values(snapshot=snapshot))
 
 
-def want(connection: sa.Connection, backfill_id: int, wanted: str) -> None:
-    """Leaves word for whoever applies the plan."""
+def request_action(connection: sa.Connection, backfill_id: int, action: str) -> None:
+    """Asks the process that applies the plan to pause or cancel it."""
     statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
-    connection.execute(statement.values(wanted=wanted))
+    connection.execute(statement.values(requested_action=action))
 
 
-def wanted(connection: sa.Connection, backfill_id: int) -> str | None:
-    """What somebody wants of whoever applies the plan."""
+def requested_action(connection: sa.Connection, backfill_id: int) -> str | None:
+    """The action requested of the process that applies the plan: pause, cancel or None."""
     return connection.scalar(
-        sa.select(backfills.c.wanted).where(backfills.c.backfill_id == backfill_id)
+        sa.select(backfills.c.requested_action).where(
+            backfills.c.backfill_id == backfill_id
+        )
     )
 
 
 def end_slot(
     connection: sa.Connection,
     backfill_id: int,
-    number: int,
+    position: int,
     state: str,
     run_id: int,
     error: str | None = None,
@@ -125,7 +125,7 @@ def end_slot(
     """Writes how a slot ended, and what was found on the way (model_version, rows)."""
     connection.execute(
         sa.update(slots)
-        .where(slots.c.backfill_id == backfill_id, slots.c.number == number)
+        .where(slots.c.backfill_id == backfill_id, slots.c.position == position)
         .values(
             state=state,
             error=error,
@@ -136,17 +136,17 @@ def end_slot(
     )
 
 
-def leave_slot_out(
+def skip_slot(
     connection: sa.Connection,
     backfill_id: int,
-    number: int,
+    position: int,
     run_id: int,
     reason: str,
 ) -> None:
     """Writes that a slot of the plan was skipped when its turn came, and why."""
     end_slot(
-        connection, backfill_id, number, "left out", run_id,
-        is_in=False, reason=reason, rows=0,
+        connection, backfill_id, position, "skipped", run_id,
+        is_included=False, reason=reason, rows=0,
     )  # fmt: skip
 
 

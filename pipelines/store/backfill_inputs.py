@@ -1,4 +1,4 @@
-"""What a backfill is laid out from: what is known, what is there, what took how long."""
+"""Statements for the inputs of a backfill plan: known data, stored forecasts, past durations."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime

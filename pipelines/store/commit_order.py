@@ -1,4 +1,4 @@
-"""Marks in the order of commits: what a run can have seen, and what is news to it.
+"""Timestamps in commit order, which separate the data a run has seen from newer data.
 
 A moment noted in a transaction says nothing of when that commits. So whoever brings
 something in notes it last, under a lock that is held until the commit; and a run waits for

@@ -1,4 +1,4 @@
-"""Which invented fleet the database holds, if any."""
+"""Statements for the demo fleet that a database holds, if any."""
 
 from dataclasses import asdict, dataclass
 

@@ -1,4 +1,4 @@
-"""Depots."""
+"""Statements for depots."""
 
 from dataclasses import dataclass
 from datetime import date

@@ -1,4 +1,4 @@
-"""Whose counts have come by a day: `schema.feed_freshness`, summed."""
+"""Sums of `schema.feed_freshness`: late depots by city, as of a day."""
 
 from dataclasses import dataclass
 from datetime import date

@@ -1,4 +1,4 @@
-"""The ledger of loaded files."""
+"""Statements for the ledger of loaded files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Forecasts, and the scores of those whose days are known."""
+"""Statements for forecasts, and for the scores of those whose actuals are known."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime

@@ -1,4 +1,4 @@
-"""Signs of life of processes that are no run."""
+"""Heartbeats of processes that are not runs, such as the scheduler."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -8,7 +8,7 @@ from pipelines.store.runs import NOW
 
 
 def beat(connection: sa.Connection, process: str, at: tuple[str, int]) -> None:
-    """Writes down that a process is alive.
+    """Renews the heartbeat of a process.
 
     Args:
       connection: Inside a transaction.

@@ -1,4 +1,4 @@
-"""Public holidays as they were looked up, kept beside the data they explain."""
+"""Statements for the public holidays stored beside the demand."""
 
 from collections.abc import Sequence
 from datetime import date

@@ -1,4 +1,4 @@
-"""How rows come in: COPY to a temporary table, then insert or update, with the ledger."""
+"""Statements that load rows: COPY into a temporary table, then insert or update."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Models: what was trained, how it was judged, which one is shown."""
+"""Statements for trained models: recording, evaluation, promotion."""
 
 from datetime import date
 from typing import Any
@@ -24,7 +24,7 @@ def add_model(connection: sa.Connection, **columns: Any) -> None:
 
 
 def champion(connection: sa.Connection) -> dict[str, Any] | None:
-    """The model whose forecasts are shown."""
+    """The champion, whose forecasts are shown."""
     return _one(connection, models.c.role == "champion")
 
 
@@ -109,7 +109,7 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
 
 
 def reject(connection: sa.Connection, version: str, reason: str) -> None:
-    """Writes down why a challenger was not promoted."""
+    """Rejects a challenger and records the reason."""
     statement = sa.update(models).where(models.c.version == version)
     connection.execute(statement.values(role="rejected", decision_reason=reason))
 
@@ -117,7 +117,7 @@ def reject(connection: sa.Connection, version: str, reason: str) -> None:
 def keep_canary(
     connection: sa.Connection, version: str, canary: dict[str, Any]
 ) -> None:
-    """Writes down, beside its scores, how a model did beside the champion."""
+    """Records a model's canary beside its scores."""
     told = sa.cast({"canary": canary}, JSONB)
     statement = sa.update(models).where(models.c.version == version)
     connection.execute(statement.values(scores=models.c.scores.op("||")(told)))

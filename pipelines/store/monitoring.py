@@ -1,4 +1,4 @@
-"""What the watch reads: few statements, none of which waits for a lock."""
+"""Statements of a monitoring snapshot; none waits for a lock."""
 
 from datetime import datetime
 from typing import Any
@@ -66,13 +66,13 @@ from files
 
 
 def newest_runs(connection: sa.Connection) -> list[dict[str, Any]]:
-    """Of each step the newest run in each state."""
+    """The newest run of each step in each state."""
     found = connection.execute(sa.text(NEWEST_RUNS)).mappings()
     return [dict(row) for row in found]
 
 
 def tallies(connection: sa.Connection) -> dict[str, Any]:
-    """One row of what there is and how new it is."""
+    """One row of counts and timestamps."""
     return dict(connection.execute(sa.text(TALLIES)).mappings().one())
 
 
@@ -94,5 +94,5 @@ def compiling(
 
 
 def rows_and_files(connection: sa.Connection) -> dict[str, int]:
-    """How much came in, and how much of it was put aside."""
+    """Totals of accepted, rejected and quarantined rows, and of files."""
     return dict(connection.execute(sa.text(ROWS)).mappings().one())

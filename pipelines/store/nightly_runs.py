@@ -1,4 +1,4 @@
-"""Which nights the ledger has, and which were left out on purpose."""
+"""Statements for the origins that have had a nightly run, and those skipped on purpose."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,7 +15,7 @@ SETTLED = ("done", "skipped")
 
 @dataclass(frozen=True)
 class NightsKept:
-    """What the ledger says of the nights so far.
+    """The span of nightly runs in the ledger.
 
     Args:
       settled_on: The newest origin whose night is done or was left out; None without.
@@ -27,7 +27,7 @@ class NightsKept:
 
 
 def nights_kept(connection: sa.Connection) -> NightsKept:
-    """The span of origins that had a night."""
+    """Reads the span of origins that have had a nightly run."""
     settled = sa.func.max(runs.c.origin_on).filter(runs.c.state.in_(SETTLED))
     statement = sa.select(settled, sa.func.min(runs.c.origin_on))
     found = connection.execute(statement.where(runs.c.step == "nightly")).one()
@@ -35,7 +35,7 @@ def nights_kept(connection: sa.Connection) -> NightsKept:
 
 
 def newest_done(connection: sa.Connection) -> dict[str, Any] | None:
-    """The newest night that was run to its end."""
+    """The newest nightly run that is done."""
     statement = (
         sa.select(runs)
         .where(runs.c.step == "nightly", runs.c.state == "done")
@@ -49,7 +49,7 @@ def newest_done(connection: sa.Connection) -> dict[str, Any] | None:
 def leave_out(
     connection: sa.Connection, origins: list[date], parent_id: int, reason: str
 ) -> None:
-    """Writes down that origins go without a night."""
+    """Records skipped nightly runs for origins."""
     rows = [
         {
             "step": "nightly",
@@ -65,7 +65,7 @@ def leave_out(
 
 
 def silence_of(connection: sa.Connection, host: str, pid: int) -> timedelta | None:
-    """For how long the running runs of a process have not beaten; None without any."""
+    """Age of the newest heartbeat of a process's running runs; None without any."""
     newest = sa.func.max(runs.c.heartbeat_at)
     statement = sa.select(NOW - newest).where(
         runs.c.state == "running", runs.c.host == host, runs.c.pid == pid
@@ -74,7 +74,7 @@ def silence_of(connection: sa.Connection, host: str, pid: int) -> timedelta | No
 
 
 def training_costs(connection: sa.Connection, since: timedelta) -> list[dict[str, Any]]:
-    """What the trainings of that time counted, those that nights began, oldest first."""
+    """Metrics of the trainings of nightly runs within a time span, oldest first."""
     statement = (
         sa.select(runs.c.metrics)
         .where(

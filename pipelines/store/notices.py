@@ -1,4 +1,4 @@
-"""Notices: what was told, to which channel, and what still waits."""
+"""Statements for notices, sent and pending, by channel."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from pipelines.schema import notices, runs
 
 
 def newest_over(connection: sa.Connection, state: str) -> dict[str, Any] | None:
-    """The newest nightly run that ended so: `done` or `failed`."""
+    """The newest nightly run in a final state: `done` or `failed`."""
     statement = (
         sa.select(runs)
         .where(runs.c.step == "nightly", runs.c.state == state)
@@ -31,7 +31,7 @@ def kind_told_last(connection: sa.Connection) -> str | None:
 def add(
     connection: sa.Connection, now: datetime, channels: Sequence[str], **told: str
 ) -> bool:
-    """Writes down a notice for each channel that has not got it; whether any had not.
+    """Adds a notice for each channel that lacks it; returns whether any did.
 
     Args:
       connection: Inside a transaction.
@@ -71,7 +71,7 @@ def hold_due(
 
 
 def set_outcome(connection: sa.Connection, notice_id: int, **outcome: Any) -> None:
-    """Writes down how an attempt ended: attempts, next_attempt_at, sent_at, error."""
+    """Records the outcome of an attempt: attempts, next_attempt_at, sent_at, error."""
     statement = sa.update(notices).where(notices.c.notice_id == notice_id)
     connection.execute(statement.values(**outcome))
 

@@ -1,4 +1,4 @@
-"""Which days without orders had none, and of which nothing is known.
+"""Separates days with zero orders from days that were not observed.
 
 Silence is judged by feed: by the file that brought a depot's orders on its last day
 before. A day without orders is a 0 where

@@ -1,4 +1,4 @@
-"""Orders counted by the depot's local day, anew only for the days that changed."""
+"""Counts orders by the depot's local day, only for the days that changed."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a panel is built from."""
+"""Statements that read the data of a panel."""
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta

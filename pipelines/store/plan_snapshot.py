@@ -1,4 +1,4 @@
-"""What a plan was made from: a picture of the ledger that tells what moved since."""
+"""The snapshot of the data that a backfill plan was made from, to detect later changes."""
 
 from datetime import date
 from typing import Any
@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 # Everything that decides what a hindcast from an origin up to `last` says, and how it is
 # scored over the days up to `until`. What comes in for later days does not.
-PICTURE = """
+SNAPSHOT = """
 select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
         from demand_versions
         where service_on <= :until) as counts,
@@ -18,7 +18,7 @@ select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
        (select coalesce(jsonb_agg(version order by version), '[]') from models
         where trained_through <= :last and pruned_at is null) as models
 """
-# Forecasts that a slot still to be done was planned to overwrite, and that are others now.
+# Forecasts that a waiting slot was planned to replace and that have changed since.
 OVERWRITTEN = """
 select s.origin_on
 from backfill_slots s
@@ -29,20 +29,20 @@ left join lateral (
 ) there on true
 where s.backfill_id = :backfill_id and s.state = 'waiting' and s.step = 'forecast'
   and s.model_version is not null
-  and (there.rows, there.newest) is distinct from (s.overwrites, s.newest_made_at)
+  and (there.rows, there.newest) is distinct from (s.replaced_rows, s.newest_made_at)
 order by s.origin_on
 """
 
 
-def ledger_now(connection: sa.Connection, last: date, until: date) -> dict[str, Any]:
-    """The picture.
+def current(connection: sa.Connection, last: date, until: date) -> dict[str, Any]:
+    """Counts and digests of the data that decide a plan's forecasts and scores.
 
     Args:
       connection: For one short transaction.
       last: The newest origin.
       until: The last day that is forecast from it.
     """
-    found = connection.execute(sa.text(PICTURE), {"last": last, "until": until})
+    found = connection.execute(sa.text(SNAPSHOT), {"last": last, "until": until})
     return dict(found.mappings().one())
 
 

@@ -1,4 +1,4 @@
-"""Rows that were put aside, and the files they came from."""
+"""Statements for rejected rows and the files they came from."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Old orders are dropped; the demand counted from them stays, and never changes again."""
+"""Drops old orders; the demand counted from them stays and is frozen."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""What runs have logged."""
+"""Statements for the log lines of runs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

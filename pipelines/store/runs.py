@@ -1,4 +1,4 @@
-"""The ledger: what ran, over which partition, how it ended."""
+"""Statements for the run ledger: which steps ran, for which origin, and how they ended."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -21,7 +21,7 @@ def begin_run(
     parent_id: int | None,
     process: tuple[str, int],
 ) -> int:
-    """Writes down that a step runs in a process (host, pid), and returns the run's id.
+    """Inserts a running step of a process (host, pid), and returns the run's id.
 
     Whatever was brought in before has committed when it begins; see `commit_order`.
     """
@@ -35,7 +35,7 @@ def begin_run(
 
 
 def set_origin(connection: sa.Connection, run_id: int, origin: date) -> None:
-    """Writes down the origin of a run that found it out on the way."""
+    """Sets the origin of a run that did not know it at its start."""
     connection.execute(
         sa.update(runs).where(runs.c.run_id == run_id).values(origin_on=origin)
     )
@@ -48,7 +48,7 @@ def end_run(
     metrics: dict[str, Any],
     error: str | None = None,
 ) -> bool:
-    """Writes down how a run ended; False if it had been ended by another."""
+    """Records the end of a run; False if another process had ended it."""
     statement = (
         sa.update(runs)
         .where(runs.c.run_id == run_id, runs.c.state == "running")
@@ -118,7 +118,7 @@ def silent_runs(connection: sa.Connection, silence: timedelta) -> list[dict[str,
 
 
 def end_lost(connection: sa.Connection, run_id: int, error: str) -> None:
-    """Ends a run in the name of its process; it lasted up to its last heartbeat."""
+    """Fails a stale run; its end is its last heartbeat."""
     statement = sa.update(runs).where(runs.c.run_id == run_id)
     connection.execute(
         statement.values(state="failed", error=error, finished_at=runs.c.heartbeat_at)

@@ -1,4 +1,4 @@
-"""What the service levels are computed from: the ledger, and how the dashboard answered."""
+"""Statements for the data of the service levels: nightly runs and dashboard probes."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -26,7 +26,7 @@ class Answers:
 
 
 def first_night_at(connection: sa.Connection) -> datetime | None:
-    """When the first night of all began."""
+    """When the first nightly run began."""
     first = sa.select(sa.func.min(runs.c.started_at)).where(
         runs.c.step == "nightly", runs.c.state != "skipped"
     )
@@ -53,7 +53,7 @@ def ready_at(connection: sa.Connection, since: date) -> dict[date, datetime]:
 
 
 def answers(connection: sa.Connection, since: datetime, quick_s: float) -> Answers:
-    """How the dashboard answered since a moment."""
+    """Dashboard probes since a moment, summed."""
     seconds = dashboard_probes.c.seconds
     p95 = sa.func.percentile_cont(0.95).within_group(seconds)
     statement = sa.select(
@@ -68,7 +68,7 @@ def answers(connection: sa.Connection, since: datetime, quick_s: float) -> Answe
 def add_probe(
     connection: sa.Connection, probed_at: datetime, seconds: float | None
 ) -> None:
-    """Writes down an answer, or with None that there was none."""
+    """Records a probe; None seconds for one without an answer."""
     values = {
         "probed_at": probed_at,
         "answered": seconds is not None,
@@ -78,6 +78,6 @@ def add_probe(
 
 
 def drop_probes(connection: sa.Connection, before: datetime) -> None:
-    """Drops the answers from before a moment."""
+    """Deletes probes before a moment."""
     is_old = dashboard_probes.c.probed_at < before
     connection.execute(sa.delete(dashboard_probes).where(is_old))

@@ -120,18 +120,19 @@ def _backfill(connection: sa.Connection, through: date) -> None:
     backfill_id = connection.execute(
         sa.insert(schema.backfills)
         .values(
-            asked={"first": first.isoformat(), "last": last.isoformat()}, ledger={},
+            request={"first": first.isoformat(), "last": last.isoformat()}, snapshot={},
             state="paused",
         )
         .returning(schema.backfills.c.backfill_id)
     ).scalar_one()  # fmt: skip
-    states = ("done", "failed", "waiting", "left out")
+    states = ("done", "failed", "waiting", "skipped")
     for number, state in enumerate(states, start=1):
         connection.execute(
             sa.insert(schema.backfill_slots).values(
-                backfill_id=backfill_id, number=number, step="forecast",
-                origin_on=first, is_in=state != "left out", reason="asked for", rows=42,
-                estimate_s=90.0, overwrites=0, state=state,
+                backfill_id=backfill_id, position=number, step="forecast",
+                origin_on=first, is_included=state != "skipped", reason="asked for",
+                rows=42,
+                estimate_s=90.0, replaced_rows=0, state=state,
                 error="No model saw nothing later." if state == "failed" else None,
             )
         )  # fmt: skip

@@ -15,10 +15,10 @@ import yaml
 from dashboard.queries.sql import fleet
 from pipelines.database.readonly_engine import reader
 from pipelines.monitoring import service_levels
-from pipelines.monitoring.notifications.notifier import Teller
+from pipelines.monitoring.notifications.notifier import Notifier
 from pipelines.monitoring.probe import Page
 from pipelines.monitoring.server import serving
-from pipelines.monitoring.state import Probe, Screen
+from pipelines.monitoring.state import MonitorState, Probe
 from pipelines.monitoring.watcher import Watcher
 from pipelines.settings import Settings
 from tests.deploy.tools import DEPLOY, tool
@@ -160,14 +160,14 @@ def test_no_panel_lies_on_another(board):
 def scraped(clean_engine, database_url, tmp_path):
     """A watch that serves the seeded fleet, and the port it serves it on."""
     seed_watched(clean_engine)
-    looks = reader(database_url)
+    reader_engine = reader(database_url)
     settings = Settings(home=tmp_path, watch_dashboard="")
-    screen = Screen(tmp_path, datetime.now(UTC) - timedelta(hours=1))
-    nobody = Teller({}, timedelta(hours=26))
+    screen = MonitorState(tmp_path, datetime.now(UTC) - timedelta(hours=1))
+    nobody = Notifier({}, timedelta(hours=26))
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    Watcher(settings, looks, clean_engine, screen, page, nobody).watch_once(NOW)
+    Watcher(settings, reader_engine, clean_engine, screen, page, nobody).watch_once(NOW)
     screen.probe = Probe(NOW, 0.5)
-    looks.dispose()
+    reader_engine.dispose()
     with serving(screen, "127.0.0.1", 0) as port:
         yield port
 

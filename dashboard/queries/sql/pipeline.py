@@ -66,14 +66,14 @@ limit :most
 """
 
 PLANS = """
-select b.backfill_id, b.created_at, b.asked ->> 'first' as first_on,
-       b.asked ->> 'last' as last_on, b.state, b.wanted,
+select b.backfill_id, b.created_at, b.request ->> 'first' as first_on,
+       b.request ->> 'last' as last_on, b.state, b.requested_action,
        count(*) filter (where s.state = 'done') as done,
        count(*) filter (where s.state = 'waiting') as waiting,
        count(*) filter (where s.state = 'failed') as failed,
-       count(*) filter (where s.state = 'left out') as left_out,
+       count(*) filter (where s.state = 'skipped') as skipped,
        sum(s.estimate_s) filter (where s.state = 'waiting') as estimate_s,
-       (array_agg(s.error order by s.number) filter (where s.state = 'failed'))[1]
+       (array_agg(s.error order by s.position) filter (where s.state = 'failed'))[1]
          as error
 from backfills b left join backfill_slots s using (backfill_id)
 group by b.backfill_id

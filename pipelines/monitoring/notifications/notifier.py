@@ -1,4 +1,4 @@
-"""Who watches hands over what it sees; people are told what is worth telling."""
+"""Turns monitoring snapshots into notifications."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,8 +19,8 @@ AWAY_AFTER = timedelta(minutes=15)
 
 
 @dataclass
-class Teller:
-    """Tells of nights by the ledger, and of a database that is away by itself.
+class Notifier:
+    """Sends notices about nightly runs, and about an unreachable database.
 
     That the database is away cannot be written down there, so it is remembered here: who
     starts the watch anew meanwhile is told once more.
@@ -38,11 +38,11 @@ class Teller:
     _told: set[str] = field(default_factory=set)
 
     def of_nights(self, engine: sa.Engine, now: datetime) -> None:
-        """What the ledger says that people should know; the database is there."""
+        """Sends notices about nightly runs, from the ledger."""
         outbox.tell(engine, self.channels, now, self.silence)
 
     def of_database(self, trouble: str | None, now: datetime) -> None:
-        """That it has been away for a while, or is back.
+        """Sends a notice once the database has been unreachable for a while, or is back.
 
         Args:
           trouble: What it is, in one sentence; None where it answers.

@@ -1,4 +1,4 @@
-"""Each notice once for each channel; one that cannot be sent is tried again for hours."""
+"""Sends each notice once per channel, with retries over hours."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -31,7 +31,7 @@ MOST_AT_ONCE = 4
 def tell(
     engine: sa.Engine, channels: Mapping[str, Send], now: datetime, silence: timedelta
 ) -> None:
-    """Decides what is to be told, writes it down, and sends what is due.
+    """Decides which notices are due, stores them, and sends those pending.
 
     Args:
       engine: One that may write.

@@ -1,4 +1,4 @@
-"""What people should be told, as a rule over what the ledger says."""
+"""Decides which notices are due from the nightly runs; no I/O."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Kind = Literal["failure", "recovery", "silence", "test"]
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing told once.
+    """One notice, sent once per channel.
 
     Args:
       key: What it is about; the same trouble has the same key.
@@ -43,7 +43,7 @@ class NightOver:
 
 @dataclass(frozen=True)
 class Known:
-    """What the ledger says of the nights, and what was told of them last.
+    """The newest nightly runs, and the newest notice.
 
     Args:
       done: The newest night that was done; None without one.
@@ -59,7 +59,7 @@ class Known:
 
 
 def decide(known: Known, now: datetime, silence: timedelta) -> list[Notice]:
-    """What is to be told now; what was told before is among it, by the same key.
+    """The notices due now; those already sent are among them, by the same key.
 
     Args:
       known: From the ledger.

@@ -90,11 +90,11 @@ def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():
             "first_on": ["2025-11-01"],
             "last_on": ["2025-11-03"],
             "state": ["paused"],
-            "wanted": ["cancel"],
+            "requested_action": ["cancel"],
             "done": [1],
             "waiting": [1],
             "failed": [1],
-            "left_out": [2],
+            "skipped": [2],
             "estimate_s": [90.0],
             "error": ["No model."],
         }

@@ -122,7 +122,7 @@ def test_rows_that_were_replayed_are_not_put_aside_any_more(worked, write):
 
 def test_a_plan_is_counted_by_the_state_of_its_slots(worked):
     [plan] = queries.plans().to_dict("records")
-    assert [plan[name] for name in ("done", "waiting", "failed", "left_out")] == [1] * 4
+    assert [plan[name] for name in ("done", "waiting", "failed", "skipped")] == [1] * 4
     assert (plan["estimate_s"], plan["error"]) == (90.0, "No model saw nothing later.")
 
 

@@ -200,7 +200,7 @@ def test_an_interrupt_is_a_pause_and_resuming_ends_where_an_unbroken_run_does(
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
     resumed = stored(fleet)
     whole = make_plan(fleet, settings, replace(plan.request, only="all"))
-    assert sum(slot.overwrites for slot in whole.slots) == 8 * 21
+    assert sum(slot.replaced_rows for slot in whole.slots) == 8 * 21
     apply_plan(fleet, settings, whole.backfill_id, NOW)
     again = stored(fleet)
     assert [row[:4] for row in again] == [row[:4] for row in resumed]
@@ -310,7 +310,7 @@ def test_some_depots_are_written_and_the_others_left_as_they_were(
         days_before(6), days_before(6), depots=("A1",), only="all"
     )
     one = make_plan(fleet, settings, request)
-    assert one.slots[0].overwrites == 7
+    assert one.slots[0].replaced_rows == 7
     later = NOW + timedelta(hours=1)
     apply_plan(fleet, settings, one.backfill_id, later)
     assert count(fleet, forecasts) == 21

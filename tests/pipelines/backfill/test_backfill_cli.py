@@ -58,7 +58,7 @@ def test_a_plan_is_read_applied_and_followed(harbor, add_model):
         (None, "score", None, 0),
     ]
     shown = harbor("status", plan["plan"], "--watch")
-    assert "Plan 1 is planned: 0 done, 3 waiting, 0 failed, 1 left out." in shown.stderr
+    assert "Plan 1 is planned: 0 done, 3 waiting, 0 failed, 1 skipped." in shown.stderr
     done = json.loads(harbor("apply", plan["plan"], "--json").stdout)
     assert done["state"] == "done"
     (row,) = json.loads(harbor("status", "--json").stdout)
@@ -162,7 +162,7 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
     left_out, made = json.loads(harbor(*span, "--json").stdout)
     assert (left_out["model"], made["model"]) == (None, version)
     assert f"harbor train --through {days_before(8)}" in left_out["reason"]
-    assert "Days forecast from: 1; left out: 1." in harbor(*span).stderr
+    assert "Days forecast from: 1; skipped: 1." in harbor(*span).stderr
 
 
 def test_a_backfill_in_one_go_that_is_refused_leaves_no_plan_behind(harbor, fleet):

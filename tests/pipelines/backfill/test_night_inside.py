@@ -61,7 +61,7 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
     # The slot of the newest origin waits while the night runs, or is done before it.
     request = BackfillRequest(days_before(2), LAST, newest_first=newest_first)
     plan = make_plan(fleet, settings, request)
-    assert all(slot.is_in for slot in plan.slots)
+    assert all(slot.is_included for slot in plan.slots)
     seen = []
 
     def night_after_the_first_slot(slot):
@@ -82,7 +82,7 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
     if newest_first:
         assert (slot.state, slot.rows) == ("done", 21)
         return
-    assert (slot.state, slot.is_in, slot.rows) == ("left out", False, 0)
+    assert (slot.state, slot.is_included, slot.rows) == ("skipped", False, 0)
     assert (
         slot.reason == "forecast live by that model; a live forecast is never replaced"
     )

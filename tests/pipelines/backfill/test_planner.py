@@ -90,7 +90,7 @@ def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
     prune(new)
     slots = planned(fleet, settings, what=("train", "forecast"), **options).slots
     assert {slot.reason for slot in slots if slot.step == "forecast"} == {why}
-    assert not any(slot.is_in for slot in slots)
+    assert not any(slot.is_included for slot in slots)
 
 
 def test_a_plan_whose_model_is_pruned_before_it_is_applied_is_refused(
@@ -124,7 +124,7 @@ def test_an_origin_without_a_model_is_left_out_and_a_training_offered(
     add_model(days_before(5))
     plan = planned(fleet, settings)
     (lonely, *_) = plan.slots
-    assert (lonely.action, lonely.state) == ("leave", "left out")
+    assert (lonely.action, lonely.state) == ("leave", "skipped")
     assert f"'harbor train --through {days_before(6)}'" in lonely.reason
     assert "--what train,forecast,score" in lonely.reason
     assert plan.without_model == [days_before(6)]
@@ -162,7 +162,7 @@ def test_an_origin_with_too_little_history_is_out_and_no_training_is_offered(
 
     early = {"first": START, "last": START + timedelta(days=5)}
     [none] = planned(fleet, settings, what=("train", "forecast"), **early).of("train")
-    assert (none.action, none.state) == ("leave", "left out")
+    assert (none.action, none.state) == ("leave", "skipped")
     assert "no origin without a model has 42 days of data" in none.reason
 
 
@@ -190,7 +190,7 @@ def test_only_what_is_missing_is_made_unless_all_of_it_is_asked_for(
     ]
     assert "already there" in missing.slots[0].reason
     everything = planned(fleet, settings, only="all")
-    assert [slot.overwrites for slot in everything.slots[:3]] == [21, 0, 0]
+    assert [slot.replaced_rows for slot in everything.slots[:3]] == [21, 0, 0]
 
 
 def test_a_live_forecast_stays_whatever_is_asked_for(fleet, settings, add_model):

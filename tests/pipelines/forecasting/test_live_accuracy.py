@@ -15,7 +15,7 @@ from pipelines.store import models as model_store
 from pipelines.store.accuracy import DayScores
 from tests.pipelines.make import START, add_depot
 
-SETTINGS = Settings(alarm_worse_days=3)
+SETTINGS = Settings(alert_days_worse_than_naive=3)
 
 
 def days(*errors, naive=0.2, inside=80):
@@ -170,5 +170,5 @@ def test_doctor_tells_of_the_alarm(clean_engine):
     found = {each.what: each for each in look_at_nights(clean_engine, SETTINGS)}
     assert not found["accuracy"].good
     assert "3 days in a row" in found["accuracy"].says
-    found = look_at_nights(clean_engine, Settings(alarm_worse_days=4))
+    found = look_at_nights(clean_engine, Settings(alert_days_worse_than_naive=4))
     assert {each.what: each.good for each in found}["accuracy"]

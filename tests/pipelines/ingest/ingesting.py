@@ -13,7 +13,7 @@ from pipelines.settings import Settings
 
 TODAY = date(2026, 6, 1)
 # Tiny files, of which a test may want every row put aside.
-SETTINGS = Settings(timezone="Europe/Brussels", country="BE", most_rejected=1)
+SETTINGS = Settings(timezone="Europe/Brussels", country="BE", max_rejected_ratio=1)
 # Numbers given by the database depend on the order of loads; what they number does not.
 # The namespace of ids has tests of its own.
 NUMBERED = {"file_id", "id_namespace"}

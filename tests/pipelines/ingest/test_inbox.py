@@ -56,7 +56,7 @@ DAILY = "depot_id,date,orders\n"
 
 @pytest.fixture
 def inbox(tmp_path):
-    settings = Settings(home=tmp_path, most_rejected=1)
+    settings = Settings(home=tmp_path, max_rejected_ratio=1)
     settings.inbox.mkdir()
     return settings
 

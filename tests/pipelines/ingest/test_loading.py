@@ -213,7 +213,7 @@ def test_a_refused_file_changes_nothing_and_the_others_go_in(
 def test_a_file_of_mostly_bad_rows_is_refused_whole(
     clean_engine, tmp_path, monkeypatch
 ):
-    strict = SETTINGS.model_copy(update={"most_rejected": 0.25})
+    strict = SETTINGS.model_copy(update={"max_rejected_ratio": 0.25})
     bad = "A,2024-01-02,x\n"
     for name, body, state in (
         ("quarter.csv", 3 * "A,2024-01-01,1\n" + bad, "loaded"),
@@ -224,7 +224,7 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
         assert file.state == state
     assert file.error.startswith(
         "more.csv has 1 bad rows of 3, more than the 25% that may be put aside "
-        "(HARBOR_MOST_REJECTED). The first is line 4: orders 'x' is not a number"
+        "(HARBOR_MAX_REJECTED_RATIO). The first is line 4: orders 'x' is not a number"
     )
     assert len(quarantined(clean_engine)) == 1
     # Such a file need not be read to its end.

@@ -171,7 +171,7 @@ def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path
     for _ in ("loaded", "known already"):
         told = []
         ingest(
-            clean_engine, [str(tmp_path)], FileOptions(), Settings(most_rejected=1),
+            clean_engine, [str(tmp_path)], FileOptions(), Settings(max_rejected_ratio=1),
             told.append, today=TODAY,
         )  # fmt: skip
         assert [far.name for far in told] == ["a.csv", "b.csv"]

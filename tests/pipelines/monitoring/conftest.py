@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from pipelines.database.readonly_engine import reader
-from pipelines.monitoring.state import Screen
+from pipelines.monitoring.state import MonitorState
 from pipelines.settings import Settings
 from tests.pipelines.monitoring.monitored import NOW
 
@@ -16,12 +16,12 @@ def settings(tmp_path):
 
 
 @pytest.fixture
-def looks(database_url):
+def reader_engine(database_url):
     engine = reader(database_url)
     yield engine
     engine.dispose()
 
 
 @pytest.fixture
-def screen(settings):
-    return Screen(settings.home, NOW - timedelta(hours=1))
+def monitor_state(settings):
+    return MonitorState(settings.home, NOW - timedelta(hours=1))

@@ -11,7 +11,7 @@ from pipelines import schema
 from pipelines.database.readonly_engine import reader
 from pipelines.monitoring import snapshot
 from pipelines.monitoring.server import answer, registry
-from pipelines.monitoring.state import DEPLOYING, STUCK, Probe, Screen
+from pipelines.monitoring.state import DEPLOYING, STUCK, MonitorState, Probe
 from tests.deploy.tools import tool
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
@@ -23,9 +23,9 @@ from tests.pipelines.monitoring.monitored import (
 )
 
 
-def shown(screen):
+def shown(monitor_state):
     """Every number by its name and labels, as a scrape reads it."""
-    status, kind, body = answer(screen, registry(screen), "/metrics")
+    status, kind, body = answer(monitor_state, registry(monitor_state), "/metrics")
     assert status == 200
     assert kind.startswith("text/plain; version=")
     return {
@@ -40,10 +40,12 @@ def plain(numbers, name):
 
 
 @pytest.mark.db
-def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, screen):
+def test_every_number_is_what_the_tables_say(
+    clean_engine, reader_engine, settings, monitor_state
+):
     seed_watched(clean_engine)
-    screen.look = snapshot.take(looks, settings, NOW, None)
-    numbers = shown(screen)
+    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+    numbers = shown(monitor_state)
     for key, value in TRAINED.items():
         assert plain(numbers, f"training_{key}") == value
     for key in ("cold_seconds", "warm_seconds", "memory_bytes"):
@@ -51,7 +53,7 @@ def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, scre
     assert plain(numbers, "training_cache_hit_ratio") == pytest.approx(6 / 7)
     assert plain(numbers, "training_cold_trainings") == 1
     assert plain(numbers, "fallback_depots") == 2
-    assert plain(numbers, "days_worse_than_naive") == 3
+    assert plain(numbers, "worse_than_naive_streak") == 3
     assert plain(numbers, "accuracy_alarms") == 1
     assert plain(numbers, "files_refused") == 1
     # LON-03 has no count of the last day.
@@ -85,10 +87,12 @@ def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, scre
 
 
 @pytest.mark.db
-def test_accuracy_agrees_with_a_plain_loop(clean_engine, looks, settings, screen):
+def test_accuracy_agrees_with_a_plain_loop(
+    clean_engine, reader_engine, settings, monitor_state
+):
     seed_watched(clean_engine)
-    screen.look = snapshot.take(looks, settings, NOW, None)
-    numbers = shown(screen)
+    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+    numbers = shown(monitor_state)
     with clean_engine.connect() as connection:
         rows = [row._asdict() for row in connection.execute(sa.select(schema.scores))]
     newest = sorted({row["target_on"] for row in rows if row["is_live"]})[-28:]
@@ -129,13 +133,15 @@ def test_accuracy_agrees_with_a_plain_loop(clean_engine, looks, settings, screen
 
 @pytest.mark.db
 def test_what_is_not_known_is_left_out_and_never_0(
-    clean_engine, looks, settings, screen
+    clean_engine, reader_engine, settings, monitor_state
 ):
-    screen.look = snapshot.take(looks, settings, NOW, None)
-    assert screen.look.not_ready.startswith("There is no forecast yet. Run 'harbor")
-    names = {name for name, *_ in shown(screen)}
+    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+    assert monitor_state.snapshot.not_ready.startswith(
+        "There is no forecast yet. Run 'harbor"
+    )
+    names = {name for name, *_ in shown(monitor_state)}
     assert "harbor_up" in names
-    assert plain(shown(screen), "depots") == 0
+    assert plain(shown(monitor_state), "depots") == 0
     absent = {
         "forecast_ready", "forecast_lag_seconds", "data_lag_seconds",
         "live_mape_ratio", "training_compilations", "training_cache_hit_ratio",
@@ -146,8 +152,8 @@ def test_what_is_not_known_is_left_out_and_never_0(
 
 
 @pytest.mark.db
-def test_the_watch_cannot_write_what_it_reads(clean_engine, looks):
-    with looks.connect() as connection:
+def test_the_watch_cannot_write_what_it_reads(clean_engine, reader_engine):
+    with reader_engine.connect() as connection:
         assert connection.scalar(sa.text("select current_user")) == "harbor_dashboard"
         with pytest.raises(sa.exc.DBAPIError, match="read-only"):
             connection.execute(sa.text("delete from runs"))
@@ -155,32 +161,38 @@ def test_the_watch_cannot_write_what_it_reads(clean_engine, looks):
 
 @pytest.mark.db
 def test_what_is_slow_is_read_again_only_after_something_came(
-    clean_engine, looks, settings
+    clean_engine, reader_engine, settings
 ):
     seed_watched(clean_engine)
-    first = snapshot.take(looks, settings, NOW, None)
-    again = snapshot.take(looks, settings, NOW + snapshot.SLOW_PAUSE, first.slow)
+    first = snapshot.take(reader_engine, settings, NOW, None)
+    again = snapshot.take(
+        reader_engine, settings, NOW + snapshot.SLOW_PAUSE, first.slow
+    )
     assert again.slow is first.slow
-    later = snapshot.take(looks, settings, NOW + snapshot.SLOW_ANEW, again.slow)
+    later = snapshot.take(reader_engine, settings, NOW + snapshot.SLOW_ANEW, again.slow)
     assert later.slow is not first.slow
     with clean_engine.begin() as connection:
         values = {"step": "score", "state": "done", "finished_at": NOW}
         connection.execute(sa.insert(schema.runs), values)
-    hasty = snapshot.take(looks, settings, NOW + snapshot.SLOW_PAUSE / 2, first.slow)
+    hasty = snapshot.take(
+        reader_engine, settings, NOW + snapshot.SLOW_PAUSE / 2, first.slow
+    )
     assert hasty.slow is first.slow
-    after = snapshot.take(looks, settings, NOW + snapshot.SLOW_PAUSE, first.slow)
+    after = snapshot.take(
+        reader_engine, settings, NOW + snapshot.SLOW_PAUSE, first.slow
+    )
     assert after.slow is not first.slow
 
 
-def test_a_database_that_is_away_is_a_sentence(settings, screen):
+def test_a_database_that_is_away_is_a_sentence(settings, monitor_state):
     engine = reader(NOBODY)
-    screen.look = snapshot.take(engine, settings, NOW, None)
+    monitor_state.snapshot = snapshot.take(engine, settings, NOW, None)
     engine.dispose()
-    numbers = shown(screen)
+    numbers = shown(monitor_state)
     assert plain(numbers, "up") == 0
     assert plain(numbers, "ready") == 0
     assert ("harbor_schema_current",) not in numbers
-    status, _, body = answer(screen, registry(screen), "/readyz")
+    status, _, body = answer(monitor_state, registry(monitor_state), "/readyz")
     assert status == 503
     assert body.startswith(b"The database does not answer: ")
     assert plain(numbers, "home_disk_free_bytes") > 0
@@ -188,43 +200,45 @@ def test_a_database_that_is_away_is_a_sentence(settings, screen):
 
 @pytest.mark.db
 def test_another_schema_is_a_deployment_in_progress(
-    clean_engine, looks, settings, screen
+    clean_engine, reader_engine, settings, monitor_state
 ):
     asked = sa.text("update alembic_version set version_num = :version")
     with clean_engine.begin() as connection:
         right = connection.scalar(sa.text("select version_num from alembic_version"))
         connection.execute(asked, {"version": "0001"})
     try:
-        screen.look = snapshot.take(looks, settings, NOW, None)
+        monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
     finally:
         with clean_engine.begin() as connection:
             connection.execute(asked, {"version": right})
-    assert "before the first release" in screen.look.not_ready
-    assert plain(shown(screen), "deployment_in_progress") == 1
-    assert plain(shown(screen), "schema_current") == 0
+    assert "before the first release" in monitor_state.snapshot.not_ready
+    assert plain(shown(monitor_state), "deployment_in_progress") == 1
+    assert plain(shown(monitor_state), "schema_current") == 0
 
 
 def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
-    screen = Screen(tmp_path, NOW)
-    new = {n.name: n.value for n in screen.metrics(NOW + DEPLOYING / 2)}
-    old = {n.name: n.value for n in screen.metrics(NOW + DEPLOYING)}
+    monitor_state = MonitorState(tmp_path, NOW)
+    new = {n.name: n.value for n in monitor_state.metrics(NOW + DEPLOYING / 2)}
+    old = {n.name: n.value for n in monitor_state.metrics(NOW + DEPLOYING)}
     assert new["deployment_in_progress"] is True
     assert old["deployment_in_progress"] is False
 
 
-def test_a_watch_that_does_not_look_is_to_be_started_anew(screen):
-    screen.look = snapshot.Look(NOW, "away")
-    assert screen.not_alive(NOW + STUCK / 2) is None
-    assert "Restart it" in screen.not_alive(NOW + STUCK)
+def test_a_watch_that_does_not_look_is_to_be_started_anew(monitor_state):
+    monitor_state.snapshot = snapshot.Snapshot(NOW, "away")
+    assert monitor_state.not_alive(NOW + STUCK / 2) is None
+    assert "Restart it" in monitor_state.not_alive(NOW + STUCK)
 
 
 @pytest.mark.db
-def test_promtool_takes_what_is_served(clean_engine, looks, settings, screen):
+def test_promtool_takes_what_is_served(
+    clean_engine, reader_engine, settings, monitor_state
+):
     promtool = tool("promtool", "prometheus")
     seed_watched(clean_engine)
-    screen.look = snapshot.take(looks, settings, NOW, None)
-    screen.probe = Probe(NOW, 0.5)
-    _, _, body = answer(screen, registry(screen), "/metrics")
+    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+    monitor_state.probe = Probe(NOW, 0.5)
+    _, _, body = answer(monitor_state, registry(monitor_state), "/metrics")
     done = subprocess.run(
         [promtool, "check", "metrics"], input=body, capture_output=True, check=False
     )

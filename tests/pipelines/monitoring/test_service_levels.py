@@ -137,8 +137,8 @@ def test_a_night_is_kept_by_the_first_forecast_that_was_in_time(clean_engine):
             add_run(connection, "forecast", first + n * DAY, morning + delay, state)
     now = at("2026-06-06 12:00")
     with clean_engine.connect() as connection:
-        seen = service_levels.look(connection, Settings(), now, 30)
-        recent = service_levels.look(connection, Settings(), now, 2)
+        seen = service_levels.compute(connection, Settings(), now, 30)
+        recent = service_levels.compute(connection, Settings(), now, 2)
     assert [night.is_kept for night in seen.nights] == [True, False, False, False, True]
     assert [night.ready_at is not None for night in seen.nights] == [
         True, True, False, True, True,
@@ -149,7 +149,9 @@ def test_a_night_is_kept_by_the_first_forecast_that_was_in_time(clean_engine):
 @pytest.mark.db
 def test_no_night_is_due_where_none_ever_began(clean_engine):
     with clean_engine.connect() as connection:
-        seen = service_levels.look(connection, Settings(), at("2026-06-06 12:00"), 30)
+        seen = service_levels.compute(
+            connection, Settings(), at("2026-06-06 12:00"), 30
+        )
     assert seen.nights == ()
     assert all(level.share is None for level in seen.all)
 

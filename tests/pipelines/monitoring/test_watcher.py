@@ -1,4 +1,4 @@
-"""A watch looks, asks the dashboard and has notices sent until it is told to stop."""
+"""A watch takes snapshots, probes the dashboard and has notices sent until it is told to stop."""
 
 import os
 import subprocess
@@ -39,25 +39,25 @@ class Told:
 
 @pytest.mark.db
 def test_a_watcher_looks_probes_and_has_notices_sent(
-    clean_engine, looks, settings, screen
+    clean_engine, reader_engine, settings, monitor_state
 ):
     seed_watched(clean_engine)
     told = Told()
-    with serving(screen, "127.0.0.1", 0) as port:
+    with serving(monitor_state, "127.0.0.1", 0) as port:
         # Its own server stands in for the dashboard: any path of it answers, or fails.
         asked = settings.model_copy(
             update={"watch_dashboard": f"http://127.0.0.1:{port}/metrics?"}
         )
-        watcher = Watcher(asked, looks, clean_engine, screen, PAGE, told)
+        watcher = Watcher(asked, reader_engine, clean_engine, monitor_state, PAGE, told)
         watcher.watch_once(NOW)
-        assert screen.probe.seconds > 0
+        assert monitor_state.probe.seconds > 0
         watcher.watch_once(NOW + timedelta(seconds=15))
-        assert screen.probe.at == NOW
+        assert monitor_state.probe.at == NOW
         assert told.nights == [NOW, NOW + timedelta(seconds=15)]
         away = asked.model_copy(update={"watch_dashboard": "http://127.0.0.1:1"})
         watcher.settings = away
         watcher.watch_once(NOW + timedelta(seconds=60))
-    assert screen.probe.seconds is None
+    assert monitor_state.probe.seconds is None
     probes = schema.dashboard_probes
     newest = sa.select(probes.c.answered).where(probes.c.probed_at >= NOW)
     with clean_engine.connect() as connection:
@@ -74,13 +74,13 @@ def test_a_watcher_looks_probes_and_has_notices_sent(
 
 @pytest.mark.db
 def test_a_scheduler_that_leads_is_seen_and_shows_life(
-    clean_engine, looks, settings, monkeypatch
+    clean_engine, reader_engine, settings, monkeypatch
 ):
     from pipelines.scheduling import schedule
 
     with try_lock(clean_engine, LEADER_LOCK):
-        assert snapshot.take(looks, settings, NOW, None).scheduler_leads
-    assert not snapshot.take(looks, settings, NOW, None).scheduler_leads
+        assert snapshot.take(reader_engine, settings, NOW, None).scheduler_leads
+    assert not snapshot.take(reader_engine, settings, NOW, None).scheduler_leads
 
     monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.02)
     stopped = Event()
@@ -90,7 +90,7 @@ def test_a_scheduler_that_leads_is_seen_and_shows_life(
     clock.start()
     try:
         for _ in range(500):
-            if snapshot.take(looks, settings, NOW, None).tallies[
+            if snapshot.take(reader_engine, settings, NOW, None).tallies[
                 "scheduler_heartbeat_at"
             ]:
                 break

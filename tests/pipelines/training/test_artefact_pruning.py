@@ -160,9 +160,15 @@ def test_what_a_backfill_under_way_names_stays(
     clean_engine, settings, add, state, stays
 ):
     add("old", "evaluation")
-    plan = {"asked": {}, "ledger": {}, "state": state}
-    slot = {"number": 1, "step": "forecast", "is_in": True, "reason": "", "rows": 0}
-    slot |= {"overwrites": 0, "state": "waiting", "model_version": "old"}
+    plan = {"request": {}, "snapshot": {}, "state": state}
+    slot = {
+        "position": 1,
+        "step": "forecast",
+        "is_included": True,
+        "reason": "",
+        "rows": 0,
+    }
+    slot |= {"replaced_rows": 0, "state": "waiting", "model_version": "old"}
     with clean_engine.begin() as connection:
         new = sa.insert(schema.backfills).values(plan)
         of = connection.execute(new.returning(schema.backfills.c.backfill_id))

@@ -14,7 +14,7 @@ from pipelines.cli import notices as command
 from pipelines.cli.workplace import Workplace
 from pipelines.monitoring.notifications import outbox
 from pipelines.monitoring.notifications.channels import channels_of
-from pipelines.monitoring.notifications.notifier import Teller
+from pipelines.monitoring.notifications.notifier import Notifier
 from pipelines.settings import Settings
 
 DAY = date(2026, 6, 9)
@@ -131,25 +131,25 @@ AWAY = "The database does not answer: Connection refused."
 
 
 def test_a_database_that_is_away_is_told_of_once_and_so_is_its_return(web, post):
-    teller = Teller(channels_of(post), SILENCE)
+    notifier = Notifier(channels_of(post), SILENCE)
     web.answers.append(500)
     for minute in range(0, 60, 5):
-        teller.of_database(AWAY, NOW + timedelta(minutes=minute))
+        notifier.of_database(AWAY, NOW + timedelta(minutes=minute))
     # A quarter of an hour after it went, and again as the first try was refused.
     assert [told["text"] for _, told in web.posted] == [
         f"Since 2026-06-10 09:00 UTC: {AWAY}"
     ] * 2
     for minute in (60, 65):
-        teller.of_database(None, NOW + timedelta(minutes=minute))
+        notifier.of_database(None, NOW + timedelta(minutes=minute))
     assert [told["text"] for _, told in web.posted[2:]] == [
         "The database answers again (2026-06-10 10:00 UTC)."
     ]
 
 
 def test_a_database_that_restarts_is_not_told_of(web, post):
-    teller = Teller(channels_of(post), SILENCE)
+    notifier = Notifier(channels_of(post), SILENCE)
     for minute, trouble in ((0, AWAY), (14, AWAY), (15, None), (16, AWAY), (30, AWAY)):
-        teller.of_database(trouble, NOW + timedelta(minutes=minute))
+        notifier.of_database(trouble, NOW + timedelta(minutes=minute))
     assert web.posted == []
 
 

@@ -12,7 +12,7 @@ FLAT = {"pg_isready", "python", "wget"}
 """What health checks run that is not ours."""
 
 
-def told_commands():
+def documented_commands():
     """The words after `harbor`, each command once, in order."""
     every = [
         *_of_the_runbook(),

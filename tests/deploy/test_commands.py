@@ -4,12 +4,12 @@ import pytest
 import typer
 
 from pipelines.cli import app
-from tests.deploy.told import told_commands
+from tests.deploy.commands import documented_commands
 
 
 def test_there_are_commands_to_check():
     """So that a pattern that finds nothing does not pass for files without faults."""
-    found = [" ".join(words) for words in told_commands()]
+    found = [" ".join(words) for words in documented_commands()]
     for wanted in (
         "db upgrade",
         "schedule run",
@@ -20,8 +20,8 @@ def test_there_are_commands_to_check():
         assert wanted in found
 
 
-@pytest.mark.parametrize("words", told_commands(), ids=" ".join)
-def test_every_command_told_exists_with_its_options(words):
+@pytest.mark.parametrize("words", documented_commands(), ids=" ".join)
+def test_every_documented_command_exists_with_its_options(words):
     command, rest = typer.main.get_command(app), list(words)
     while hasattr(command, "commands"):
         assert rest, f"{' '.join(words)} is a group of commands"
