@@ -15,7 +15,7 @@ from typing_extensions import TypedDict, get_type_hints
 
 from pipelines import schema
 from pipelines.backfill.plan import Slot
-from pipelines.database.roles import Standing
+from pipelines.database.roles import RoleGrants
 from pipelines.demand.retention import Dropped
 from pipelines.ingest.replay import Replayed
 from pipelines.ingest.report import Counts
@@ -60,7 +60,7 @@ File = _record("File", LoadedFile)
 Event = _record("Event", StoredEvent)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
-Role = _record("Role", Standing)
+Role = _record("Role", RoleGrants)
 ReplayedRows = _record("ReplayedRows", Replayed)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", Trained, promoted=bool, reason=str)

@@ -38,7 +38,7 @@ def make_plan(engine: sa.Engine, settings: Settings, asked: Asked) -> BackfillPl
     """
     until = asked.last + timedelta(days=settings.horizon)
     with snapshot(engine) as connection:
-        newest = counting.newest_counted(connection)
+        newest = counting.newest_demand_day(connection)
         slots = _Layout.read(connection, settings, asked, newest).slots()
         ledger = plan_snapshot.ledger_now(connection, asked.last, until)
     rows = [asdict(slot) for slot in slots]

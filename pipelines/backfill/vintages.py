@@ -7,7 +7,7 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from forecaster.inference.predict import MOST_ORIGINS
-from pipelines.demand.panels import noon_after
+from pipelines.demand.panels import knowledge_cutoff
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Learnt:
         """Whether the later origin knows anything else of the earlier one's past."""
         told = any(origin < day <= later for day in self.announced)
         moments = [correction.known_at for correction in self.corrections]
-        first = bisect_right(moments, noon_after(origin, self.zone))
-        end = bisect_right(moments, noon_after(later, self.zone))
+        first = bisect_right(moments, knowledge_cutoff(origin, self.zone))
+        end = bisect_right(moments, knowledge_cutoff(later, self.zone))
         return told or any(
             correction.earliest_on <= origin
             for correction in self.corrections[first:end]

@@ -13,7 +13,7 @@ from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.workplace import AsJson, Port
 from pipelines.database.engine import database_url, parsed_url
-from pipelines.database.readonly_engine import reader
+from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import ports
 from pipelines.settings import Settings
 
@@ -97,13 +97,16 @@ def _watch(
     import sqlalchemy as sa
 
     from dashboard.queries.sql import fleet
-    from pipelines.database.roles import step_down
+    from pipelines.database.roles import set_role_on_connect
     from pipelines.monitoring.probe import Page
     from pipelines.monitoring.watcher import Watcher
 
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    looks, writes = reader(url), sa.create_engine(parsed_url(url), pool_pre_ping=True)
-    step_down(writes)
+    looks, writes = (
+        create_readonly_engine(url),
+        sa.create_engine(parsed_url(url), pool_pre_ping=True),
+    )
+    set_role_on_connect(writes)
     try:
         Watcher(settings, looks, writes, screen, page, teller).run(stopped)
     finally:

@@ -111,7 +111,7 @@ def judge(night: Night, run: Run) -> None:
 
 def forecast(night: Night, run: Run) -> None:
     """Forecasts from the origin with the champion, and marks a forecast of a late feed."""
-    late = feed_freshness.look(run.engine, night.day)
+    late = feed_freshness.read_lateness(run.engine, night.day)
     forecasting.forecast_from(
         run.engine,
         night.settings.artefacts,

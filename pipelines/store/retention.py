@@ -1,4 +1,4 @@
-"""Old orders are dropped; the demand counted from them stays, and never changes again."""
+"""Drops old orders and freezes their days; the demand counted from them stays."""
 
 from datetime import date
 
