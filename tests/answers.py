@@ -21,10 +21,9 @@ from pipelines.ingest.replay import Replayed
 from pipelines.ingest.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
-from pipelines.store.events import Event as StoredEvent
 from pipelines.store.files import LoadedFile
 from pipelines.training.artefact_pruning import Pruned
-from pipelines.training.train import Trained
+from pipelines.training.train import TrainedModel
 
 Moment, Day = datetime, date
 
@@ -57,13 +56,12 @@ PlanOverview = _row(
 )
 PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
-Event = _record("Event", StoredEvent)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
 Role = _record("Role", RoleGrants)
 ReplayedRows = _record("ReplayedRows", Replayed)
 RowCounts = _record("RowCounts", Counts)
-Training = _record("Training", Trained, promoted=bool, reason=str)
+Training = _record("Training", TrainedModel, promoted=bool, reason=str)
 PrunedArtefacts = _record("PrunedArtefacts", Pruned)
 DroppedOrders = _record("DroppedOrders", Dropped)
 
@@ -348,8 +346,6 @@ ANSWERS: dict[str, Any] = {
     "events list": list[Event],
     "events withdraw": Event,
     "depots list": list[Depot],
-    "events list": list[Event],
-    "events withdraw": Event,
     "quarantine list": list[RejectedRow],
     "quarantine show": RejectedRowWhole,
     "quarantine replay": ReplayedRows,

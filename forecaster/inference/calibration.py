@@ -1,4 +1,4 @@
-"""What of a network's answer is delivered, and its bands, from days it has not seen."""
+"""Calibrates an artefact's postprocessing and intervals on days after its training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,62 +11,68 @@ from forecaster.data.panel import Panel
 from forecaster.inference import infer, intervals, predict, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.intervals import IntervalTable
-from forecaster.inference.postprocessing import Delivery, Unseen, choose
+from forecaster.inference.postprocessing import HoldoutForecasts, Postprocessing, choose
 from forecaster.inference.totals import Bands
 
 
-def calibrated(judged: Artefact, panel: Panel) -> Artefact:
-    """The artefact with its delivery and its intervals, from days it has not seen.
+def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
+    """Returns the artefact with postprocessing and intervals fitted to held-out days.
 
     Args:
-      judged: Trained through an earlier day than the panel's origin.
-      panel: With the days since; every one of them but the last is an origin.
+      evaluation: Artefact trained through an earlier day than the panel's origin.
+      panel: Demand with the held-out days; each of them but the last is an origin.
 
     Raises:
       NoDataError: a horizon day has no known actual.
     """
-    origins = range(panel.step(judged.trained_through), panel.n_steps - 1)
-    days = _UnseenDays(_unseen(judged, panel, origins), panel, origins)
-    delivery = choose(days.unseen, panel.depot_ids)
-    table = days.intervals_around(delivery)
-    groups = totals.calibrate(
-        days.bands(table, delivery), days.unseen.actual, days.unseen.known, panel.cities
+    origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
+    holdout = _Holdout(_forecasts(evaluation, panel, origins), panel, origins)
+    postprocessing = choose(holdout.forecasts, panel.depot_ids)
+    table = holdout.intervals_around(postprocessing)
+    totals_table = totals.calibrate(
+        holdout.bands(table, postprocessing),
+        holdout.forecasts.actual,
+        holdout.forecasts.known,
+        panel.cities,
     )
     return replace(
-        judged,
-        delivery=delivery,
-        intervals=intervals.for_usual_days(
-            table, _calmness(judged, panel, len(origins) - judged.horizon + 1)
+        evaluation,
+        postprocessing=postprocessing,
+        intervals=intervals.scale_to_typical_days(
+            table,
+            _relative_difficulty(
+                evaluation, panel, len(origins) - evaluation.horizon + 1
+            ),
         ),
-        totals=groups,
+        totals=totals_table,
     )
 
 
 @dataclass(frozen=True)
-class _UnseenDays:
-    """Forecasts of days the fit had not seen, from origins a day apart."""
+class _Holdout:
+    """Forecasts of held-out days, from origins a day apart."""
 
-    unseen: Unseen
+    forecasts: HoldoutForecasts
     panel: Panel
     origins: Sequence[int]
 
-    def intervals_around(self, delivery: Delivery) -> IntervalTable:
-        """Of what is delivered."""
-        unseen, depot_ids = self.unseen, self.panel.depot_ids
-        actual_odh = np.log1p(np.where(unseen.known, unseen.actual, 0.0))
-        gap_odh = actual_odh - unseen.points(delivery, depot_ids)
+    def intervals_around(self, postprocessing: Postprocessing) -> IntervalTable:
+        """Conformal intervals around the point forecasts."""
+        forecasts, depot_ids = self.forecasts, self.panel.depot_ids
+        actual_odh = np.log1p(np.where(forecasts.known, forecasts.actual, 0.0))
+        residual_odh = actual_odh - forecasts.points(postprocessing, depot_ids)
         return intervals.calibrate(
-            gap_odh / unseen.spread[..., None],
-            unseen.known,
+            residual_odh / forecasts.spread[..., None],
+            forecasts.known,
             self._weekday_oh(),
             depot_ids,
         )
 
-    def bands(self, table: IntervalTable, delivery: Delivery) -> Bands:
-        """Orders per day."""
+    def bands(self, table: IntervalTable, postprocessing: Postprocessing) -> Bands:
+        """Quantiles of the held-out days, orders per day."""
         depot_ids = self.panel.depot_ids
-        points = self.unseen.points(delivery, depot_ids)
-        rows = zip(points, self.unseen.spread, self._weekday_oh(), strict=True)
+        points = self.forecasts.points(postprocessing, depot_ids)
+        rows = zip(points, self.forecasts.spread, self._weekday_oh(), strict=True)
         bands = [
             (*intervals.band(table, point_dh, spread_d, weekday_h, depot_ids), point_dh)
             for point_dh, spread_d, weekday_h in rows
@@ -75,38 +81,40 @@ class _UnseenDays:
         return Bands(*(infer.orders(log) for log in (low, point, high)))
 
     def _weekday_oh(self) -> Int[np.ndarray, "origin horizon"]:
-        horizon = self.unseen.plain.shape[2]
+        horizon = self.forecasts.baseline.shape[2]
         first_o1 = self.panel.start_on.weekday() + 1 + np.array(self.origins)[:, None]
         return (first_o1 + np.arange(horizon)) % 7
 
 
-def _unseen(judged: Artefact, panel: Panel, origins: range) -> Unseen:
-    """What the artefact says from each origin, beside what happened."""
-    plain, correction, spread, actual, known = [], [], [], [], []
+def _forecasts(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
+    """Raw forecasts of an artefact from each origin, with the actuals."""
+    baseline, correction, spread, actual, known = [], [], [], [], []
     days = [panel.day(step) for step in origins]
-    for said in predict.ask_each(judged, panel, days):
-        actual.append(_ahead(panel, panel.step(said.origin_on), judged.horizon))
-        plain.append(said.plain_dh)
-        correction.append(said.correction_dh)
-        spread.append(said.spread_d)
-        known.append(np.isfinite(actual[-1]) & ~said.stranger_d[:, None])
-    return Unseen(*map(np.stack, (plain, correction, spread, actual, known)))
+    for raw in predict.predict_origins(evaluation, panel, days):
+        actual.append(_ahead(panel, panel.step(raw.origin_on), evaluation.horizon))
+        baseline.append(raw.baseline_dh)
+        correction.append(raw.correction_dh)
+        spread.append(raw.spread_d)
+        known.append(np.isfinite(actual[-1]) & ~raw.cold_start_d[:, None])
+    return HoldoutForecasts(
+        *map(np.stack, (baseline, correction, spread, actual, known))
+    )
 
 
 def _ahead(panel: Panel, step: int, horizon: int) -> Float[np.ndarray, "depot horizon"]:
-    """Orders of the days after a step, NaN where not known (yet)."""
+    """Orders of the days after a step, NaN where not known."""
     orders_dh = panel.demand_dt[:, step + 1 : step + 1 + horizon].astype(float)
     missing = ((0, 0), (0, horizon - orders_dh.shape[1]))
     return np.pad(orders_dh, missing, constant_values=np.nan)
 
 
-def _calmness(judged: Artefact, panel: Panel, days: int) -> float:
-    """How easy these days were beside those of a year, by a plain forecast's misses."""
-    features = build_features(panel, judged.kinds, judged.horizon)
+def _relative_difficulty(evaluation: Artefact, panel: Panel, days: int) -> float:
+    """How hard the held-out days were to forecast relative to a year, by the baseline."""
+    features = build_features(panel, evaluation.kinds, evaluation.horizon)
     n_steps = panel.n_steps
-    miss_dt = np.abs(features.recent_dtf[:, 1:n_steps, 0])
+    residual_dt = np.abs(features.recent_residuals_dtf[:, 1:n_steps, 0])
     # A spread that had not seen the miss; and not that of a depot which has none yet.
     spread_dt = features.spread_dt[:, : n_steps - 1]
-    grown_dt = features.age_dt[:, 1:n_steps] > np.log1p(intervals.GROWN_DAYS)
-    known_dt = (features.observed_dt[:, 1:n_steps] > 0) & grown_dt
-    return intervals.calmness(miss_dt / spread_dt, known_dt, days)
+    mature_dt = features.age_dt[:, 1:n_steps] > np.log1p(intervals.MATURE_DAYS)
+    known_dt = (features.observed_dt[:, 1:n_steps] > 0) & mature_dt
+    return intervals.relative_difficulty(residual_dt / spread_dt, known_dt, days)

@@ -1,6 +1,6 @@
-"""Asks the network of an artefact about a panel: what it says before it becomes orders.
+"""Runs the exported network on a panel and returns raw forecasts in log counts.
 
-Depots are asked in parts, on all cores, so that memory does not grow with the fleet.
+Depots are computed in chunks, on all cores, so that memory does not grow with the fleet.
 """
 
 import os
@@ -14,190 +14,199 @@ import numpy as np
 from jaxtyping import Bool, Float32
 
 from forecaster.data import inputs, windows
-from forecaster.data.baseline_residuals import SURPRISE_DAYS, CitySurprise, Misses
-from forecaster.data.features import LastDays, build_features, numbers
+from forecaster.data.baseline_residuals import (
+    CITY_MEAN_DAYS,
+    BaselineResiduals,
+    CityResidualMean,
+)
+from forecaster.data.features import LastDays, build_features, embedding_rows
 from forecaster.data.panel import Panel
 from forecaster.data.scaling import SPREAD_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
 from forecaster.errors import NoDataError
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.cold_start import lend_days
-from forecaster.inference.intervals import STRANGER_SPREAD
+from forecaster.inference.cold_start import impute_from_peers
+from forecaster.inference.intervals import COLD_START_SPREAD
 from forecaster.inference.numpy_model import Network, require_same_inputs
 
-PART = 256
-"""Depots whose features are held at once, for each core. Fewer are not shared out: small
-products on two threads wait for the interpreter longer than they take."""
-BATCH = 64
-"""Depots the network reads at once: products this small stay in the cache."""
-MOST_ORIGINS = 64
-"""Days that one pass may span; more would cost memory and save little."""
-EVE = 1
-"""Days past the horizon that are looked at: its last day may be the eve of something."""
+DEPOTS_PER_CHUNK = 256
+"""Depots whose features are in memory at once, for each core. Smaller chunks do not pay:
+small products on two threads wait for the interpreter longer than they take."""
+BATCH_SIZE = 64
+"""Depots in one forward pass: products this small stay in the processor's cache."""
+MAX_ORIGINS = 64
+"""Days that the origins of one pass may span; more would cost memory and save little."""
+EVE_DAYS = 1
+"""Days read past the horizon: its last day may be the eve of an event."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """The network's answer before it becomes orders; log counts."""
+class RawForecast:
+    """The network's forecast from one origin before post-processing; log counts."""
 
     origin_on: date
-    plain_dh: Float32[np.ndarray, "depot horizon"]
-    # What the network adds to the plain forecast.
+    baseline_dh: Float32[np.ndarray, "depot horizon"]
+    # The network's correction to the baseline forecast.
     correction_dh: Float32[np.ndarray, "depot horizon"]
     spread_d: Float32[np.ndarray, " depot"]
     # Depots without an observed day of their own.
-    stranger_d: Bool[np.ndarray, " depot"]
-    # Days that the origin knew to be closed.
+    cold_start_d: Bool[np.ndarray, " depot"]
+    # Days known at the origin to be closed.
     closed_dh: Bool[np.ndarray, "depot horizon"]
 
 
 @dataclass(frozen=True)
-class _Answers:
-    """Of some depots, from every day of a pass."""
+class _Predictions:
+    """Forecasts of some depots from every day of a pass; log counts."""
 
-    plain_doh: Float32[np.ndarray, "depot origin horizon"]
+    baseline_doh: Float32[np.ndarray, "depot origin horizon"]
     correction_doh: Float32[np.ndarray, "depot origin horizon"]
     spread_do: Float32[np.ndarray, "depot origin"]
 
 
-def ask(artefact: Artefact, panel: Panel) -> Said:
-    """What the network says of every depot from the panel's last day.
+def predict(artefact: Artefact, panel: Panel) -> RawForecast:
+    """Forecasts every depot from the panel's last day.
 
     Raises:
       NoDataError: as `forecast`.
       ArtefactError: the artefact was made for other inputs.
     """
-    return next(ask_each(artefact, panel, [panel.origin]))
+    return next(predict_origins(artefact, panel, [panel.origin]))
 
 
-def ask_each(
+def predict_origins(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
-) -> Iterator[Said]:
-    """What the network says from each of some origins; see `forecast_each`."""
-    for same in _passes(artefact, panel, origins):
-        yield from _ask_together(artefact, panel, same)
+) -> Iterator[RawForecast]:
+    """Forecasts every depot from each of some origins; see `infer.forecast_origins`."""
+    for group in _passes(artefact, panel, origins):
+        yield from _predict_pass(artefact, panel, group)
 
 
 def _passes(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[list[date]]:
-    """Origins that one pass may serve: what is known in advance is the same to all.
+    """Groups origins into passes whose origins know the same about the days ahead.
 
-    Of days further ahead than they look, an earlier origin may know less.
+    About days beyond the horizon an earlier origin may know less.
     """
 
     def knowledge(origin: date) -> tuple[int, bytes]:
-        together = (origin - origins[0]).days // MOST_ORIGINS
-        return together, _strangers(artefact, panel, origin).tobytes()
+        together = (origin - origins[0]).days // MAX_ORIGINS
+        return together, _cold_start(artefact, panel, origin).tobytes()
 
-    same: list[date] = []
+    group: list[date] = []
     for origin in origins:
-        if same and not (
-            knowledge(same[-1]) == knowledge(origin)
-            and panel.knows_the_same(same[-1], origin, artefact.horizon + EVE)
+        if group and not (
+            knowledge(group[-1]) == knowledge(origin)
+            and panel.knows_the_same(group[-1], origin, artefact.horizon + EVE_DAYS)
         ):
-            yield same
-            same = []
-        same.append(origin)
-    if same:
-        yield same
+            yield group
+            group = []
+        group.append(origin)
+    if group:
+        yield group
 
 
-def _ask_together(
+def _predict_pass(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
-) -> Iterator[Said]:
-    """One pass, for origins that know of the same depots and events."""
+) -> Iterator[RawForecast]:
+    """Runs one pass, for origins that know of the same depots and events."""
     known = panel = panel.as_of(origins[-1])
     _require_calendar(panel, artefact.horizon)
     span = (origins[-1] - origins[0]).days + 1
-    stranger_d = _strangers(artefact, panel, panel.origin)
-    panel = lend_days(panel.last(days_that_matter(artefact) + span - 1), stranger_d)
-    parts = [
-        panel.part(first, first + PART) for first in range(0, panel.n_depots, PART)
+    cold_start_d = _cold_start(artefact, panel, panel.origin)
+    panel = impute_from_peers(
+        panel.last(receptive_field_days(artefact) + span - 1), cold_start_d
+    )
+    chunks = [
+        panel.part(first, first + DEPOTS_PER_CHUNK)
+        for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK)
     ]
-    asked = _Asked(artefact, span)
+    predictor = _Predictor(artefact, span)
     # NumPy's products and functions let other threads run.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        surprise = _surprise(parts, asked.last.read, threads)
-        found = list(threads.map(partial(asked.answers, surprise), parts))
-    plain_doh = np.concatenate([part.plain_doh for part in found])
-    correction_doh = np.concatenate([part.correction_doh for part in found])
-    spread_do = np.concatenate([part.spread_do for part in found])
+        city_mean = _city_residual_mean(chunks, predictor.last.read, threads)
+        predictions = list(threads.map(partial(predictor.predict, city_mean), chunks))
+    baseline_doh = np.concatenate([part.baseline_doh for part in predictions])
+    correction_doh = np.concatenate([part.correction_doh for part in predictions])
+    spread_do = np.concatenate([part.spread_do for part in predictions])
     for origin in origins:
         at, first = (origin - origins[0]).days, known.step(origin) + 1
-        yield Said(
+        yield RawForecast(
             origin_on=origin,
-            plain_dh=plain_doh[:, at],
+            baseline_dh=baseline_doh[:, at],
             correction_dh=correction_doh[:, at],
-            spread_d=spread_do[:, at] + np.float32(STRANGER_SPREAD) * stranger_d,
-            stranger_d=stranger_d,
+            spread_d=spread_do[:, at] + np.float32(COLD_START_SPREAD) * cold_start_d,
+            cold_start_d=cold_start_d,
             closed_dh=known.closed_dt[:, first : first + artefact.horizon],
         )
 
 
-def _surprise(
-    parts: Sequence[Panel], days: int, threads: ThreadPoolExecutor
-) -> CitySurprise | None:
-    """What the cities missed on the last days, where no part has all their depots."""
-    if len(parts) == 1:
+def _city_residual_mean(
+    chunks: Sequence[Panel], days: int, threads: ThreadPoolExecutor
+) -> CityResidualMean | None:
+    """Mean residuals of the cities, or None where one chunk has all depots."""
+    if len(chunks) == 1:
         return None
-    reach = days + SURPRISE_DAYS + windows.lookback(1) + SPREAD_DAYS
-    ends = [part.last(reach) for part in parts]
-    surprise = CitySurprise()
-    for end, misses in zip(ends, threads.map(Misses.of, ends), strict=True):
-        surprise.add(misses, end.cities)
-    return surprise
+    reach = days + CITY_MEAN_DAYS + windows.lookback(1) + SPREAD_DAYS
+    ends = [part.last(reach) for part in chunks]
+    city_mean = CityResidualMean()
+    for end, residuals in zip(
+        ends, threads.map(BaselineResiduals.from_panel, ends), strict=True
+    ):
+        city_mean.add(residuals, end.cities)
+    return city_mean
 
 
-class _Asked:
-    """What all parts are asked."""
+class _Predictor:
+    """Runs the network on chunks of depots."""
 
     def __init__(self, artefact: Artefact, span: int) -> None:
         self._artefact, self._span = artefact, span
         self._network = Network(artefact)
-        self._number_of = numbers(artefact.depot_ids)
+        self._number_of = embedding_rows(artefact.depot_ids)
         context = artefact.reading_days + span - 1
         self._task = replace(artefact.task, context=context)
         self.last = LastDays(context + windows.lookback(artefact.horizon), span)
 
-    def answers(self, surprise: CitySurprise | None, panel: Panel) -> _Answers:
-        """The network's answers for some depots, from each of the last days."""
+    def predict(self, city_mean: CityResidualMean | None, panel: Panel) -> _Predictions:
+        """Forecasts some depots from each of the last days."""
         artefact, span = self._artefact, self._span
         features = build_features(
             panel,
             artefact.kinds,
             artefact.horizon,
             self._number_of,
-            surprise,
+            city_mean,
             self.last,
         )
         require_same_inputs(artefact, features)
-        starts = range(0, panel.n_depots, BATCH)
+        starts = range(0, panel.n_depots, BATCH_SIZE)
         batches = [
-            inputs.last(features, self._task, slice(first, first + BATCH))
+            inputs.last(features, self._task, slice(first, first + BATCH_SIZE))
             for first in starts
         ]
-        said = [self._network.forward(slices, span) for slices in batches]
-        plain, correction = zip(*said, strict=True)
+        outputs = [self._network.forward(slices, span) for slices in batches]
+        baseline, correction = zip(*outputs, strict=True)
         end = features.n_steps
-        return _Answers(
-            np.concatenate(plain),
+        return _Predictions(
+            np.concatenate(baseline),
             np.concatenate(correction),
             features.spread_dt[:, end - span : end].copy(),
         )
 
 
-def _strangers(
+def _cold_start(
     artefact: Artefact, panel: Panel, origin: date
 ) -> Bool[np.ndarray, " depot"]:
-    """Depots not observed on any day that can reach a forecast from the origin."""
+    """Depots without an observed day in the receptive field of the origin."""
     end = panel.step(origin) + 1
-    first = max(0, end - days_that_matter(artefact))
+    first = max(0, end - receptive_field_days(artefact))
     return np.logical_not(np.isfinite(panel.demand_dt[:, first:end]).any(axis=1))
 
 
-def days_that_matter(artefact: Artefact) -> int:
-    """Steps before the origin that can reach a forecast."""
+def receptive_field_days(artefact: Artefact) -> int:
+    """Number of days up to the origin that can influence a forecast."""
     horizon = artefact.horizon
     lags = windows.lookback(horizon) + horizon + LONGEST_LAG
     return artefact.reading_days + lags + SPREAD_DAYS

@@ -1,7 +1,7 @@
-"""Epoch after epoch, while the learning rate falls; the best epoch is kept.
+"""The training loop: decays the learning rate and keeps the epoch of lowest validation MAPE.
 
-Several processes that have joined (`hosts.join`) run this same code: each cuts and
-computes its own rows of every batch, and all hold the same state.
+Several processes that have joined (`multihost.join`) run this same code: each computes its
+own rows of every batch, and all hold the same state.
 """
 
 import functools
@@ -22,26 +22,26 @@ from forecaster.data.sampling import Rows
 from forecaster.errors import TrainingError
 from forecaster.model import multihost, train_step
 from forecaster.model.checkpoint import Checkpoints, Progress
-from forecaster.model.model import DepotForecaster, room_for
+from forecaster.model.model import DepotForecaster, padded_capacity
 from forecaster.model.train_step import Batch, Params, Setup, Sums
 
-STEPS_BETWEEN_LOOKS = 10
-EPOCHS_BETWEEN_SETTLINGS = 10
+STEPS_BETWEEN_VALIDATIONS = 10
+EPOCHS_BETWEEN_CHECKPOINTS = 10
 WARM_UP_STEPS = 50
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A finished training.
+    """Result of one fit.
 
     Attributes:
       params: Averaged weights of all members, on the host; every leaf is [K, ...].
-      epochs: Epochs they were trained for.
+      epochs: Number of epochs behind these weights.
       validation_mape: As a fraction; NaN where nothing was held out.
       first_step_seconds: Until the first step had run, compilation included.
-      step_seconds: Of one of the steps after it, with its share of the validations; NaN
-        where a checkpoint left none to take.
-      seconds: In all.
+      step_seconds: Mean seconds of the steps after it, validation included; NaN where a
+        checkpoint left no step to take.
+      seconds: Seconds of the whole fit.
       steps: Optimiser steps taken.
     """
 
@@ -54,8 +54,8 @@ class Fit:
     steps: int
 
 
-class Look(NamedTuple):
-    """What an epoch said, still on its way to the host."""
+class PendingValidation(NamedTuple):
+    """Loss and validation errors of an epoch, not fetched from the devices yet."""
 
     epoch: int
     loss: Sums
@@ -80,14 +80,14 @@ def fit(
     """Trains on `features`; with `validation`, keeps the best epoch.
 
     Args:
-      features: Of the training panel.
+      features: Features of the training panel.
       task: What is forecast from what.
       model: Size of the network.
-      config: How it is trained.
+      config: Training settings.
       validation: Features of a panel that shows the validation days too.
-      checkpoints: Where states are kept; training resumes from the newest whole one.
-      report: Told about progress, one evaluation late.
-      start: Weights to go on from; fresh ones by the seed without it.
+      checkpoints: Store of states; training resumes from the newest complete one.
+      report: Called with the progress, one validation late.
+      start: Initial weights; fresh ones by the seed if None.
 
     Raises:
       TrainingError: there is nothing to learn from, or a loss stopped being finite.
@@ -99,16 +99,16 @@ def fit(
     if checkpoints is not None:
         progress = checkpoints.restore(progress)
     progress = trainer.placed(progress)
-    first_step_seconds = trainer.warm_up(progress)
+    first_step_seconds = trainer.precompile(progress)
     warm, steps_before = time.perf_counter(), int(progress.state.step)
     while not trainer.is_done(progress):
         progress = trainer.run_epoch(progress)
-        if progress.epoch % EPOCHS_BETWEEN_SETTLINGS == 0:
-            progress = trainer.settle(progress)
+        if progress.epoch % EPOCHS_BETWEEN_CHECKPOINTS == 0:
+            progress = trainer.collect_validation(progress)
             if checkpoints is not None:
                 checkpoints.save(progress)
         report(progress.epoch, trainer.most_epochs, progress.best_mape)
-    progress = trainer.settle(progress)
+    progress = trainer.collect_validation(progress)
     steps = int(progress.state.step)
     taken = steps - steps_before
     return Fit(
@@ -123,7 +123,7 @@ def fit(
 
 
 class _Trainer:
-    """The mapped steps and the data they run on."""
+    """The compiled steps and the data they run on."""
 
     def __init__(
         self,
@@ -135,14 +135,16 @@ class _Trainer:
     ) -> None:
         self.features, self.task, self.config = features, task, config
         self.validation = validation
-        room = room_for(len(features.group_d))
-        module = DepotForecaster(task.horizon, model, room)
+        capacity = padded_capacity(len(features.group_d))
+        module = DepotForecaster(task.horizon, model, capacity)
         self.setup = Setup.of(module, task, config)
         devices = multihost.training_devices(config.batch_size)
         self.own_devices = [
             device for device in devices if device.process_index == jax.process_index()
         ]
-        multihost.require_agreement(_told(features, validation, task, model, config))
+        multihost.assert_same_inputs(
+            _run_fingerprint(features, validation, task, model, config)
+        )
         self.steps = sampling.steps_per_epoch(features, task, config.batch_size)
         if self.steps == 0:
             raise TrainingError(
@@ -153,83 +155,89 @@ class _Trainer:
         )
         by_steps = max(1, config.most_steps // self.steps)
         self.most_epochs = min(config.epochs, by_steps)
-        self.pending: Look | None = None
+        self.pending: PendingValidation | None = None
 
     def start(self, params: Params | None) -> Progress:
-        """Training before its first epoch, from these weights or fresh ones."""
+        """Progress before the first epoch, from these weights or fresh ones."""
         example = next(self._batches(epoch=0)).slices
         one = jax.tree.map(lambda value: value[0], example)
         state = train_step.create_train_state(self.setup, one, self.config.seed, params)
         return Progress(0, 0, math.inf, state, state.average)
 
     def placed(self, progress: Progress) -> Progress:
-        """The same, with its arrays where the steps leave theirs."""
-        state, best = train_step.on_all(
+        """Replicates the progress over this process's devices."""
+        state, best = train_step.replicate(
             self.own_devices, (progress.state, progress.best)
         )
         return progress._replace(state=state, best=best)
 
-    def warm_up(self, progress: Progress) -> float:
-        """Seconds until one step has run, compilation included; its result is dropped."""
+    def precompile(self, progress: Progress) -> float:
+        """Compiles and runs one step, drops its result, and returns the seconds taken."""
         started = time.perf_counter()
-        batch = self._shared(next(self._batches(epoch=0)))
+        batch = self._sharded(next(self._batches(epoch=0)))
         rate = np.float32(0)
         jax.block_until_ready(self.step(progress.state, batch, self._key(0), rate))
         return time.perf_counter() - started
 
     def is_done(self, progress: Progress) -> bool:
-        """Whether the epochs are through; what is best is often the end of the fall."""
+        """Whether all epochs have run."""
         return progress.epoch >= self.most_epochs
 
     def run_epoch(self, progress: Progress) -> Progress:
-        """Runs one epoch, and reads what the one before it said."""
+        """Runs one epoch, collects the previous validation and starts the next."""
         state, key = progress.state, self._key(progress.epoch)
         loss = None
         done = progress.epoch * self.steps
         for number, batch in enumerate(self._batches(progress.epoch), start=done):
-            state, loss = self.step(state, self._shared(batch), key, self._rate(number))
-        progress = self.settle(progress._replace(epoch=progress.epoch + 1, state=state))
+            state, loss = self.step(
+                state, self._sharded(batch), key, self._rate(number)
+            )
+        progress = self.collect_validation(
+            progress._replace(epoch=progress.epoch + 1, state=state)
+        )
         assert loss is not None, "an epoch has at least one step"
-        self.pending = self._look(progress, loss)
+        self.pending = self._start_validation(progress, loss)
         return progress
 
-    def settle(self, progress: Progress) -> Progress:
-        """Waits for what the last look said, and keeps its weights if they are best."""
-        look, self.pending = self.pending, None
-        if look is None:
+    def collect_validation(self, progress: Progress) -> Progress:
+        """Waits for the pending validation, and keeps its weights if they are the best so far."""
+        pending, self.pending = self.pending, None
+        if pending is None:
             return progress
-        if not math.isfinite(float(look.loss.total)):
+        if not math.isfinite(float(pending.loss.total)):
             raise TrainingError(
-                f"The loss is {float(look.loss.total)} in epoch {look.epoch}: training "
+                f"The loss is {float(pending.loss.total)} in epoch {pending.epoch}: training "
                 "cannot go on. Lower the learning rate, or look for absurd counts."
             )
-        counted = sum(float(error.n) for error in look.errors)
-        missed = sum(float(error.total) for error in look.errors)
-        mape = missed / counted if counted else math.inf
-        # The first look is kept whatever it says: there may be nothing to validate on.
+        counted = sum(float(error.n) for error in pending.errors)
+        total = sum(float(error.total) for error in pending.errors)
+        mape = total / counted if counted else math.inf
+        # The first one is kept unconditionally: there may be no validation days.
         is_first = progress.best_epoch == 0
         if self.validation is not None and not (is_first or mape < progress.best_mape):
             return progress
         return progress._replace(
-            best_epoch=look.epoch, best_mape=mape, best=look.average
+            best_epoch=pending.epoch, best_mape=mape, best=pending.average
         )
 
-    def _look(self, progress: Progress, loss: Sums) -> Look | None:
-        """Asks the validation days every ten steps or so; never waits for the answer."""
-        every = math.ceil(STEPS_BETWEEN_LOOKS / self.steps)
+    def _start_validation(
+        self, progress: Progress, loss: Sums
+    ) -> PendingValidation | None:
+        """Starts a validation about every ten steps, without waiting for its result."""
+        every = math.ceil(STEPS_BETWEEN_VALIDATIONS / self.steps)
         if progress.epoch % every and progress.epoch < self.most_epochs:
             return None
         average = progress.state.average
         errors = [
-            self.evaluate(average, self._shared(batch))
+            self.evaluate(average, self._sharded(batch))
             for batch in self._validation_batches()
         ]
-        return Look(progress.epoch, loss, errors, average)
+        return PendingValidation(progress.epoch, loss, errors, average)
 
     def _rate(self, step: int) -> np.float32:
-        """Learning rate of a step: up in a line, then down to half in a cosine.
+        """Learning rate of a step: linear warm-up, then cosine decay to a half.
 
-        The average over the steps does what a fall to 0 would do.
+        The running average of the weights makes a decay to 0 unnecessary.
         """
         total = self.most_epochs * self.steps
         falling = 0.5 * (1 + math.cos(0.5 * math.pi * step / total))
@@ -252,18 +260,18 @@ class _Trainer:
         own = multihost.own_rows(self.config.batch_size)
         return train_step.batches(features, self.task, rows, own)
 
-    def _shared(self, batch: Batch) -> Batch:
-        """Split over this process's devices."""
-        return train_step.share_out(batch, len(self.own_devices))
+    def _sharded(self, batch: Batch) -> Batch:
+        """Shards a batch over this process's devices."""
+        return train_step.shard_batch(batch, len(self.own_devices))
 
     def _key(self, epoch: int) -> jax.Array:
         return _epoch_key(self.config.seed, epoch)
 
 
-def _told(*told: object) -> bytes:
-    """What decides a fit's outcome: every configuration, and the demand it sees."""
-    seen = [part for part in told if isinstance(part, Features)]
-    plain = [part for part in told if not isinstance(part, Features)]
+def _run_fingerprint(*inputs: object) -> bytes:
+    """Bytes of everything that decides a fit's outcome: configurations and demand."""
+    seen = [part for part in inputs if isinstance(part, Features)]
+    plain = [part for part in inputs if not isinstance(part, Features)]
     demand = b"".join(part.log_demand_dt.tobytes() for part in seen)
     return repr(plain).encode() + demand
 
@@ -282,16 +290,16 @@ def _epoch_key(seed: Array, epoch: Array) -> Array:
 def _mapped_steps(
     setup: Setup, origins: int, devices: tuple[jax.Device, ...]
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The training and the validation step, compiled once for fits that share a setup.
+    """Maps the training and the validation step, compiled once for fits that share a setup.
 
     Args:
-      setup: What the steps share.
-      origins: Last origins of each window that validation counts.
-      devices: To map over.
+      setup: Setup of both steps.
+      origins: Number of last origins of each window in the validation.
+      devices: Devices to map over.
     """
     step = functools.partial(train_step.train_step, setup)
-    look = functools.partial(train_step.evaluate_step, setup, origins)
+    evaluate = functools.partial(train_step.evaluate_step, setup, origins)
     return (
         train_step.over_devices(step, devices, (None, 0, None, None)),
-        train_step.over_devices(look, devices, (None, 0)),
+        train_step.over_devices(evaluate, devices, (None, 0)),
     )

@@ -1,24 +1,25 @@
-"""Backfills: the same steps as a night's, over past origins, planned before they run.
+"""Backfills: the nightly steps over past origins, planned slot by slot before they run.
 
-asking     what is wanted        planning   slot by slot: what is done, and why or why not
-plans      a plan as it stands   moved      refuses a plan whose ground has moved
-applying   does what waits       steering   pause, cancel and retry from elsewhere
-courtesy   the night goes first  running    plan and apply in one go
-knowledge  which origins knew the same      hindcasting  the forecast slots, one by one
+request        the validated request       planner        lays out the slots of a plan
+plan           the stored plan             preconditions  rejects a plan made on older data
+apply          runs the waiting slots      control        pause, cancel and retry
+coordination   yields to nightly runs      one_shot       plans and applies in one call
+vintages       groups origins by data      hindcast       forecast slots
+shared_steps   steps run once per plan
 """
 
 from pipelines.backfill import control
-from pipelines.backfill.apply import Telling, apply_plan
+from pipelines.backfill.apply import ProgressCallbacks, apply_plan
 from pipelines.backfill.one_shot import run_backfill
 from pipelines.backfill.plan import BackfillPlan, Slot, read_plan
 from pipelines.backfill.planner import make_plan
-from pipelines.backfill.request import Asked
+from pipelines.backfill.request import BackfillRequest
 
 __all__ = [
-    "Asked",
     "BackfillPlan",
+    "BackfillRequest",
+    "ProgressCallbacks",
     "Slot",
-    "Telling",
     "apply_plan",
     "control",
     "make_plan",

@@ -1,4 +1,4 @@
-"""The nightly run goes first: a backfill stands aside while one is at work."""
+"""Locks between backfills and nightly runs: a nightly run has priority."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -7,12 +7,12 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
-from pipelines.nightly.run import NIGHT_LOCK
+from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.fencing import take_over
 from pipelines.store.backfill import APPLY_LOCK
 from pipelines.store.locks import HeldLock, is_free, try_lock
 
-LOOK_EVERY_S = 2.0
+POLL_INTERVAL_S = 2.0
 TAKEN_OVER = (
     "It was killed, or lost the database session that held its lock, and another "
     "backfill has begun. The slots it finished are complete; 'harbor backfill "
@@ -20,41 +20,41 @@ TAKEN_OVER = (
 )
 
 
-def night_is_at_work(engine: sa.Engine) -> bool:
-    """Whether a nightly run holds its lock now."""
-    return _is_held(engine, NIGHT_LOCK)
+def is_nightly_running(engine: sa.Engine) -> bool:
+    """Whether a nightly run holds its lock."""
+    return _is_held(engine, NIGHTLY_LOCK)
 
 
-def stand_aside(
-    engine: sa.Engine, tell: Callable[[str], None], must_stop: Callable[[], bool]
+def yield_to_nightly(
+    engine: sa.Engine, notify: Callable[[str], None], must_stop: Callable[[], bool]
 ) -> bool:
-    """Waits as long as a nightly run is at work, and says whether there was one.
+    """Waits until no nightly run is in progress; returns whether it had to wait.
 
     Args:
       engine: Database the pipelines own.
-      tell: Told once that it waits, and once that it goes on.
-      must_stop: Whether somebody wants the backfill to stop meanwhile.
+      notify: Called with a message when the wait begins and when it ends.
+      must_stop: Whether a pause or cancellation was requested meanwhile.
     """
-    if not night_is_at_work(engine):
+    if not is_nightly_running(engine):
         return False
-    tell(
+    notify(
         "A nightly run is in progress and goes first; the backfill waits until it "
         "has ended."
     )
-    while night_is_at_work(engine) and not must_stop():
-        time.sleep(LOOK_EVERY_S)
-    tell("The backfill continues.")
+    while is_nightly_running(engine) and not must_stop():
+        time.sleep(POLL_INTERVAL_S)
+    notify("The backfill continues.")
     return True
 
 
-def is_applied_now(engine: sa.Engine) -> bool:
+def is_backfill_running(engine: sa.Engine) -> bool:
     """Whether any backfill is being applied."""
     return _is_held(engine, APPLY_LOCK)
 
 
 @contextmanager
-def alone(engine: sa.Engine) -> Iterator[HeldLock]:
-    """Keeps other backfills out; a process that dies lets go.
+def hold_apply_lock(engine: sa.Engine) -> Iterator[HeldLock]:
+    """Holds the lock that only one backfill may hold; it ends with the session.
 
     Raises:
       NothingToDoError: another one is being applied.

@@ -41,7 +41,7 @@ from pipelines.cli import (
 from pipelines.cli.console import say
 from pipelines.cli.logs import configure_logs, take_library_logs
 from pipelines.cli.stopping import INTERRUPTED
-from pipelines.runs.error_messages import is_foreseen, sentence
+from pipelines.runs.error_messages import describe_error, is_expected
 
 app = typer.Typer(
     name="harbor",
@@ -108,9 +108,9 @@ def main() -> None:
         say(f"harbor: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
-        if not is_foreseen(error):
+        if not is_expected(error):
             raise
-        say(f"harbor: {sentence(error)}")
+        say(f"harbor: {describe_error(error)}")
         sys.exit(1)
     except SystemExit as end:
         # Typer turns Ctrl-C into this, without a word.

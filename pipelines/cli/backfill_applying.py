@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from forecaster.errors import HarborError
-from pipelines.backfill import Slot, Telling, apply_plan
+from pipelines.backfill import ProgressCallbacks, Slot, apply_plan
 from pipelines.cli.backfill_plans import plan_as_json, read, show_failures, standing
 from pipelines.cli.console import progress, say, show_json
 from pipelines.cli.stopping import kept
@@ -25,9 +25,9 @@ def apply_and_tell(backfill_id: int, as_json: bool) -> None:
     )
     with kept(paused), workplace() as place:
         waiting = len(read(place, backfill_id).waiting)
-        with _telling(waiting) as telling:
+        with _progress(waiting) as callbacks:
             done = apply_plan(
-                place.engine, place.settings, backfill_id, place.now, telling
+                place.engine, place.settings, backfill_id, place.now, callbacks
             )
         if as_json:
             show_json(plan_as_json(done))
@@ -42,7 +42,7 @@ def apply_and_tell(backfill_id: int, as_json: bool) -> None:
 
 
 @contextmanager
-def _telling(waiting: int) -> Iterator[Telling]:
+def _progress(waiting: int) -> Iterator[ProgressCallbacks]:
     """A bar of slots, which also says how far a training has come."""
     with progress(LABEL, waiting) as bar:
         task = bar.task_ids[0]
@@ -56,4 +56,4 @@ def _telling(waiting: int) -> Iterator[Telling]:
 
             return told
 
-        yield Telling(slot=advance, say=say, fits=fits)
+        yield ProgressCallbacks(on_slot=advance, on_message=say, on_fit=fits)

@@ -29,7 +29,7 @@ def watch_plan(place: Workplace, backfill_id: int) -> None:
     """Shows how a plan stands until nobody applies it."""
     found = read(place, backfill_id)
     with standing_line(standing(place, found)) as update:
-        while control.is_at_work(place.engine, found):
+        while control.is_running(place.engine, found):
             time.sleep(LOOK_EVERY_S)
             found = read(place, backfill_id)
             update(standing(place, found))
@@ -54,7 +54,7 @@ def standing(place: Workplace, found: BackfillPlan) -> str:
 
 
 def _state(place: Workplace, found: BackfillPlan) -> str:
-    broke_off = found.state == "running" and not control.is_at_work(place.engine, found)
+    broke_off = found.state == "running" and not control.is_running(place.engine, found)
     return (
         f"interrupted ('harbor backfill resume {found.backfill_id}' continues it)"
         if broke_off
@@ -100,7 +100,7 @@ def show_plan(made: BackfillPlan) -> None:
         for slot in made.slots
     ]
     show_table(f"Plan {made.backfill_id}", columns, rows)
-    if made.without_model and "train" not in made.asked.what:
+    if made.without_model and "train" not in made.request.what:
         say(
             "Days without a model that was trained on nothing later: "
             f"{len(made.without_model)}. Plan with --what train,forecast,score to "
@@ -132,7 +132,7 @@ def plan_as_json(found: BackfillPlan) -> dict[str, Any]:
         "plan": found.backfill_id,
         "created_at": found.created_at,
         "state": found.state,
-        "asked": found.asked.to_json(),
+        "asked": found.request.to_json(),
         "seconds_left": found.seconds_left(),
         "without_model": found.without_model,
         "slots": [{"action": slot.action} | asdict(slot) for slot in found.slots],

@@ -65,7 +65,7 @@ def backtest(
         panel = known(origin) if as_of else read_panel(place.engine, origin)
         plan = backtests.plan(panel, holdout_days, horizon, stride)
         settings = place.settings.model_copy(update={"horizon": horizon})
-        recipe = train.recipe_of(settings, seed, epochs)
+        recipe = train.build_recipe(settings, seed, epochs)
         with recorded(place.engine, "backtest", origin), fit_progress() as report:
             scores, seconds = backtesting.run_backtest(
                 panel, known, plan, recipe, names, report

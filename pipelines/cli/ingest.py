@@ -111,7 +111,7 @@ def ingest_files(
         else:
             with recorded(place.engine, "ingest") as run:
                 report = _load(run.engine, place, paths, options, query, dry_run=False)
-                run.counts |= {"files": len(report.files)} | _totals(report)
+                run.metrics |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
                 counting.rebuild_in(run, place.now)
     if as_json:

@@ -46,13 +46,15 @@ def list_models(as_json: AsJson = False) -> None:
 
 def _delivers(found: dict[str, Any]) -> str:
     """Whether its forecast is the network's or the baseline."""
-    return postprocessing.in_words(found["scores"].get("network_share"))
+    return postprocessing.describe_share(found["scores"].get("network_share"))
 
 
 def _why(found: dict[str, Any]) -> str:
     """The reason of its verdict, and whether it can forecast no more."""
     pruned = _pruned(found)
-    return " ".join(filter(None, (found["reason"], pruned and f"Artefact {pruned}.")))
+    return " ".join(
+        filter(None, (found["decision_reason"], pruned and f"Artefact {pruned}."))
+    )
 
 
 def _pruned(found: dict[str, Any]) -> str | None:
@@ -76,7 +78,7 @@ def show_model(version: str, as_json: AsJson = False) -> None:
         say(f"{name.replace('_', ' ')}: {found[name]}")
     say(f"delivers: {_delivers(found)}")
     say(f"artefact: {_pruned(found) or found['filename']}")
-    say(f"reason: {found['reason'] or '–'}")
+    say(f"reason: {found['decision_reason'] or '–'}")
     _show_canary(found["scores"].get("canary"))
     if found["scores"].get("models"):
         show_scores(found["scores"], "Scores on the holdout days")
@@ -172,7 +174,7 @@ def promote(
     with workplace() as place:
         with place.engine.connect() as connection:
             found = _require(models.model(connection, version), version)
-        if found["role"] == "judge":
+        if found["role"] == "evaluation":
             raise BadInputError(
                 f"{version} is the evaluation fit of a challenger and serves "
                 "hindcasts only. Promote the challenger itself."
@@ -210,7 +212,7 @@ def _try_out(place: Workplace, found: dict[str, Any]) -> None:
     """Refuses a model with which something is grossly wrong."""
     with place.engine.connect() as connection:
         champion = models.champion(connection)
-    tried = canary.try_out(place.engine, place.settings.artefacts, found, champion)
+    tried = canary.run_canary(place.engine, place.settings.artefacts, found, champion)
     with place.engine.begin() as connection:
         models.keep_canary(connection, found["version"], tried.to_json())
     if not tried.passed:

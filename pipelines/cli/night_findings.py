@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.cli.findings import Finding
 from pipelines.forecasting import live_accuracy, live_fallback
-from pipelines.runs.heartbeat import give_up_lost_runs
+from pipelines.runs.heartbeat import fail_stale_runs
 from pipelines.scheduling import catch_up, schedule
 from pipelines.settings import Settings
 from pipelines.store import runs
@@ -22,7 +22,7 @@ def look_at_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
       engine: On a database that is up to date.
       settings: Say when accuracy is an alarm.
     """
-    lost = give_up_lost_runs(engine)
+    lost = fail_stale_runs(engine)
     with engine.connect() as connection:
         last = runs.last_night(connection, that_worked=True)
     return [
@@ -48,8 +48,8 @@ def _lost_runs(lost: list[int]) -> Finding:
 def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
     """Nights may be run by another program's clock, so that none runs is no failure."""
     now = datetime.now(UTC)
-    upcoming = catch_up.next_night(settings, now)
-    if not schedule.somebody_leads(engine):
+    upcoming = catch_up.next_nightly(settings, now)
+    if not schedule.has_leader(engine):
         says = "none runs; 'harbor schedule run' starts one"
         return Finding("scheduler", True, says)
     left = sorted(catch_up.find_due(engine, settings, now).missed)
@@ -70,7 +70,7 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
     says = f"run {last['run_id']} of {last['origin_on'] or 'no origin'}, {began}, "
     if last["state"] == "failed":
         return Finding("last night", False, f"{says}failed: {last['error']}")
-    refused = last["counts"].get("refused")
+    refused = last["metrics"].get("refused")
     if refused:
         many = (
             "1 file of the inbox was"
@@ -83,13 +83,13 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
             "remove them"
         )
         return Finding("last night", False, says)
-    late = last["counts"].get("late_depots")
+    late = last["metrics"].get("late_depots")
     if late:
         says += (
             f"{last['state']}, without the day's orders of {late} depots: load them, "
         )
         return Finding("last night", False, says + "and run 'harbor nightly' again")
-    left = last["counts"].get("left_old")
+    left = last["metrics"].get("left_old")
     if left:
         says += (
             f"{last['state']}, but corrections of {left} depot-days lie too far back "
@@ -100,7 +100,7 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
 
 
 def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    seen = live_accuracy.watch(engine, settings)
+    seen = live_accuracy.measure(engine, settings)
     if seen.alarms:
         return [Finding("accuracy", False, alarm) for alarm in seen.alarms]
     if seen.mape is None or seen.naive_mape is None:

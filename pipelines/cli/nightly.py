@@ -10,8 +10,8 @@ from pipelines.cli.logs import configure_logs
 from pipelines.cli.stopping import kept
 from pipelines.cli.train import fit_progress
 from pipelines.cli.workplace import AsJson, past_day, workplace
-from pipelines.nightly.run import run_night
-from pipelines.nightly.steps import Night
+from pipelines.nightly.run import run_nightly
+from pipelines.nightly.steps import NightlyRun
 from pipelines.scheduling import parent_watchdog
 
 KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
@@ -31,9 +31,11 @@ def nightly(
             help="Last day the night may see. [default: the last day of data]"
         ),
     ] = None,
-    on_leash: Annotated[
+    exit_with_parent: Annotated[
         bool,
-        typer.Option("--leash", hidden=True, help="End when standard input closes."),
+        typer.Option(
+            "--exit-with-parent", hidden=True, help="End when standard input closes."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -45,12 +47,12 @@ def nightly(
     Example: `harbor nightly --origin 2026-03-31`
     """
     configure_logs(logging.INFO)
-    if on_leash:
-        parent_watchdog.hold()
+    if exit_with_parent:
+        parent_watchdog.exit_with_parent()
     with kept(KEPT), workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
         day = past_day(place, origin, "--origin")
-        night = Night(place.engine, place.settings, place.now, day, report)
-        done = run_night(night)
+        night = NightlyRun(place.engine, place.settings, place.now, day, report)
+        done = run_nightly(night)
     if as_json:
         show_json(done)
         return

@@ -123,7 +123,7 @@ def replay_rejected(
     options = file_options(None, column or [], date_format, decimal=decimal)
     with workplace() as place, recorded(place.engine, "replay") as run:
         done = replay(run.engine, options, place.settings, place.now, file)
-        run.counts |= {"accepted": done.accepted, "left": done.left}
+        run.metrics |= {"accepted": done.accepted, "left": done.left}
         counting.rebuild_in(run, place.now)
     if as_json:
         show_json(asdict(done))

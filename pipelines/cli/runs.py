@@ -13,7 +13,7 @@ from pipelines.cli.counted import counted
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.database.engine import snapshot
 from pipelines.runs import tail
-from pipelines.runs.heartbeat import give_up_lost_runs
+from pipelines.runs.heartbeat import fail_stale_runs
 from pipelines.store import run_lines, runs
 
 app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
@@ -46,7 +46,7 @@ def list_runs(
     wanted = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
     asked = {name: value for name, value in wanted.items() if value is not None}
     with workplace() as place:
-        give_up_lost_runs(place.engine)
+        fail_stale_runs(place.engine)
         closely = steps or step is not None
         with place.engine.connect() as connection:
             found = runs.recent_runs(connection, limit, closely, asked)
@@ -70,7 +70,7 @@ def show_run(
     Example: `harbor runs show 12`
     """
     with workplace() as place:
-        give_up_lost_runs(place.engine)
+        fail_stale_runs(place.engine)
         with snapshot(place.engine) as connection:
             found = runs.run_with_steps(connection, run_id)
             logged = run_lines.lines_of(connection, run_id, newest=lines)
@@ -99,7 +99,7 @@ def follow_run(
     Example: `harbor runs follow 12`
     """
     with workplace() as place:
-        followed = tail.newest(place.engine) if run_id is None else run_id
+        followed = tail.newest_run(place.engine) if run_id is None else run_id
         for news in tail.follow(place.engine, followed, time.sleep):
             for line in news.lines:
                 say(_line(line))
@@ -122,7 +122,7 @@ def _show(found: list[dict[str, Any]], title: str, closely: bool) -> None:
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             _took(row),
-            row["error"] or counted(row["counts"], closely),
+            row["error"] or counted(row["metrics"], closely),
         )
         for row in found
     ]
@@ -144,5 +144,5 @@ def _line(line: dict[str, Any]) -> str:
 
 def _state(row: dict[str, Any]) -> str:
     of = f" of {row['origin_on']}" if row["origin_on"] else ""
-    what = row["error"] or counted(row["counts"], measures=False)
+    what = row["error"] or counted(row["metrics"], measures=False)
     return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {what}".rstrip()

@@ -43,11 +43,11 @@ def run(as_json: AsJson = False) -> None:
         # Opened anew each time: the embedded database is started again if it went away.
         try:
             with workplace() as place:
-                schedule.run_clock(place.engine, place.settings, stopped)
+                schedule.run_scheduler(place.engine, place.settings, stopped)
         except (SQLAlchemyError, DatabaseError) as error:
             reason = str(error).strip().splitlines()[0]
             log.warning("database_away", reason=reason, doing="waiting for it")
-        stopped.wait(schedule.STAND_BY_S)
+        stopped.wait(schedule.LEADER_POLL_S)
 
 
 @app.command("show")
@@ -65,7 +65,7 @@ def show(as_json: AsJson = False) -> None:
 
 
 def _greet(place: Workplace, as_json: bool) -> None:
-    upcoming = catch_up.next_night(place.settings, place.now)
+    upcoming = catch_up.next_nightly(place.settings, place.now)
     if as_json:
         show_json({"next": upcoming.isoformat()})
     say(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
@@ -73,7 +73,7 @@ def _greet(place: Workplace, as_json: bool) -> None:
 
 def _overview(place: Workplace) -> dict[str, Any]:
     settings, engine, now = place.settings, place.engine, place.now
-    upcoming = catch_up.next_night(settings, now)
+    upcoming = catch_up.next_nightly(settings, now)
     due = catch_up.find_due(engine, settings, now)
     with engine.connect() as connection:
         last = last_night(connection, that_worked=True)
@@ -84,12 +84,12 @@ def _overview(place: Workplace) -> dict[str, Any]:
         "timezone": settings.timezone,
         "clock_changes": [
             {"on": night.date(), "runs_at": night.isoformat()}
-            for night in catch_up.odd_nights(settings, now)
+            for night in catch_up.nights_at_clock_change(settings, now)
         ],
         "missed_nights": settings.missed_nights,
         "due_now": due.run,
         "to_leave_out": due.leave_out,
-        "scheduler_runs": schedule.somebody_leads(engine),
+        "scheduler_runs": schedule.has_leader(engine),
         "last": last,
     }
 

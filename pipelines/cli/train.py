@@ -18,8 +18,8 @@ from pipelines.demand import counting
 from pipelines.runs.ledger import recorded
 from pipelines.training import promotion
 from pipelines.training import train as training
-from pipelines.training.promotion import Verdict
-from pipelines.training.train import Reports, Trained
+from pipelines.training.promotion import PromotionDecision
+from pipelines.training.train import FitReporter, TrainedModel
 
 if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import Recipe
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 LINES_PER_FIT = 10
 KEPT = "No model was recorded. The same command continues from the last checkpoint."
-FITS = {"judged": "First fit (evaluation)", "served": "Second fit (production)"}
+FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (production)"}
 
 Epochs = Annotated[
     int | None,
@@ -76,7 +76,7 @@ def train(
         day = past_day(place, through, "--through") or counting.default_origin(
             place.engine
         )
-        recipe = training.recipe_of(place.settings, seed, epochs, bfloat16)
+        recipe = training.build_recipe(place.settings, seed, epochs, bfloat16)
         if warm_up:
             _warm_up(place, day, recipe, as_json)
             return
@@ -95,7 +95,7 @@ def train(
 
 def _learn(
     place: Workplace, day: date, recipe: "Recipe", profile: Path | None
-) -> tuple[Trained, Verdict]:
+) -> tuple[TrainedModel, PromotionDecision]:
     """Trains and judges, as one run of the ledger."""
     engine, settings = place.engine, place.settings
     with (
@@ -104,8 +104,8 @@ def _learn(
         _profiled(report, profile) as watched,
     ):
         made = training.train(engine, settings, day, recipe, watched, run)
-        verdict = promotion.judge(engine, settings.artefacts, made.version)
-        run.counts |= verdict.counts()
+        verdict = promotion.promote_if_better(engine, settings.artefacts, made.version)
+        run.metrics |= verdict.metrics()
     return made, verdict
 
 
@@ -113,7 +113,7 @@ def _help(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
     """Does the share of a process that is not the first."""
     settings = place.settings
     with fit_progress() as report:
-        training.help_train(place.engine, settings, day, recipe, report)
+        training.train_as_worker(place.engine, settings, day, recipe, report)
     if as_json:
         show_json({"process": settings.process, "trained_through": day})
     else:
@@ -125,19 +125,19 @@ def _help(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
 def _warm_up(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
     """Compiles for the nights to come, every process its own share."""
     with fit_progress() as report:
-        counts = training.warm_up(place.engine, place.settings, day, recipe, report)
+        metrics = training.precompile(place.engine, place.settings, day, recipe, report)
     if as_json:
-        show_json({"trained_through": day, **counts})
+        show_json({"trained_through": day, **metrics})
         return
     say(
-        f"Compiled {counts['compilations']} programs and found {counts['cache_hits']} "
-        f"in the cache, in {counts['compile_seconds']:.1f} s. The next training on "
+        f"Compiled {metrics['compilations']} programs and found {metrics['cache_hits']} "
+        f"in the cache, in {metrics['compile_seconds']:.1f} s. The next training on "
         "this kind of machine finds them all there."
     )
 
 
 @contextmanager
-def _profiled(report: Reports, folder: Path | None) -> Iterator[Reports]:
+def _profiled(report: FitReporter, folder: Path | None) -> Iterator[FitReporter]:
     """The reports, which also trace some steps into a folder where one is named."""
     if folder is None:
         yield report
@@ -148,7 +148,7 @@ def _profiled(report: Reports, folder: Path | None) -> Iterator[Reports]:
         yield lambda fit: profile.watch(report(fit))
 
 
-def _show(made: Trained) -> None:
+def _show(made: TrainedModel) -> None:
     say(
         f"Model {made.version}, trained through {made.trained_through} in {made.seconds} s."
     )
@@ -179,7 +179,7 @@ def show_scores(scores: dict[str, Any], title: str) -> None:
 
 
 @contextmanager
-def fit_progress() -> Iterator[Reports]:
+def fit_progress() -> Iterator[FitReporter]:
     """A bar per fit, on a terminal; and log lines now and then, for who follows the run."""
     with progress("Preparing", None) as bar:
 

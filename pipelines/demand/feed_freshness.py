@@ -39,8 +39,8 @@ class Lateness:
         """Whether any depot is missing."""
         return self.n_late > 0
 
-    def counts(self) -> dict[str, Any]:
-        """Returns the counts for the ledger; a forecast is marked by its run."""
+    def metrics(self) -> dict[str, Any]:
+        """Returns the metrics for the ledger; a forecast is marked by its run."""
         if not self.is_late:
             return {}
         return {"late_depots": self.n_late, "late_cities": dict(self.by_city)}
@@ -92,7 +92,7 @@ def late_origin_with_new_files(
     with snapshot(engine) as connection:
         done = nightly_runs.newest_done(connection)
         last = runs.last_night(connection)
-        if done is None or last is None or not done["counts"].get("late_depots"):
+        if done is None or last is None or not done["metrics"].get("late_depots"):
             return None
         origin: date = done["origin_on"]
         if now - done["started_at"] > RERUN_WINDOW:

@@ -24,7 +24,7 @@ from pipelines.store import depots as depot_store
 from pipelines.store import forecasts, models
 from pipelines.store.demo import DemoFleet, read_demo_fleet, record_demo_fleet
 from pipelines.training import promotion, train
-from pipelines.training.train import Reports
+from pipelines.training.train import FitReporter
 
 Advance = Callable[[float, float], None]
 """Called with what is done and what is to do in all."""
@@ -87,33 +87,33 @@ def load_files(demo: Demo, advance: Advance) -> str:
             tell,
             is_invented=True,
         )
-        run.counts["files"] = len(report.files)
+        run.metrics["files"] = len(report.files)
     with recorded(demo.engine, "demand") as run:
         change = counting.rebuild(demo.engine, demo.now)
-        run.counts |= {"new": change.new, "corrected": change.corrected}
+        run.metrics |= {"new": change.new, "corrected": change.corrected}
     loaded = sum(file.state == "loaded" for file in report.files)
     return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
 
 
-def train_model(demo: Demo, report: Reports) -> str:
+def train_model(demo: Demo, report: FitReporter) -> str:
     """Trains and judges a model, unless there is a champion."""
     with demo.engine.connect() as connection:
         champion = models.champion(connection)
     if champion is not None:
         return f"{champion['version']} is the champion already"
     origin = counting.default_origin(demo.engine)
-    recipe = train.recipe_of(demo.settings, seed=None, epochs=None)
+    recipe = train.build_recipe(demo.settings, seed=None, epochs=None)
     with recorded(demo.engine, "train", origin) as run:
         made = train.train(demo.engine, demo.settings, origin, recipe, report, run)
     artefacts = demo.settings.artefacts
-    return promotion.judge(demo.engine, artefacts, made.version).reason
+    return promotion.promote_if_better(demo.engine, artefacts, made.version).reason
 
 
 def hindcast(demo: Demo, advance: Advance) -> str:
     """Forecasts the days the judged fit had not seen, and scores them."""
     origin = counting.default_origin(demo.engine)
     with snapshot(demo.engine) as connection:
-        judge = models.newest_judge(connection)
+        judge = models.newest_evaluation(connection)
         if judge is None or forecasts.has_scores(connection):
             return "scored already"
     first, last = judge["trained_through"], origin - timedelta(days=1)

@@ -19,7 +19,7 @@ from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import live_fallback, stale_data_intervals
 from pipelines.forecasting.forecast_rows import forecast_rows, total_rows
 from pipelines.runs.ledger import Run
-from pipelines.runs.metrics import inference_measured
+from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
 from pipelines.store import feed_freshness, models
 from pipelines.store import forecasts as store
@@ -64,14 +64,14 @@ def forecast_from(
         missing = feed_freshness.missing_days(connection, origin)
     loaded = load_recorded(artefacts, model)
     if live:
-        loaded = live_fallback.with_live_gate(engine, loaded)
+        loaded = live_fallback.with_live_fallback(engine, loaded)
     panel = _panel(engine, origin, zone, live)
-    made = inference_measured(run, lambda: infer.forecast(loaded, panel))
+    made = measure_inference(run, lambda: infer.forecast(loaded, panel))
     if live:
-        made = stale_data_intervals.widened(made, loaded, panel, missing)
+        made = stale_data_intervals.widen_intervals(made, loaded, panel, missing)
     write(engine, panel, made, str(model["version"]), now, zone, run)
     if run is not None:
-        run.counts |= live_fallback.counts(loaded)
+        run.metrics |= live_fallback.metrics(loaded)
     return str(model["version"])
 
 
@@ -151,7 +151,7 @@ def write(
         totals = total_rows(panel.origin, version, made)
         store.replace_totals(connection, panel.origin, version, totals)
     if run is not None:
-        run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
+        run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
 
 
 def _panel(engine: sa.Engine, origin: date, zone: ZoneInfo, live: bool) -> Panel:

@@ -20,7 +20,7 @@ LEAST_WIDER = 1.05
 """Each missing day widens by so much at least, where the artefact's table is flat."""
 
 
-def widened(
+def widen_intervals(
     made: Forecast, loaded: Artefact, panel: Panel, missing: Mapping[str, int]
 ) -> Forecast:
     """The forecast with wider bands where days are missing; points stay.
@@ -52,7 +52,7 @@ def widened(
         made,
         p10_dh=bands.p10,
         p90_dh=bands.p90,
-        totals=totals.of_scopes(loaded.totals, bands, panel.cities),
+        totals=totals.total_forecasts(loaded.totals, bands, panel.cities),
     )
 
 

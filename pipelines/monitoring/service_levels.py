@@ -149,7 +149,7 @@ def due_nights(
 
 def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> NightDue:
     """The night that begins on a day of the fleet's own zone."""
-    hour_at = catch_up.night_on(settings, day)
+    hour_at = catch_up.nightly_at(settings, day)
     if settings.ready_by is None:
         ready_by = hour_at + READY_AFTER
     else:

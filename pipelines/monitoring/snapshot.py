@@ -18,7 +18,7 @@ from pipelines.database.engine import (
 from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
 from pipelines.monitoring import service_levels
 from pipelines.monitoring.service_levels import Levels
-from pipelines.runs.error_messages import sentence
+from pipelines.runs.error_messages import describe_error
 from pipelines.scheduling import schedule
 from pipelines.settings import Settings
 from pipelines.store import accuracy, feed_freshness
@@ -87,10 +87,10 @@ class Look:
     levels: tuple[Levels, ...] = ()
     slow: SlowLook | None = None
 
-    def counts(self, step: str) -> dict[str, Any] | None:
+    def metrics(self, step: str) -> dict[str, Any] | None:
         """What the newest run of a step that was done counted; None without one."""
         done = self.runs.get(step, {}).get("done")
-        return None if done is None else done["counts"]
+        return None if done is None else done["metrics"]
 
     @property
     def not_ready(self) -> str | None:
@@ -126,7 +126,7 @@ def take(
             f"{UNREACHABLE_ADVICE}.",
         )
     except SQLAlchemyError as error:
-        return Look(now, sentence(error))
+        return Look(now, describe_error(error))
     return replace(seen, slow=_slow(engine, seen, before))
 
 
@@ -169,7 +169,7 @@ def _slow(engine: sa.Engine, seen: Look, before: SlowLook | None) -> SlowLook | 
             )
             return _read_slow(connection, key, seen.at, seen.due_on)
     except SQLAlchemyError as error:
-        log.warning("slow_look_failed", reason=sentence(error))
+        log.warning("slow_look_failed", reason=describe_error(error))
         return before
 
 

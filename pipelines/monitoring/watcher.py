@@ -13,7 +13,7 @@ from pipelines.monitoring import snapshot
 from pipelines.monitoring.notifications.notifier import Teller
 from pipelines.monitoring.probe import Page, probe
 from pipelines.monitoring.state import Probe, Screen
-from pipelines.runs.error_messages import sentence
+from pipelines.runs.error_messages import describe_error
 from pipelines.settings import Settings
 from pipelines.store import service_levels as store
 
@@ -81,4 +81,4 @@ class Watcher:
         try:
             step()
         except SQLAlchemyError as error:
-            log.warning("watch_could_not_write", reason=sentence(error))
+            log.warning("watch_could_not_write", reason=describe_error(error))

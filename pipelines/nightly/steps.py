@@ -1,4 +1,4 @@
-"""The steps of a night; each may be repeated, and publishes only within its run's fence."""
+"""The steps of a nightly run; each is repeatable and publishes within its run's fence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,100 +17,103 @@ from pipelines.settings import Settings
 from pipelines.store import runs
 from pipelines.training import artefact_pruning, cleanup, promotion
 from pipelines.training import train as training
-from pipelines.training.train import Reports
+from pipelines.training.train import FitReporter
 
 log = structlog.get_logger()
 
 
 @dataclass
-class Night:
-    """One night: what its steps share, and what they found out."""
+class NightlyRun:
+    """The context that the steps of a nightly run share."""
 
     engine: sa.Engine
     settings: Settings
     now: datetime
-    # The last day a forecast may see; without one, the last complete day in the data.
+    # Last day of data that the forecast uses; by default the last complete day.
     origin: date | None
-    report: Reports
+    report: FitReporter
 
     @property
     def day(self) -> date:
-        """The origin, once the night has settled on it."""
-        assert self.origin is not None, "demand was counted"
+        """The origin, once it is set."""
+        assert self.origin is not None, "the origin is set after counting demand"
         return self.origin
 
 
-def ingest_inbox(night: Night, run: Run) -> None:
-    """Loads what has come into the inbox; an empty one is no failure."""
+def ingest_inbox(night: NightlyRun, run: Run) -> None:
+    """Loads the files in the inbox, which may be empty."""
     night.settings.inbox.mkdir(parents=True, exist_ok=True)
     if not any(night.settings.inbox.iterdir()):
-        run.counts["files"] = 0
+        run.metrics["files"] = 0
         return
     report = ingest(
         run.engine, [str(night.settings.inbox)], FileOptions(), night.settings
     )
-    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
+    run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
 
 
-def count_demand(night: Night, run: Run) -> None:
-    """Counts orders per depot and local day, and tells which days were corrected."""
+def count_demand(night: NightlyRun, run: Run) -> None:
+    """Counts orders per depot and local day, and reports corrected days."""
     look_back = night.settings.look_back_days
     change = counting.rebuild_in(run, night.now, look_back)
     if change.left_old:
-        run.counts["left_old"] = change.left_old
+        run.metrics["left_old"] = change.left_old
         log.warning("corrections_left", depot_days=change.left_old, look_back=look_back)
 
 
-def score(night: Night, run: Run) -> None:
-    """Scores the forecasts whose days are now known."""
-    run.counts["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
+def score(night: NightlyRun, run: Run) -> None:
+    """Scores the forecasts whose actuals are now known."""
+    run.metrics["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
 
 
-def prune(night: Night, run: Run) -> None:
-    """Takes away old artefacts, and old orders where a setting does not keep all."""
+def prune(night: NightlyRun, run: Run) -> None:
+    """Removes old artefacts, and old orders if a retention period is set."""
     pruned = artefact_pruning.prune_artefacts(run.engine, night.settings)
     if not pruned.is_nothing:
-        run.counts |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
+        run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
     if night.settings.keep_orders_days is None:
         return
     dropped = retention.drop_old_orders(run.engine, night.settings, night.now)
-    run.counts |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
+    run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
 
 
-def watch(night: Night, run: Run) -> None:
-    """Says so if the champion has been bad lately; that is no failure of the night."""
-    found = live_accuracy.watch(run.engine, night.settings)
-    run.counts |= found.counts()
-    for alarm in found.alarms:
+def watch(night: NightlyRun, run: Run) -> None:
+    """Raises an alarm if live accuracy has been poor; the nightly run does not fail."""
+    accuracy = live_accuracy.measure(run.engine, night.settings)
+    run.metrics |= accuracy.metrics()
+    for alarm in accuracy.alarms:
         log.warning("accuracy_alarm", alarm=alarm)
 
 
-def train(night: Night, run: Run) -> None:
-    """Trains a challenger through the origin, unless a night that broke off had."""
+def train(night: NightlyRun, run: Run) -> None:
+    """Trains a challenger through the origin, unless an interrupted run already has."""
     with run.engine.connect() as connection:
-        before = runs.training_without_news(connection, night.day)
-    if before is not None:
-        run.counts |= {"model": before["counts"]["model"], "by_run": before["run_id"]}
+        previous = runs.training_without_news(connection, night.day)
+    if previous is not None:
+        run.metrics |= {
+            "model": previous["metrics"]["model"],
+            "by_run": previous["run_id"],
+        }
         return
-    cleanup.sweep(run.engine, night.settings)
-    recipe = training.recipe_of(night.settings, seed=None, epochs=None)
+    cleanup.clean_up(run.engine, night.settings)
+    recipe = training.build_recipe(night.settings, seed=None, epochs=None)
     training.train(run.engine, night.settings, night.day, recipe, night.report, run)
 
 
-def judge(night: Night, run: Run) -> None:
-    """Decides on the challenger, and promotes it if it deserves it."""
+def judge(night: NightlyRun, run: Run) -> None:
+    """Promotes the challenger if it is better than the champion."""
     try:
-        verdict = promotion.judge(run.engine, night.settings.artefacts)
-    except NothingToDoError as nothing:
-        run.counts["reason"] = str(nothing)
+        decision = promotion.promote_if_better(run.engine, night.settings.artefacts)
+    except NothingToDoError as error:
+        run.metrics["reason"] = str(error)
         return
-    run.counts |= verdict.counts()
-    if "canary_failed" in run.counts:
-        log.warning("canary_failed", says=run.counts["canary_failed"])
+    run.metrics |= decision.metrics()
+    if "canary_failed" in run.metrics:
+        log.warning("canary_failed", reason=run.metrics["canary_failed"])
 
 
-def forecast(night: Night, run: Run) -> None:
-    """Forecasts from the origin with the champion, and marks a forecast of a late feed."""
+def forecast(night: NightlyRun, run: Run) -> None:
+    """Forecasts from the origin with the champion, and records late feeds."""
     late = feed_freshness.read_lateness(run.engine, night.day)
     forecasting.forecast_from(
         run.engine,
@@ -120,12 +123,12 @@ def forecast(night: Night, run: Run) -> None:
         night.settings.zone,
         run,
     )
-    run.counts |= late.counts()
+    run.metrics |= late.metrics()
     if late.is_late:
-        log.warning("feed_late", says=late.sentence())
+        log.warning("feed_late", reason=late.sentence())
 
 
-STEPS: dict[str, Callable[[Night, Run], None]] = {
+STEPS: dict[str, Callable[[NightlyRun, Run], None]] = {
     "ingest": ingest_inbox,
     "demand": count_demand,
     "score": score,
@@ -135,7 +138,7 @@ STEPS: dict[str, Callable[[Night, Run], None]] = {
     "judge": judge,
     "forecast": forecast,
 }
-"""In the order of the night; judging promotes."""
+"""The steps in execution order; `judge` promotes."""
 
-FORGIVEN = {"prune", "watch", "train", "judge"}
-"""Steps whose failure does not cost the forecast: the champion there is makes it."""
+OPTIONAL_STEPS = {"prune", "watch", "train", "judge"}
+"""Steps whose failure does not prevent the forecast, which the champion makes."""

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError, PendingRollbackError
 
 from forecaster.errors import HarborError
 
-NOT_FORESEEN = (
+UNEXPECTED = (
     "This is unexpected. Try again; if it fails again, report it with what 'harbor "
     "runs show' says of the run"
 )
@@ -32,7 +32,7 @@ UNUSABLE = frozenset(
 )
 
 
-def sentence(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error as the ledger keeps it."""
     if isinstance(error, HarborError):
         return str(error)
@@ -51,14 +51,14 @@ def sentence(error: BaseException) -> str:
     return f"{told}. {_what_to_do(error)}."
 
 
-def is_foreseen(error: BaseException) -> bool:
+def is_expected(error: BaseException) -> bool:
     """Whether a sentence says enough of an error: it is no fault of the program.
 
     So it is with every error of `forecaster.errors`, with a full disk, with a database
     that went away, with a place that cannot be used, and with a group of such.
     """
     if isinstance(error, BaseExceptionGroup):
-        return all(is_foreseen(each) for each in error.exceptions)
+        return all(is_expected(each) for each in error.exceptions)
     known = isinstance(error, HarborError) or _is_unusable_place(error)
     return known or _is_full_disk(error) or _is_lost_database(error)
 
@@ -72,7 +72,7 @@ def _what_to_do(error: BaseException) -> str:
         return "See 'Out of device memory' in deploy/RUNBOOK.md, then start it again"
     if _is_lost_database(error):
         return "Check the database with 'harbor doctor', then try again"
-    return NOT_FORESEEN
+    return UNEXPECTED
 
 
 def _is_unusable_place(error: BaseException) -> bool:

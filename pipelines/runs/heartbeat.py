@@ -29,7 +29,7 @@ def this_process() -> tuple[str, int]:
     return socket.gethostname(), os.getpid()
 
 
-class Heart:
+class Heartbeat:
     """Renews the heartbeats of a run and its steps, from a thread with its own connection.
 
     The step may compute for minutes and hold every other connection meanwhile.
@@ -116,7 +116,7 @@ class Heart:
             self.leave(run_id)
 
 
-def give_up_lost_runs(
+def fail_stale_runs(
     engine: sa.Engine, process_is_there: Callable[[int], bool] | None = None
 ) -> list[int]:
     """Ends the runs whose heartbeat stopped, with a sentence, and returns their ids.
@@ -132,7 +132,7 @@ def give_up_lost_runs(
         for run in runs.silent_runs(connection, LOST_WITHOUT_PROCESS_AFTER):
             if run["silence"] < LOST_AFTER and not _is_gone(run, there):
                 continue
-            runs.end_lost(connection, run["run_id"], _obituary(run))
+            runs.end_lost(connection, run["run_id"], _stale_run_message(run))
             lost.append(int(run["run_id"]))
     for run_id in lost:
         log.warning("run_lost", run_id=run_id)
@@ -153,7 +153,7 @@ def _process_is_there(pid: int) -> bool:
     return True
 
 
-def _obituary(run: dict[str, Any]) -> str:
+def _stale_run_message(run: dict[str, Any]) -> str:
     who = f"process {run['pid']} on {run['host']}" if run["pid"] else "its process"
     return (
         f"Its heartbeat stopped at {run['heartbeat_at']:%Y-%m-%d %H:%M:%S %Z}: {who} "

@@ -15,9 +15,9 @@ from structlog.contextvars import bound_contextvars
 
 from forecaster.errors import NothingToDoError
 from pipelines.runs import heartbeat
-from pipelines.runs.error_messages import is_foreseen, sentence
+from pipelines.runs.error_messages import describe_error, is_expected
 from pipelines.runs.fencing import Fence, LostRunError, fenced
-from pipelines.runs.heartbeat import Heart
+from pipelines.runs.heartbeat import Heartbeat
 from pipelines.store import runs
 from pipelines.store.locks import HeldLock
 
@@ -26,14 +26,14 @@ log = structlog.get_logger()
 
 @dataclass
 class Run:
-    """A step that runs now; what it counts ends up in the ledger."""
+    """A step that runs now; its metrics end up in the ledger."""
 
     run_id: int
-    heart: Heart
+    heart: Heartbeat
     fence: Fence
     # Commits only as long as the run has its place: what it publishes goes through this.
     engine: sa.Engine
-    counts: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, Any] = field(default_factory=dict)
     # What the ledger says if it fails, where the exception alone says too little.
     error: str = ""
     began_s: float = field(default_factory=time.monotonic)
@@ -63,7 +63,7 @@ def recorded(
       LostRunError: it was given up while it worked.
     """
     if parent is None:
-        heartbeat.give_up_lost_runs(engine)
+        heartbeat.fail_stale_runs(engine)
     with _beating(engine, parent) as heart:
         run = _begin(engine, step, origin, parent, lock, heart)
         # Nothing may come between the row and this: a signal that ends the process there
@@ -87,7 +87,7 @@ def _begin(
     origin: date | None,
     parent: Run | None,
     lock: HeldLock | None,
-    heart: Heart,
+    heart: Heartbeat,
 ) -> Run:
     with engine.begin() as connection:
         parent_id = parent.run_id if parent else None
@@ -105,12 +105,12 @@ def _fence(run_id: int, parent: Run | None, lock: HeldLock | None) -> Fence:
 
 
 @contextmanager
-def _beating(engine: sa.Engine, parent: Run | None) -> Iterator[Heart]:
+def _beating(engine: sa.Engine, parent: Run | None) -> Iterator[Heartbeat]:
     """A heart of its own for a whole, and the whole's heart for a step of it."""
     if parent is not None:
         yield parent.heart
         return
-    heart = Heart(engine, heartbeat.BEAT_S)
+    heart = Heartbeat(engine, heartbeat.BEAT_S)
     heart.start()
     try:
         yield heart
@@ -124,10 +124,10 @@ def _end(
     # Before the end, so that who follows the run sees them.
     run.heart.write_lines()
     with engine.begin() as connection:
-        if not runs.end_run(connection, run.run_id, state, run.counts, error):
+        if not runs.end_run(connection, run.run_id, state, run.metrics, error):
             # It was given up; this says so.
             run.fence.check(connection)
-    told = run.counts if error is None else {"error": error}
+    told = run.metrics if error is None else {"error": error}
     took = round(time.monotonic() - run.began_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took, **told)
 
@@ -137,10 +137,10 @@ def _end_after(
 ) -> None:
     """Writes down how it failed, if the database is there; what failed is raised after."""
     try:
-        if not run.error and isinstance(error, Exception) and not is_foreseen(error):
+        if not run.error and isinstance(error, Exception) and not is_expected(error):
             lines = traceback.format_exception(error)
             log.error("traceback", run_id=run.run_id, step=step, lines=lines)
-        _end(engine, run, step, state, run.error or sentence(error))
+        _end(engine, run, step, state, run.error or describe_error(error))
     except (SQLAlchemyError, LostRunError):
-        said = sentence(error)
+        said = describe_error(error)
         log.warning("end_not_recorded", step=step, run_id=run.run_id, error=said)

@@ -8,14 +8,14 @@ import sqlalchemy as sa
 
 from forecaster.errors import NoDataError
 from pipelines.database.engine import snapshot
-from pipelines.runs.heartbeat import give_up_lost_runs
+from pipelines.runs.heartbeat import fail_stale_runs
 from pipelines.store import run_lines, runs
 
 LOOK_EVERY_S = 1.0
 
 
 @dataclass(frozen=True)
-class News:
+class RunUpdate:
     """What is new of a run since the last look.
 
     Args:
@@ -27,7 +27,7 @@ class News:
     lines: list[dict[str, Any]]
 
 
-def newest(engine: sa.Engine) -> int:
+def newest_run(engine: sa.Engine) -> int:
     """The newest run that works now; where none does, the newest of all.
 
     Raises:
@@ -42,7 +42,7 @@ def newest(engine: sa.Engine) -> int:
 
 def follow(
     engine: sa.Engine, run_id: int, wait: Callable[[float], object]
-) -> Iterator[News]:
+) -> Iterator[RunUpdate]:
     """Yields what is new, until the run has ended.
 
     Args:
@@ -56,7 +56,7 @@ def follow(
     states: dict[int, str] = {}
     last_line = 0
     while True:
-        give_up_lost_runs(engine)
+        fail_stale_runs(engine)
         with snapshot(engine) as connection:
             found = runs.run_with_steps(connection, run_id)
             lines = run_lines.lines_of(connection, run_id, after=last_line)
@@ -65,7 +65,7 @@ def follow(
         changed = [row for row in found if states.get(row["run_id"]) != row["state"]]
         states = {row["run_id"]: row["state"] for row in found}
         last_line = max((line["line_id"] for line in lines), default=last_line)
-        yield News(changed, lines)
+        yield RunUpdate(changed, lines)
         if states[run_id] != "running":
             return
         wait(LOOK_EVERY_S)

@@ -10,7 +10,7 @@ from pipelines.schema.active_depots import ACTIVE_ZONES
 # The newest run of each step in each state; a night without work hides none before it.
 NEWEST_RUNS = """
 select distinct on (step, state)
-       run_id, step, state, origin_on, started_at, heartbeat_at, finished_at, counts,
+       run_id, step, state, origin_on, started_at, heartbeat_at, finished_at, metrics,
        error
 from runs
 order by step, state, run_id desc
@@ -27,10 +27,11 @@ select (select version from models where role = 'champion') as champion,
        (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select count(*) from depots) as depots,
        (select max(loaded_at) from files) as file_at,
-       (select beat_at from beats where process = 'scheduler') as scheduler_beat_at,
-       (select count(*) from notices where next_try_at is not null) as notices_waiting,
+       (select heartbeat_at from heartbeats
+        where process = 'scheduler') as scheduler_heartbeat_at,
+       (select count(*) from notices where next_attempt_at is not null) as notices_waiting,
        (select count(*) from notices
-        where next_try_at is null and sent_at is null) as notices_lost,
+        where next_attempt_at is null and sent_at is null) as notices_lost,
        case when has_database_privilege(current_database(), 'connect')
             then pg_database_size(current_database()) end as database_bytes,
        (select count(*) from pg_stat_activity
@@ -48,9 +49,9 @@ group by b.state
 
 # Programs that a month of nights compiled, and found compiled before.
 COMPILING = """
-select sum((counts ->> 'cache_hits')::bigint)::bigint as hits,
-       sum((counts ->> 'cache_misses')::bigint)::bigint as misses,
-       count(*) filter (where (counts ->> 'cache_misses')::bigint > 0) as cold
+select sum((metrics ->> 'cache_hits')::bigint)::bigint as hits,
+       sum((metrics ->> 'cache_misses')::bigint)::bigint as misses,
+       count(*) filter (where (metrics ->> 'cache_misses')::bigint > 0) as cold
 from runs
 where step = 'train' and state = 'done' and started_at >= :since
 """

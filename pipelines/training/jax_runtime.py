@@ -1,4 +1,4 @@
-"""What JAX runs on here; settled before it starts."""
+"""Configures JAX before it starts."""
 
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import Recipe
 
 
-def make_ready(recipe: "Recipe") -> None:
-    """Has JAX look for what may be here alone, and use every core where it is the CPU."""
+def configure_jax(recipe: "Recipe") -> None:
+    """Keeps JAX from probing for absent accelerators, and uses every core on the CPU."""
     from forecaster.model.cpu_devices import stay_on_cpu, use_all_cores
 
-    if accelerator_packages.only_a_tpu_s() and not device_files.may_have_tpu():
+    if accelerator_packages.is_tpu_only_install() and not device_files.may_have_tpu():
         stay_on_cpu()
     use_all_cores(recipe.train.batch_size, xla_flags())

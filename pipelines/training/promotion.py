@@ -11,7 +11,7 @@ from forecaster.errors import NothingToDoError
 from pipelines.database.engine import snapshot
 from pipelines.store import models
 from pipelines.training import canary
-from pipelines.training.canary import Outcome
+from pipelines.training.canary import CanaryResult
 
 NO_WORSE = 1.02
 """A challenger may miss by so much more than the champion: it is newer, and two fits of
@@ -23,16 +23,16 @@ AS_BASELINE = "Delivering the baseline, it"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PromotionDecision:
     """The decision on a challenger, and its reason in one sentence."""
 
     version: str
     promoted: bool
     reason: str
     # None where it did not come to that.
-    canary: Outcome | None = None
+    canary: CanaryResult | None = None
 
-    def counts(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, Any]:
         """For the ledger; a canary that failed is told apart, as an alarm."""
         told: dict[str, Any] = {"promoted": self.promoted, "reason": self.reason}
         if self.canary is not None:
@@ -42,7 +42,9 @@ class Verdict:
         return told
 
 
-def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Verdict:
+def promote_if_better(
+    engine: sa.Engine, artefacts: Path, version: str | None = None
+) -> PromotionDecision:
     """Decides on a challenger by the scores of its judged fit, and by its canary.
 
     Over the days that fit had not seen it must beat the seasonal naive and be no worse
@@ -64,11 +66,11 @@ def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Ver
         found = _challenger(connection, version)
         champion = models.champion(connection)
     if found["role"] != "challenger":
-        reason = f"It has been judged already. {found['reason'] or ''}".strip()
-        return Verdict(found["version"], found["role"] == "champion", reason)
+        reason = f"It has been judged already. {found['decision_reason'] or ''}".strip()
+        return PromotionDecision(found["version"], found["role"] == "champion", reason)
     verdict = _verdict(found, champion)
     if verdict.promoted:
-        tried = canary.try_out(engine, artefacts, found, champion)
+        tried = canary.run_canary(engine, artefacts, found, champion)
         verdict = replace(verdict, canary=tried)
         if not tried.passed:
             verdict = replace(verdict, promoted=False, reason=tried.sentence())
@@ -77,7 +79,7 @@ def judge(engine: sa.Engine, artefacts: Path, version: str | None = None) -> Ver
             _write(connection, verdict)
             return verdict
     # Somebody has promoted another one by hand meanwhile.
-    return judge(engine, artefacts, version)
+    return promote_if_better(engine, artefacts, version)
 
 
 def _challenger(connection: sa.Connection, version: str | None) -> dict[str, Any]:
@@ -93,7 +95,7 @@ def _challenger(connection: sa.Connection, version: str | None) -> dict[str, Any
     return found
 
 
-def _write(connection: sa.Connection, verdict: Verdict) -> None:
+def _write(connection: sa.Connection, verdict: PromotionDecision) -> None:
     if verdict.canary is not None:
         models.keep_canary(connection, verdict.version, verdict.canary.to_json())
     decide = models.promote if verdict.promoted else models.reject
@@ -104,10 +106,12 @@ def _version(model: dict[str, Any] | None) -> str | None:
     return None if model is None else str(model["version"])
 
 
-def _verdict(challenger: dict[str, Any], champion: dict[str, Any] | None) -> Verdict:
+def _verdict(
+    challenger: dict[str, Any], champion: dict[str, Any] | None
+) -> PromotionDecision:
     version, through = challenger["version"], challenger["trained_through"]
     if champion is not None and through < champion["trained_through"]:
-        return Verdict(
+        return PromotionDecision(
             version,
             False,
             f"It was trained through {through}, and the champion through "
@@ -116,12 +120,12 @@ def _verdict(challenger: dict[str, Any], champion: dict[str, Any] | None) -> Ver
     return decide(version, challenger["scores"], is_first=champion is None)
 
 
-def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:
+def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDecision:
     """The rule alone.
 
     Args:
       version: Of the challenger.
-      scores: As `backtesting.judge_scores` gives them, in percent; with `network_share`.
+      scores: As `backtesting.evaluation_scores` gives them, in percent; with `network_share`.
       is_first: Whether there is no champion.
     """
     own, naive, champion = (
@@ -133,7 +137,7 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> Verdict:
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
     promoted, why = _rule(own, naive, champion, is_first)
     it = AS_BASELINE if scores.get("network_share") == 0 else "It"
-    return Verdict(version, promoted, f"{it} {why}: {compared}, {days}.")
+    return PromotionDecision(version, promoted, f"{it} {why}: {compared}, {days}.")
 
 
 def _rule(

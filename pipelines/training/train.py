@@ -20,23 +20,23 @@ from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.runs.ledger import Run
-from pipelines.runs.metrics import step_counts, training_measured
+from pipelines.runs.metrics import measure_training, step_metrics
 from pipelines.settings import Settings
 from pipelines.store import models
 from pipelines.training import compile_cache, jax_runtime
-from pipelines.training.backtesting import BASELINES, judge_scores
+from pipelines.training.backtesting import BASELINES, evaluation_scores
 
 if TYPE_CHECKING:
     from forecaster.model.checkpoint import Checkpoints
-    from forecaster.model.two_stage_fit import Learnt, Recipe
+    from forecaster.model.two_stage_fit import Recipe, TrainingResult
 
 log = structlog.get_logger()
 
-Reports = Callable[[str], Callable[[int, int, float], None]]
+FitReporter = Callable[[str], Callable[[int, int, float], None]]
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """A challenger, recorded."""
 
     version: str
@@ -51,9 +51,9 @@ def train(
     settings: Settings,
     through: date,
     recipe: "Recipe",
-    report: Reports,
+    report: FitReporter,
     run: Run,
-) -> Trained:
+) -> TrainedModel:
     """Trains through a day, and records the model with its scores.
 
     Args:
@@ -69,34 +69,34 @@ def train(
     """
     counting.require_recent_demand(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
-    panel = panel_to_learn(engine, panels, through)
-    learnt = _learn(panel, settings, recipe, report, run.counts)
+    panel = training_panel(engine, panels, through)
+    learnt = _learn(panel, settings, recipe, report, run.metrics)
     champion = _champion_judge(engine, settings)
-    scores = judge_scores(panel, learnt.judged, champion, panels.at)
-    scores["network_share"] = learnt.served.delivery.share
+    scores = evaluation_scores(panel, learnt.evaluation, champion, panels.at)
+    scores["network_share"] = learnt.production.postprocessing.network_share
     # What any training of this data comes to: whoever is champion is not in it.
     table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
-    judged = replace(learnt.judged, backtest=table)
-    served = replace(learnt.served, backtest=table)
+    judged = replace(learnt.evaluation, backtest=table)
+    served = replace(learnt.production, backtest=table)
     with engine.begin() as connection:
-        for made, role in ((judged, "judge"), (served, "challenger")):
+        for made, role in ((judged, "evaluation"), (served, "challenger")):
             _record(connection, settings, made, role, scores, run)
     # Only a training that was cut off needs them.
     folder = _checkpoint_folder(panel, settings, recipe)
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(learnt.seconds, 1)
-    run.counts |= {
+    run.metrics |= {
         "model": served.version,
         "train_seconds": seconds,
-        "epochs": learnt.served_fit.epochs,
-        "steps": learnt.judged_fit.steps + learnt.served_fit.steps,
+        "epochs": learnt.production_fit.epochs,
+        "steps": learnt.evaluation_fit.steps + learnt.production_fit.steps,
         "parity_error": served.parity_error,
-        "delivers": postprocessing.in_words(served.delivery.share),
+        "delivers": postprocessing.describe_share(served.postprocessing.network_share),
     }
-    return Trained(served.version, through, scores, seconds, served.parity_error)
+    return TrainedModel(served.version, through, scores, seconds, served.parity_error)
 
 
-def panel_to_learn(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> Panel:
+def training_panel(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> Panel:
     """What is known now; through a past day, what was known in the night after it.
 
     A model of a past day forecasts from past origins, which knew no later corrections.
@@ -106,12 +106,12 @@ def panel_to_learn(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> P
     return read_panel(engine, through)
 
 
-def help_train(
+def train_as_worker(
     engine: sa.Engine,
     settings: Settings,
     through: date,
     recipe: "Recipe",
-    report: Reports,
+    report: FitReporter,
 ) -> None:
     """Trains together with process 0, which alone writes and records what comes of it.
 
@@ -127,15 +127,15 @@ def help_train(
     """
     counting.require_recent_demand(engine, through)
     panel = read_panel(engine, through)
-    _learn(panel, settings, recipe, report, counts={})
+    _learn(panel, settings, recipe, report, metrics={})
 
 
-def warm_up(
+def precompile(
     engine: sa.Engine,
     settings: Settings,
     through: date,
     recipe: "Recipe",
-    report: Reports,
+    report: FitReporter,
 ) -> dict[str, Any]:
     """Compiles all that a training would, for the nights to come; nothing is learnt.
 
@@ -155,10 +155,10 @@ def warm_up(
         )
     counting.require_recent_demand(engine, through)
     once = replace(recipe, train=replace(recipe.train, epochs=1))
-    counts: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     panel = read_panel(engine, through)
-    _learn(panel, settings, once, report, counts, resumes=False)
-    return counts
+    _learn(panel, settings, once, report, metrics, resumes=False)
+    return metrics
 
 
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
@@ -166,7 +166,7 @@ def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
     with snapshot(engine) as connection:
         champion = models.champion(connection)
         run_id = None if champion is None else champion["run_id"]
-        found = None if run_id is None else models.judge_of(connection, run_id)
+        found = None if run_id is None else models.evaluation_of(connection, run_id)
     if found is None:
         return None
     try:
@@ -188,16 +188,16 @@ def _learn(
     panel: Panel,
     settings: Settings,
     recipe: "Recipe",
-    report: Reports,
-    counts: dict[str, Any],
+    report: FitReporter,
+    metrics: dict[str, Any],
     resumes: bool = True,
-) -> "Learnt":
+) -> "TrainingResult":
     """Learns, and counts what that cost; goes on where one was cut off, if it may."""
     # JAX takes seconds to import and is not there on the dashboard's host.
     from forecaster.model.checkpoint import Checkpoints
-    from forecaster.model.two_stage_fit import learn
+    from forecaster.model.two_stage_fit import train_model
 
-    jax_runtime.make_ready(recipe)
+    jax_runtime.configure_jax(recipe)
     if settings.coordinator is not None:
         from forecaster.model import multihost
 
@@ -207,9 +207,11 @@ def _learn(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    with compile_cache.kept(settings), training_measured(counts):
-        learnt = learn(panel, recipe, open_checkpoints if resumes else None, report)
-    counts |= step_counts(learnt)
+    with compile_cache.kept(settings), measure_training(metrics):
+        learnt = train_model(
+            panel, recipe, open_checkpoints if resumes else None, report
+        )
+    metrics |= step_metrics(learnt)
     return learnt
 
 
@@ -237,7 +239,7 @@ def _record(
     )
 
 
-def recipe_of(
+def build_recipe(
     settings: Settings,
     seed: int | None,
     epochs: int | None,

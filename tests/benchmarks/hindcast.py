@@ -20,7 +20,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from forecaster.inference import artefact, infer
-from pipelines.backfill import Asked, apply_plan, make_plan
+from pipelines.backfill import BackfillRequest, apply_plan, make_plan
 from pipelines.cli.workplace import Workplace, workplace
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
@@ -110,7 +110,7 @@ def _one_by_one(place: Workplace, panels: PanelsAsKnown, origins: list[date]) ->
 
 
 def _backfill(place: Workplace, first: date, last: date) -> None:
-    asked = Asked(first, last, what=("forecast",), only="all")
+    asked = BackfillRequest(first, last, what=("forecast",), only="all")
     plan = make_plan(place.engine, place.settings, asked)
     done = apply_plan(place.engine, place.settings, plan.backfill_id, _now())
     assert done.count("done") == len(asked.origins), done.state
@@ -146,7 +146,7 @@ def _add_model(place: Workplace, through: date) -> None:
     with place.engine.begin() as connection:
         models.add_model(
             connection, version=made.version, trained_through=through, seed=0,
-            data_watermark="", filename=path.name, role="judge", scores={},
+            data_watermark="", filename=path.name, role="evaluation", scores={},
             sha256=artefact.file_sha256(path),
         )  # fmt: skip
 

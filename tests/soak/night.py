@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from pipelines.database.engine import open_engine
-from pipelines.nightly.run import run_night
-from pipelines.nightly.steps import Night
+from pipelines.nightly.run import run_nightly
+from pipelines.nightly.steps import NightlyRun
 from pipelines.settings import Settings
 from pipelines.training import train
 from tests.pipelines.faults.faults import Victim
@@ -36,9 +36,9 @@ def run_here(
     engine: sa.Engine, settings: Settings, night: int, later: timedelta = timedelta()
 ) -> dict[str, Any]:
     """Runs a night in this process."""
-    train.recipe_of = small_recipe  # type: ignore[assignment]
+    train.build_recipe = small_recipe  # type: ignore[assignment]
     now = now_after(night, later)
-    return run_night(Night(engine, settings, now, origin_of(night), _silent))
+    return run_nightly(NightlyRun(engine, settings, now, origin_of(night), _silent))
 
 
 def start(home: Path, url: str, night: int, *point: str) -> Victim:
@@ -59,14 +59,14 @@ def start(home: Path, url: str, night: int, *point: str) -> Victim:
 
 def small_recipe(*_: Any, **__: Any) -> Any:
     """A network that trains in a second, with two checkpoints on the way."""
-    from forecaster.model.trainer import EPOCHS_BETWEEN_SETTLINGS
+    from forecaster.model.trainer import EPOCHS_BETWEEN_CHECKPOINTS
     from forecaster.model.two_stage_fit import Recipe
 
     return Recipe(
         TaskConfig(horizon=7, context=28),
         ModelConfig(units=4, head_units=4),
         TrainConfig(
-            epochs=CHECKPOINT * EPOCHS_BETWEEN_SETTLINGS + 1,
+            epochs=CHECKPOINT * EPOCHS_BETWEEN_CHECKPOINTS + 1,
             batch_size=8,
             validation_days=14,
         ),

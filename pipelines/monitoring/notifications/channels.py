@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from forecaster.errors import ConfigError, NoticeError
+from forecaster.errors import ConfigError, NotificationError
 from pipelines.monitoring.notifications.rules import Notice
 from pipelines.settings import Settings
 from pipelines.settings.monitoring import WatchSettings
@@ -38,7 +38,7 @@ def _post(settings: WatchSettings, notice: Notice) -> None:
         raise ConfigError(
             "HARBOR_NOTICE_WEBHOOK is no web address. Write it as https://HOST/PATH."
         )
-    told = {"text": notice.sentence, "kind": notice.kind, "key": notice.key}
+    told = {"text": notice.message, "kind": notice.kind, "key": notice.key}
     try:
         _send_json(url, told)
     except urllib.error.HTTPError as error:
@@ -77,7 +77,7 @@ def _mail(settings: WatchSettings, notice: Notice) -> None:
     message["To"] = settings.notice_smtp_to
     message["Subject"] = f"Harbor Fleet: {notice.kind}"
     message["X-Harbor-Key"] = notice.key
-    message.set_content(notice.sentence + "\n")
+    message.set_content(notice.message + "\n")
     password = _plain(settings.notice_smtp_password)
     try:
         with _mail_server(settings) as server:
@@ -111,5 +111,5 @@ def _without(said: str, secret: str | None) -> str:
     return said.replace(secret, "***") if secret else said
 
 
-def _unsent(whom: str, reason: str) -> NoticeError:
-    return NoticeError(f"The {whom} did not accept a notice: {reason}.")
+def _unsent(whom: str, reason: str) -> NotificationError:
+    return NotificationError(f"The {whom} did not accept a notice: {reason}.")

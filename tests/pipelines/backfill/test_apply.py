@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.backfill import (
-    Asked,
-    Telling,
+    BackfillRequest,
+    ProgressCallbacks,
     apply,
     apply_plan,
     control,
@@ -18,7 +18,7 @@ from pipelines.backfill import (
     read_plan,
 )
 from pipelines.demand import counting
-from pipelines.nightly.run import NIGHT_LOCK
+from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.fencing import LostRunError
 from pipelines.schema import (
     daily_counts,
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.db
 def plan(fleet, settings, add_model):
     """Eight origins, every one with a model."""
     add_model(days_before(30))
-    return make_plan(fleet, settings, Asked(days_before(12), days_before(5)))
+    return make_plan(fleet, settings, BackfillRequest(days_before(12), days_before(5)))
 
 
 def stored(engine):
@@ -99,7 +99,7 @@ def stop_after(slots, stop):
         if len(seen) == slots:
             stop()
 
-    return Telling(slot=told)
+    return ProgressCallbacks(on_slot=told)
 
 
 def interrupt():
@@ -122,15 +122,15 @@ def test_the_ledger_has_the_backfill_and_its_steps(fleet, settings, plan):
     apply_plan(fleet, settings, plan.backfill_id, NOW)
     with fleet.connect() as connection:
         found = connection.execute(
-            sa.select(runs.c.step, runs.c.state, runs.c.counts).order_by(runs.c.run_id)
+            sa.select(runs.c.step, runs.c.state, runs.c.metrics).order_by(runs.c.run_id)
         ).all()
     assert [(row.step, row.state) for row in found] == [
         ("backfill", "done"),
         ("hindcast", "done"),
         ("score", "done"),
     ]
-    assert found[0].counts["done"] == 9
-    assert found[1].counts["rows"] == 8 * 21
+    assert found[0].metrics["done"] == 9
+    assert found[1].metrics["rows"] == 8 * 21
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_new_model_moves_the_ledger(fleet, settings, plan, add_model):
 
 
 def test_forecasts_made_since_move_the_ledger(fleet, settings, plan):
-    other = make_plan(fleet, settings, Asked(days_before(6), days_before(6)))
+    other = make_plan(fleet, settings, BackfillRequest(days_before(6), days_before(6)))
     apply_plan(fleet, settings, other.backfill_id, NOW)
     with pytest.raises(
         BadInputError, match=f"forecasts from {days_before(6)} were made anew"
@@ -178,7 +178,7 @@ def test_forecasts_made_since_move_the_ledger(fleet, settings, plan):
 
 def test_what_comes_in_for_later_days_moves_nothing(fleet, settings, add_model):
     add_model(days_before(60))
-    plan = make_plan(fleet, settings, Asked(days_before(40), days_before(38)))
+    plan = make_plan(fleet, settings, BackfillRequest(days_before(40), days_before(38)))
     change_a_count(fleet, days_before(30))
     add_model(days_before(10))
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
@@ -193,13 +193,13 @@ def test_an_interrupt_is_a_pause_and_resuming_ends_where_an_unbroken_run_does(
     assert (paused.state, paused.count("done"), len(paused.waiting)) == ("paused", 3, 6)
     assert count(fleet, forecasts) == 3 * 21
     with fleet.connect() as connection:
-        whole = sa.select(runs.c.state, runs.c.counts).where(runs.c.step == "backfill")
+        whole = sa.select(runs.c.state, runs.c.metrics).where(runs.c.step == "backfill")
         [(state, counts)] = connection.execute(whole).all()
     assert (state, counts["state"]) == ("done", "paused")
 
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
     resumed = stored(fleet)
-    whole = make_plan(fleet, settings, replace(plan.asked, only="all"))
+    whole = make_plan(fleet, settings, replace(plan.request, only="all"))
     assert sum(slot.overwrites for slot in whole.slots) == 8 * 21
     apply_plan(fleet, settings, whole.backfill_id, NOW)
     again = stored(fleet)
@@ -249,7 +249,7 @@ def test_a_plan_that_does_not_run_is_cancelled_at_once_and_cannot_be_paused(
 def test_a_plan_whose_process_died_can_be_resumed(fleet, settings, plan):
     with fleet.begin() as connection:
         connection.execute(sa.text("update backfills set state = 'running'"))
-    assert not control.is_at_work(fleet, as_it_stands(fleet, plan))
+    assert not control.is_running(fleet, as_it_stands(fleet, plan))
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
 
 
@@ -259,7 +259,7 @@ def test_a_slot_that_fails_as_nobody_foresaw_says_so_in_a_sentence(
     def broken(*_):
         raise RuntimeError("nothing gives way")
 
-    monkeypatch.setitem(apply.WHOLE_STEPS, "score", broken)
+    monkeypatch.setitem(apply.SHARED_STEPS, "score", broken)
     (failed,) = apply_plan(fleet, settings, plan.backfill_id, NOW).failed
     assert failed.error.startswith(
         "RuntimeError: nothing gives way. This is unexpected"
@@ -273,7 +273,7 @@ def test_a_failed_slot_does_not_stop_the_others_and_is_tried_again(
     path = settings.artefacts / f"{late}.npz"
     whole = path.read_bytes()
     path.unlink()
-    plan = make_plan(fleet, settings, Asked(days_before(10), days_before(7)))
+    plan = make_plan(fleet, settings, BackfillRequest(days_before(10), days_before(7)))
     done = apply_plan(fleet, settings, plan.backfill_id, NOW)
     assert done.state == "failed"
     assert [slot.state for slot in done.slots] == ["done"] * 2 + ["failed"] * 2 + [
@@ -283,7 +283,7 @@ def test_a_failed_slot_does_not_stop_the_others_and_is_tried_again(
     assert f"{late}.npz is not there" in done.slots[2].error
 
     failed = make_plan(
-        fleet, settings, Asked(days_before(10), days_before(7), only="failed")
+        fleet, settings, BackfillRequest(days_before(10), days_before(7), only="failed")
     )
     assert [slot.action for slot in failed.slots[:4]] == ["leave"] * 2 + [
         "forecast"
@@ -302,10 +302,14 @@ def test_some_depots_are_written_and_the_others_left_as_they_were(
     fleet, settings, add_model
 ):
     add_model(days_before(30))
-    everyone = make_plan(fleet, settings, Asked(days_before(6), days_before(6)))
+    everyone = make_plan(
+        fleet, settings, BackfillRequest(days_before(6), days_before(6))
+    )
     apply_plan(fleet, settings, everyone.backfill_id, NOW)
-    asked = Asked(days_before(6), days_before(6), depots=("A1",), only="all")
-    one = make_plan(fleet, settings, asked)
+    request = BackfillRequest(
+        days_before(6), days_before(6), depots=("A1",), only="all"
+    )
+    one = make_plan(fleet, settings, request)
     assert one.slots[0].overwrites == 7
     later = NOW + timedelta(hours=1)
     apply_plan(fleet, settings, one.backfill_id, later)
@@ -322,12 +326,14 @@ def test_some_depots_are_written_and_the_others_left_as_they_were(
 def test_the_newest_origin_is_forecast_first_when_asked_for(fleet, settings, add_model):
     add_model(days_before(30))
     add_model(days_before(8))
-    asked = Asked(days_before(9), days_before(6), newest_first=True, what=("forecast",))
-    plan = make_plan(fleet, settings, asked)
+    request = BackfillRequest(
+        days_before(9), days_before(6), newest_first=True, what=("forecast",)
+    )
+    plan = make_plan(fleet, settings, request)
     seen = []
     apply_plan(
         fleet, settings, plan.backfill_id, NOW,
-        Telling(slot=lambda slot: seen.append(slot.origin_on)),
+        ProgressCallbacks(on_slot=lambda slot: seen.append(slot.origin_on)),
     )  # fmt: skip
     assert seen == [days_before(n) for n in (6, 7, 8, 9)]
 
@@ -337,14 +343,20 @@ def test_the_night_goes_first(fleet, settings, plan, monkeypatch):
     said, looks = [], []
     monkeypatch.setattr(coordination.time, "sleep", lambda _: _second_look())
     night = fleet.connect()
-    night.execute(sa.select(sa.func.pg_advisory_lock(NIGHT_LOCK)))
+    night.execute(sa.select(sa.func.pg_advisory_lock(NIGHTLY_LOCK)))
 
     def _second_look():
         looks.append(count(fleet, forecasts))
         if len(looks) == 2:
             night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
 
-    done = apply_plan(fleet, settings, plan.backfill_id, NOW, Telling(say=said.append))
+    done = apply_plan(
+        fleet,
+        settings,
+        plan.backfill_id,
+        NOW,
+        ProgressCallbacks(on_message=said.append),
+    )
     night.close()
     assert looks == [0, 0]
     assert "goes first" in said[0]
@@ -358,7 +370,7 @@ def test_a_backfill_that_waits_for_the_night_can_be_paused(
         coordination.time, "sleep", lambda _: control.pause(fleet, plan.backfill_id)
     )
     with fleet.connect() as night:
-        night.execute(sa.select(sa.func.pg_advisory_lock(NIGHT_LOCK)))
+        night.execute(sa.select(sa.func.pg_advisory_lock(NIGHTLY_LOCK)))
         assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "paused"
         night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
 
@@ -366,9 +378,9 @@ def test_a_backfill_that_waits_for_the_night_can_be_paused(
 def test_a_night_may_start_while_a_backfill_looks_whether_one_does(fleet):
     """Looking takes no lock: a night that finds its own taken would leave."""
     with fleet.connect() as night:
-        assert not coordination.night_is_at_work(fleet)
-        assert night.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHT_LOCK)))
-        assert coordination.night_is_at_work(fleet)
+        assert not coordination.is_nightly_running(fleet)
+        assert night.scalar(sa.select(sa.func.pg_try_advisory_lock(NIGHTLY_LOCK)))
+        assert coordination.is_nightly_running(fleet)
         night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
 
 
@@ -387,7 +399,7 @@ def test_a_backfill_that_lost_its_lock_writes_nothing_more(fleet, settings, plan
         apply_plan(fleet, settings, plan.backfill_id, NOW, stop_after(2, cut))
     assert count(fleet, forecasts) == 2 * 21
     broken_off = as_it_stands(fleet, plan)
-    assert not control.is_at_work(fleet, broken_off)
+    assert not control.is_running(fleet, broken_off)
     assert (broken_off.count("done"), broken_off.count("failed")) == (2, 0)
     assert apply_plan(fleet, settings, plan.backfill_id, NOW).state == "done"
     assert count(fleet, forecasts) == 8 * 21

@@ -24,9 +24,9 @@ def harbor(fleet, database_url, settings, monkeypatch):
     monkeypatch.setenv("HARBOR_HOME", str(settings.home))
 
     def run(*arguments):
-        asked = ["backfill", *(str(argument) for argument in arguments)]
+        request = ["backfill", *(str(argument) for argument in arguments)]
         with capture_logs():
-            done = CliRunner().invoke(app, asked)
+            done = CliRunner().invoke(app, request)
         foreseen = (SystemExit, HarborError, KeyboardInterrupt)
         if done.exception is not None and not isinstance(done.exception, foreseen):
             raise done.exception
@@ -86,8 +86,8 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
         raise KeyboardInterrupt
 
     def interrupted(*arguments):
-        *rest, telling = arguments
-        return apply_plan(*rest, replace(telling, slot=interrupt))
+        *rest, callbacks = arguments
+        return apply_plan(*rest, replace(callbacks, on_slot=interrupt))
 
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.cli.backfill_applying.apply_plan", interrupted)

@@ -7,8 +7,8 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.inference import artefact, infer
-from pipelines.backfill import Asked, apply_plan, make_plan
-from pipelines.backfill.vintages import Correction, Learnt, stretches
+from pipelines.backfill import BackfillRequest, apply_plan, make_plan
+from pipelines.backfill.vintages import Correction, VintageChanges, group_by_vintage
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.schema import daily_counts, events, forecasts
@@ -17,8 +17,8 @@ from tests.pipelines.backfill.conftest import LAST, NOW, UTC_ZONE, days_before
 ORIGIN = days_before(20)
 
 
-def apply(engine, settings, first, last, **asked):
-    plan = make_plan(engine, settings, Asked(first, last, **asked))
+def apply(engine, settings, first, last, **options):
+    plan = make_plan(engine, settings, BackfillRequest(first, last, **options))
     assert apply_plan(engine, settings, plan.backfill_id, NOW).state == "done"
     return plan
 
@@ -143,13 +143,17 @@ def test_origins_are_cut_where_one_learns_something(corrections, announced, expe
         )
         for after, of in corrections
     ]
-    learnt = Learnt(night, frozenset(map(days_before, announced)), UTC_ZONE)
+    learnt = VintageChanges(night, frozenset(map(days_before, announced)), UTC_ZONE)
     origins = [days_before(ago) for ago in (9, 8, 7, 6)]
-    found = stretches(origins, learnt)
+    found = group_by_vintage(origins, learnt)
     assert found == [[days_before(ago) for ago in same] for same in expected]
 
 
 def test_a_stretch_is_no_longer_than_a_pass():
-    learnt = Learnt([], frozenset(), UTC_ZONE)
+    learnt = VintageChanges([], frozenset(), UTC_ZONE)
     origins = [days_before(ago) for ago in range(10, 0, -1)]
-    assert [len(each) for each in stretches(origins, learnt, most=4)] == [4, 4, 2]
+    assert [len(each) for each in group_by_vintage(origins, learnt, max_days=4)] == [
+        4,
+        4,
+        2,
+    ]

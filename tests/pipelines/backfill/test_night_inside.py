@@ -7,11 +7,11 @@ from threading import Thread
 import pytest
 import sqlalchemy as sa
 
-from pipelines.backfill import Asked, Telling, apply_plan, make_plan
+from pipelines.backfill import BackfillRequest, ProgressCallbacks, apply_plan, make_plan
 from pipelines.forecasting import forecast as forecasting
 from pipelines.nightly import steps
-from pipelines.nightly.run import run_night
-from pipelines.nightly.steps import Night
+from pipelines.nightly.run import run_nightly
+from pipelines.nightly.steps import NightlyRun
 from pipelines.schema import forecasts, runs
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
@@ -41,7 +41,7 @@ def run_a_night(fleet, settings, monkeypatch):
         file = settings.inbox / "corrected.csv"
         file.write_text(f"depot_id,date,orders\nA0,{LAST},9999\n")
         began = MORNING + timedelta(hours=4)
-        run_night(Night(fleet, settings, began, LAST, lambda _: lambda *_: None))
+        run_nightly(NightlyRun(fleet, settings, began, LAST, lambda _: lambda *_: None))
         return newest(fleet)
 
     return run
@@ -59,8 +59,8 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
     fleet, settings, champion, run_a_night, newest_first
 ):
     # The slot of the newest origin waits while the night runs, or is done before it.
-    asked = Asked(days_before(2), LAST, newest_first=newest_first)
-    plan = make_plan(fleet, settings, asked)
+    request = BackfillRequest(days_before(2), LAST, newest_first=newest_first)
+    plan = make_plan(fleet, settings, request)
     assert all(slot.is_in for slot in plan.slots)
     seen = []
 
@@ -71,7 +71,7 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
 
     done = apply_plan(
         fleet, settings, plan.backfill_id, MORNING,
-        Telling(slot=night_after_the_first_slot),
+        ProgressCallbacks(on_slot=night_after_the_first_slot),
     )  # fmt: skip
     assert newest(fleet) == seen[0]
     assert all(row.is_live for row in seen[0])
@@ -87,14 +87,14 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
         slot.reason == "forecast live by that model; a live forecast is never replaced"
     )
     with fleet.connect() as connection:
-        counts = sa.select(runs.c.counts).where(runs.c.step == "hindcast")
+        counts = sa.select(runs.c.metrics).where(runs.c.step == "hindcast")
         assert connection.scalar(counts)["rows"] == 2 * 21
 
 
 def test_a_backfill_of_the_newest_origin_makes_hindcasts_that_a_night_replaces(
     fleet, settings, champion, run_a_night
 ):
-    plan = make_plan(fleet, settings, Asked(LAST, LAST))
+    plan = make_plan(fleet, settings, BackfillRequest(LAST, LAST))
     apply_plan(fleet, settings, plan.backfill_id, MORNING)
     assert [row.is_live for row in newest(fleet)] == [False] * 21
     assert [row.is_live for row in run_a_night()] == [True] * 21

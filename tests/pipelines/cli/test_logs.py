@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from forecaster.errors import NoDataError
 from pipelines.cli import log_words
 from pipelines.cli.logs import OfLibraries, configure_logs
-from pipelines.runs.heartbeat import Heart
+from pipelines.runs.heartbeat import Heartbeat
 from pipelines.runs.ledger import recorded
 from pipelines.runs.run_log import LOG
 from pipelines.store import runs
@@ -81,12 +81,12 @@ def test_a_heartbeat_that_is_missed_names_its_run(clean_engine, told, monkeypatc
         raise OperationalError("", {}, Exception("gone"))
 
     monkeypatch.setattr(runs, "beat", away)
-    heart = Heart(clean_engine, 0.01)
-    heart.take(8)
-    heart.take(7)
-    heart.start()
+    heartbeat = Heartbeat(clean_engine, 0.01)
+    heartbeat.add(8)
+    heartbeat.add(7)
+    heartbeat.start()
     assert missed.wait(30)
-    heart.stop()
+    heartbeat.stop()
     named = {
         line["run_id"] for line in lines(told) if line["event"] == "heartbeat_missed"
     }
@@ -112,7 +112,7 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
         recorded(clean_engine, "nightly", date(2026, 3, 31)) as whole,
     ):
         with recorded(clean_engine, "ingest", parent=whole) as step:
-            step.counts |= {"files": 2, "refused": None, "load_seconds": 0.3}
+            step.metrics |= {"files": 2, "refused": None, "load_seconds": 0.3}
             structlog.get_logger().warning("feed_late", says="3 depots are late.")
         raise NoDataError("There is no demand. Load some.")
     shape = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  ")
@@ -131,10 +131,10 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
 @pytest.mark.parametrize(
     ("event", "fields", "said"),
     [
-        ("fit", {"fit": "judged", "epoch": 4, "most": 40, "best_mape": 0.0931},
-         "judged fit, epoch 4 of 40, best MAPE 9.31 %"),
-        ("fit", {"fit": "served", "epoch": 4, "most": 9},
-         "served fit, epoch 4 of 9"),
+        ("fit", {"fit": "evaluation", "epoch": 4, "most": 40, "best_mape": 0.0931},
+         "evaluation fit, epoch 4 of 40, best MAPE 9.31 %"),
+        ("fit", {"fit": "production", "epoch": 4, "most": 9},
+         "production fit, epoch 4 of 9"),
         ("file", {"path": "a.csv", "state": "refused", "reason": "It is empty."},
          "a.csv: refused: It is empty."),
         ("file", {"path": "a.csv", "state": "loaded", "accepted": 3, "rejected": 0},

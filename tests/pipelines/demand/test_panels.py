@@ -16,7 +16,7 @@ from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.schema import daily_counts, depots, events, public_holidays
-from pipelines.training.train import panel_to_learn
+from pipelines.training.train import training_panel
 from tests.make import make_artefact
 from tests.pipelines.make import START, add_depot, add_fleet
 
@@ -113,8 +113,8 @@ def test_a_training_through_a_past_day_learns_no_later_correction(fleet):
     first = read_panel(fleet, LAST).demand_dt[0, -10]
     count_again(fleet, "A0", day, 7_000, arrived)
     panels = PanelsAsKnown(fleet, LAST, ZONE)
-    past = panel_to_learn(fleet, panels, LAST - timedelta(days=1))
-    now = panel_to_learn(fleet, panels, LAST)
+    past = training_panel(fleet, panels, LAST - timedelta(days=1))
+    now = training_panel(fleet, panels, LAST)
     assert past.demand_dt[0, past.step(day)] == first
     assert now.demand_dt[0, now.step(day)] == 7_000
 
@@ -127,7 +127,7 @@ def test_a_backtest_as_of_a_night_knows_no_correction_since(
     count_again(fleet, "A0", day, 90_000, morning_after(LAST + timedelta(days=9)))
     monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
     monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
-    monkeypatch.setattr("forecaster.model.two_stage_fit.learn", _learn_nothing)
+    monkeypatch.setattr("forecaster.model.two_stage_fit.train_model", _learn_nothing)
 
     def wape(*options):
         asked = ("backtest", "--holdout-days", "3", "--horizon", "3", "--json")
@@ -143,7 +143,7 @@ def test_a_backtest_as_of_a_night_knows_no_correction_since(
 
 
 def _learn_nothing(panel, *_, **__):
-    return SimpleNamespace(served=make_artefact(panel, horizon=3), seconds=0.0)
+    return SimpleNamespace(production=make_artefact(panel, horizon=3), seconds=0.0)
 
 
 def test_a_depot_committed_while_a_panel_is_read_is_in_it_whole_or_not_at_all(

@@ -147,30 +147,30 @@ def invent_training() -> None:
     def learn(panel: Any, *_: Any) -> Any:
         earlier = panel.as_of(panel.origin - timedelta(days=JUDGED_DAYS))
         return SimpleNamespace(
-            judged=make_artefact(earlier), served=make_artefact(panel),
-            judged_fit=fit, served_fit=fit, seconds=0.0,
+            evaluation=make_artefact(earlier), production=make_artefact(panel),
+            evaluation_fit=fit, production_fit=fit, seconds=0.0,
         )  # fmt: skip
 
     train._learn = learn
-    train.recipe_of = lambda *_, **__: SimpleNamespace()  # type: ignore[assignment,return-value]
+    train.build_recipe = lambda *_, **__: SimpleNamespace()  # type: ignore[assignment,return-value]
     train._checkpoint_folder = lambda _, settings, __: settings.checkpoints / "none"
 
 
 def train_a_little() -> None:
     """Some epochs of a small network, and two checkpoints."""
-    from forecaster.model.trainer import EPOCHS_BETWEEN_SETTLINGS
+    from forecaster.model.trainer import EPOCHS_BETWEEN_CHECKPOINTS
     from forecaster.model.two_stage_fit import Recipe
 
     recipe = Recipe(
         TaskConfig(horizon=7, context=28),
         ModelConfig(units=4, head_units=4),
         TrainConfig(
-            epochs=CHECKPOINT * EPOCHS_BETWEEN_SETTLINGS + 1,
+            epochs=CHECKPOINT * EPOCHS_BETWEEN_CHECKPOINTS + 1,
             batch_size=8,
             validation_days=JUDGED_DAYS,
         ),
     )
-    train.recipe_of = lambda *_, **__: recipe
+    train.build_recipe = lambda *_, **__: recipe
 
 
 def main() -> None:

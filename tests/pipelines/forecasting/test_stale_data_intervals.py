@@ -7,8 +7,8 @@ import numpy as np
 
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import infer
-from forecaster.inference.intervals import plain_table
-from pipelines.forecasting.stale_data_intervals import LEAST_WIDER, widened
+from forecaster.inference.intervals import uniform_table
+from pipelines.forecasting.stale_data_intervals import LEAST_WIDER, widen_intervals
 from tests.make import (
     START,
     make_artefact,
@@ -39,16 +39,16 @@ def test_nothing_is_changed_where_all_is_there():
     panel = make_panel()
     made = make_artefact(panel)
     forecast = infer.forecast(made, panel)
-    assert widened(forecast, made, panel, {}) is forecast
+    assert widen_intervals(forecast, made, panel, {}) is forecast
 
 
 def test_a_late_depot_is_as_unsure_as_from_a_day_earlier():
     missing = {"D1": 1, "D2": 2}
     panel = panel_without(missing)
     reach_h = 0.1 * np.array([1, 2, 3, 4, 5, 6, 7], np.float32)
-    made = replace(make_artefact(panel), intervals=plain_table(-reach_h, 2 * reach_h))
+    made = replace(make_artefact(panel), intervals=uniform_table(-reach_h, 2 * reach_h))
     before = infer.forecast(made, panel)
-    after = widened(before, made, panel, missing)
+    after = widen_intervals(before, made, panel, missing)
 
     def reach(forecast, name):
         return np.log1p(getattr(forecast, name)) - np.log1p(forecast.p50_dh)
@@ -73,8 +73,8 @@ def test_a_flat_table_and_an_empty_one_keep_the_order_of_quantiles():
     panel = panel_without({"D1": 9})
     for reach in (0.0, 0.4):
         flat_h = np.full(7, reach, np.float32)
-        made = replace(make_artefact(panel), intervals=plain_table(-flat_h, flat_h))
-        after = widened(infer.forecast(made, panel), made, panel, {"D1": 9})
+        made = replace(make_artefact(panel), intervals=uniform_table(-flat_h, flat_h))
+        after = widen_intervals(infer.forecast(made, panel), made, panel, {"D1": 9})
         assert (after.p10_dh >= 0).all()
         assert (after.p10_dh <= after.p50_dh).all()
         assert (after.p50_dh <= after.p90_dh).all()

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, ConfigError
 from pipelines.ingest import FileOptions, ingest
-from pipelines.nightly.steps import Night, ingest_inbox
+from pipelines.nightly.steps import NightlyRun, ingest_inbox
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, rows, write
@@ -59,9 +59,9 @@ def test_the_night_reads_its_inbox_by_the_same_sources(clean_engine, tmp_path):
     for day in ("05", "13"):
         text = HEADER + f"A;{day}/11/2025;1.000\n"
         write(settings.inbox / f"north-{day}.csv", text)
-    run = SimpleNamespace(engine=clean_engine, counts={})
-    ingest_inbox(Night(clean_engine, settings, datetime.now(UTC), None, None), run)
-    assert run.counts == {"files": 2, "refused": 0}
+    run = SimpleNamespace(engine=clean_engine, metrics={})
+    ingest_inbox(NightlyRun(clean_engine, settings, datetime.now(UTC), None, None), run)
+    assert run.metrics == {"files": 2, "refused": 0}
     assert set(rows(clean_engine, "daily_counts")) == {
         ("A", date(2025, 11, 5), 1000),
         ("A", date(2025, 11, 13), 1000),

@@ -18,15 +18,15 @@ from pipelines.cli.night_findings import look_at_nights
 from pipelines.demand import counting, feed_freshness, retention
 from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import outbox
-from pipelines.nightly.run import NIGHT_LOCK, run_night
-from pipelines.nightly.steps import Night
+from pipelines.nightly.run import NIGHTLY_LOCK, run_nightly
+from pipelines.nightly.steps import NightlyRun
 from pipelines.runs.run_log import LOG
 from pipelines.schema import daily_counts, events, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.training import artefact_pruning, canary, promotion
 from pipelines.training import train as training
-from pipelines.training.canary import Outcome
+from pipelines.training.canary import CanaryResult
 from tests.pipelines.make import START, add_depot, add_fleet, add_orders
 
 pytestmark = pytest.mark.db
@@ -59,11 +59,11 @@ def light(monkeypatch):
                 data_watermark="", filename="v.npz", sha256="", role="challenger",
                 scores={}, run_id=run.run_id,
             )  # fmt: skip
-        run.counts["model"] = version
+        run.metrics["model"] = version
 
     monkeypatch.setattr(training, "train", train)
-    passed = Outcome("v", None, None, ())
-    monkeypatch.setattr(canary, "try_out", lambda *_: passed)
+    passed = CanaryResult("v", None, None, ())
+    monkeypatch.setattr(canary, "run_canary", lambda *_: passed)
     monkeypatch.setattr(forecast, "forecast_from", lambda *_: asked.append("forecast"))
     return asked
 
@@ -71,7 +71,7 @@ def light(monkeypatch):
 @pytest.fixture
 def night(fleet, tmp_path):
     settings = Settings(home=tmp_path, settle_seconds=0)
-    return lambda origin=LAST: Night(
+    return lambda origin=LAST: NightlyRun(
         fleet, settings, NOW, origin, lambda _: lambda *_: 0
     )
 
@@ -84,31 +84,31 @@ def states(engine):
 
 @pytest.mark.parametrize("origin", [LAST, None], ids=["given", "the data's last"])
 def test_a_second_night_does_nothing_until_something_comes(fleet, night, light, origin):
-    first = run_night(night(origin))
+    first = run_nightly(night(origin))
     assert light == ["train", "forecast"]
     told = rf"night of {LAST} is done \(run {first['run_id']}\), and nothing has come"
     with pytest.raises(NothingToDoError, match=told):
-        run_night(night(origin))
+        run_nightly(night(origin))
     assert light == ["train", "forecast"]
     assert ("nightly", "skipped") in states(fleet)
 
     file = night().settings.inbox / "late.csv"
     file.write_text(f"depot_id,date,orders\nA0,{LAST},7\n")
-    run_night(night(origin))
+    run_nightly(night(origin))
     assert light == ["train", "forecast"] * 2
 
 
 def test_a_night_that_broke_off_after_training_does_not_train_again(
     fleet, night, light, monkeypatch
 ):
-    whole = promotion.judge
-    monkeypatch.setattr(promotion, "judge", _power_cut)
+    whole = promotion.promote_if_better
+    monkeypatch.setattr(promotion, "promote_if_better", _power_cut)
     with pytest.raises(KeyboardInterrupt):
-        run_night(night())
+        run_nightly(night())
     assert light == ["train"]
 
-    monkeypatch.setattr(promotion, "judge", whole)
-    done = run_night(night())
+    monkeypatch.setattr(promotion, "promote_if_better", whole)
+    done = run_nightly(night())
     assert light == ["train", "forecast"]
     assert done["steps"]["train"]["model"] == "v1"
     with fleet.connect() as connection:
@@ -118,14 +118,14 @@ def test_a_night_that_broke_off_after_training_does_not_train_again(
 def test_a_training_that_does_not_know_the_newest_data_is_done_anew(
     fleet, night, light, monkeypatch
 ):
-    whole = promotion.judge
-    monkeypatch.setattr(promotion, "judge", _power_cut)
+    whole = promotion.promote_if_better
+    monkeypatch.setattr(promotion, "promote_if_better", _power_cut)
     with pytest.raises(KeyboardInterrupt):
-        run_night(night())
+        run_nightly(night())
     with fleet.begin() as connection:
         connection.execute(sa.update(daily_counts).values(orders=5))
-    monkeypatch.setattr(promotion, "judge", whole)
-    run_night(night())
+    monkeypatch.setattr(promotion, "promote_if_better", whole)
+    run_nightly(night())
     assert light == ["train", "train", "forecast"]
 
 
@@ -141,7 +141,7 @@ def test_a_failed_step_says_what_it_was_and_how_to_go_on(
 
     monkeypatch.setattr(training, "train", full)
     with pytest.raises(OSError, match="No space"):
-        run_night(night())
+        run_nightly(night())
     with fleet.connect() as connection:
         found = sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
         errors = dict(tuple(row) for row in connection.execute(found))
@@ -175,13 +175,13 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
     monkeypatch.setattr(artefact_pruning, "prune_artefacts", no_room)
     monkeypatch.setattr(forecast, "forecast_from", no_model)
     with pytest.raises(ExceptionGroup) as raised:
-        run_night(night())
+        run_nightly(night())
     assert [type(each) for each in raised.value.exceptions] == [
         RuntimeError,
         NoModelError,
     ]
 
-    web, posted = {"there": lambda notice: posted.append(notice.sentence)}, []
+    web, posted = {"there": lambda notice: posted.append(notice.message)}, []
     outbox.tell(fleet, web, datetime.now(UTC), timedelta(hours=26))
     (notice,) = posted
     headline, rest = notice.split("goes on from there.")
@@ -209,7 +209,7 @@ def test_a_step_that_is_needed_ends_the_night(fleet, night, light, monkeypatch):
 
     monkeypatch.setattr(counting, "rebuild", broken)
     with pytest.raises(TrainingError):
-        run_night(night())
+        run_nightly(night())
     assert light == []
 
 
@@ -218,9 +218,9 @@ import sys, time
 from datetime import datetime, date, UTC
 import sqlalchemy as sa
 import structlog
-from pipelines import training
-from pipelines.nightly.steps import Night
-from pipelines.nightly.run import run_night
+from pipelines.training import train as training
+from pipelines.nightly.steps import NightlyRun
+from pipelines.nightly.run import run_nightly
 from pipelines.settings import Settings
 
 def train(*_):
@@ -231,7 +231,7 @@ training.train = train
 url, home, origin = sys.argv[1:]
 day = date.fromisoformat(origin)
 settings = Settings(home=home)
-run_night(Night(sa.create_engine(url), settings, datetime.now(UTC), day, None))
+run_nightly(NightlyRun(sa.create_engine(url), settings, datetime.now(UTC), day, None))
 """
 
 
@@ -246,10 +246,10 @@ def test_the_night_after_a_killed_one_begins_at_once_and_ends_it(
         with pytest.raises(
             NothingToDoError, match="Another nightly run is in progress"
         ):
-            run_night(night())
+            run_nightly(night())
         child.kill()
-    _wait_until_nobody_holds(fleet, NIGHT_LOCK)
-    run_night(night())
+    _wait_until_nobody_holds(fleet, NIGHTLY_LOCK)
+    run_nightly(night())
     assert light == ["train", "forecast"]
     assert [state for step, state in states(fleet) if step == "nightly"] == [
         "failed",
@@ -335,12 +335,12 @@ def test_a_depot_silent_for_a_fortnight_is_not_waited_for(fleet):
 
 def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     day = LAST + timedelta(days=1)
-    done = run_night(night(day))
+    done = run_nightly(night(day))
     assert light == ["train", "forecast"]
     assert done["steps"]["forecast"]["late_depots"] == 2
     with fleet.connect() as connection:
         counts = connection.scalar(
-            sa.select(runs.c.counts).where(runs.c.step == "nightly")
+            sa.select(runs.c.metrics).where(runs.c.step == "nightly")
         )
     assert counts["late_depots"] == 2
 
@@ -348,7 +348,7 @@ def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     file.write_text(f"depot_id,date,orders\nA0,{day},7\nA1,{day},9\n")
     late = night(day)
     late.now += timedelta(days=1)
-    done = run_night(late)
+    done = run_nightly(late)
     assert "late_depots" not in done["steps"]["forecast"]
 
 
@@ -357,7 +357,7 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
     inbox = night().settings.inbox
     inbox.mkdir()
     (inbox / "broken.csv").write_text("depot_id,date,orders\nA0,never,7\n")
-    done = run_night(night())
+    done = run_nightly(night())
     assert done["steps"]["ingest"]["refused"] == 1
     found = {each.what: each for each in look_at_nights(fleet, night().settings)}
     assert not found["last night"].good
@@ -367,9 +367,9 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
 
 @pytest.mark.usefixtures("light")
 def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet, night):
-    run_night(night(LAST + timedelta(days=1)))
+    run_nightly(night(LAST + timedelta(days=1)))
     with pytest.raises(NothingToDoError):
-        run_night(night(LAST + timedelta(days=1)))
+        run_nightly(night(LAST + timedelta(days=1)))
     found = {each.what: each for each in look_at_nights(fleet, night().settings)}
     assert not found["last night"].good
     assert "without the day's orders of 2 depots" in found["last night"].says
@@ -388,7 +388,7 @@ def test_the_night_takes_old_artefacts_away_and_says_how_many(fleet, night):
             filename=path.name, sha256="", seed=0, role="rejected", scores={},
             created_at=datetime(2020, 1, 1, tzinfo=UTC),
         )  # fmt: skip
-    done = run_night(asked)
+    done = run_nightly(asked)
     assert done["steps"]["prune"] == {"artefacts": 1, "artefact_bytes": 7}
     assert not path.exists()
 
@@ -401,7 +401,7 @@ def test_the_night_drops_the_orders_that_are_kept_no_longer(fleet, night, keep, 
         add_orders(connection, "A0", old, new)
     asked = night()
     asked.settings = asked.settings.model_copy(update={"keep_orders_days": keep})
-    done = run_night(asked)
+    done = run_nightly(asked)
     with fleet.connect() as connection:
         assert connection.scalar(sa.text("select count(*) from orders")) == held
         counted = connection.scalar(sa.text("select count(*) from demand_versions"))
@@ -420,5 +420,5 @@ def test_a_night_that_cannot_drop_orders_forecasts_all_the_same(
     asked = night()
     asked.settings = asked.settings.model_copy(update={"keep_orders_days": 20})
     with pytest.raises(RuntimeError, match="nothing gives way"):
-        run_night(asked)
+        run_nightly(asked)
     assert light == ["train", "forecast"]

@@ -11,8 +11,8 @@ from pipelines import backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast, scoring
-from pipelines.nightly.run import run_night
-from pipelines.nightly.steps import Night
+from pipelines.nightly.run import run_nightly
+from pipelines.nightly.steps import NightlyRun
 from pipelines.schema import (
     daily_counts,
     forecast_totals,
@@ -55,7 +55,7 @@ def quick(monkeypatch):
         ModelConfig(units=4, head_units=4),
         TrainConfig(epochs=2, batch_size=8, validation_days=14),
     )
-    monkeypatch.setattr(train, "recipe_of", lambda *_, **__: recipe)
+    monkeypatch.setattr(train, "build_recipe", lambda *_, **__: recipe)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def assert_totals_fit_the_depots(engine):
 
 
 def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
-    return Night(engine, settings, now, origin, silent)
+    return NightlyRun(engine, settings, now, origin, silent)
 
 
 def count(engine, table, *conditions):
@@ -97,7 +97,7 @@ def count(engine, table, *conditions):
 @pytest.mark.usefixtures("quick")
 def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0915
     """One story, because the training in it is what takes time."""
-    done = run_night(night_of(fleet, settings))
+    done = run_nightly(night_of(fleet, settings))
     assert list(done["steps"]) == [
         "ingest",
         "demand",
@@ -112,7 +112,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # The first model is champion; the fit it was judged by is kept for hindcasts.
     with fleet.connect() as connection:
         champion = model_store.champion(connection)
-        judge = model_store.newest_judge(connection)
+        judge = model_store.newest_evaluation(connection)
     assert champion["trained_through"] == LAST
     assert judge["trained_through"] == LAST - timedelta(days=14)
     table = champion["scores"]["models"]
@@ -120,7 +120,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # The file says of itself how good it is.
     served = forecast.load_recorded(settings.artefacts, champion)
     assert served.backtest == table
-    assert champion["scores"]["network_share"] == served.delivery.share
+    assert champion["scores"]["network_share"] == served.postprocessing.network_share
 
     # Three depots, seven days, live; every quantile in order.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21
@@ -146,7 +146,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
 
     # A second night of the same origin does nothing and says so.
     with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
-        run_night(night_of(fleet, settings))
+        run_nightly(night_of(fleet, settings))
 
     # Forecasting again replaces, never doubles; made late, it leaves the live ones alone.
     late = AFTER_THE_NIGHT + timedelta(hours=37)
@@ -205,13 +205,15 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     assert scoring.score_known_days(fleet, UTC_ZONE) == 0
 
     # Judging again keeps the verdict; an older model never takes the champion's place.
-    assert promotion.judge(fleet, settings.artefacts, champion["version"]).promoted
+    assert promotion.promote_if_better(
+        fleet, settings.artefacts, champion["version"]
+    ).promoted
     with fleet.begin() as connection:
         model_store.add_model(
             connection, version="older", trained_through=START, data_watermark="", seed=0,
             filename="o.npz", sha256="", role="challenger", scores={},
         )  # fmt: skip
-    verdict = promotion.judge(fleet, settings.artefacts, "older")
+    verdict = promotion.promote_if_better(fleet, settings.artefacts, "older")
     assert not verdict.promoted
     assert "serves hindcasts" in verdict.reason
 
@@ -256,12 +258,12 @@ def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
 
 
 def test_two_nights_at_once_are_one(fleet, settings):
-    from pipelines.nightly.run import NIGHT_LOCK
+    from pipelines.nightly.run import NIGHTLY_LOCK
 
     with fleet.connect() as other:
-        other.execute(sa.select(sa.func.pg_advisory_lock(NIGHT_LOCK)))
+        other.execute(sa.select(sa.func.pg_advisory_lock(NIGHTLY_LOCK)))
         with pytest.raises(NothingToDoError, match="Another nightly run"):
-            run_night(night_of(fleet, settings))
+            run_nightly(night_of(fleet, settings))
         # The pool would hand the session on with its lock.
         other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
     assert count(fleet, models) == 0
@@ -269,7 +271,7 @@ def test_two_nights_at_once_are_one(fleet, settings):
 
 def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
     with pytest.raises(ExceptionGroup, match="There is no new forecast"):
-        run_night(night_of(clean_engine, settings))
+        run_nightly(night_of(clean_engine, settings))
     with clean_engine.connect() as connection:
         failed = connection.execute(
             sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
@@ -289,25 +291,25 @@ def test_a_night_whose_training_fails_still_forecasts(fleet, settings, monkeypat
     from pipelines.training import train
 
     eve = LAST - timedelta(days=1)
-    run_night(night_of(fleet, settings, eve, AFTER_THE_NIGHT - timedelta(days=1)))
+    run_nightly(night_of(fleet, settings, eve, AFTER_THE_NIGHT - timedelta(days=1)))
     whole = train.train
     monkeypatch.setattr(train, "train", _out_of_memory)
     with pytest.raises(MemoryError, match="too large"):
-        run_night(night_of(fleet, settings))
+        run_nightly(night_of(fleet, settings))
     assert count(fleet, forecasts, forecasts.c.origin_on == LAST) == 21
 
     # The night is not done: run again, it trains.
     monkeypatch.setattr(train, "train", whole)
-    run_night(night_of(fleet, settings))
+    run_nightly(night_of(fleet, settings))
     assert count(fleet, models, models.c.trained_through == LAST) == 1
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_night_without_an_origin_runs_again_only_when_something_came(fleet, settings):
-    first = run_night(night_of(fleet, settings, origin=None))
+    first = run_nightly(night_of(fleet, settings, origin=None))
     again = night_of(fleet, settings, origin=None)
     with pytest.raises(NothingToDoError, match=rf"night of {LAST} is done"):
-        run_night(again)
+        run_nightly(again)
     assert count(fleet, runs, runs.c.step == "nightly", runs.c.state == "skipped") == 1
     assert count(fleet, runs, runs.c.step == "train") == 1
 
@@ -317,7 +319,7 @@ def test_a_night_without_an_origin_runs_again_only_when_something_came(fleet, se
             .where(daily_counts.c.depot_id == "A0", daily_counts.c.service_on == LAST)
             .values(orders=daily_counts.c.orders + 5)
         )
-    corrected = run_night(night_of(fleet, settings, origin=None))
+    corrected = run_nightly(night_of(fleet, settings, origin=None))
     assert corrected["steps"]["demand"]["corrected"] == 1
     assert corrected["run_id"] > first["run_id"]
 

@@ -8,7 +8,7 @@ from psycopg.errors import AdminShutdown, DiskFull, UniqueViolation
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from forecaster.errors import NoDataError
-from pipelines.runs.error_messages import is_foreseen, sentence
+from pipelines.runs.error_messages import describe_error, is_expected
 
 CHECKPOINT = (
     'RESOURCE_EXHAUSTED: Error opening "zarr" driver: Error writing "bias/.zarray" in '
@@ -59,8 +59,8 @@ def wrapped(error):
     ],
 )
 def test_a_failure_says_what_to_do(error, foreseen, advice):
-    assert is_foreseen(error) is foreseen
-    told = sentence(error)
+    assert is_expected(error) is foreseen
+    told = describe_error(error)
     assert advice in told
     assert "\n" not in told
     assert told.endswith(".")

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.nightly import steps
-from pipelines.nightly.run import NIGHT_LOCK, run_night
-from pipelines.nightly.steps import Night
+from pipelines.nightly.run import NIGHTLY_LOCK, run_nightly
+from pipelines.nightly.steps import NightlyRun
 from pipelines.runs.fencing import LostRunError, take_over
 from pipelines.runs.ledger import recorded
 from pipelines.schema import forecasts, models, runs, scores
@@ -41,7 +41,7 @@ def fleet(clean_engine):
     return clean_engine
 
 
-def kill_holder(engine, key=NIGHT_LOCK):
+def kill_holder(engine, key=NIGHTLY_LOCK):
     """Ends the session that holds a lock, as an administrator would."""
     with engine.connect() as connection:
         killed = connection.scalar(
@@ -98,7 +98,7 @@ def published(engine):
 @contextmanager
 def night_under_way(engine):
     with (
-        try_lock(engine, NIGHT_LOCK) as lock,
+        try_lock(engine, NIGHTLY_LOCK) as lock,
         recorded(engine, "nightly", ORIGIN, lock=lock) as night,
         recorded(engine, "forecast", ORIGIN, parent=night) as step,
     ):
@@ -160,7 +160,7 @@ def test_another_holder_of_the_lock_does_not_open_the_fence(fleet):
     def work():
         with night_under_way(fleet) as step:
             kill_holder(fleet)
-            with try_lock(fleet, NIGHT_LOCK) as another:
+            with try_lock(fleet, NIGHTLY_LOCK) as another:
                 assert another is not None
                 promote(step.engine)
 
@@ -224,15 +224,15 @@ def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
 
     monkeypatch.setattr(steps, "STEPS", {"train": train, "forecast": forecast})
     settings = Settings(home=tmp_path)
-    night = Night(fleet, settings, NOW, ORIGIN, lambda _: lambda *_: None)
+    night = NightlyRun(fleet, settings, NOW, ORIGIN, lambda _: lambda *_: None)
     with pytest.raises(LostRunError):
-        run_night(night)
+        run_nightly(night)
     # Training is forgiven otherwise; after this nothing may be.
     assert asked == []
     assert published(fleet) == ("old", [0, 0, 2])
 
     asked.append("the lock is left alone now")
-    run_night(night)
+    run_nightly(night)
     assert published(fleet) == ("new", [1, 0, 2])
     with fleet.connect() as connection:
         found = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)

@@ -11,9 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.cli.night_findings import look_at_nights
-from pipelines.runs import heartbeat
 from pipelines.runs import ledger as ledger_module
-from pipelines.runs.heartbeat import give_up_lost_runs, this_process
+from pipelines.runs.heartbeat import fail_stale_runs, this_process
 from pipelines.runs.ledger import recorded
 from pipelines.schema import runs
 from pipelines.settings import Settings
@@ -42,8 +41,8 @@ def ledger(clean_engine):
 
 
 @pytest.fixture
-def quick_heart(monkeypatch):
-    monkeypatch.setattr(heartbeat, "BEAT_S", 0.01)
+def quick_heartbeat(monkeypatch):
+    monkeypatch.setattr(ledger_module, "HEARTBEAT_INTERVAL_S", 0.01)
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ def let_time_pass(engine, by):
         )
 
 
-@pytest.mark.usefixtures("quick_heart")
+@pytest.mark.usefixtures("quick_heartbeat")
 def test_a_step_and_its_night_are_renewed_while_the_step_works(ledger):
     with recorded(ledger, "nightly") as night:
         with recorded(ledger, "train", parent=night) as step:
@@ -92,7 +91,7 @@ def test_a_step_and_its_night_are_renewed_while_the_step_works(ledger):
         assert row(ledger, night.run_id)["state"] == "running"
 
 
-@pytest.mark.usefixtures("quick_heart")
+@pytest.mark.usefixtures("quick_heartbeat")
 def test_a_heart_goes_on_when_its_connection_is_killed(ledger):
     others = (
         "select pg_terminate_backend(pid) from pg_stat_activity "
@@ -156,16 +155,16 @@ def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
 def test_a_run_is_lost_when_it_is_silent_for_long(ledger, silence, there, lost):
     run_id = begin(ledger, this_process())
     let_time_pass(ledger, silence)
-    assert give_up_lost_runs(ledger, lambda _: there) == ([run_id] if lost else [])
+    assert fail_stale_runs(ledger, lambda _: there) == ([run_id] if lost else [])
     assert row(ledger, run_id)["state"] == ("failed" if lost else "running")
 
 
 def test_a_run_of_another_machine_is_waited_for(ledger):
     run_id = begin(ledger, ("elsewhere", 1))
     let_time_pass(ledger, timedelta(minutes=1))
-    assert give_up_lost_runs(ledger, lambda _: False) == []
+    assert fail_stale_runs(ledger, lambda _: False) == []
     let_time_pass(ledger, timedelta(minutes=2))
-    assert give_up_lost_runs(ledger, lambda _: True) == [run_id]
+    assert fail_stale_runs(ledger, lambda _: True) == [run_id]
 
 
 @pytest.mark.parametrize("parent", [False, True], ids=["a whole", "a step"])

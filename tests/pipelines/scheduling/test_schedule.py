@@ -16,14 +16,14 @@ import sqlalchemy as sa
 from apscheduler.executors.pool import BasePoolExecutor
 
 from pipelines.cli.night_findings import look_at_nights
-from pipelines.nightly.run import NIGHT_LOCK
+from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.fencing import LostRunError
 from pipelines.runs.ledger import recorded
 from pipelines.scheduling import catch_up, schedule
 from pipelines.scheduling.catch_up import Due
-from pipelines.scheduling.jobs import Clock
-from pipelines.scheduling.schedule import EveryNight
-from pipelines.scheduling.subprocess_runner import harbor
+from pipelines.scheduling.jobs import ScheduledJobs
+from pipelines.scheduling.schedule import NightlyTrigger
+from pipelines.scheduling.subprocess_runner import harbor_command
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.settings.complete_days import newest_whole_day
@@ -51,7 +51,7 @@ def at(text):
 @pytest.mark.parametrize("hour", ["04:30", "02:30", "00:30", "02:00", "23:45"])
 def test_every_local_day_of_a_year_has_one_night(zone, hour):
     """As the clock asks: given the night before, with the time just after it."""
-    trigger = EveryNight(Settings(timezone=zone, nightly_at=hour))
+    trigger = NightlyTrigger(Settings(timezone=zone, nightly_at=hour))
     now = datetime(2026, 1, 1, tzinfo=UTC)
     nights = []
     while len(nights) < 366:
@@ -67,7 +67,7 @@ def test_every_local_day_of_a_year_has_one_night(zone, hour):
 
 
 def test_a_night_that_the_clock_slept_through_is_still_asked_for():
-    trigger = EveryNight(AMSTERDAM)
+    trigger = NightlyTrigger(AMSTERDAM)
     slept_through = trigger.get_next_fire_time(
         at("2026-06-10 02:30"), at("2026-06-14 09:00")
     )
@@ -86,16 +86,16 @@ def test_a_night_that_the_clock_slept_through_is_still_asked_for():
 def test_nights_that_the_clocks_move_are_known_in_advance(hour, nights):
     """In UTC, worked by hand: from 02:00 to 03:00 in March, and back in October."""
     settings = Settings(timezone="Europe/Amsterdam", nightly_at=hour)
-    odd = catch_up.odd_nights(settings, at("2026-01-01 00:00"))
+    odd = catch_up.nights_at_clock_change(settings, at("2026-01-01 00:00"))
     # Two times of which one comes twice are never equal, whatever their zones.
     odd = [night.astimezone(UTC) for night in odd]
     assert odd == [at(night) for night in nights]
     second, after = timedelta(seconds=1), timedelta(hours=1)
     for night in odd:
         for moment in (night, night + after):
-            assert catch_up.last_hour(settings, moment).astimezone(UTC) == night
-        assert catch_up.last_hour(settings, night - second).astimezone(UTC) < night
-        following = catch_up.next_night(settings, night + second).astimezone(UTC)
+            assert catch_up.last_nightly(settings, moment).astimezone(UTC) == night
+        assert catch_up.last_nightly(settings, night - second).astimezone(UTC) < night
+        following = catch_up.next_nightly(settings, night + second).astimezone(UTC)
         assert timedelta(hours=22) < following - night < timedelta(hours=26)
 
 
@@ -113,11 +113,11 @@ def test_nights_that_the_clocks_move_are_known_in_advance(hour, nights):
 def test_the_night_of_a_clock_change_runs_at_half_past_four(zone, before, after):
     """In UTC, worked by hand: the clocks change between the two."""
     settings = Settings(timezone=zone)
-    assert catch_up.next_night(settings, at(before)) == at(before)
+    assert catch_up.next_nightly(settings, at(before)) == at(before)
     second = timedelta(seconds=1)
-    assert catch_up.next_night(settings, at(before) + second) == at(after)
-    assert catch_up.last_hour(settings, at(after) - second) == at(before)
-    assert catch_up.last_hour(settings, at(after)) == at(after)
+    assert catch_up.next_nightly(settings, at(before) + second) == at(after)
+    assert catch_up.last_nightly(settings, at(after) - second) == at(before)
+    assert catch_up.last_nightly(settings, at(after)) == at(after)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_what_is_due_is_what_the_night_forecasts_from_wherever_the_depots_lie(
 ):
     """Also where no depot lies in the fleet's own zone."""
     evening = Settings(timezone="America/Los_Angeles", nightly_at="20:00")
-    hour = catch_up.night_on(evening, day(10))
+    hour = catch_up.nightly_at(evening, day(10))
     an_hour_later = hour + timedelta(hours=1)
     assert evening.due_on(an_hour_later, zones) == evening.origin_of(hour, zones)
     # The tenth has been over for hours in Auckland, and in no other of these.
@@ -202,7 +202,7 @@ def test_no_more_than_a_month_is_caught_up_with():
     kept = NightsKept(day(9) - timedelta(days=400), None)
     found = catch_up.missing_origins(kept, day(9), on_time=True)
     assert found[-1] == day(9)
-    assert len(found) == catch_up.MOST_MISSED
+    assert len(found) == catch_up.MAX_CATCH_UP
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_no_more_than_a_month_is_caught_up_with():
 )
 def test_the_policy_decides_on_missed_nights(policy, on_time, run, leave_out):
     three = [day(7), day(8), day(9)]
-    due = catch_up.decide(three, day(9) if on_time else None, policy)
+    due = catch_up.apply_policy(three, day(9) if on_time else None, policy)
     assert due.run == tuple(map(day, run))
     assert due.leave_out == tuple(map(day, leave_out))
     assert due.missed == {*three} - ({day(9)} if on_time else set())
@@ -235,10 +235,10 @@ class Fleet:
         )
         self.now = at("2026-06-10 02:30")
         self.ran = []
-        self.clock = self.new_clock()
+        self.jobs = self.new_jobs()
 
-    def new_clock(self):
-        return Clock(
+    def new_jobs(self):
+        return ScheduledJobs(
             self.engine, self.settings, self.lock, self.night, lambda: self.now
         )
 
@@ -276,10 +276,10 @@ def test_after_downtime_the_policy_is_followed_and_written_down(
     lead, policy, ran, left_out
 ):
     fleet = lead(policy)
-    fleet.night([*harbor("nightly"), "--origin", str(day(6))])
+    fleet.night([*harbor_command("nightly"), "--origin", str(day(6))])
     fleet.now = at("2026-06-10 15:00")
-    for clock in (fleet.clock, fleet.clock, fleet.new_clock()):
-        clock.look()
+    for clock in (fleet.jobs, fleet.jobs, fleet.new_jobs()):
+        clock.poll()
     assert fleet.ran[1:] == list(map(day, ran))
     told = [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
     assert [row["origin_on"] for row in told] == list(map(day, left_out))
@@ -287,7 +287,7 @@ def test_after_downtime_the_policy_is_followed_and_written_down(
         f"policy for missed nights is '{policy}'" in row["error"] for row in told
     )
     (decision,) = fleet.ledger("schedule")
-    assert decision["counts"] == {
+    assert decision["metrics"] == {
         "policy": policy,
         "run": [str(day(number)) for number in ran],
         "left_out": [str(day(number)) for number in left_out],
@@ -298,11 +298,11 @@ def test_after_downtime_the_policy_is_followed_and_written_down(
 @pytest.mark.db
 def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(lead):
     fleet = lead("skip")
-    fleet.clock.strike()
+    fleet.jobs.run_due()
     assert fleet.ran == [day(9)]
-    fleet.clock.strike()
+    fleet.jobs.run_due()
     assert fleet.ran == [day(9), day(9)]
-    fleet.clock.look()
+    fleet.jobs.poll()
     assert len(fleet.ran) == 2
     assert not fleet.ledger("schedule")
 
@@ -310,13 +310,13 @@ def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(lead):
 @pytest.mark.db
 def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(lead):
     fleet = lead(state="failed")
-    fleet.clock.strike()
+    fleet.jobs.run_due()
     for _ in range(5):
-        fleet.clock.look()
+        fleet.jobs.poll()
     assert fleet.ran == [day(9)] * 3
     fleet.state = "done"
     fleet.now += timedelta(days=1)
-    fleet.clock.strike()
+    fleet.jobs.run_due()
     assert fleet.ran[3:] == [day(10)]
     (left_out,) = [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
     assert left_out["origin_on"] == day(9)
@@ -325,10 +325,10 @@ def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(lead):
 @pytest.mark.db
 def test_a_night_at_work_is_left_alone(lead):
     fleet = lead()
-    with try_lock(fleet.engine, NIGHT_LOCK):
-        fleet.clock.look()
+    with try_lock(fleet.engine, NIGHTLY_LOCK):
+        fleet.jobs.poll()
         assert fleet.ran == []
-    fleet.clock.look()
+    fleet.jobs.poll()
     assert fleet.ran == [day(9)]
 
 
@@ -352,8 +352,8 @@ def test_no_day_is_lost_or_run_after_it_was_seen_when_the_clocks_change(
         add_depot(connection, "W", timezone=zone)
     fleet.now = at(start)
     for _ in range(6):
-        fleet.clock.strike()
-        fleet.now = catch_up.next_night(
+        fleet.jobs.run_due()
+        fleet.now = catch_up.next_nightly(
             fleet.settings, fleet.now + timedelta(seconds=1)
         )
     first = fleet.ran[0]
@@ -371,10 +371,10 @@ def test_an_hour_that_comes_twice_has_one_new_night(lead):
     fleet.settings = Settings(
         timezone="Europe/Amsterdam", nightly_at="02:30", home="/nowhere"
     )
-    clock = fleet.new_clock()
+    clock = fleet.new_jobs()
     for hour in ("00:30", "01:30"):
         fleet.now = at(f"2026-10-25 {hour}")
-        clock.strike()
+        clock.run_due()
     assert set(fleet.ran) == {date(2026, 10, 24)}
 
 
@@ -383,23 +383,23 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
     fleet = lead()
     fleet.settings = Settings(timezone="Europe/Amsterdam", home=tmp_path)
     fleet.now = datetime.now(UTC)
-    clock = fleet.new_clock()
-    clock.strike()
+    clock = fleet.new_jobs()
+    clock.run_due()
     (origin,) = fleet.ran
     with fleet.engine.begin() as connection:
-        connection.execute(sa.update(runs).values(counts={"late_depots": 2}))
+        connection.execute(sa.update(runs).values(metrics={"late_depots": 2}))
         demand = sa.insert(runs).values(
             step="demand", parent_id=1, state="done", finished_at=sa.func.now()
         )
         connection.execute(demand)
-    clock.look()
+    clock.poll()
     assert fleet.ran == [origin]
     fleet.settings.inbox.mkdir()
     (fleet.settings.inbox / "broken.csv").write_text("depot_id,date,or")
     fleet.state, fleet.now = "skipped", datetime.now(UTC)
     # Nothing is in it, so it is not looked at again; the next file is.
     for _ in range(2):
-        clock.look()
+        clock.poll()
         assert fleet.ran == [origin, origin]
     late = fleet.settings.inbox / "late.csv"
     late.write_text("depot_id,date,orders\n")
@@ -407,17 +407,17 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
     os.utime(late, (later, later))
     fleet.state, fleet.now = "done", fleet.now + timedelta(seconds=9)
     for _ in range(2):
-        clock.look()
+        clock.poll()
         assert fleet.ran == [origin] * 3
 
 
 @pytest.mark.db
 def test_a_leader_that_lost_its_lock_writes_nothing_down(lead):
     fleet = lead("skip")
-    fleet.night([*harbor("nightly"), "--origin", str(day(6))])
+    fleet.night([*harbor_command("nightly"), "--origin", str(day(6))])
     _end_session(fleet.engine, fleet.lock.pid)
     with pytest.raises(LostRunError, match="lost the database session"):
-        fleet.clock._write_down(Due(leave_out=(day(7),)))
+        fleet.jobs._record_policy(Due(leave_out=(day(7),)))
     assert not [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
 
 
@@ -443,49 +443,49 @@ def _until(there):
 
 @pytest.mark.db
 def test_the_lead_ends_with_the_session_that_holds_it(clean_engine, monkeypatch):
-    monkeypatch.setattr(schedule, "STAND_BY_S", 0.05)
+    monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.05)
     leading = threading.Event()
-    monkeypatch.setattr(Clock, "look", lambda _: leading.set())
+    monkeypatch.setattr(ScheduledJobs, "poll", lambda _: leading.set())
     args = (clean_engine, Settings(), threading.Event())
-    leader = threading.Thread(target=schedule.run_clock, args=args)
+    leader = threading.Thread(target=schedule.run_scheduler, args=args)
     leader.start()
     assert leading.wait(PATIENCE_S)
-    assert schedule.somebody_leads(clean_engine)
+    assert schedule.has_leader(clean_engine)
     holder = sa.text("select pid from pg_locks where objid = :key and granted")
     with clean_engine.connect() as connection:
         pid = connection.scalar(holder, {"key": schedule.LEADER_LOCK})
     _end_session(clean_engine, pid)
     leader.join(PATIENCE_S)
     assert not leader.is_alive()
-    assert not schedule.somebody_leads(clean_engine)
+    assert not schedule.has_leader(clean_engine)
 
 
 SCHEDULER = """
 import sys
 from threading import Event
 import sqlalchemy as sa
-from pipelines import child, clock, schedule
+from pipelines.scheduling import jobs, schedule
 from pipelines.settings import Settings
 
 NIGHT = '''
 import signal, sys, time
 from datetime import date
 import sqlalchemy as sa
-from pipelines import leash
 from pipelines.runs.ledger import recorded
+from pipelines.scheduling.parent_watchdog import exit_with_parent
 
-leash.hold()
+exit_with_parent()
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 with recorded(sa.create_engine(sys.argv[1]), "nightly", date(2026, 1, 1)):
     print("at work", flush=True)
     time.sleep(600)
 '''
 url = sys.argv[1]
-schedule.STAND_BY_S = 0.05
-clock.harbor = lambda *_: [sys.executable, "-c", NIGHT, url]
-clock.Clock.look = lambda clock: clock._run_night(sys.argv[2])
+schedule.LEADER_POLL_S = 0.05
+jobs.harbor_command = lambda *_: [sys.executable, "-c", NIGHT, url]
+jobs.ScheduledJobs.poll = lambda self: self._run_nightly(sys.argv[2])
 print("started", flush=True)
-schedule.run_clock(sa.create_engine(url), Settings(), Event())
+schedule.run_scheduler(sa.create_engine(url), Settings(), Event())
 """
 
 
@@ -511,7 +511,7 @@ def test_when_the_leader_is_killed_its_night_ends_and_the_other_takes_over(
             assert says(second, "started")
             first.kill()
             assert says(second, "at work")
-            # The orphan was ended by its leash, and told so.
+            # The orphan was ended by its parent watchdog, and recorded as such.
             _until(lambda: nights()[0]["state"] == "failed")
             assert "stopped from outside" in nights()[0]["error"]
             assert nights()[1]["state"] == "running"
@@ -604,7 +604,7 @@ def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
     looking, shutting_down, stopped = (threading.Event() for _ in range(3))
     shut_down = BasePoolExecutor.shutdown
 
-    def look(_clock):
+    def poll(_clock):
         looking.set()
         shutting_down.wait()
 
@@ -612,10 +612,10 @@ def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
         shutting_down.set()
         shut_down(*arguments, **options)
 
-    monkeypatch.setattr(Clock, "look", look)
+    monkeypatch.setattr(ScheduledJobs, "poll", poll)
     monkeypatch.setattr(BasePoolExecutor, "shutdown", shut_down_aloud)
     arguments = (clean_engine, Settings(home=tmp_path), stopped)
-    clock = threading.Thread(target=schedule.run_clock, args=arguments, daemon=True)
+    clock = threading.Thread(target=schedule.run_scheduler, args=arguments, daemon=True)
     clock.start()
     assert looking.wait(timeout=30)
     stopped.set()

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.runs.heartbeat import LOST_AFTER
 from pipelines.scheduling import subprocess_runner
-from pipelines.scheduling.subprocess_runner import NOT_STARTED, Child
+from pipelines.scheduling.subprocess_runner import NOT_STARTED, SubprocessRunner
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 LONG = timedelta(hours=1)
@@ -19,13 +19,16 @@ PATIENCE_S = 30
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(subprocess_runner, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(subprocess_runner, "POLL_INTERVAL_S", 0.02)
 
 
 @pytest.mark.parametrize("status", [0, 3])
 def test_its_status_is_told(status):
     assert (
-        Child(LONG).run([sys.executable, "-c", f"raise SystemExit({status})"]) == status
+        SubprocessRunner(LONG).run(
+            [sys.executable, "-c", f"raise SystemExit({status})"]
+        )
+        == status
     )
 
 
@@ -38,7 +41,7 @@ def test_its_status_is_told(status):
     ],
 )
 def test_one_that_does_not_come_to_an_end_is_ended(limits):
-    assert Child(*limits).run(SLEEP) == -15
+    assert SubprocessRunner(*limits).run(SLEEP) == -15
 
 
 @pytest.mark.usefixtures("quick")
@@ -50,12 +53,12 @@ def test_one_whose_heart_beats_or_is_not_known_goes_on():
         return [None, LOST_AFTER / 2][len(asked) % 2]
 
     wait = "import sys, time\nwhile time.sleep(0.3): pass"
-    assert Child(LONG, silence).run([sys.executable, "-c", wait]) == 0
+    assert SubprocessRunner(LONG, silence).run([sys.executable, "-c", wait]) == 0
     assert len(asked) > 2
 
 
 def test_stopping_ends_what_runs_and_nothing_runs_after():
-    one = Child(LONG)
+    one = SubprocessRunner(LONG)
     ended = []
     running = threading.Thread(target=lambda: ended.append(one.run(SLEEP)))
     running.start()
@@ -77,21 +80,21 @@ time.sleep(600)
 
 
 def test_one_that_does_not_listen_is_killed(monkeypatch):
-    monkeypatch.setattr(subprocess_runner, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(subprocess_runner, "GRACE_PERIOD_S", 0.1)
     command = [sys.executable, "-c", DEAF]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as deaf:
         assert deaf.stdout.readline() == "deaf\n"
-        subprocess_runner.end(deaf)
+        subprocess_runner.terminate(deaf)
         assert deaf.returncode == -9
 
 
-LEASHED = """
+ORPHAN = """
 import time
-from pipelines import leash
-leash.PATIENCE_S = 0.1
+from pipelines.scheduling import parent_watchdog
+parent_watchdog.GRACE_PERIOD_S = 0.1
 {more}
-leash.hold()
-print("held", flush=True)
+parent_watchdog.exit_with_parent()
+print("watching", flush=True)
 time.sleep(600)
 """
 
@@ -107,11 +110,11 @@ time.sleep(600)
         ),
     ],
 )
-def test_a_leashed_one_ends_with_its_parent(more, status):
-    command = [sys.executable, "-c", LEASHED.format(more=more)]
+def test_a_child_process_exits_with_its_parent(more, status):
+    command = [sys.executable, "-c", ORPHAN.format(more=more)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as leashed:
-        assert leashed.stdout.readline() == "held\n"
+    with subprocess.Popen(command, text=True, **pipes) as child:
+        assert child.stdout.readline() == "watching\n"
         # As the kernel does when the parent is killed.
-        leashed.stdin.close()
-        assert leashed.wait(PATIENCE_S) == status
+        child.stdin.close()
+        assert child.wait(PATIENCE_S) == status

@@ -14,7 +14,7 @@ from pipelines.cli import models as commands
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.nightly import steps
-from pipelines.nightly.steps import Night
+from pipelines.nightly.steps import NightlyRun
 from pipelines.runs.ledger import recorded
 from pipelines.schema import runs
 from pipelines.settings import Settings
@@ -104,20 +104,20 @@ def test_a_model_made_bad_is_not_shown_and_the_champion_stays(
     clean_engine, settings, panel, champion, publish, spoil
 ):
     bad = publish(spoil(make_artefact(panel, seed=1)))
-    verdict = promotion.judge(clean_engine, settings.artefacts)
+    verdict = promotion.promote_if_better(clean_engine, settings.artefacts)
     assert not verdict.promoted
     assert verdict.reason.startswith("Its canary failed: ")
     assert f"harbor models show {bad}" in verdict.reason
     assert shown(clean_engine) == champion
     kept = recorded_model(clean_engine, bad)
-    assert (kept["role"], kept["reason"]) == ("rejected", verdict.reason)
+    assert (kept["role"], kept["decision_reason"]) == ("rejected", verdict.reason)
     assert kept["scores"]["canary"]["passed"] is False
     assert kept["scores"]["models"] == SCORES["models"]
 
 
 def test_the_first_model_is_tried_too(clean_engine, settings, panel, publish):
     publish(scaled(make_artefact(panel), np.nan))
-    assert not promotion.judge(clean_engine, settings.artefacts).promoted
+    assert not promotion.promote_if_better(clean_engine, settings.artefacts).promoted
     assert shown(clean_engine) is None
 
 
@@ -125,7 +125,7 @@ def test_a_good_one_is_promoted_and_says_what_was_looked_at(
     clean_engine, settings, panel, champion, publish
 ):
     good = publish(make_artefact(panel, seed=1))
-    assert promotion.judge(clean_engine, settings.artefacts).promoted
+    assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
     assert shown(clean_engine) == good
     kept = recorded_model(clean_engine, good)["scores"]["canary"]
     assert (kept["passed"], kept["beside"], kept["origin"]) == (
@@ -162,7 +162,7 @@ def test_a_slow_model_is_not_shown(
     model = recorded_model(clean_engine, publish(make_artefact(panel, seed=1)))
     beside = recorded_model(clean_engine, champion)
     clock = Clock(*took_s)
-    tried = canary.try_out(clean_engine, settings.artefacts, model, beside, clock)
+    tried = canary.run_canary(clean_engine, settings.artefacts, model, beside, clock)
     assert tried.passed is passed
     assert clock.moments == []
 
@@ -172,7 +172,7 @@ def test_one_whose_file_is_another_is_not_shown(
 ):
     bad = publish(make_artefact(panel, seed=1))
     (settings.artefacts / f"{bad}.npz").write_bytes(b"another")
-    verdict = promotion.judge(clean_engine, settings.artefacts)
+    verdict = promotion.promote_if_better(clean_engine, settings.artefacts)
     assert "not the file that was recorded" in verdict.reason
     assert shown(clean_engine) == champion
 
@@ -182,7 +182,7 @@ def test_a_champion_whose_file_is_gone_keeps_nobody_from_following(
 ):
     (settings.artefacts / f"{champion}.npz").unlink()
     good = publish(make_artefact(panel, seed=1))
-    verdict = promotion.judge(clean_engine, settings.artefacts)
+    verdict = promotion.promote_if_better(clean_engine, settings.artefacts)
     assert verdict.canary.beside is None
     assert shown(clean_engine) == good
 
@@ -192,7 +192,7 @@ def test_who_was_promoted_by_hand_meanwhile_is_the_one_to_be_beside(
 ):
     other = publish(make_artefact(panel, seed=2), "retired")
     publish(make_artefact(panel, seed=1))
-    whole, beside = canary.try_out, []
+    whole, beside = canary.run_canary, []
 
     def slow(engine, artefacts, model, champion):
         beside.append(champion["version"])
@@ -201,8 +201,8 @@ def test_who_was_promoted_by_hand_meanwhile_is_the_one_to_be_beside(
                 models.promote(connection, other, "by hand")
         return whole(engine, artefacts, model, champion)
 
-    monkeypatch.setattr(canary, "try_out", slow)
-    assert promotion.judge(clean_engine, settings.artefacts).promoted
+    monkeypatch.setattr(canary, "run_canary", slow)
+    assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
     assert beside == [champion, other]
 
 
@@ -210,16 +210,16 @@ def test_the_night_says_so_in_the_ledger_and_as_an_alarm(
     clean_engine, settings, panel, champion, publish
 ):
     bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
-    night = Night(clean_engine, settings, NOW, LAST, lambda _: lambda *_: 0)
+    night = NightlyRun(clean_engine, settings, NOW, LAST, lambda _: lambda *_: 0)
     with capture_logs() as lines, recorded(clean_engine, "judge", LAST) as run:
         steps.judge(night, run)
     [alarm] = [line for line in lines if line["event"] == "canary_failed"]
     assert alarm["log_level"] == "warning"
-    assert alarm["says"].startswith(f"{bad}: Its canary failed: ")
+    assert alarm["reason"].startswith(f"{bad}: Its canary failed: ")
     with clean_engine.connect() as connection:
-        counts = connection.scalar(sa.select(runs.c.counts))
+        counts = connection.scalar(sa.select(runs.c.metrics))
     assert counts["canary"]["passed"] is False
-    assert counts["canary_failed"] == alarm["says"]
+    assert counts["canary_failed"] == alarm["reason"]
 
 
 @pytest.fixture
@@ -244,7 +244,7 @@ def test_nobody_shows_a_bad_one_by_hand_unless_they_insist(
 def test_one_that_was_shown_before_is_back_at_once(
     clean_engine, panel, champion, publish, by_hand, monkeypatch
 ):
-    monkeypatch.setattr(canary, "try_out", lambda *_: pytest.fail("was tried"))
+    monkeypatch.setattr(canary, "run_canary", lambda *_: pytest.fail("was tried"))
     with clean_engine.begin() as connection:
         models.promote(connection, champion, "first")
         models.promote(connection, publish_in(connection, panel), "second")

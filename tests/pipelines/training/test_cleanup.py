@@ -10,7 +10,12 @@ from pipelines.runs.ledger import recorded
 from pipelines.runs.run_log import Line
 from pipelines.settings import Settings
 from pipelines.store import run_lines, runs
-from pipelines.training.cleanup import LINES_FOR, RESUMED_FOR, STAGED_FOR, sweep
+from pipelines.training.cleanup import (
+    CHECKPOINT_AGE,
+    LOG_LINE_AGE,
+    STAGED_FILE_AGE,
+    clean_up,
+)
 
 pytestmark = pytest.mark.db
 
@@ -18,7 +23,7 @@ pytestmark = pytest.mark.db
 @pytest.fixture
 def settings(tmp_path):
     settings = Settings(home=tmp_path)
-    for folder in (settings.artefacts, settings.checkpoints / "cut-off" / "judged"):
+    for folder in (settings.artefacts, settings.checkpoints / "cut-off" / "evaluation"):
         folder.mkdir(parents=True)
     for name in ("whole.npz", ".half.77.tmp"):
         (settings.artefacts / name).write_text("weights")
@@ -36,16 +41,16 @@ def test_only_what_is_old_is_swept(clean_engine, settings, seconds, gone):
         settings.artefacts / ".half.77.tmp",
         settings.checkpoints / "cut-off",
     )
-    grow_old(staged, STAGED_FOR, seconds)
-    grow_old(cut_off, RESUMED_FOR, seconds)
-    grow_old(settings.artefacts / "whole.npz", RESUMED_FOR, seconds)
-    assert sweep(clean_engine, settings) == gone
+    grow_old(staged, STAGED_FILE_AGE, seconds)
+    grow_old(cut_off, CHECKPOINT_AGE, seconds)
+    grow_old(settings.artefacts / "whole.npz", CHECKPOINT_AGE, seconds)
+    assert clean_up(clean_engine, settings) == gone
     assert [staged.exists(), cut_off.exists()] == [not gone, not gone]
     assert (settings.artefacts / "whole.npz").exists()
 
 
 def test_folders_that_are_not_there_yet_are_no_failure(clean_engine, tmp_path):
-    assert sweep(clean_engine, Settings(home=tmp_path / "new")) == 0
+    assert clean_up(clean_engine, Settings(home=tmp_path / "new")) == 0
 
 
 def test_old_log_lines_are_forgotten_and_their_runs_kept(clean_engine, settings):
@@ -53,15 +58,15 @@ def test_old_log_lines_are_forgotten_and_their_runs_kept(clean_engine, settings)
         pass
     now = datetime.now(UTC)
     ages = {
-        "old": LINES_FOR + timedelta(hours=1),
-        "new": LINES_FOR - timedelta(hours=1),
+        "old": LOG_LINE_AGE + timedelta(hours=1),
+        "new": LOG_LINE_AGE - timedelta(hours=1),
     }
     lines = [
         Line(run.run_id, now - age, "info", name, {}) for name, age in ages.items()
     ]
     with clean_engine.begin() as connection:
         run_lines.write_lines(connection, lines)
-    sweep(clean_engine, settings)
+    clean_up(clean_engine, settings)
     with clean_engine.connect() as connection:
         left = run_lines.lines_of(connection, run.run_id)
         assert [line["event"] for line in left] == ["new"]

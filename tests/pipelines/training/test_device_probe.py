@@ -10,16 +10,16 @@ from forecaster.errors import DeviceError
 from pipelines.cli import device_findings as findings
 from pipelines.runs.ledger import recorded
 from pipelines.training import accelerator_packages, device_probe
-from pipelines.training.device_probe import Seen
+from pipelines.training.device_probe import DeviceReport
 
-CPU = Seen("cpu", "", ("cpu", "cpu"), None)
-GPU = Seen("gpu", "", ("NVIDIA H200",), 139 * 2**30)
+CPU = DeviceReport("cpu", "", ("cpu", "cpu"), None)
+GPU = DeviceReport("gpu", "", ("NVIDIA H200",), 139 * 2**30)
 GPU_FILE, TPU_FILE = Path("/dev/nvidia0"), Path("/dev/accel0")
 
 
 def test_a_child_says_what_jax_sees():
-    seen = device_probe.look()
-    assert (seen.platform, seen.asked_for) == ("cpu", "cpu")
+    seen = device_probe.probe()
+    assert (seen.platform, seen.requested) == ("cpu", "cpu")
     assert seen.kinds
     assert set(seen.kinds) == {"cpu"}
     assert seen.memory_bytes is None
@@ -35,14 +35,14 @@ def test_looking_does_not_start_jax_in_this_process():
 
 def test_a_device_that_does_not_answer_is_not_waited_for():
     with pytest.raises(DeviceError, match="did not start within 0 s"):
-        device_probe.look(patience_s=0.01)
+        device_probe.probe(timeout_s=0.01)
 
 
 def test_what_jax_said_when_it_failed_is_told(monkeypatch):
     environment = {"JAX_PLATFORMS": "abacus"}
     monkeypatch.setattr(device_probe, "environment_of_a_look", lambda: environment)
     with pytest.raises(DeviceError, match=r"JAX does not start: .*abacus"):
-        device_probe.look()
+        device_probe.probe()
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_jax_said_when_it_failed_is_told(monkeypatch):
         pytest.param(CPU, [GPU_FILE], [], ["p"], False, "see 'gpu driver'", id="unused"),
         pytest.param(CPU, [], [TPU_FILE], [], False, "holds /dev/accel0", id="TPU gone"),
         pytest.param(
-            Seen("cpu", "cpu", ("cpu",), None), [GPU_FILE], [TPU_FILE], ["p"], True,
+            DeviceReport("cpu", "cpu", ("cpu",), None), [GPU_FILE], [TPU_FILE], ["p"], True,
             "as JAX_PLATFORMS says", id="the CPU was asked for",
         ),
     ],
@@ -140,7 +140,7 @@ def test_nights_should_find_what_they_need_compiled(misses, good):
     costs = [{"cache_hits": 7 - missed, "cache_misses": missed} for missed in misses]
     (found,) = findings.cache_finding([*costs, {"by_run": 3}])
     assert found.good is good
-    assert f"of {len(misses)} compiled" in found.says
+    assert f"of {len(misses)} " in found.says
 
 
 def test_without_a_cache_there_is_nothing_to_say():
@@ -153,8 +153,8 @@ def test_only_trainings_of_nights_count(clean_engine):
         recorded(clean_engine, "nightly") as night,
         recorded(clean_engine, "train", parent=night) as of_a_night,
     ):
-        of_a_night.counts |= {"cache_hits": 9, "cache_misses": 1}
+        of_a_night.metrics |= {"cache_hits": 9, "cache_misses": 1}
     with recorded(clean_engine, "train") as by_hand:
-        by_hand.counts |= {"cache_hits": 0, "cache_misses": 7}
+        by_hand.metrics |= {"cache_hits": 0, "cache_misses": 7}
     (found,) = findings.look_at_costs(clean_engine)
-    assert found.says.startswith("90% found")
+    assert found.says.startswith("90% of programs found")

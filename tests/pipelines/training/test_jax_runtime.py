@@ -13,9 +13,9 @@ from pipelines.training import accelerator_packages, device_files, jax_runtime
 ROOT = Path(__file__).parents[3]
 STARTS = """
 from types import SimpleNamespace
-from pipelines import device_files, machine
+from pipelines.training import device_files, jax_runtime
 device_files.may_have_tpu = lambda: False
-machine.make_ready(SimpleNamespace(train=SimpleNamespace(batch_size=64)))
+jax_runtime.configure_jax(SimpleNamespace(train=SimpleNamespace(batch_size=64)))
 import jax
 print(jax.config.jax_platforms, jax.devices()[0].platform)
 """
@@ -42,11 +42,11 @@ def test_jax_is_kept_from_looking_only_where_there_is_nothing_to_find(
     monkeypatch, only_tpu_s, may_have_tpu, stays
 ):
     said = []
-    monkeypatch.setattr(accelerator_packages, "only_a_tpu_s", lambda: only_tpu_s)
+    monkeypatch.setattr(accelerator_packages, "is_tpu_only_install", lambda: only_tpu_s)
     monkeypatch.setattr(device_files, "may_have_tpu", lambda: may_have_tpu)
     monkeypatch.setattr(cpu_devices, "stay_on_cpu", lambda: said.append("cpu"))
     monkeypatch.setattr(cpu_devices, "use_all_cores", lambda *_: said.append("cores"))
-    jax_runtime.make_ready(SimpleNamespace(train=SimpleNamespace(batch_size=64)))
+    jax_runtime.configure_jax(SimpleNamespace(train=SimpleNamespace(batch_size=64)))
     assert said == ["cpu"] * stays + ["cores"]
 
 

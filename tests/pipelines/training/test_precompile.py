@@ -47,7 +47,7 @@ def test_a_training_finds_all_that_a_warm_up_compiled(fleet, database_url, tmp_p
         assert connection.scalar(sa.select(sa.func.count()).select_from(models)) == 0
         train(tmp_path, database_url)
         cost = connection.scalar(
-            sa.text("select counts from runs where step = 'train' and state = 'done'")
+            sa.text("select metrics from runs where step = 'train' and state = 'done'")
         )
     assert (cost["compilations"], cost["cache_misses"]) == (0, 0)
     assert cost["cache_hits"] == warmed["compilations"]
@@ -56,4 +56,4 @@ def test_a_training_finds_all_that_a_warm_up_compiled(fleet, database_url, tmp_p
 def test_a_warm_up_that_nothing_would_keep_is_refused(clean_engine, tmp_path):
     settings = Settings(home=tmp_path, compile_cache_mib=0)
     with pytest.raises(ConfigError, match="HARBOR_COMPILE_CACHE_MIB is 0"):
-        training.warm_up(clean_engine, settings, LAST, None, None)
+        training.precompile(clean_engine, settings, LAST, None, None)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from pipelines.training.backtesting import judge_scores
+from pipelines.training.backtesting import evaluation_scores
 from pipelines.training.promotion import decide
 from tests.make import make_artefact, make_panel
 
@@ -88,10 +88,10 @@ def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():
     before = replace(judged, trained_through=unseen_from - timedelta(days=1))
     saw_more = replace(judged, trained_through=unseen_from + timedelta(days=1))
     longer = replace(before, task=replace(before.task, horizon=8))
-    compared = judge_scores(panel, judged, before)["models"]
+    compared = evaluation_scores(panel, judged, before)["models"]
     assert compared["champion"]["mape"] == compared["gru"]["mape"]
     for other in (saw_more, longer, None):
-        assert "champion" not in judge_scores(panel, judged, other)["models"]
+        assert "champion" not in evaluation_scores(panel, judged, other)["models"]
 
 
 def test_forecasts_that_are_judged_see_what_was_known_and_not_what_was_corrected():
@@ -105,8 +105,8 @@ def test_forecasts_that_are_judged_see_what_was_known_and_not_what_was_corrected
         then = panel.as_of(origin)
         return replace(then, demand_dt=2 * then.demand_dt)
 
-    models = judge_scores(panel, judged, known=known)["models"]
-    unchanged = judge_scores(panel, judged)["models"]
+    models = evaluation_scores(panel, judged, known=known)["models"]
+    unchanged = evaluation_scores(panel, judged)["models"]
     for name in ("gru", "seasonal_naive"):
         assert models[name]["bias"] > 80
         assert abs(unchanged[name]["bias"]) < 20

@@ -1,0 +1,72 @@
+"""`harbor --version`, `-h`, and the forecast as CSV."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+from typer.testing import CliRunner
+
+from forecaster.inference import artefact
+from pipelines.cli import app
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.store import models
+from tests.make import make_artefact
+from tests.pipelines.backup.conftest import LAST, NOW
+from tests.pipelines.make import add_fleet
+
+
+def harbor(*words):
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def printed(*words):
+    """What a process of its own prints on standard output; logs go to stderr there."""
+    command = [sys.executable, "-m", "pipelines", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_version_is_that_of_the_package():
+    assert harbor("--version") == f"harbor {version('harbor-fleet')}\n"
+
+
+@pytest.mark.parametrize("words", [[], ["ingest"], ["models"], ["models", "list"]])
+def test_h_is_short_for_help(words):
+    assert harbor(*words, "-h") == harbor(*words, "--help")
+
+
+@pytest.fixture
+def fleet(clean_engine, database_url, tmp_path, monkeypatch):
+    """Three depots with a champion whose artefact is there."""
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_days=60)
+    counting.rebuild(clean_engine, NOW)
+    made = make_artefact(read_panel(clean_engine, LAST))
+    path = artefact.save(made, tmp_path / "artefacts")
+    with clean_engine.begin() as connection:
+        models.add_model(
+            connection, version=made.version, trained_through=LAST,
+            data_watermark="w", filename=path.name, sha256=artefact.file_sha256(path),
+            seed=0, role="champion", scores={}, run_id=None,
+        )  # fmt: skip
+
+
+@pytest.mark.db
+def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
+    rows = list(csv.DictReader(io.StringIO(printed("forecast", "--csv"))))
+    answer = json.loads(printed("forecast", "--json"))
+    assert len(rows) == len(answer) == 3 * 7
+    assert rows == [{name: str(value) for name, value in row.items()} for row in answer]
+
+
+@pytest.mark.db
+def test_csv_and_json_at_once_is_wrong_usage(fleet):
+    assert CliRunner().invoke(app, ["forecast", "--csv", "--json"]).exit_code == 2
