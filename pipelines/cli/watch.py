@@ -85,7 +85,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
                 with database_url(settings) as url:
                     _watch(settings, url, screen, teller, stopped)
             except DatabaseError as error:
-                log.warning("database_away", reason=str(error))
+                log.warning("database_unavailable", reason=str(error))
                 screen.look = Look(datetime.now(UTC), str(error))
                 teller.of_database(str(error), screen.look.at)
                 stopped.wait(LOOK_EVERY_S)

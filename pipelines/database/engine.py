@@ -107,7 +107,7 @@ def connect(
                 f"The database does not answer: {message}. {UNREACHABLE_ADVICE}."
             )
         log.warning(
-            "database_away",
+            "database_unavailable",
             reason=message,
             waiting_s=round(remaining_s),
         )

@@ -111,7 +111,7 @@ def role_grants(engine: sa.Engine) -> list[RoleGrants]:
 def are_complete(grants: Sequence[RoleGrants], with_login: bool = False) -> bool:
     """Whether every role has exactly the privileges it needs."""
     return all(
-        each.is_complete and (each.has_login or not with_login) for each in grants
+        role.is_complete and (role.has_login or not with_login) for role in grants
     )
 
 

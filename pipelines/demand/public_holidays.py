@@ -37,7 +37,7 @@ def _holidays(country: str, subdivision: str, years: range) -> dict[date, str]:
         )
         return dict(days.items())
     except NotImplementedError:
-        log.warning("holidays_unknown", country=country, subdivision=subdivision)
+        log.warning("public_holidays_unknown", country=country, subdivision=subdivision)
     if not subdivision:
         return {}
     return _holidays(country, "", years)

@@ -43,7 +43,7 @@ def wait_until_stable(
     recent = [file for file in sources if _is_recent(file, inbox, stable_s)]
     if not recent:
         return list(files)
-    log.info("waits_for_files", files=len(recent), seconds=stable_s)
+    log.info("waiting_for_unstable_files", files=len(recent), seconds=stable_s)
     time.sleep(stable_s)
     unstable = {file.display_path for file in recent if not file.is_unchanged()}
     return [

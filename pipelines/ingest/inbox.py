@@ -32,7 +32,9 @@ def move_to_done(source: Source, inbox: Path) -> None:
     try:
         _move(path, inbox / DONE / inside)
     except OSError as error:
-        log.warning("file_stays", path=source.display_path, reason=error.strerror)
+        log.warning(
+            "move_to_done_failed", path=source.display_path, reason=error.strerror
+        )
 
 
 def _move(path: Path, target: Path) -> None:

@@ -187,5 +187,5 @@ def _required_columns(kinds: Sequence[Kind]) -> str:
 def _shortened_list(header: Sequence[str]) -> str:
     names = [cell.strip() for cell in header if cell.strip()]
     more = len(names) - MAX_NAMES_SHOWN
-    told = ", ".join(names[:MAX_NAMES_SHOWN]) or "no names"
-    return f"{told} and {more} more" if more > 0 else told
+    listed = ", ".join(names[:MAX_NAMES_SHOWN]) or "no names"
+    return f"{listed} and {more} more" if more > 0 else listed

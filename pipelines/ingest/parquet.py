@@ -103,10 +103,10 @@ TYPE_ADVICE = {
 }
 
 
-def _require_usable(column: Column, found: pa.Field, source: Source) -> None:
-    if not _is_usable(column, found.type):
+def _require_usable(column: Column, schema_field: pa.Field, source: Source) -> None:
+    if not _is_usable(column, schema_field.type):
         raise RefusedFileError(
-            f"{source.name} has the column '{found.name}' as {found.type}, which cannot "
+            f"{source.name} has the column '{schema_field.name}' as {schema_field.type}, which cannot "
             f"be read as {column.name}. Write it as {TYPE_ADVICE[column.value_type]}."
         )
 

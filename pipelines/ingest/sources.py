@@ -205,8 +205,9 @@ def _linked_folders(
 
 def _local(path: Path, display_path: str) -> Source | Unreadable:
     # A link is opened under its own name, which has the suffix.
-    whole = path.parent.resolve() / path.name
-    return _source(fs.LocalFileSystem(), whole.as_posix(), display_path, str(whole))
+    absolute = path.parent.resolve() / path.name
+    address = str(absolute)
+    return _source(fs.LocalFileSystem(), absolute.as_posix(), display_path, address)
 
 
 def local_copy(path: Path, display_path: str, address: str) -> Source | Unreadable:

@@ -91,19 +91,19 @@ def _row_rule_verdicts(
 
 def rejected_rows(checked: CheckedBatch, detail: Detail) -> list[RejectedRow]:
     """Returns every rejected row once, with the first column that rejects it."""
-    found: dict[int, RejectedRow] = {}
+    rejected: dict[int, RejectedRow] = {}
     for verdict in checked.verdicts:
         cells = detail.cells[verdict.column]
         for at in pc.indices_nonzero(pc.is_valid(verdict.reasons)).to_pylist():
-            if at not in found:
-                found[at] = RejectedRow(
+            if at not in rejected:
+                rejected[at] = RejectedRow(
                     line=detail.lines[at],
                     column_name=verdict.column,
                     value=_value_text(cells[at]),
                     reason=verdict.reasons[at].as_py(),
                     raw=detail.raw(at),
                 )
-    return [*detail.rejected, *found.values()]
+    return [*detail.rejected, *rejected.values()]
 
 
 def _value_text(cell: Any) -> str:

@@ -44,8 +44,8 @@ class Cluster:
         inside = self.directory / "socket"
         if len(os.fsencode(inside)) <= MAX_SOCKET_DIRECTORY_BYTES:
             return inside
-        found = self.directory.stat()
-        return Path("/tmp", f"harbor-{found.st_dev:x}-{found.st_ino:x}")  # noqa: S108 - its owner is checked
+        status = self.directory.stat()
+        return Path("/tmp", f"harbor-{status.st_dev:x}-{status.st_ino:x}")  # noqa: S108 - its owner is checked
 
 
 def locate(home: Path) -> Cluster:

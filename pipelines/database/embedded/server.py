@@ -87,7 +87,7 @@ def stop(cluster: Cluster) -> None:
     """
     if accepts_queries(cluster) and _stopped(cluster, "fast"):
         return
-    log.warning("database_stopped_at_once", folder=str(cluster.directory))
+    log.warning("database_stopped_immediately", folder=str(cluster.directory))
     _stopped(cluster, "immediate")
 
 
@@ -125,10 +125,10 @@ def _create_cluster(cluster: Cluster) -> None:
 
 
 def _refuse_other_version(cluster: Cluster) -> None:
-    found = (cluster.data / "PG_VERSION").read_text().strip()
-    if found != str(MAJOR):
+    version = (cluster.data / "PG_VERSION").read_text().strip()
+    if version != str(MAJOR):
         raise DatabaseError(
-            f"The database in {cluster.directory} was made by PostgreSQL {found}, and "
+            f"The database in {cluster.directory} was made by PostgreSQL {version}, and "
             f"this program brings {MAJOR}. Dump it with the release that made it and "
             "load it into a new HARBOR_HOME."
         )

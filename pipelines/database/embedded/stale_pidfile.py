@@ -65,7 +65,7 @@ def remove_stale_pidfile(cluster: Cluster) -> None:
     recorded = read_pid_file(cluster)
     if recorded is not None and _is_elsewhere(recorded.data, cluster.data):
         log.warning(
-            "database_was_copied_while_it_ran",
+            "database_copied_while_running",
             original=str(recorded.data.parent),
             advice="such a copy may be damaged; 'harbor backup' makes one that is whole",
         )

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.db
 HOLD = """
 import sys
 from pathlib import Path
-from pipelines import embedded
+from pipelines.database import embedded
 with embedded.running(Path(sys.argv[1])) as url:
     print(url, flush=True)
     sys.stdin.read()

@@ -126,5 +126,5 @@ def test_a_file_that_may_not_be_moved_stays_and_the_log_says_so(inbox, monkeypat
     (inbox.inbox / "done").write_text("no folder")
     with capture_logs() as log:
         move_to_done(source, inbox.inbox)
-    assert [line["event"] for line in log] == ["file_stays"]
+    assert [line["event"] for line in log] == ["move_to_done_failed"]
     assert path.is_file()
