@@ -15,7 +15,7 @@ from typing_extensions import TypedDict, get_type_hints
 
 from pipelines import schema
 from pipelines.backfill.plan import Slot
-from pipelines.database.roles import Standing
+from pipelines.database.roles import RoleGrants
 from pipelines.demand.retention import Dropped
 from pipelines.ingest.replay import Replayed
 from pipelines.ingest.report import Counts
@@ -58,7 +58,7 @@ PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
-Role = _record("Role", Standing)
+Role = _record("Role", RoleGrants)
 ReplayedRows = _record("ReplayedRows", Replayed)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", TrainedModel, promoted=bool, reason=str)

@@ -39,7 +39,7 @@ def make_plan(
     """
     until = request.last + timedelta(days=settings.horizon)
     with snapshot(engine) as connection:
-        newest = counting.newest_counted(connection)
+        newest = counting.newest_demand_day(connection)
         slots = _Layout.read(connection, settings, request, newest).slots()
         state = plan_snapshot.current(connection, request.last, until)
     rows = [asdict(slot) for slot in slots]

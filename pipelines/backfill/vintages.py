@@ -7,7 +7,7 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 from forecaster.inference.predict import MAX_ORIGINS
-from pipelines.demand.panels import noon_after
+from pipelines.demand.panels import knowledge_cutoff
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class VintageChanges:
         """Whether the later origin has other data for the days up to the earlier one."""
         announced = any(origin < day <= later for day in self.announced)
         known_at = [correction.known_at for correction in self.corrections]
-        first = bisect_right(known_at, noon_after(origin, self.zone))
-        end = bisect_right(known_at, noon_after(later, self.zone))
+        first = bisect_right(known_at, knowledge_cutoff(origin, self.zone))
+        end = bisect_right(known_at, knowledge_cutoff(later, self.zone))
         return announced or any(
             correction.earliest_on <= origin
             for correction in self.corrections[first:end]

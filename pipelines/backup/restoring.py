@@ -98,7 +98,7 @@ def restore(
         engine.url, schema, source / DATABASE, MAKE_ROOM, _checks(schema, manifest)
     )
     migrate.upgrade(engine)
-    roles.settle(engine, settings)
+    roles.ensure_from_settings(engine, settings)
     with recorded(engine, "restore") as run:
         run.metrics |= {"backup": source.name, "artefacts": copied}
     return Restored(source, manifest, copied)

@@ -29,7 +29,7 @@ def upgrade(as_json: AsJson = False) -> None:
     with open_engine(settings) as engine:
         make_inbox(settings)
         migrate.upgrade(engine)
-        standings = roles.settle(engine, settings)
+        standings = roles.ensure_from_settings(engine, settings)
         found = migrate.status(engine)
     _tell(found, as_json)
     _tell_what_is_left(standings)
@@ -46,7 +46,7 @@ def show_roles(as_json: AsJson = False) -> None:
     settings = Settings.load()
     with open_engine(settings) as engine:
         migrate.require_current(engine)
-        found = roles.settle(engine, settings)
+        found = roles.ensure_from_settings(engine, settings)
     if as_json:
         show_json([vars(each) for each in found])
     else:
@@ -59,7 +59,7 @@ def show_roles(as_json: AsJson = False) -> None:
     _tell_what_is_left(found)
 
 
-def _tell_what_is_left(found: list[roles.Standing]) -> None:
+def _tell_what_is_left(found: list[roles.RoleGrants]) -> None:
     missing = [each.role for each in found if not each.is_there]
     if missing:
         make = "; ".join(f"create role {role}" for role in missing)

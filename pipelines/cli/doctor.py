@@ -107,7 +107,7 @@ def _database(settings: Settings) -> list[Finding]:
             if settings.database_url is None:
                 upgrade_embedded(engine)
             migrate.require_current(engine)
-            roles.step_down(engine)
+            roles.set_role_on_connect(engine)
             answers = Finding("database", True, "answers")
             return [
                 answers,

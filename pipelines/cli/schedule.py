@@ -46,7 +46,7 @@ def run(as_json: AsJson = False) -> None:
                 schedule.run_scheduler(place.engine, place.settings, stopped)
         except (SQLAlchemyError, DatabaseError) as error:
             reason = str(error).strip().splitlines()[0]
-            log.warning("database_away", reason=reason, doing="waiting for it")
+            log.warning("database_unavailable", reason=reason, doing="waiting for it")
         stopped.wait(schedule.LEADER_POLL_S)
 
 

@@ -13,7 +13,7 @@ from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.workplace import AsJson, Port
 from pipelines.database.engine import database_url, parsed_url
-from pipelines.database.readonly_engine import reader
+from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import ports
 from pipelines.settings import Settings
 
@@ -85,7 +85,7 @@ def _serve(settings: Settings, address: str, port: int) -> None:
                 with database_url(settings) as url:
                     _watch(settings, url, state, notifier, stopped)
             except DatabaseError as error:
-                log.warning("database_away", reason=str(error))
+                log.warning("database_unavailable", reason=str(error))
                 state.snapshot = Snapshot(datetime.now(UTC), str(error))
                 notifier.of_database(str(error), state.snapshot.at)
                 stopped.wait(LOOK_EVERY_S)
@@ -101,14 +101,14 @@ def _watch(
     import sqlalchemy as sa
 
     from dashboard.queries.sql import fleet
-    from pipelines.database.roles import step_down
+    from pipelines.database.roles import set_role_on_connect
     from pipelines.monitoring.probe import Page
     from pipelines.monitoring.watcher import Watcher
 
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    reader_engine = reader(url)
+    reader_engine = create_readonly_engine(url)
     writes = sa.create_engine(parsed_url(url), pool_pre_ping=True)
-    step_down(writes)
+    set_role_on_connect(writes)
     try:
         Watcher(settings, reader_engine, writes, state, page, notifier).run(stopped)
     finally:

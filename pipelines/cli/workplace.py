@@ -48,7 +48,7 @@ def workplace(patience_s: float = 0) -> Iterator[Workplace]:
         if settings.database_url is None:
             upgrade_embedded(engine)
         migrate.require_current(engine)
-        roles.step_down(engine)
+        roles.set_role_on_connect(engine)
         yield Workplace(settings, engine)
 
 
@@ -70,7 +70,9 @@ def past_day(place: Workplace, text: str | None, option: str) -> date | None:
     """
     day = as_date(text, option)
     if day is not None:
-        counting.require_over(place.engine, day, place.now, place.settings.timezone)
+        counting.require_complete_day(
+            place.engine, day, place.now, place.settings.timezone
+        )
     return day
 
 
@@ -83,9 +85,9 @@ def upgrade_embedded(engine: sa.Engine) -> None:
     if status.is_behind:
         migrate.upgrade(engine)
         status = migrate.status(engine)
-    if status.is_current and not roles.are_whole(roles.standings(engine)):
+    if status.is_current and not roles.are_complete(roles.role_grants(engine)):
         roles.ensure(engine)
-        roles.let_in_without_password(engine)
+        roles.enable_trust_login(engine)
 
 
 def as_date(text: str | None, option: str) -> date | None:

@@ -1,1 +1,1 @@
-"""Opens the database, migrates it, and grants its roles; the embedded Postgres."""
+"""The database: engines, migrations, roles, and the embedded Postgres."""

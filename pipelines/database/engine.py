@@ -14,21 +14,21 @@ from pipelines.settings import Settings
 
 log = structlog.get_logger()
 
-PAUSE_S = 2.0
-REFUSALS = {
+RETRY_INTERVAL_S = 2.0
+REFUSAL_ADVICE = {
     "password": "Check user and password in HARBOR_DATABASE_URL",
     "pg_hba.conf": "Let this host and user in, in the server's pg_hba.conf",
     "role ": "Create the user, or name another in HARBOR_DATABASE_URL",
     "database ": "Create the database with 'createdb', or name another in "
     "HARBOR_DATABASE_URL",
 }
-"""What the server says of who it does not let in, and what to do; it is not waited for."""
-NO_ANSWER = "Check HARBOR_DATABASE_URL and that the server runs"
+"""Fragments of the server's messages when it refuses a user, and the advice for each."""
+UNREACHABLE_ADVICE = "Check HARBOR_DATABASE_URL and that the server runs"
 
 
 @contextmanager
 def database_url(settings: Settings) -> Iterator[str]:
-    """The URL of the database, which answers as long as this is open.
+    """Yields the URL of the database, which runs as long as this is open.
 
     Raises:
       DatabaseError: the embedded server does not start.
@@ -41,18 +41,18 @@ def database_url(settings: Settings) -> Iterator[str]:
 
 
 @contextmanager
-def open_engine(settings: Settings, patience_s: float = 0) -> Iterator[sa.Engine]:
-    """An engine on the database; its connections are closed at the end.
+def open_engine(settings: Settings, timeout_s: float = 0) -> Iterator[sa.Engine]:
+    """Yields an engine on the database, and closes its connections at the end.
 
     Args:
-      settings: Say where it is.
-      patience_s: How long a database that does not answer is waited for.
+      settings: Settings with the database's URL, or the home of the embedded one.
+      timeout_s: Seconds to wait for a database that does not answer.
 
     Raises:
-      DatabaseError: nothing answers there, or it refuses us.
+      DatabaseError: no server answers, or it refuses the connection.
     """
     with database_url(settings) as url:
-        engine = connect(url, patience_s)
+        engine = connect(url, timeout_s)
         try:
             yield engine
         finally:
@@ -61,10 +61,10 @@ def open_engine(settings: Settings, patience_s: float = 0) -> Iterator[sa.Engine
 
 @contextmanager
 def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """One REPEATABLE READ, READ ONLY transaction: all its statements see one moment.
+    """Yields a connection in one REPEATABLE READ, READ ONLY transaction.
 
-    Whatever reads more than one statement reads in it; what commits between two of them
-    is seen by neither.
+    All its statements see the database at one moment. Every reader that needs more than
+    one statement uses it.
 
     Args:
       engine: Database the pipelines own.
@@ -76,46 +76,53 @@ def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 
 def connect(
-    url: str, patience_s: float = 0, wait: Callable[[float], None] = time.sleep
+    url: str, timeout_s: float = 0, wait: Callable[[float], None] = time.sleep
 ) -> sa.Engine:
-    """An engine that has answered once.
+    """Returns an engine that has connected once.
 
     Args:
-      url: Of the database.
-      patience_s: How long one that does not answer is waited for.
-      wait: Lets so many seconds pass.
+      url: URL of the database.
+      timeout_s: Seconds to wait for a database that does not answer.
+      wait: Sleeps for a number of seconds.
 
     Raises:
-      DatabaseError: nothing answers there, or it refuses us; never with the URL.
+      DatabaseError: no server answers, or it refuses the connection; the message never
+        contains the URL.
     """
     engine = sa.create_engine(parsed_url(url), pool_pre_ping=True)
-    left_s = patience_s
+    remaining_s = timeout_s
     while True:
         try:
             with engine.connect():
                 return engine
         except OperationalError as error:
-            said = reason(error)
-            refusal = _refusal(said)
-        if refusal is not None:
+            message = connection_error_message(error)
+            advice = _refusal_advice(message)
+        if advice is not None:
             raise DatabaseError(
-                f"The database refuses the connection: {said}. {refusal}."
+                f"The database refuses the connection: {message}. {advice}."
             )
-        if left_s <= 0:
-            raise DatabaseError(f"The database does not answer: {said}. {NO_ANSWER}.")
-        log.warning("database_away", reason=said, waiting_s=round(left_s))
-        wait(min(PAUSE_S, left_s))
-        left_s -= PAUSE_S
+        if remaining_s <= 0:
+            raise DatabaseError(
+                f"The database does not answer: {message}. {UNREACHABLE_ADVICE}."
+            )
+        log.warning(
+            "database_unavailable",
+            reason=message,
+            waiting_s=round(remaining_s),
+        )
+        wait(min(RETRY_INTERVAL_S, remaining_s))
+        remaining_s -= RETRY_INTERVAL_S
 
 
 def parsed_url(url: str) -> sa.URL:
-    """An address as SQLAlchemy has it, with the driver that we bring.
+    """Parses a database URL and sets the driver to psycopg 3.
 
     Raises:
-      DatabaseError: it is no address of a Postgres; never with the address.
+      DatabaseError: it is not the URL of a Postgres; the message never contains it.
     """
     try:
-        # libpq takes both spellings, SQLAlchemy one; psycopg 3 is the driver we bring.
+        # libpq accepts both schemes, SQLAlchemy only postgresql://.
         parsed = sa.make_url(url.replace("postgres://", "postgresql://", 1))
     except ArgumentError:
         parsed = None
@@ -127,18 +134,20 @@ def parsed_url(url: str) -> sa.URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
-def reason(error: OperationalError) -> str:
-    """What libpq says, without what it guesses and where it asked."""
-    said = [line for line in str(error.orig).splitlines() if not line.startswith("\t")]
-    last = said[-1] if said else str(error.orig)
+def connection_error_message(error: OperationalError) -> str:
+    """Returns libpq's message without its hints and the server's address."""
+    lines = [line for line in str(error.orig).splitlines() if not line.startswith("\t")]
+    last = lines[-1] if lines else str(error.orig)
     return last.split("FATAL:")[-1].split(" failed: ")[-1].strip().rstrip(".")
 
 
-def _refusal(reason: str) -> str | None:
-    """What to do where the server answers, and does not let us in."""
-    denied = reason.startswith(
+def _refusal_advice(message: str) -> str | None:
+    """Returns advice if the server refuses the user; None if it does not answer at all."""
+    is_refused = message.startswith(
         ("password", "no pg_hba", "role", "database", "fe_sendauth")
     )
-    if not denied:
+    if not is_refused:
         return None
-    return next(advice for said, advice in REFUSALS.items() if said in reason)
+    return next(
+        advice for fragment, advice in REFUSAL_ADVICE.items() if fragment in message
+    )

@@ -1,4 +1,4 @@
-"""Brings the database's tables to what this program expects."""
+"""Migrates the database to the schema of this release."""
 
 import io
 from collections.abc import Callable
@@ -17,26 +17,26 @@ from forecaster.errors import DatabaseError
 from pipelines.settings import CHECKOUT
 
 BEFORE_RELEASE = {f"{number:04}" for number in range(1, 13)}
-"""Revisions of development databases, which one baseline has replaced."""
+"""Revisions of development databases, since replaced by one baseline."""
 
 
 @dataclass(frozen=True)
 class SchemaStatus:
-    """The revision a database is at, and the one this program wants."""
+    """The schema revision of a database, and the one that this release needs."""
 
     found: str | None
     wanted: str
-    # Revisions of this program.
+    # All revisions of this release.
     known: frozenset[str]
 
     @property
     def is_current(self) -> bool:
-        """Whether nothing needs to be done."""
+        """Whether the database needs no migration."""
         return self.found == self.wanted
 
     @property
     def is_behind(self) -> bool:
-        """Whether this program's migrations lead on from there."""
+        """Whether this release can upgrade the database."""
         return not self.is_current and (self.found is None or self.found in self.known)
 
 
@@ -44,14 +44,14 @@ def upgrade(engine: sa.Engine, revision: str = "head") -> None:
     """Runs every migration up to a revision; safe to repeat and to run twice at once.
 
     Raises:
-      DatabaseError: the database is ahead of this program.
+      DatabaseError: the database is of a newer release, or of before the first.
     """
     refuse_if_ahead(status(engine))
     _run(engine, lambda config: command.upgrade(config, revision))
 
 
 def downgrade(engine: sa.Engine, revision: str) -> None:
-    """Takes migrations back down to a revision; `base` empties the database."""
+    """Reverts migrations down to a revision; `base` empties the database."""
     _run(engine, lambda config: command.downgrade(config, revision))
 
 
@@ -59,7 +59,7 @@ def check(engine: sa.Engine) -> None:
     """Compares the migrated tables with `pipelines.schema`.
 
     Raises:
-      DatabaseError: they differ; the differences are listed.
+      DatabaseError: they differ; the message lists the differences.
     """
     try:
         _run(engine, command.check)
@@ -71,7 +71,7 @@ def check(engine: sa.Engine) -> None:
 
 
 def status(engine: sa.Engine) -> SchemaStatus:
-    """The revision of the database beside the one of this program."""
+    """Returns the schema revisions of the database and of this release."""
     scripts = ScriptDirectory.from_config(_config(engine))
     known = frozenset(script.revision for script in scripts.walk_revisions())
     with engine.connect() as connection:
@@ -80,39 +80,39 @@ def status(engine: sa.Engine) -> SchemaStatus:
 
 
 def require_current(engine: sa.Engine) -> None:
-    """Refuses a database whose tables are not this program's.
+    """Refuses a database whose schema is not this release's.
 
     Raises:
-      DatabaseError: the schema is behind, ahead, or not there.
+      DatabaseError: the schema is behind, ahead, or missing.
     """
-    found = status(engine)
-    if found.is_current:
+    schema = status(engine)
+    if schema.is_current:
         return
-    if found.is_behind:
+    if schema.is_behind:
         raise DatabaseError(
-            f"The database is at schema {found.found or 'none'}, and this program needs "
-            f"{found.wanted}. Run 'harbor db upgrade'."
+            f"The database is at schema {schema.found or 'none'}, and this program needs "
+            f"{schema.wanted}. Run 'harbor db upgrade'."
         )
-    refuse_if_ahead(found)
+    refuse_if_ahead(schema)
 
 
-def refuse_if_ahead(found: SchemaStatus) -> None:
+def refuse_if_ahead(schema: SchemaStatus) -> None:
     """Refuses a database of a newer release, or of before the first.
 
     Raises:
-      DatabaseError: no migration of this program leads on from its schema.
+      DatabaseError: no migration of this release starts from its schema.
     """
-    if found.is_current or found.is_behind:
+    if schema.is_current or schema.is_behind:
         return
-    if found.found in BEFORE_RELEASE:
+    if schema.found in BEFORE_RELEASE:
         raise DatabaseError(
-            f"The database is at schema {found.found}, of before the first release, and "
+            f"The database is at schema {schema.found}, of before the first release, and "
             "cannot be upgraded. Choose a new HARBOR_HOME or an empty database, run "
             "'harbor db upgrade', and load the files again with 'harbor ingest'."
         )
     raise DatabaseError(
-        f"The database is at schema {found.found}, which this older program does not "
-        f"know (it knows up to {found.wanted}). Install the newer release."
+        f"The database is at schema {schema.found}, which this older program does not "
+        f"know (it knows up to {schema.wanted}). Install the newer release."
     )
 
 

@@ -1,9 +1,9 @@
-"""An engine that only reads, and never for long: for what looks on while others work."""
+"""A read-only engine with short timeouts, for monitoring."""
 
 import sqlalchemy as sa
 
 from pipelines.database.engine import parsed_url
-from pipelines.database.roles import READER, step_down
+from pipelines.database.roles import READER, set_role_on_connect
 
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 10
@@ -13,14 +13,14 @@ READ_ONLY = (
 )
 
 
-def reader(url: str) -> sa.Engine:
-    """An engine that has not connected yet; whether anything answers shows later.
+def create_readonly_engine(url: str) -> sa.Engine:
+    """Returns a read-only engine, without connecting yet.
 
     Args:
-      url: Of the database, as whatever user.
+      url: URL of the database, as any user.
 
     Raises:
-      DatabaseError: it is no address of a Postgres.
+      DatabaseError: it is not the URL of a Postgres.
     """
     engine = sa.create_engine(
         parsed_url(url),
@@ -29,5 +29,5 @@ def reader(url: str) -> sa.Engine:
         pool_pre_ping=True,
         connect_args={"options": READ_ONLY, "connect_timeout": CONNECT_SECONDS},
     )
-    step_down(engine, READER)
+    set_role_on_connect(engine, READER)
     return engine

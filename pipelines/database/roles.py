@@ -1,9 +1,9 @@
-"""Who may do what in the database: owner, writer, reader.
+"""Database roles and their privileges: owner, writer, reader.
 
-The owner is whoever runs the migrations: the tables are theirs. The writer fills them and
-changes none; the reader sees them and may call `add_override`, which is the dashboard's
-role that the first migration makes. Whoever connects as the owner steps down to the writer before a
-pipeline works, so that a mistake cannot take a table away.
+The owner runs the migrations and owns the tables. The writer may change rows but no table.
+The reader, the dashboard's role, may select and call `add_override`; the first migration
+creates it. A pipeline that connects as the owner takes the writer's role, so that a
+mistake cannot drop a table.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,21 +23,21 @@ from pipelines.settings import CHECKOUT, Settings
 
 WRITER, READER = "harbor_writer", "harbor_dashboard"
 ROLES = (WRITER, READER)
-# Planners' changes are theirs, and which migrations have run is the owner's.
-NOT_WRITTEN = frozenset({"overrides", "alembic_version"})
-OVERRIDES = "add_override(text, date, text, double precision, text, text)"
-ONE_AT_A_TIME = 0x4841_5243
-FORBIDDEN = "42501"
+# Overrides are written by planners alone, alembic_version by the owner.
+NEVER_WRITTEN = frozenset({"overrides", "alembic_version"})
+OVERRIDE_FUNCTION = "add_override(text, date, text, double precision, text, text)"
+GRANT_LOCK = 0x4841_5243
+INSUFFICIENT_PRIVILEGE = "42501"
 PUBLIC_RIGHTS = Path(CHECKOUT, "migrations", "sql", "public_rights.sql")
-"""For a superuser: takes from every role what the pages could do harm with."""
+"""Statements for a superuser: revoke public privileges that the pages could misuse."""
 
-MAY_MAKE_ROLES = """
+CAN_CREATE_ROLES = """
 select rolsuper or rolcreaterole from pg_roles where rolname = current_user
 """
 IS_SUPERUSER = "select rolsuper from pg_roles where rolname = current_user"
-# Since Postgres 16 a member may be barred from taking the role on. Roles are the whole
-# cluster's: one that does not read all of this database's tables was not settled here.
-MAY_STEP_DOWN = """
+# Since Postgres 16 a member may lack the right to SET ROLE. Roles belong to the cluster:
+# one that cannot read all tables of this database has not been granted them yet.
+CAN_SET_ROLE = """
 select coalesce(
     case when current_setting('server_version_num')::int >= 160000
          then pg_has_role(to_regrole(%(role)s), 'set')
@@ -48,12 +48,12 @@ select coalesce(
          where t.relnamespace = current_schema()::regnamespace
            and t.relname = any(%(tables)s)), false)
 """
-STANDING = """
+ROLE_STATE = """
 select to_regrole(:role) is not null as is_there,
        coalesce((select rolcanlogin from pg_roles where rolname = :role), false)
            as has_login
 """
-MAY = """
+TABLE_PRIVILEGES = """
 select count(*) filter (where has_table_privilege(cast(:role as text), t.oid, 'select'))
            as read,
        count(*) filter (where has_table_privilege(cast(:role as text), t.oid, 'insert'))
@@ -61,7 +61,7 @@ select count(*) filter (where has_table_privilege(cast(:role as text), t.oid, 's
 from pg_class t
 where t.relnamespace = current_schema()::regnamespace and t.relname = any(:tables)
 """
-TOO_MUCH = """
+EXCESS_PRIVILEGES = """
 select what from (values
     ('temporary tables',
      has_database_privilege(cast(:role as text), current_database(), 'temporary')),
@@ -74,16 +74,16 @@ select what from (values
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What a role is and may do.
+class RoleGrants:
+    """The privileges of a role.
 
     Args:
-      role: Its name.
-      is_there: Whether it has been made.
-      has_login: Whether somebody can connect as it.
-      reads: Tables it may read.
-      writes: Tables it may fill.
-      too_much: What the reader may do that only a superuser can take away.
+      role: Name of the role.
+      is_there: Whether the role exists.
+      has_login: Whether it can connect.
+      reads: Number of tables it may select from.
+      writes: Number of tables it may insert into.
+      too_much: Privileges of the reader that only a superuser can revoke.
     """
 
     role: str
@@ -94,172 +94,192 @@ class Standing:
     too_much: tuple[str, ...] = ()
 
     @property
-    def is_whole(self) -> bool:
-        """Whether it may do what it is there for."""
-        every = len(metadata.tables)
-        writes = every - len(NOT_WRITTEN & set(metadata.tables))
-        fills = writes if self.role == WRITER else 0
-        return (self.reads, self.writes, self.too_much) == (every, fills, ())
+    def is_complete(self) -> bool:
+        """Whether it has exactly the privileges it needs."""
+        n_tables = len(metadata.tables)
+        n_written = n_tables - len(NEVER_WRITTEN & set(metadata.tables))
+        writes = n_written if self.role == WRITER else 0
+        return (self.reads, self.writes, self.too_much) == (n_tables, writes, ())
 
 
-def standings(engine: sa.Engine) -> list[Standing]:
-    """Writer and reader as they are now; anybody may ask."""
+def role_grants(engine: sa.Engine) -> list[RoleGrants]:
+    """Returns the privileges of writer and reader; any user may call it."""
     with engine.connect() as connection:
-        return [_standing(connection, role) for role in ROLES]
+        return [_role_grants(connection, role) for role in ROLES]
 
 
-def are_whole(found: Sequence[Standing], with_login: bool = False) -> bool:
-    """Whether every role may do what it is there for."""
-    return all(each.is_whole and (each.has_login or not with_login) for each in found)
+def are_complete(grants: Sequence[RoleGrants], with_login: bool = False) -> bool:
+    """Whether every role has exactly the privileges it needs."""
+    return all(
+        role.is_complete and (role.has_login or not with_login) for role in grants
+    )
 
 
 def ensure(
     engine: sa.Engine, passwords: dict[str, SecretStr] | None = None
-) -> list[Standing]:
-    """Makes both roles where that is allowed, and gives them just their rights.
+) -> list[RoleGrants]:
+    """Creates both roles if the user may, and grants them exactly their privileges.
 
-    Safe to repeat: rights that are not theirs are taken away.
+    Safe to repeat: other privileges are revoked.
 
     Args:
       engine: Connected as the owner of the tables.
-      passwords: Of the roles that somebody shall connect as.
+      passwords: Passwords of the roles that can connect.
 
     Returns:
-      Both roles as they are then; one that may not be made is not there.
+      Both roles afterwards; one that could not be created has `is_there` false.
 
     Raises:
       DatabaseError: this user does not own the tables.
     """
     try:
-        with _as_owner(engine) as connection:
+        with _serialised_transaction(engine) as connection:
             for role in ROLES:
-                _make(connection, role)
+                _create_role(connection, role)
             if connection.scalar(sa.text(IS_SUPERUSER)):
-                take_public_rights(connection)
+                revoke_public_privileges(connection)
             for role, password in (passwords or {}).items():
-                _let_in(connection, role, password)
+                _set_password(connection, role, password)
     except ProgrammingError as error:
-        if getattr(error.orig, "sqlstate", None) != FORBIDDEN:
+        if getattr(error.orig, "sqlstate", None) != INSUFFICIENT_PRIVILEGE:
             raise
         raise DatabaseError(
             f"The database does not let this user give rights away: {error.orig}. Run "
             "'harbor db roles' as the owner of the tables."
         ) from None
-    return standings(engine)
+    return role_grants(engine)
 
 
-def take_public_rights(connection: sa.Connection) -> None:
-    """Takes from every role what the pages could do harm with; as a superuser."""
-    link = connection.connection.driver_connection
-    assert link is not None
-    link.execute(PUBLIC_RIGHTS.read_text())
+def revoke_public_privileges(connection: sa.Connection) -> None:
+    """Revokes public privileges that the pages could misuse; needs a superuser."""
+    driver_connection = connection.connection.driver_connection
+    assert driver_connection is not None
+    driver_connection.execute(PUBLIC_RIGHTS.read_text())
 
 
-def settle(engine: sa.Engine, settings: Settings) -> list[Standing]:
-    """As `ensure`, with the passwords of the settings; without any where it is embedded."""
-    given = {WRITER: settings.writer_password, READER: settings.reader_password}
-    found = ensure(engine, {role: word for role, word in given.items() if word})
+def ensure_from_settings(engine: sa.Engine, settings: Settings) -> list[RoleGrants]:
+    """Calls `ensure` with the passwords of the settings; an embedded server needs none."""
+    passwords = {WRITER: settings.writer_password, READER: settings.reader_password}
+    grants = ensure(
+        engine, {role: password for role, password in passwords.items() if password}
+    )
     if settings.database_url is not None:
-        return found
-    let_in_without_password(engine)
-    return standings(engine)
+        return grants
+    enable_trust_login(engine)
+    return role_grants(engine)
 
 
-def let_in_without_password(engine: sa.Engine) -> None:
-    """Lets both roles connect, where the server asks nobody for a password.
+def enable_trust_login(engine: sa.Engine) -> None:
+    """Lets both roles connect to a server with trust authentication.
 
     That is the embedded one, whose socket only its own user can open.
     """
-    with _as_owner(engine) as connection:
+    with _serialised_transaction(engine) as connection:
         for role in ROLES:
-            _run(connection, "alter role {role} login", role=role)
+            _execute(connection, "alter role {role} login", role=role)
 
 
-def step_down(engine: sa.Engine, role: str = WRITER) -> None:
-    """Has every new connection take a role on, where its user may."""
+def set_role_on_connect(engine: sa.Engine, role: str = WRITER) -> None:
+    """Sets a role on every new connection, if its user may."""
 
-    def on_connect(link: Any, _: Any) -> None:
-        link.autocommit = True
-        asked = {"role": role, "tables": list(metadata.tables)}
-        if link.execute(MAY_STEP_DOWN, asked).fetchone()[0]:
-            link.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
-        link.autocommit = False
+    def on_connect(driver_connection: Any, _: Any) -> None:
+        driver_connection.autocommit = True
+        parameters = {"role": role, "tables": list(metadata.tables)}
+        if driver_connection.execute(CAN_SET_ROLE, parameters).fetchone()[0]:
+            driver_connection.execute(
+                sql.SQL("set role {}").format(sql.Identifier(role))
+            )
+        driver_connection.autocommit = False
 
     sa.event.listen(engine, "connect", on_connect)
-    # Those that are open already are the owner's.
+    # Connections that are open already still have the owner's role.
     engine.dispose()
 
 
 @contextmanager
-def _as_owner(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """One transaction at a time: two that grant on one table fail each other."""
+def _serialised_transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """Yields a transaction, one at a time: concurrent grants on a table fail."""
     with engine.begin() as connection:
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ONE_AT_A_TIME)))
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(GRANT_LOCK)))
         yield connection
 
 
-def _standing(connection: sa.Connection, role: str) -> Standing:
-    found = connection.execute(sa.text(STANDING), {"role": role}).one()
-    if not found.is_there:
-        return Standing(role, False)
-    asked = {"role": role, "tables": list(metadata.tables)}
-    may = connection.execute(sa.text(MAY), asked).one()
+def _role_grants(connection: sa.Connection, role: str) -> RoleGrants:
+    state = connection.execute(sa.text(ROLE_STATE), {"role": role}).one()
+    if not state.is_there:
+        return RoleGrants(role, False)
+    parameters = {"role": role, "tables": list(metadata.tables)}
+    privileges = connection.execute(sa.text(TABLE_PRIVILEGES), parameters).one()
     # The writer needs temporary tables and locks.
-    said = connection.scalars(sa.text(TOO_MUCH), asked) if role == READER else ()
-    return Standing(role, True, found.has_login, may.read, may.written, tuple(said))
+    excess = (
+        connection.scalars(sa.text(EXCESS_PRIVILEGES), parameters)
+        if role == READER
+        else ()
+    )
+    return RoleGrants(
+        role, True, state.has_login, privileges.read, privileges.written, tuple(excess)
+    )
 
 
-def _make(connection: sa.Connection, role: str) -> None:
-    if not connection.scalar(sa.text(STANDING), {"role": role}):
-        if not connection.scalar(sa.text(MAY_MAKE_ROLES)):
+def _create_role(connection: sa.Connection, role: str) -> None:
+    if not connection.scalar(sa.text(ROLE_STATE), {"role": role}):
+        if not connection.scalar(sa.text(CAN_CREATE_ROLES)):
             return
-        _run(connection, "create role {role} nologin", role=role)
+        _execute(connection, "create role {role} nologin", role=role)
         if not connection.scalar(sa.text(IS_SUPERUSER)):
-            # Who makes a role may pass it on, but not take it on by that alone.
-            _run(connection, "grant {role} to current_user", role=role)
+            # CREATEROLE lets a user grant the role to others, but not SET ROLE to it.
+            _execute(connection, "grant {role} to current_user", role=role)
     _grant(connection, role)
 
 
 def _grant(connection: sa.Connection, role: str) -> None:
     schema = connection.scalar(sa.text("select current_schema()"))
-    names = {"role": role, "schema": str(schema)}
+    identifiers = {"role": role, "schema": str(schema)}
     for statement in (
         "grant usage on schema {schema} to {role}",
         "revoke all on all tables in schema {schema} from {role}",
         "grant select on all tables in schema {schema} to {role}",
     ):
-        _run(connection, statement, **names)
+        _execute(connection, statement, **identifiers)
     if role == READER:
-        right = sql.SQL("grant execute on function {} to {}")
-        _send(connection, right.format(sql.SQL(OVERRIDES), sql.Identifier(role)))
+        grant = sql.SQL("grant execute on function {} to {}")
+        _execute_composed(
+            connection, grant.format(sql.SQL(OVERRIDE_FUNCTION), sql.Identifier(role))
+        )
         return
-    there = set(sa.inspect(connection).get_table_names())
-    for table in sorted(there & set(metadata.tables) - NOT_WRITTEN):
-        what = "grant insert, update, delete on {table} to {role}"
-        _run(connection, what, role=role, table=table)
+    existing = set(sa.inspect(connection).get_table_names())
+    for table in sorted(existing & set(metadata.tables) - NEVER_WRITTEN):
+        statement = "grant insert, update, delete on {table} to {role}"
+        _execute(connection, statement, role=role, table=table)
     if connection.dialect.server_version_info >= (17,):  # type: ignore[operator]
-        # Fresh statistics after a load; before 17 the owner's autovacuum makes them.
-        _run(connection, "grant maintain on order_counts to {role}", role=role)
+        # For ANALYZE after a load; before 17 autovacuum updates the statistics.
+        _execute(connection, "grant maintain on order_counts to {role}", role=role)
 
 
-def _let_in(connection: sa.Connection, role: str, password: SecretStr) -> None:
-    """Only what the password is checked by is sent, so that no log can show it."""
-    link = connection.connection.driver_connection
-    assert link is not None
+def _set_password(connection: sa.Connection, role: str, password: SecretStr) -> None:
+    """Sets a password by its SCRAM verifier, so that no log can show the password."""
+    driver_connection = connection.connection.driver_connection
+    assert driver_connection is not None
     plain, name = password.get_secret_value().encode(), role.encode()
-    verifier = link.pgconn.encrypt_password(plain, name, b"scram-sha-256").decode()
+    verifier = driver_connection.pgconn.encrypt_password(
+        plain, name, b"scram-sha-256"
+    ).decode()
     login = sql.SQL("alter role {} login password {}")
-    _send(connection, login.format(sql.Identifier(role), sql.Literal(verifier)))
+    _execute_composed(
+        connection, login.format(sql.Identifier(role), sql.Literal(verifier))
+    )
 
 
-def _run(connection: sa.Connection, statement: str, **names: str) -> None:
-    """One statement with names put in, each quoted as a name."""
-    quoted = {key: sql.Identifier(name) for key, name in names.items()}
-    _send(connection, sql.SQL(statement).format(**quoted))
+def _execute(connection: sa.Connection, statement: str, **identifiers: str) -> None:
+    """Executes a statement with quoted identifiers."""
+    quoted = {key: sql.Identifier(name) for key, name in identifiers.items()}
+    _execute_composed(connection, sql.SQL(statement).format(**quoted))
 
 
-def _send(connection: sa.Connection, statement: sql.Composed) -> None:
-    link = connection.connection.driver_connection
-    assert link is not None
-    # Through SQLAlchemy, whose errors are told in one sentence.
-    connection.exec_driver_sql(statement.as_string(link).replace("%", "%%"))
+def _execute_composed(connection: sa.Connection, statement: sql.Composed) -> None:
+    driver_connection = connection.connection.driver_connection
+    assert driver_connection is not None
+    # Through SQLAlchemy, whose errors are reported in one sentence.
+    connection.exec_driver_sql(
+        statement.as_string(driver_connection).replace("%", "%%")
+    )

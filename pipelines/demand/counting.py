@@ -1,4 +1,4 @@
-"""Orders to daily demand per depot and local service day."""
+"""Counts orders into daily demand per depot and local service day."""
 
 from datetime import date, datetime, timedelta
 
@@ -14,25 +14,24 @@ from pipelines.store.demand import DemandChange
 
 log = structlog.get_logger()
 
-LATEST_FEED_DAYS = 14
+MAX_FEED_DELAY_DAYS = 14
 
 
 def rebuild(
     engine: sa.Engine, now: datetime, look_back_days: int | None = None
 ) -> DemandChange:
-    """Counts demand anew; safe to repeat, for only differences become versions.
+    """Recounts demand; safe to repeat, as only differences become versions.
 
-    The public holidays of its days and of the days ahead are looked up here too, so that
-    whoever reads a panel need not write.
+    It also adds missing public holidays, so that reading a panel never writes.
 
     Args:
       engine: Database the pipelines own.
-      now: With a zone. A day of a depot counts once it is over there and at half of the
-        active depots; a correction becomes known now.
-      look_back_days: Corrections so far before the newest day are made; all without.
+      now: Time with a zone. A day of a depot counts once it is over there and at half of
+        the active depots; corrections become known at this time.
+      look_back_days: Days before the newest day that are corrected; all by default.
     """
     with engine.begin() as connection:
-        today = first_day_not_over(connection, now)
+        today = first_incomplete_day(connection, now)
         change = store.recount(connection, today, now, look_back_days)
         public_holidays.add_missing(connection, now.date())
     return change
@@ -41,12 +40,12 @@ def rebuild(
 def rebuild_in(
     run: Run, now: datetime, look_back_days: int | None = None
 ) -> DemandChange:
-    """Counts demand anew as a part of a run, which tells what was corrected.
+    """Recounts demand as a step of a run, and logs the corrections.
 
     Args:
-      run: Counts the depot-days that are new, and those that are otherwise now.
-      now: As of `rebuild`.
-      look_back_days: As of `rebuild`.
+      run: Run whose counts receive the numbers of new and corrected depot-days.
+      now: As in `rebuild`.
+      look_back_days: As in `rebuild`.
     """
     change = rebuild(run.engine, now, look_back_days)
     run.metrics |= {"new": change.new, "corrected": change.corrected}
@@ -56,17 +55,17 @@ def rebuild_in(
 
 
 def default_origin(engine: sa.Engine) -> date:
-    """The last complete local day in the data; days not over are never counted.
+    """Returns the last complete local day in the data; other days are never counted.
 
     Raises:
       NoDataError: there is no demand yet.
     """
     with engine.connect() as connection:
-        return newest_counted(connection)
+        return newest_demand_day(connection)
 
 
-def newest_counted(connection: sa.Connection) -> date:
-    """The newest day of which any depot's demand is known.
+def newest_demand_day(connection: sa.Connection) -> date:
+    """Returns the newest day for which any depot has demand.
 
     Raises:
       NoDataError: there is no demand yet.
@@ -80,17 +79,19 @@ def newest_counted(connection: sa.Connection) -> date:
     return newest
 
 
-def require_over(engine: sa.Engine, day: date, now: datetime, zone: str) -> None:
-    """Refuses a day that is over at no depot: a model of it would outrank all till then.
+def require_complete_day(
+    engine: sa.Engine, day: date, now: datetime, zone: str
+) -> None:
+    """Refuses a day that is over at no depot: its model would stay the newest until then.
 
     Args:
       engine: Database the pipelines own.
-      day: Asked for by a person.
-      now: With a zone.
-      zone: The fleet's own, where there is no depot yet.
+      day: The day a person requested.
+      now: Time with a zone.
+      zone: Zone of the fleet, used if there is no depot yet.
 
     Raises:
-      BadInputError: it lies ahead.
+      BadInputError: the day is not over at any depot.
     """
     with engine.connect() as connection:
         names = store.zones(connection) or {zone: 1}
@@ -102,22 +103,22 @@ def require_over(engine: sa.Engine, day: date, now: datetime, zone: str) -> None
         )
 
 
-def require_counted(engine: sa.Engine, origin: date) -> None:
-    """Refuses an origin that lies long after the data; a late feed of days is carried.
+def require_recent_demand(engine: sa.Engine, origin: date) -> None:
+    """Refuses an origin long after the newest demand; a feed may be days late.
 
     Raises:
       NoDataError: there is no demand, or it ends more than two weeks before the origin.
     """
     newest = default_origin(engine)
-    if (origin - newest).days > LATEST_FEED_DAYS:
+    if (origin - newest).days > MAX_FEED_DELAY_DAYS:
         raise NoDataError(
             f"The origin is {origin}, but the newest orders are of {newest}, more than "
-            f"{LATEST_FEED_DAYS} days before. Load newer orders, or choose an earlier "
+            f"{MAX_FEED_DELAY_DAYS} days before. Load newer orders, or choose an earlier "
             "origin."
         )
 
 
-def first_day_not_over(connection: sa.Connection, now: datetime) -> date:
-    """The first day that is not over at half of the active depots."""
+def first_incomplete_day(connection: sa.Connection, now: datetime) -> date:
+    """Returns the first day that is not over at half of the active depots."""
     zones = store.zones(connection) or {"UTC": 1}
     return newest_whole_day(now, zones) + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""Whether the feed of the origin's day has come, and from whom it has not."""
+"""Depots whose orders of the origin's day are missing."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -11,18 +11,18 @@ from pipelines.database.engine import snapshot
 from pipelines.ingest.inbox import DONE
 from pipelines.store import feed_freshness, nightly_runs, runs
 
-MOST_TOLD = 5
-WAITED_FOR = timedelta(hours=24)
+MAX_NAMES_SHOWN = 5
+RERUN_WINDOW = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
 class Lateness:
-    """Depots without a count of the last day up to one on which they were open.
+    """Depots without demand on their last open day up to a day.
 
     Args:
       day_on: The day.
-      expected: Depots that were open, and have reported in the fortnight before.
-      by_city: How many of them are missing, for each city with any.
+      expected: Number of depots that were open and reported in the two weeks before.
+      by_city: Number of missing depots per city.
     """
 
     day_on: date
@@ -31,7 +31,7 @@ class Lateness:
 
     @property
     def n_late(self) -> int:
-        """Depots missing."""
+        """Number of missing depots."""
         return sum(self.by_city.values())
 
     @property
@@ -40,48 +40,54 @@ class Lateness:
         return self.n_late > 0
 
     def metrics(self) -> dict[str, Any]:
-        """For the ledger; a forecast is marked by the run that made it."""
+        """Returns the metrics for the ledger; a forecast is marked by its run."""
         if not self.is_late:
             return {}
         return {"late_depots": self.n_late, "late_cities": dict(self.by_city)}
 
     def sentence(self) -> str:
-        """Who is missing, and what to do."""
-        told = [f"{city} ({number})" for city, number in self.by_city.items()]
-        more = f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+        """Returns a sentence on which depots are missing, and what to do."""
+        cities = [f"{city} ({number})" for city, number in self.by_city.items()]
+        more = (
+            f" and {len(cities) - MAX_NAMES_SHOWN} more"
+            if len(cities) > MAX_NAMES_SHOWN
+            else ""
+        )
         return (
             f"The orders of {self.day_on} have not come from {self.n_late} of "
-            f"{self.expected} depots: {', '.join(told[:MOST_TOLD])}{more}. The forecast "
+            f"{self.expected} depots: {', '.join(cities[:MAX_NAMES_SHOWN])}{more}. The forecast "
             "was made from what there is; put the file into the inbox, and run 'harbor "
             "nightly' again if no scheduler does."
         )
 
 
-def look(engine: sa.Engine, origin: date) -> Lateness:
-    """Which depots are late as of the origin's day; see `schema.feed_freshness`.
+def read_lateness(engine: sa.Engine, origin: date) -> Lateness:
+    """Reads which depots are late on the origin's day; see `schema.feed_freshness`.
 
     Args:
       engine: Database the pipelines own.
       origin: The day.
     """
     with engine.connect() as connection:
-        found = feed_freshness.by_city(connection, origin)
+        cities = feed_freshness.by_city(connection, origin)
     return Lateness(
         origin,
-        expected=sum(each.expected for each in found),
-        by_city={each.city: each.late for each in found if each.late},
+        expected=sum(city.expected for city in cities),
+        by_city={city.city: city.late for city in cities if city.late},
     )
 
 
-def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date | None:
-    """The origin of the newest night, if its feed was late and something came since.
+def late_origin_with_new_files(
+    engine: sa.Engine, inbox: Path, now: datetime
+) -> date | None:
+    """Returns the origin of the newest night if its feed was late and files came since.
 
-    After the forecast has ceased to be live, it is left as it is.
+    None once `RERUN_WINDOW` is over, after which the forecast is no longer live.
 
     Args:
       engine: Database the pipelines own.
-      inbox: Where files come in.
-      now: With a time zone.
+      inbox: Folder of incoming files.
+      now: Time with a zone.
     """
     with snapshot(engine) as connection:
         done = nightly_runs.newest_done(connection)
@@ -89,11 +95,11 @@ def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date 
         if done is None or last is None or not done["metrics"].get("late_depots"):
             return None
         origin: date = done["origin_on"]
-        if now - done["started_at"] > WAITED_FOR:
+        if now - done["started_at"] > RERUN_WINDOW:
             return None
         if runs.night_without_news(connection, origin) is None:
             return origin
-    # A night that found nothing in the newer files need not look at them again.
+    # A night that loaded nothing from the newer files need not read them again.
     return origin if _has_newer_file(inbox, last["started_at"]) else None
 
 

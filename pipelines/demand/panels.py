@@ -1,4 +1,4 @@
-"""Reads panels: what a model sees from an origin. Nothing is written."""
+"""Reads panels, the data that a model sees from an origin; writes nothing."""
 
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
@@ -18,18 +18,18 @@ from pipelines.database.engine import snapshot
 from pipelines.store import panel as store
 from pipelines.store.panel import PanelTables, known_by
 
-# Days of calendar past the origin: the longest horizon, and what its last day looks at.
-LONGEST_AHEAD = MAX_HORIZON + CALENDAR_REACH
-# A forecast is made in the night after its origin; what came by then is known to it.
-KNOWN_BY = time(12, 0)
+# Days of calendar past the origin: the longest horizon and the reach of its last day.
+MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
+# A forecast runs in the night after its origin; data until this time is known to it.
+KNOWLEDGE_CUTOFF = time(12, 0)
 
 
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
-    """The panel of the newest counts up to an origin.
+    """Returns the panel of the newest counts up to an origin.
 
     Args:
       engine: Database the pipelines own.
-      origin: The last day whose demand is shown.
+      origin: The last day with demand.
 
     Raises:
       NoDataError: there is no demand up to the origin.
@@ -38,15 +38,15 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
 
 
 class PanelsAsKnown:
-    """Panels of past origins, each with what was known in the night after it."""
+    """Panels of past origins, each with the data known in the night after it."""
 
     def __init__(self, engine: sa.Engine, last: date, zone: ZoneInfo) -> None:
-        """Reads every version of the counts once, and lays the newest out.
+        """Reads every version of the counts once, and builds the newest panel.
 
         Args:
           engine: Database the pipelines own.
-          last: The newest origin that will be asked for.
-          zone: The fleet's own.
+          last: The newest origin of the panels.
+          zone: Time zone of the fleet.
 
         Raises:
           NoDataError: nothing is known of any day up to it.
@@ -56,13 +56,13 @@ class PanelsAsKnown:
         newest = replace(newest, events=as_known(newest.events, zone))
         self._zone = zone
         self._panel = _build(newest, last)
-        # Days that turned out to be closed are shown to origins that did not know.
+        # Keeps days that were later closed, for origins that did not know it.
         self._demand_dt = np.full_like(self._panel.demand_dt, np.nan)
         self._fill(self._demand_dt, newest.demand)
         self._earlier = tables.earlier_counts()
 
     def at(self, origin: date) -> Panel:
-        """The panel of an origin.
+        """Returns the panel of an origin.
 
         Raises:
           NoDataError: nothing was known of any day up to it.
@@ -74,8 +74,8 @@ class PanelsAsKnown:
             )
         panel = panel.as_of(origin)
         demand_dt = self._demand_dt[:, : panel.n_steps].copy()
-        # Counts that have been corrected since, and never two of one day.
-        known = known_by(self._earlier, noon_after(origin, self._zone), origin)
+        # Counts that were corrected later, at most one per day.
+        known = known_by(self._earlier, knowledge_cutoff(origin, self._zone), origin)
         self._fill(demand_dt, known)
         demand_dt[panel.closed_dt[:, : panel.n_steps]] = np.nan
         return replace(panel, demand_dt=demand_dt)
@@ -84,19 +84,19 @@ class PanelsAsKnown:
         fill_demand(demand_dt, self._panel.depot_ids, self._panel.start_on, demand)
 
 
-def noon_after(origin: date, zone: ZoneInfo) -> datetime:
-    """The moment after which nothing that comes in is known to an origin."""
-    return datetime.combine(origin + timedelta(days=1), KNOWN_BY, tzinfo=zone)
+def knowledge_cutoff(origin: date, zone: ZoneInfo) -> datetime:
+    """Returns the time after which new data is not known to an origin."""
+    return datetime.combine(origin + timedelta(days=1), KNOWLEDGE_CUTOFF, tzinfo=zone)
 
 
 def first_origin(moment: datetime, zone: ZoneInfo) -> date:
-    """The first origin that knows what came in at a moment."""
+    """Returns the first origin that knows data that came in at a time."""
     local = moment.astimezone(zone)
-    return local.date() - timedelta(days=1 if local.time() <= KNOWN_BY else 0)
+    return local.date() - timedelta(days=1 if local.time() <= KNOWLEDGE_CUTOFF else 0)
 
 
 def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Versions of events as `build_panel` takes them, each with the origins that know it.
+    """Adds to versions of events the origins that know them, for `build_panel`.
 
     A first version is known from the day its file says, whenever it was loaded; a
     correction from its arrival, and never before that day.
@@ -119,4 +119,4 @@ def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> Panel
 
 def _build(tables: PanelTables, origin: date) -> Panel:
     rows = (tables.depots, tables.demand, tables.events, tables.holidays)
-    return build_panel(*rows, origin, LONGEST_AHEAD)
+    return build_panel(*rows, origin, MAX_CALENDAR_DAYS_AHEAD)

@@ -1,4 +1,4 @@
-"""Looks public holidays up by country and subdivision, and keeps them."""
+"""Looks up public holidays by country and subdivision, and stores them."""
 
 from datetime import date
 
@@ -18,8 +18,8 @@ def add_missing(connection: sa.Connection, today: date) -> None:
     a missing calendar degrades a forecast, it does not stop it.
 
     Args:
-      connection: Inside a transaction that has counted demand.
-      today: Decides which year is the next.
+      connection: Connection in a transaction that has counted demand.
+      today: Today, which determines the next year.
     """
     first = store.first_day(connection) or today
     years = range(first.year, today.year + 2)
@@ -32,12 +32,12 @@ def add_missing(connection: sa.Connection, today: date) -> None:
 def _holidays(country: str, subdivision: str, years: range) -> dict[date, str]:
     try:
         # English, so that a holiday has one name whatever the machine's language.
-        found = holidays.country_holidays(
+        days = holidays.country_holidays(
             country, subdiv=subdivision or None, years=years, language="en_US"
         )
-        return dict(found.items())
+        return dict(days.items())
     except NotImplementedError:
-        log.warning("holidays_unknown", country=country, subdivision=subdivision)
+        log.warning("public_holidays_unknown", country=country, subdivision=subdivision)
     if not subdivision:
         return {}
     return _holidays(country, "", years)

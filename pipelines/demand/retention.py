@@ -15,12 +15,12 @@ from pipelines.store import retention as store
 
 @dataclass(frozen=True)
 class Dropped:
-    """What was dropped.
+    """Outcome of dropping old orders.
 
     Args:
-      orders: How many.
-      before: The first day that keeps its own.
-      froze: Whether it froze days that were not frozen before.
+      orders: Number of dropped orders.
+      before: The first day whose orders are kept.
+      froze: Whether days were frozen that were not before.
     """
 
     orders: int
@@ -29,15 +29,15 @@ class Dropped:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing was old enough."""
+        """Whether nothing was dropped or frozen."""
         return not (self.orders or self.froze)
 
 
 def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dropped:
     """Counts demand, freezes the days before the setting's, and drops their orders.
 
-    Safe to repeat. Orders that come later for a frozen day are not counted any more, and
-    go the next time.
+    Safe to repeat. Orders that come later for a frozen day are not counted, and are
+    dropped the next time.
 
     Args:
       engine: Database the pipelines own.
@@ -55,11 +55,11 @@ def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dro
     fleet_day = now.astimezone(settings.zone).date()
     before = fleet_day - timedelta(days=settings.keep_orders_days)
     with engine.begin() as connection:
-        # A load at the same time would put back what is counted and dropped here.
+        # A concurrent load could insert orders between counting and dropping.
         ingest_store.lock(connection, "orders")
-        today = counting.first_day_not_over(connection, now)
+        today = counting.first_incomplete_day(connection, now)
         demand_store.recount(connection, today, now, settings.look_back_days)
-        # What is frozen stays so, also where the setting has been raised since.
+        # Frozen days stay frozen, even if the setting has been raised since.
         frozen = store.frozen_before(connection)
         before = max(before, frozen or before)
         return Dropped(store.drop_orders(connection, before), before, before != frozen)

@@ -57,7 +57,7 @@ def forecast_from(
       ArtefactError: its file is missing or not what was recorded.
       NoDataError: there is no demand up to the origin.
     """
-    counting.require_counted(engine, origin)
+    counting.require_recent_demand(engine, origin)
     with snapshot(engine) as connection:
         model = model_for(connection, origin)
         live = is_live(origin, demand_store.last_day(connection), now, zone)

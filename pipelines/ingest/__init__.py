@@ -1,15 +1,16 @@
 """Files to validated rows: orders, daily counts, depots, events, and the quarantine.
 
-sources      what was named → files that open
-matching     which source of harbor.toml a file is of, and what it says of its files
-recognition  a header → the kind of file, and where its columns stand
-text, lines  CSV → batches of texts        parquet  Parquet → the same
-checking     texts → typed rows and rejected rows, by contract, parsing and dates
-conventions  how dates and numbers are written, proved over the whole file
-parcels      what a parsed file is handed over as; parser, child and wire: by another process
-plausibility whether ids can be ids, and orders one partner's
-settling     half-written files are left      replay   rows out of quarantine
-loading      one file in one transaction      door     all files of a call
+service         loads all files of a call          loading   one file in one transaction
+spool, sources  files, folders, URLs, archives → files that can be opened
+file_stability  skips files that are still being written
+matching        source of harbor.toml whose options a file is read with
+kind_detection  header → kind of file and column positions, by file_schemas
+text, parquet   CSV or Parquet → batches of cells (text_blocks: bytes → blocks of rows)
+conventions     detects date order and decimal mark over the whole file
+validation      cells → typed rows and rejected rows, by file_schemas, parsing and dates
+chunks, parser  validated rows, parsed in a child process (child, ipc)
+plausibility    refuses order ids that are not ids or another partner's
+replay          loads rows from quarantine         withdrawal  removes a loaded file
 """
 
 from pipelines.ingest.replay import Replayed, replay

@@ -1,4 +1,4 @@
-"""What both readers hand over: rows by the batch, and rows one by one where one is bad."""
+"""Interface of the CSV and Parquet readers: batches of cells, and rows one by one."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from pipelines.ingest.kind_detection import Plan
 
 Cells = dict[str, Any]
-"""Arrays by the contract's column names: tidy texts, or Parquet's own times and numbers."""
+"""Arrays by schema column: trimmed texts, or Parquet's timestamps and numbers."""
 
-LONGEST_TOLD = 500
+MAX_CELL_CHARS = 500
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class RejectedRow:
 
     Args:
       line: Physical line of a text file, row of a Parquet file; both count from 1.
-      column_name: In the contract's words; None where the row as a whole is wrong.
-      raw: Its cells by name, or in order where they do not fit the header.
+      column_name: Name in the schema; None if the row as a whole is invalid.
+      raw: Its cells by name, or in order if they do not fit the header.
     """
 
     line: int
@@ -34,15 +34,15 @@ class RejectedRow:
 
 @dataclass(frozen=True)
 class Detail:
-    """A batch looked at row by row.
+    """A batch parsed row by row.
 
     Args:
-      cells: Of the rows that have the right number of cells and are not blank.
-      lines: Where each of those rows begins.
-      raw: All cells of one of those rows.
-      rejected: Rows that fit no header.
-      blank: Rows without anything in any cell.
-      unfinished: Line of a last row that nothing ends, which may be half a row.
+      cells: Cells of the rows that fit the header and are not blank.
+      lines: First line of each of those rows.
+      raw: Returns all cells of one of those rows.
+      rejected: Rows that do not fit the header.
+      blank: Number of rows without anything in any cell.
+      unfinished: Line of a last row without a line end, which may be truncated.
     """
 
     cells: Cells
@@ -54,32 +54,32 @@ class Detail:
 
 
 class Batch(Protocol):
-    """Some rows of a file, one after the other."""
+    """Consecutive rows of a file."""
 
     @property
     def size(self) -> int:
-        """Bytes of the file it stands for, about."""
+        """Approximate bytes of the file that it comes from."""
 
     def cells(self) -> Cells | None:
-        """Its columns; None where rows do not fit and must be looked at one by one."""
+        """Returns its columns; None if rows do not fit and must be parsed one by one."""
 
     def detail(self) -> Detail:
-        """Its rows one by one, with where they stand."""
+        """Returns its rows parsed one by one, with their lines."""
 
 
 class TableFile(Protocol):
-    """A file whose header has been understood."""
+    """A file whose header has been parsed."""
 
     @property
     def plan(self) -> Plan:
-        """How it is read."""
+        """Kind and column positions."""
 
     @property
     def separator(self) -> str | None:
-        """Between its cells; None where it is no text."""
+        """Separator of its cells; None if it is not text."""
 
     def batches(self) -> Iterator[Batch]:
-        """Its rows in order; may be called again.
+        """Yields its rows in order; may be called again.
 
         Raises:
           RefusedFileError: the bytes cannot be read as what they claim to be.
@@ -97,13 +97,13 @@ def tidy(cells: pa.Array) -> pa.Array:
     return pc.if_else(empty, pa.scalar(None, pa.string()), trimmed)
 
 
-def shown(cell: pa.Scalar) -> str:
-    """A cell that holds something, as the quarantine can keep it."""
+def cell_text(cell: pa.Scalar) -> str:
+    """Returns a cell as text for the quarantine."""
     if pa.types.is_floating(cell.type):
         cell = cell.cast(pa.string())
     return storable(str(cell.as_py()))
 
 
 def storable(text: str) -> str:
-    """A text as the quarantine can keep it: not endless, and without NUL."""
-    return text.replace("\0", "\\x00")[:LONGEST_TOLD]
+    """Returns a text for the quarantine: truncated, with NUL replaced."""
+    return text.replace("\0", "\\x00")[:MAX_CELL_CHARS]

@@ -1,9 +1,9 @@
-"""Parses files in a process of its own, which may not take all of the machine's memory.
+"""Parses files in a child process under a memory limit.
 
     python -m pipelines.ingest.child MIB
 
-Each file is a task on stdin. It is answered on stdout by its plan; when told to go on, by
-its conventions, its parcels, and an end.
+Each file is a task message on stdin. The answer on stdout is its plan;
+after `{"go_on": true}`, its conventions, its chunks and an end message.
 """
 
 import os
@@ -20,9 +20,9 @@ MIB = 1 << 20
 
 
 def main() -> None:
-    """Answers tasks until nobody asks any more."""
+    """Answers tasks until the parent closes the pipe."""
     answers = os.fdopen(os.dup(1), "wb")
-    # Whatever a library prints must not end up among the answers.
+    # Whatever a library prints must not end up among the messages.
     os.dup2(2, 1)
     _limit_memory(int(sys.argv[1]) * MIB)
     tasks = sys.stdin.buffer
@@ -30,7 +30,7 @@ def main() -> None:
         while True:
             _answer(ipc.receive(tasks)[0], tasks, answers)
     except (EOFError, BrokenPipeError):
-        # The parent has ended; there is nobody left to tell. Nor is there what is unsent.
+        # The parent has ended: exit without flushing unsent messages.
         os._exit(0)
 
 
@@ -48,14 +48,14 @@ def _answer(task: ipc.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def _parse(task: ipc.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
-    opened = LocalParse.open(*ipc.task(task))
-    ipc.send(answers, {"plan": ipc.of_plan(opened.plan)})
+    file = LocalParse.open(*ipc.task(task))
+    ipc.send(answers, {"plan": ipc.plan_message(file.plan)})
     if not ipc.receive(tasks)[0]["go_on"]:
         return
-    found = opened.conventions()
-    ipc.send(answers, {"conventions": asdict(found)})
-    for chunk in opened.chunks(found):
-        ipc.send(answers, {"chunk": ipc.of_chunk(chunk)}, chunk.rows)
+    conventions = file.conventions()
+    ipc.send(answers, {"conventions": asdict(conventions)})
+    for chunk in file.chunks(conventions):
+        ipc.send(answers, {"chunk": ipc.chunk_message(chunk)}, chunk.rows)
     ipc.send(answers, {"end": True})
 
 
@@ -64,7 +64,7 @@ def _limit_memory(size: int) -> None:
         import resource
     except ImportError:  # Windows, which has no such limit
         return
-    # Memory that is written to: address space alone costs nothing, and threads reserve much.
+    # RLIMIT_DATA, not RLIMIT_AS: threads reserve much address space that costs nothing.
     resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 

@@ -1,4 +1,4 @@
-"""A file to parcels: checked rows ready for the database, and the bad ones beside them."""
+"""Parses a file into chunks: validated rows for the database, and rejected rows."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Batch, Cells, RejectedRow, TableFile
-from pipelines.ingest.conventions import Conventions, find_conventions
+from pipelines.ingest.conventions import Conventions, detect_conventions
 from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.parquet import open_parquet
 from pipelines.ingest.parsing import Rules
@@ -23,15 +23,15 @@ from pipelines.ingest.validation import check, rejected_rows
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows of a file, one after the other.
+    """Consecutive rows of a file after validation.
 
     Args:
-      rows: The good ones as CSV, in the order of `Plan.stored`.
-      n_rows: How many they are.
-      depot_ids: Depots among them.
-      rejected: The bad ones.
-      blank: Rows without anything in any cell.
-      size: Bytes of the file it stands for, about.
+      rows: Accepted rows as CSV, columns in the order of `Plan.stored`.
+      n_rows: Number of accepted rows.
+      depot_ids: Depots of the accepted rows.
+      rejected: Rejected rows.
+      blank: Number of rows without anything in any cell.
+      size: Approximate bytes of the file that the chunk comes from.
     """
 
     rows: bytes | memoryview
@@ -43,21 +43,21 @@ class Chunk:
 
 
 class ParsedFile(Protocol):
-    """A file whose header has been understood, by whoever parses it."""
+    """A file whose header has been parsed, in this process or another."""
 
     @property
     def plan(self) -> Plan:
-        """How it is read."""
+        """Kind and column positions."""
 
     def conventions(self) -> Conventions:
-        """How its dates and numbers are written, where nobody said.
+        """Detects how dates and numbers are written, where the options do not say.
 
         Raises:
-          RefusedFileError: nothing in the file tells.
+          RefusedFileError: the file does not determine it.
         """
 
-    def chunks(self, found: Conventions) -> Iterator[Chunk]:
-        """Its rows, once.
+    def chunks(self, conventions: Conventions) -> Iterator[Chunk]:
+        """Yields its rows; can be called once.
 
         Raises:
           RefusedFileError: the bytes cannot be read as what they claim to be.
@@ -75,7 +75,7 @@ class LocalParse:
 
     @classmethod
     def open(cls, source: Source, options: FileOptions, today: date) -> "LocalParse":
-        """Looks at the header.
+        """Parses the header.
 
         Raises:
           RefusedFileError: the file cannot be understood.
@@ -85,27 +85,27 @@ class LocalParse:
 
     @property
     def plan(self) -> Plan:
-        """How it is read."""
+        """Kind and column positions."""
         return self.file.plan
 
     def conventions(self) -> Conventions:
         """As `ParsedFile.conventions`."""
         name, separator = self.source.name, self.file.separator
-        return find_conventions(self._cells, self.plan, self.options, name, separator)
+        return detect_conventions(self._cells, self.plan, self.options, name, separator)
 
-    def chunks(self, found: Conventions) -> Iterator[Chunk]:
+    def chunks(self, conventions: Conventions) -> Iterator[Chunk]:
         """As `ParsedFile.chunks`."""
-        rules = found.rules(self.options, self.today)
+        rules = conventions.rules(self.options, self.today)
         for batch in self.file.batches():
             yield self._chunk(batch, rules)
 
     def _chunk(self, batch: Batch, rules: Rules) -> Chunk:
-        """Only a batch with a bad row is looked at row by row."""
+        """Validates a batch; goes through its rows one by one only if one is rejected."""
         cells = batch.cells()
         if cells is not None:
             checked = check(self.plan.kind, cells, rules)
             if checked.is_clean:
-                return _packed(checked.rows, batch.size)
+                return _to_chunk(checked.rows, batch.size)
         detail = batch.detail()
         checked = check(self.plan.kind, detail.cells, rules)
         rejected = rejected_rows(checked, detail)
@@ -114,14 +114,14 @@ class LocalParse:
                 f"{self.source.name} ends in the middle of line {detail.unfinished}, so it "
                 "is not whole. Send it again."
             )
-        return _packed(checked.good_rows(), batch.size, rejected, detail.blank)
+        return _to_chunk(checked.good_rows(), batch.size, rejected, detail.blank)
 
     def _cells(self) -> Iterator[Cells]:
         for batch in self.file.batches():
             yield batch.cells() or batch.detail().cells
 
 
-def _packed(
+def _to_chunk(
     rows: pa.Table,
     size: int,
     rejected: list[RejectedRow] | None = None,
@@ -139,7 +139,7 @@ def _packed(
 
 
 def as_csv(rows: pa.Table) -> memoryview:
-    """Rows as the database copies them in."""
+    """Returns rows as CSV for COPY."""
     sink = pa.BufferOutputStream()
     arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
     return memoryview(sink.getvalue())

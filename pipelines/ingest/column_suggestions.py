@@ -1,6 +1,6 @@
-"""What the columns of a strange file may mean, for the sentence that refuses it.
+"""Suggests a mapping of unknown columns, for the message that refuses a file.
 
-A guess is only ever offered, as options to copy; nothing is loaded by it.
+The suggestion is --column options to copy; no file is loaded by it.
 """
 
 import re
@@ -14,8 +14,8 @@ CERTAIN, LIKELY = 2, 1
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """Words in a name that speak for a column, or rule it out."""
+class NameHints:
+    """Words in a column name that suggest a column of the schema, or rule it out."""
 
     certain: frozenset[str]
     likely: frozenset[str] = frozenset()
@@ -27,23 +27,23 @@ def _words(text: str) -> frozenset[str]:
 
 
 NUMBERED = _words("id number no nr code key")
-MEANINGS = {
-    "order_id": Meaning(
+NAME_HINTS = {
+    "order_id": NameHints(
         _words("order trip ride delivery shipment invoice transaction booking"),
         never=_words("date day time name count of at"),
     ),
-    "depot_id": Meaning(
+    "depot_id": NameHints(
         _words("depot base station store shop site hub branch warehouse location"),
         likely=NUMBERED,
         never=_words("name address city date time of"),
     ),
-    "ordered_at": Meaning(
+    "ordered_at": NameHints(
         _words("ordered time timestamp datetime created started"),
         likely=_words("start at date"),
         never=_words("end ended duration"),
     ),
-    "date": Meaning(_words("date day"), never=_words("end ended time")),
-    "orders": Meaning(
+    "date": NameHints(_words("date day"), never=_words("end ended time")),
+    "orders": NameHints(
         _words("orders trips rides deliveries shipments sales entries visits"),
         likely=_words("count quantity volume number total"),
         never=_words("date day time name id"),
@@ -52,49 +52,51 @@ MEANINGS = {
 
 
 def suggest(header: Sequence[str], kinds: Sequence[Kind]) -> tuple[Kind, str] | None:
-    """The kind that a header fits best by its words, and the options that say so.
+    """Suggests the most likely kind of a header, and the --column options for it.
 
     Args:
-      header: Names as they stand in the file.
-      kinds: That it could be.
+      header: Column names of the file.
+      kinds: Candidates.
 
     Returns:
-      None where no kind finds a name for each of its columns.
+      The kind and the options; None if every kind lacks a name for one of its columns.
     """
     guesses = [(kind, _assigned(header, kind)) for kind in kinds]
-    whole = [(kind, found) for kind, found in guesses if found is not None]
-    if not whole:
+    complete = [(kind, columns) for kind, columns in guesses if columns is not None]
+    if not complete:
         return None
-    kind, found = max(whole, key=lambda guess: _total(guess[1]))
-    given = [f"--column {name}={shlex.quote(at)}" for name, at in found.items()]
-    return kind, " ".join(given)
+    kind, columns = max(complete, key=lambda guess: _total(guess[1]))
+    flags = [f"--column {name}={shlex.quote(at)}" for name, at in columns.items()]
+    return kind, " ".join(flags)
 
 
 def _assigned(header: Sequence[str], kind: Kind) -> dict[str, str] | None:
-    """A name for every column wanted, none used twice."""
-    found: dict[str, str] = {}
+    """Assigns a name of the header to every required column, none twice."""
+    columns: dict[str, str] = {}
     for column in kind.wanted:
-        left = [cell.strip() for cell in header if cell.strip() not in found.values()]
-        best = max(left, key=lambda cell: _score(column, cell), default="")
+        unused = [
+            cell.strip() for cell in header if cell.strip() not in columns.values()
+        ]
+        best = max(unused, key=lambda cell: _score(column, cell), default="")
         if _score(column, best) < CERTAIN:
             return None
-        found[column] = best
-    return found
+        columns[column] = best
+    return columns
 
 
-def _total(found: dict[str, str]) -> float:
-    """Mean score, so that a kind of few columns has no advantage and none of many."""
-    return sum(_score(*pair) for pair in found.items()) / len(found)
+def _total(columns: dict[str, str]) -> float:
+    """Returns the mean score, comparable between kinds of few and of many columns."""
+    return sum(_score(*pair) for pair in columns.items()) / len(columns)
 
 
 def _score(column: str, cell: str) -> int:
-    """How much the words of a name speak for a column; 0 where one rules it out."""
-    if column not in MEANINGS:
+    """Returns how strongly a name suggests a column; 0 if one of its words rules it out."""
+    if column not in NAME_HINTS:
         return 0
-    meaning = MEANINGS[column]
+    hints = NAME_HINTS[column]
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cell)
     words = set(re.findall(r"[a-z]+", spaced.casefold()))
-    if words & meaning.never:
+    if words & hints.never:
         return 0
-    certain, likely = len(words & meaning.certain), len(words & meaning.likely)
+    certain, likely = len(words & hints.certain), len(words & hints.likely)
     return CERTAIN * certain + LIKELY * likely

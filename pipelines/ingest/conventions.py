@@ -1,4 +1,4 @@
-"""What a file writes in a way that can be read in two, and what in it proves which."""
+"""Detects the date order and the decimal mark of a file, with a proof for each."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,23 +7,23 @@ from datetime import date
 import pyarrow as pa
 
 from pipelines.ingest.batches import Cells
-from pipelines.ingest.dates import Order, find_order
+from pipelines.ingest.dates import DateOrder, detect_date_order
 from pipelines.ingest.file_schemas import Column
 from pipelines.ingest.kind_detection import Plan
-from pipelines.ingest.numbers import DecimalMark, find_decimal
+from pipelines.ingest.numbers import DecimalMark, detect_decimal_mark
 from pipelines.ingest.parsing import Rules
 from pipelines.ingest.report import FileOptions
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """What was found in a file that nobody had said; None where there is nothing to say."""
+    """Detected conventions of a file; None where options give them or none is needed."""
 
-    dates: Order | None = None
+    dates: DateOrder | None = None
     numbers: DecimalMark | None = None
 
     def rules(self, options: FileOptions, today: date) -> Rules:
-        """By which the cells of the file are judged: what was said goes first."""
+        """Returns the parsing rules: the options first, then what was detected."""
         date_format, decimal = options.date_format, options.decimal
         if date_format is None and self.dates is not None:
             date_format = self.dates.date_format
@@ -32,33 +32,33 @@ class Conventions:
         return Rules(today, date_format, decimal or ".")
 
 
-def find_conventions(
+def detect_conventions(
     batches: Callable[[], Iterator[Cells]],
     plan: Plan,
     options: FileOptions,
     name: str,
     separator: str | None = None,
 ) -> Conventions:
-    """Looks through a file for what was not said about it.
+    """Scans a file for the conventions that its options do not give.
 
     Args:
-      batches: Its cells; called once for dates and once for numbers.
-      plan: How it is read.
-      options: What was said.
-      name: Of the file, for messages.
-      separator: Of its cells, where it is text.
+      batches: Returns its cells; called once for dates and once for numbers.
+      plan: Kind and columns of the file.
+      options: Options of the file.
+      name: File name, for messages.
+      separator: Separator of its cells, if it is text.
 
     Raises:
-      RefusedFileError: nothing in it proves how it is to be read, or both ways are proved.
+      RefusedFileError: the values of the file prove no convention, or contradict.
     """
-    order = mark = None
+    date_order = decimal_mark = None
     if options.date_format is None:
         dated = _texts(batches, plan, lambda column: column.is_dated)
-        order = find_order(dated, name)
+        date_order = detect_date_order(dated, name)
     if options.decimal is None:
-        numbers = _texts(batches, plan, lambda column: column.holds == "number")
-        mark = find_decimal(numbers, name, separator)
-    return Conventions(order, mark)
+        numbers = _texts(batches, plan, lambda column: column.value_type == "number")
+        decimal_mark = detect_decimal_mark(numbers, name, separator)
+    return Conventions(date_order, decimal_mark)
 
 
 def _texts(
@@ -66,7 +66,7 @@ def _texts(
     plan: Plan,
     is_wanted: Callable[[Column], bool],
 ) -> Iterator[pa.Array]:
-    """Cells of some columns, batch by batch; typed ones say themselves what they are."""
+    """Yields the cells of some columns, batch by batch; none of typed columns."""
     wanted = [name for name in plan.positions if is_wanted(plan.kind.column(name))]
     if not wanted:
         return

@@ -1,4 +1,4 @@
-"""Rows of somebody's database as CSV."""
+"""Exports the rows of a query on another database as CSV."""
 
 import csv
 from collections.abc import Iterator
@@ -11,21 +11,23 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.numbers import written
+from pipelines.ingest.numbers import unambiguous_text
 from pipelines.ingest.sources import first_line
 
-ROWS_AT_ONCE = 10_000
+BATCH_ROWS = 10_000
 
 
-def write_rows(url: str, query: str, target: Path, shown: str, most_bytes: int) -> None:
+def write_rows(
+    url: str, query: str, target: Path, display_path: str, max_bytes: int
+) -> None:
     """Runs a query, and writes its rows under a header of its column names.
 
     Args:
-      url: As SQLAlchemy has it; may hold a password, which no message shows.
-      query: That returns rows; it is rolled back.
+      url: URL for SQLAlchemy; may hold a password, which no message shows.
+      query: Query that returns rows; its transaction is rolled back.
       target: The CSV file to write.
-      shown: The URL without secrets.
-      most_bytes: Above which the rows are refused.
+      display_path: The URL without secrets.
+      max_bytes: Maximum size of the CSV file.
 
     Raises:
       RefusedFileError: the database or the query cannot be used, or the rows are too many.
@@ -34,40 +36,40 @@ def write_rows(url: str, query: str, target: Path, shown: str, most_bytes: int) 
         engine = sa.create_engine(_with_driver(url), poolclass=sa.NullPool)
         with engine.connect() as connection, target.open("w", newline="") as file:
             writer = csv.writer(file)
-            for row in _rows(connection, query, shown):
+            for row in _rows(connection, query, display_path):
                 writer.writerow([_cell(value) for value in row])
-                if file.tell() > most_bytes:
+                if file.tell() > max_bytes:
                     raise RefusedFileError(
-                        f"The rows of {shown} take more than {most_bytes >> 20:,} MiB "
+                        f"The rows of {display_path} take more than {max_bytes >> 20:,} MiB "
                         "(HARBOR_MAX_FILE_MIB). Ask for fewer, or raise the setting."
                     )
     except (ImportError, ArgumentError, NoSuchModuleError):
         raise RefusedFileError(
-            f"{shown} cannot be opened: its scheme is no database whose driver is "
+            f"{display_path} cannot be opened: its scheme is no database whose driver is "
             "installed. Write postgresql://USER@HOST/DATABASE, or install the driver."
         ) from None
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
         raise RefusedFileError(
-            f"{shown} cannot be queried: {first_line(cause)}. Check the address, the "
+            f"{display_path} cannot be queried: {first_line(cause)}. Check the address, the "
             "query, and what this user may read."
         ) from None
 
 
-def _rows(connection: sa.Connection, query: str, shown: str) -> Iterator[Any]:
-    """The column names, then the rows."""
+def _rows(connection: sa.Connection, query: str, display_path: str) -> Iterator[Any]:
+    """Yields the column names, then the rows."""
     if connection.dialect.name == "postgresql":
         connection = connection.execution_options(postgresql_readonly=True)
-    found = connection.execution_options(
-        stream_results=True, max_row_buffer=ROWS_AT_ONCE
+    result = connection.execution_options(
+        stream_results=True, max_row_buffer=BATCH_ROWS
     ).exec_driver_sql(query)
-    if not found.returns_rows:
+    if not result.returns_rows:
         raise RefusedFileError(
-            f"The query on {shown} returns no rows. Write a select whose columns are those "
+            f"The query on {display_path} returns no rows. Write a select whose columns are those "
             "of a file."
         )
-    yield found.keys()
-    yield from found
+    yield result.keys()
+    yield from result
 
 
 def _with_driver(url: str) -> sa.URL:
@@ -78,7 +80,7 @@ def _with_driver(url: str) -> sa.URL:
 
 
 def _cell(value: object) -> object:
-    """A datetime is a date, too; the writer makes None an empty cell."""
+    """Formats a value; a datetime is a date, too, and None becomes an empty cell."""
     if isinstance(value, (float, Decimal)):
-        return written(value)
+        return unambiguous_text(value)
     return value.isoformat() if isinstance(value, date) else value

@@ -1,4 +1,4 @@
-"""Dates as people write them, brought to ISO 8601; and which way round they are."""
+"""Converts dates to ISO 8601, and detects the order of day and month."""
 
 import re
 from collections.abc import Iterable
@@ -16,30 +16,30 @@ WITH_OFFSET = (
     r"^(?P<body>\d{4}-\d{2}-\d{2}[ T]\d{2}(?::\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?)\d*"
     r"(?P<offset> ?(?:[Zz]|[+-]\d{2}(?::?\d{2})?))?$"
 )
-MOST_OFFSET_MINUTES = 18 * 60
+MAX_UTC_OFFSET_MINUTES = 18 * 60
 
 
-def told(date_format: str | None) -> str:
-    """How a date should look, for messages."""
+def format_name(date_format: str | None) -> str:
+    """Returns the name of a date format, for messages."""
     return date_format or "ISO 8601"
 
 
 def to_iso(cells: pa.Array, date_format: str | None) -> pa.Array:
-    """Texts in one format as ISO 8601; what does not fit comes out as no date at all.
+    """Converts texts of one format to ISO 8601; others become texts that are no date.
 
-    With a plain order of day and month, ISO 8601 is read as well: the two cannot be
-    taken for each other.
+    With a plain order of day and month, ISO 8601 is accepted as well: the two cannot be
+    mistaken for each other.
     """
     if date_format is None:
         return cells
     if order := SIMPLE.fullmatch(date_format):
-        return _turned(cells, month_first=order["first"] == "m")
+        return _reorder_day_and_month(cells, month_first=order["first"] == "m")
     encoded = pc.dictionary_encode(cells)
     words = [_by_format(word, date_format) for word in encoded.dictionary.to_pylist()]
     return pa.array(words, pa.string()).take(encoded.indices)
 
 
-def _turned(cells: pa.Array, month_first: bool) -> pa.Array:
+def _reorder_day_and_month(cells: pa.Array, month_first: bool) -> pa.Array:
     swap = pc.replace_substring_regex
     # In a replacement \10 is group 1 and a zero: there are only nine groups.
     cells = swap(cells, r"^(\d)([/.-])", r"0\1\2")
@@ -55,7 +55,7 @@ def _by_format(word: str, date_format: str) -> str:
         return datetime.strptime(word, date_format).isoformat(" ")  # noqa: DTZ007
     except ValueError:
         pass
-    # A day's format says nothing of the clock that may follow it.
+    # The format is that of a day; a time of day may follow it.
     day, _, clock = word.rpartition(" ")
     try:
         return f"{datetime.strptime(day, date_format).date()} {clock}"  # noqa: DTZ007
@@ -64,16 +64,16 @@ def _by_format(word: str, date_format: str) -> str:
 
 
 def split_offset(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Wall-clock texts, and minutes east of UTC where the text said them.
+    """Splits times into wall-clock texts and minutes east of UTC, null without an offset.
 
-    Fractions of a second are cut to six digits.
+    Fractions of a second are truncated to six digits.
     """
     parts = pc.extract_regex(cells, WITH_OFFSET)
     body, written = pc.struct_field(parts, "body"), pc.struct_field(parts, "offset")
     encoded = pc.dictionary_encode(written)
     minutes = [_minutes(word) for word in encoded.dictionary.to_pylist()]
     offset = pa.array(minutes, pa.int16()).take(encoded.indices)
-    absurd = pc.greater(pc.abs(offset), MOST_OFFSET_MINUTES)
+    absurd = pc.greater(pc.abs(offset), MAX_UTC_OFFSET_MINUTES)
     body = pc.if_else(pc.fill_null(absurd, False), cells, body)
     return pc.coalesce(body, cells), offset
 
@@ -88,8 +88,8 @@ def _minutes(written: str) -> int | None:
     return (hours * 60 + minutes) * (-1 if written[0] == "-" else 1)
 
 
-def cast_what_can_be(cells: pa.Array, to: pa.DataType) -> pa.Array:
-    """Casts, with null where a value cannot be; found by halving."""
+def cast_or_null(cells: pa.Array, to: pa.DataType) -> pa.Array:
+    """Casts an array, with null for values that cannot be cast; finds them by halving."""
     try:
         return cells.cast(to)
     except pa.ArrowInvalid:
@@ -97,27 +97,27 @@ def cast_what_can_be(cells: pa.Array, to: pa.DataType) -> pa.Array:
             return pa.nulls(1, to)
     middle = len(cells) // 2
     halves = (cells[:middle], cells[middle:])
-    return pa.concat_arrays([cast_what_can_be(half, to) for half in halves])
+    return pa.concat_arrays([cast_or_null(half, to) for half in halves])
 
 
 @dataclass(frozen=True)
-class Order:
-    """The format found in a file, and a value that proves it."""
+class DateOrder:
+    """The date format detected in a file, and a value that proves it."""
 
     date_format: str
     proof: str
 
 
-def find_order(columns: Iterable[pa.Array], name: str) -> Order | None:
-    """Which comes first, the month or the day, in the dates of a whole file.
+def detect_date_order(columns: Iterable[pa.Array], name: str) -> DateOrder | None:
+    """Detects whether the day or the month comes first in the dates of a whole file.
 
     Args:
-      columns: Date cells of the file, batch by batch; the first decides whether its
-        dates are of the kind 01/13/2015 at all.
-      name: Of the file, for messages.
+      columns: Date cells of the file, batch by batch; the first batch decides whether
+        its dates look like 01/13/2015 at all.
+      name: File name, for messages.
 
     Returns:
-      None where the first batch is mostly something else, such as ISO 8601.
+      None if the first batch is mostly something else, such as ISO 8601.
 
     Raises:
       RefusedFileError: nothing in the file proves one order, or both are proved.
@@ -140,20 +140,20 @@ def _first_where(cells: pa.Array, mask: pa.Array) -> str:
     return "" if position < 0 else str(cells[position].as_py())
 
 
-def _decide(sample: str, day_first: str, month_first: str, name: str) -> Order:
+def _decide(sample: str, day_first: str, month_first: str, name: str) -> DateOrder:
     mark = next(letter for letter in sample if not letter.isdigit())
     american, european = f"%m{mark}%d{mark}%Y", f"%d{mark}%m{mark}%Y"
     if month_first and not day_first:
-        return Order(american, month_first)
+        return DateOrder(american, month_first)
     if day_first and not month_first:
-        return Order(european, day_first)
-    why = (
+        return DateOrder(european, day_first)
+    reason = (
         f"{day_first} puts the day first and {month_first} the month"
         if day_first
         else "nothing in it says whether the day or the month comes first"
     )
     raise RefusedFileError(
-        f"{name} writes its dates as {sample}, and {why}. Pass --date-format {american} "
+        f"{name} writes its dates as {sample}, and {reason}. Pass --date-format {american} "
         f"if the month comes first, or --date-format {european} if the day does; for the "
         "inbox, set date_format in [sources.NAME] of harbor.toml."
     )

@@ -1,4 +1,4 @@
-"""What may come in: four kinds of file, their columns, and the rules of their rows."""
+"""Schemas of the four kinds of file: columns, and rules between columns."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import parsing
-from pipelines.ingest.parsing import Parsed, Rules
+from pipelines.ingest.parsing import ParsedColumn, Rules
 
 DAYS_AHEAD_OF_DATA = 2
 DAYS_AHEAD_OF_PLANS = 5 * 366
@@ -17,46 +17,46 @@ DAYS_AHEAD_OF_PLANS = 5 * 366
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the contract.
+    """One column of a schema.
 
     Args:
-      name: In the file.
-      read: From tidy texts, null where empty, to values and reasons for refusal.
-      stores: Columns of the table it fills, in the order of the values.
-      in_every_file: Whether a file without it is refused.
-      may_be_empty: Whether a cell may say nothing.
-      when_empty: What is stored then.
-      holds: Which of Parquet's types it may have, text aside.
+      name: Column name in the file.
+      read: Parses trimmed texts, null if empty, into values and reasons for rejection.
+      table_columns: Columns of the table that it fills, in the order of the values.
+      is_required: Whether a file without it is refused.
+      is_nullable: Whether a cell may be empty.
+      default: Value stored for an empty cell.
+      value_type: The Parquet types that are accepted beside text.
     """
 
     name: str
-    read: Callable[[pa.Array, Rules], Parsed]
-    stores: tuple[str, ...]
-    in_every_file: bool = True
-    may_be_empty: bool = False
-    when_empty: str | None = None
-    holds: Literal["text", "number", "day", "moment"] = "text"
+    read: Callable[[pa.Array, Rules], ParsedColumn]
+    table_columns: tuple[str, ...]
+    is_required: bool = True
+    is_nullable: bool = False
+    default: str | None = None
+    value_type: Literal["text", "number", "day", "moment"] = "text"
 
     @property
     def is_dated(self) -> bool:
-        """Whether the order of day and month matters."""
-        return self.holds in ("day", "moment")
+        """Whether it holds dates, whose order of day and month must be known."""
+        return self.value_type in ("day", "moment")
 
 
 @dataclass(frozen=True)
 class RowRule:
-    """What must hold between the columns of a row.
+    """A rule between the columns of a row.
 
     Args:
-      column: The one that is told.
-      wants: Columns of the table that the rule looks at; without them it is silent.
-      broken: Their arrays to a mask of rows that break it; null counts as kept.
-      reason: Told with the value.
+      column: Column that the rejection names.
+      requires: Columns of the table that the rule reads; it is skipped without them.
+      is_broken: Returns a mask of rows that break the rule; null counts as kept.
+      reason: Reason for the rejection.
     """
 
     column: str
-    wants: tuple[str, ...]
-    broken: Callable[..., pa.Array]
+    requires: tuple[str, ...]
+    is_broken: Callable[..., pa.Array]
     reason: str
 
 
@@ -65,12 +65,12 @@ class Kind:
     """One kind of file, and the table it goes to.
 
     Args:
-      name: In the words of the commands.
-      table: Of the database.
+      name: Name of the kind, as in `--kind`.
+      table: Name of the table.
       key: Columns of the table by which a later row replaces an earlier one.
-      columns: In the order in which they are judged.
-      rules: Between columns.
-      constants: Columns of the table that are the same for every row of such a file.
+      columns: Columns in the order of validation.
+      rules: Rules between columns.
+      constants: Values of table columns that are the same for every row.
     """
 
     name: str
@@ -81,13 +81,13 @@ class Kind:
     constants: Mapping[str, object] | None = None
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
+        """Returns the column of a name."""
         return next(column for column in self.columns if column.name == name)
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """Names that every such file has."""
-        return tuple(column.name for column in self.columns if column.in_every_file)
+        """Names of the columns that every such file has."""
+        return tuple(column.name for column in self.columns if column.is_required)
 
 
 def _text(name: str, *, optional: bool = False) -> Column:
@@ -95,7 +95,7 @@ def _text(name: str, *, optional: bool = False) -> Column:
 
 
 def _word(name: str, parse: parsing.CellParser) -> Column:
-    return Column(name, parsing.by_value(parse, pa.string()), (name,))
+    return Column(name, parsing.per_distinct_value(parse, pa.string()), (name,))
 
 
 def _day(
@@ -106,15 +106,19 @@ def _day(
     optional: bool = False,
 ) -> Column:
     parse = partial(parsing.day, ahead=ahead, since=since)
-    read = parsing.by_value(parse, pa.date32(), are_dates=True)
-    return Column(name, read, (store or name,), not optional, optional, holds="day")
+    read = parsing.per_distinct_value(parse, pa.date32(), are_dates=True)
+    return Column(
+        name, read, (store or name,), not optional, optional, value_type="day"
+    )
 
 
 def _number(
     name: str, parse: parsing.CellParser, stored: pa.DataType, *, optional: bool = False
 ) -> Column:
-    read = parsing.by_value(parse, stored)
-    return Column(name, read, (name,), not optional, may_be_empty=True, holds="number")
+    read = parsing.per_distinct_value(parse, stored)
+    return Column(
+        name, read, (name,), not optional, is_nullable=True, value_type="number"
+    )
 
 
 ORDERS = Kind(
@@ -128,7 +132,7 @@ ORDERS = Kind(
             "ordered_at",
             partial(parsing.moments, ahead=DAYS_AHEAD_OF_DATA),
             ("ordered_local", "utc_offset_minutes"),
-            holds="moment",
+            value_type="moment",
         ),
     ),
 )
@@ -160,11 +164,11 @@ DEPOTS = Kind(
         _day("closed_on", since=1900, optional=True),
         Column(
             "closed_weekdays",
-            parsing.by_value(parsing.weekdays, pa.string()),
+            parsing.per_distinct_value(parsing.weekdays, pa.string()),
             ("closed_weekdays",),
-            in_every_file=False,
-            may_be_empty=True,
-            when_empty="{}",
+            is_required=False,
+            is_nullable=True,
+            default="{}",
         ),
     ),
     rules=(
@@ -193,11 +197,11 @@ EVENTS = Kind(
         _day("known_from", optional=True),
         Column(
             "withdrawn",
-            parsing.by_value(parsing.yes_or_no, pa.string()),
+            parsing.per_distinct_value(parsing.yes_or_no, pa.string()),
             ("withdrawn",),
-            in_every_file=False,
-            may_be_empty=True,
-            when_empty="false",
+            is_required=False,
+            is_nullable=True,
+            default="false",
         ),
     ),
     rules=(
@@ -220,6 +224,6 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in (ORDERS, DAILY, DEPOTS, EV
 
 
 def column_names(kind: str | None) -> list[str]:
-    """Names of the columns of one kind, or of all of them."""
+    """Returns the column names of one kind, or of all kinds."""
     kinds = [KINDS[kind]] if kind else KINDS.values()
     return list(dict.fromkeys(column.name for one in kinds for column in one.columns))

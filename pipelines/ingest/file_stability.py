@@ -1,4 +1,4 @@
-"""Leaves files of the inbox alone that are still being written."""
+"""Skips files of the inbox that are still being written."""
 
 import time
 from collections.abc import Sequence
@@ -15,46 +15,47 @@ NANOSECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Unsettled:
-    """A file that somebody is writing to."""
+class UnstableFile:
+    """A file that is still being written."""
 
-    shown: str
+    display_path: str
 
     @property
     def note(self) -> str:
-        """Why nothing was done."""
+        """Sentence for the report."""
         return "It is still being written, and is left for the next load."
 
 
-def settled(
-    found: Sequence[Source | Unreadable], inbox: Path, settle_s: float
-) -> list[Source | Unreadable | Unsettled]:
-    """Waits until files that have just changed would have settled, and looks again.
+def wait_until_stable(
+    files: Sequence[Source | Unreadable], inbox: Path, stable_s: float
+) -> list[Source | Unreadable | UnstableFile]:
+    """Waits for recently modified files, and marks those that changed meanwhile.
 
-    Whoever fills the inbox may be at it still; a file that somebody has named is taken as
-    it is, and refused if it changes while it is read.
+    Only files of the inbox are waited for; any other file is taken as it is, and refused
+    if it changes while it is read.
 
     Args:
-      found: In order.
-      inbox: Only files below it are looked at.
-      settle_s: A file that does not change for so long is whole.
+      files: The files, in order.
+      inbox: Folder whose files are checked.
+      stable_s: Seconds without a change after which a file is complete.
     """
-    sources = [each for each in found if isinstance(each, Source)]
-    young = [each for each in sources if _is_young(each, inbox, settle_s)]
-    if not young:
-        return list(found)
-    log.info("waits_for_files", files=len(young), seconds=settle_s)
-    time.sleep(settle_s)
-    unsettled = {each.shown for each in young if not each.is_unchanged()}
+    sources = [file for file in files if isinstance(file, Source)]
+    recent = [file for file in sources if _is_recent(file, inbox, stable_s)]
+    if not recent:
+        return list(files)
+    log.info("waiting_for_unstable_files", files=len(recent), seconds=stable_s)
+    time.sleep(stable_s)
+    unstable = {file.display_path for file in recent if not file.is_unchanged()}
     return [
-        Unsettled(each.shown) if each.shown in unsettled else each for each in found
+        UnstableFile(file.display_path) if file.display_path in unstable else file
+        for file in files
     ]
 
 
-def _is_young(each: Source, inbox: Path, settle_s: float) -> bool:
-    """A time of change that lies ahead says nothing, so such a file counts as young."""
-    lying = each.container or each
-    if lying.url is not None:
+def _is_recent(file: Source, inbox: Path, stable_s: float) -> bool:
+    """Whether an inbox file was modified recently; a time in the future counts as such."""
+    on_disk = file.container or file
+    if on_disk.url is not None:
         return False
-    age_s = (time.time_ns() - (lying.modified_ns or 0)) / NANOSECONDS
-    return Path(lying.path).is_relative_to(inbox) and age_s < settle_s
+    age_s = (time.time_ns() - (on_disk.modified_ns or 0)) / NANOSECONDS
+    return Path(on_disk.path).is_relative_to(inbox) and age_s < stable_s

@@ -1,4 +1,4 @@
-"""Moves files of the inbox that were loaded to `inbox/done`, so that no night reads them again."""
+"""Moves loaded files of the inbox to `inbox/done`, so that no later run reads them."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,19 +12,19 @@ log = structlog.get_logger()
 DONE = "done"
 
 
-def put_away(source: Source, inbox: Path) -> None:
+def move_to_done(source: Source, inbox: Path) -> None:
     """Moves a loaded file of the inbox to the same place below `inbox/done`.
 
-    A file that was written anew since, or that may not be moved, stays: the next load
-    looks at it again, and knows it by its sha256.
+    A file that was written again since, or that cannot be moved, stays: the next load
+    recognises it by its sha256.
 
     Args:
-      source: A file whose rows are in the database.
-      inbox: Files elsewhere stay where they are.
+      source: A loaded file.
+      inbox: The inbox; files elsewhere are not moved.
     """
-    lying = source.container or source
-    path = Path(lying.path)
-    if lying.url is not None or not path.is_relative_to(inbox):
+    on_disk = source.container or source
+    path = Path(on_disk.path)
+    if on_disk.url is not None or not path.is_relative_to(inbox):
         return
     inside = path.relative_to(inbox)
     if inside.parts[0] == DONE or not source.is_unchanged():
@@ -32,7 +32,9 @@ def put_away(source: Source, inbox: Path) -> None:
     try:
         _move(path, inbox / DONE / inside)
     except OSError as error:
-        log.warning("file_stays", path=source.shown, reason=error.strerror)
+        log.warning(
+            "move_to_done_failed", path=source.display_path, reason=error.strerror
+        )
 
 
 def _move(path: Path, target: Path) -> None:

@@ -1,6 +1,6 @@
-"""What a parser in a child and its parent say to each other: JSON, and rows as bytes.
+"""Messages between the parser process and its parent: JSON, and rows as bytes.
 
-The child reads what strangers wrote, so nothing of what it says is unpickled.
+The child reads untrusted files, so nothing that it sends is unpickled.
 """
 
 import json
@@ -14,14 +14,14 @@ from pyarrow import fs
 from pipelines.ingest.batches import RejectedRow
 from pipelines.ingest.chunks import Chunk
 from pipelines.ingest.conventions import Conventions
-from pipelines.ingest.dates import Order
+from pipelines.ingest.dates import DateOrder
 from pipelines.ingest.file_schemas import KINDS
 from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.numbers import DecimalMark
 from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source
 
-HEAD = struct.Struct(">IQ")
+FRAME_HEADER = struct.Struct(">IQ")
 Message = dict[str, Any]
 
 
@@ -31,36 +31,38 @@ def send(
     """Writes one message.
 
     Raises:
-      BrokenPipeError: nobody listens any more.
+      BrokenPipeError: the other side has closed the stream.
     """
-    told = json.dumps(message).encode()
-    stream.write(HEAD.pack(len(told), len(payload)))
-    stream.write(told)
+    encoded = json.dumps(message).encode()
+    stream.write(FRAME_HEADER.pack(len(encoded), len(payload)))
+    stream.write(encoded)
     stream.write(payload)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> tuple[Message, bytes]:
-    """Reads one message, and waits for it.
+    """Waits for one message and returns it with its payload.
 
     Raises:
       EOFError: the other side has ended.
     """
-    head = _exactly(stream, HEAD.size)
-    n_told, n_payload = HEAD.unpack(head)
-    return json.loads(_exactly(stream, n_told)), _exactly(stream, n_payload)
+    head = _read_exactly(stream, FRAME_HEADER.size)
+    n_message, n_payload = FRAME_HEADER.unpack(head)
+    return json.loads(_read_exactly(stream, n_message)), _read_exactly(
+        stream, n_payload
+    )
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes:
+def _read_exactly(stream: IO[bytes], size: int) -> bytes:
     data = stream.read(size)
     if len(data) < size:
         raise EOFError
     return data
 
 
-def of_task(source: Source, options: FileOptions, today: date) -> Message:
-    """A file to parse."""
-    names = ("shown", "path", "address", "size", "modified_ns", "url")
+def task_message(source: Source, options: FileOptions, today: date) -> Message:
+    """Returns the message that describes a file to parse."""
+    names = ("display_path", "path", "address", "size", "modified_ns", "url")
     return {
         "source": {name: getattr(source, name) for name in names},
         "options": asdict(options),
@@ -69,7 +71,7 @@ def of_task(source: Source, options: FileOptions, today: date) -> Message:
 
 
 def task(message: Message) -> tuple[Source, FileOptions, date]:
-    """As `of_task` said it."""
+    """Decodes `task_message`."""
     url = message["source"]["url"]
     system = fs.FileSystem.from_uri(url)[0] if url else fs.LocalFileSystem()
     source = Source(**message["source"], system=system)
@@ -80,8 +82,8 @@ def task(message: Message) -> tuple[Source, FileOptions, date]:
     )
 
 
-def of_plan(plan: Plan) -> Message:
-    """What a header was understood as."""
+def plan_message(plan: Plan) -> Message:
+    """Returns the message that describes the plan of a file."""
     return {
         "kind": plan.kind.name,
         "positions": dict(plan.positions),
@@ -90,22 +92,22 @@ def of_plan(plan: Plan) -> Message:
 
 
 def plan(message: Message) -> Plan:
-    """As `of_plan` said it."""
+    """Decodes `plan_message`."""
     header = tuple(message["header"])
     return Plan(KINDS[message["kind"]], message["positions"], header)
 
 
 def conventions(message: Message) -> Conventions:
-    """As a child found them."""
+    """Decodes the conventions that a child has detected."""
     order, mark = message["dates"], message["numbers"]
     return Conventions(
-        None if order is None else Order(**order),
+        None if order is None else DateOrder(**order),
         None if mark is None else DecimalMark(**mark),
     )
 
 
-def of_chunk(chunk: Chunk) -> Message:
-    """All of a parcel but its rows."""
+def chunk_message(chunk: Chunk) -> Message:
+    """Returns the message that describes a chunk; its rows are the payload."""
     return {
         "n_rows": chunk.n_rows,
         "depot_ids": list(chunk.depot_ids),
@@ -116,6 +118,6 @@ def of_chunk(chunk: Chunk) -> Message:
 
 
 def chunk(message: Message, rows: bytes) -> Chunk:
-    """As `of_chunk` said it."""
+    """Decodes `chunk_message` and its payload."""
     rejected = [RejectedRow(**row) for row in message["rejected"]]
     return Chunk(rows, **(message | {"rejected": rejected}))

@@ -1,4 +1,4 @@
-"""Which source of harbor.toml a file is of, and how it is read therefore."""
+"""Finds the source of harbor.toml that a file belongs to, and the file's options."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
@@ -8,69 +8,75 @@ from pipelines.ingest.report import DEFAULT_SOURCE, FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.settings.ingest import SourceSettings
 
-Known = Mapping[str, SourceSettings]
+Sources = Mapping[str, SourceSettings]
 
 
-def require_readable(known: Known) -> None:
-    """Checks every source, before any file is read.
+def require_readable(sources: Sources) -> None:
+    """Validates every source before any file is read.
 
     Raises:
       ConfigError: one of them names a column, a format or an encoding that does not exist.
     """
-    for name in known:
+    for name in sources:
         try:
-            options_of_source(name, FileOptions(), known)
+            options_of_source(name, FileOptions(), sources)
         except BadInputError as error:
             raise ConfigError(f"[sources.{name}] in harbor.toml: {error}") from None
 
 
-def options_of_file(file: Source, asked: FileOptions, known: Known) -> FileOptions:
-    """How a file is read: as the source that was named, or whose pattern it fits.
+def options_of_file(
+    file: Source, overrides: FileOptions, sources: Sources
+) -> FileOptions:
+    """Returns the options of a file, from the given source or the one whose pattern matches.
 
     Raises:
-      BadInputError: the source that was named is not in harbor.toml.
-      RefusedFileError: the file fits the patterns of several.
+      BadInputError: the given source is not in harbor.toml.
+      RefusedFileError: the file matches the patterns of several sources.
     """
-    return options_of_source(asked.source or _matching(file, known), asked, known)
+    return options_of_source(
+        overrides.source or _matching(file, sources), overrides, sources
+    )
 
 
-def options_of_source(name: str, asked: FileOptions, known: Known) -> FileOptions:
-    """How files of one source are read; what was asked goes before what it says.
+def options_of_source(
+    name: str, overrides: FileOptions, sources: Sources
+) -> FileOptions:
+    """Returns the options of a source, with those of the call taking precedence.
 
     Raises:
-      BadInputError: it is not in harbor.toml, or says what cannot be.
+      BadInputError: the source is not in harbor.toml, or is invalid.
     """
-    if name not in known and name != DEFAULT_SOURCE:
-        there = f"only {', '.join(known)}" if known else "no sources"
+    if name not in sources and name != DEFAULT_SOURCE:
+        there = f"only {', '.join(sources)}" if sources else "no sources"
         raise BadInputError(
             f"The source is {name!r}, but harbor.toml has {there}. Add [sources.{name}] to "
             "it, or name another."
         )
-    said = known.get(name, SourceSettings())
+    defaults = sources.get(name, SourceSettings())
     own = "" if name == DEFAULT_SOURCE else name
     return FileOptions(
-        kind=asked.kind or said.kind,
-        columns={**said.columns, **asked.columns},
-        date_format=asked.date_format or said.date_format,
-        encoding=asked.encoding or said.encoding,
-        decimal=asked.decimal or said.decimal,
-        separator=asked.separator or said.separator,
+        kind=overrides.kind or defaults.kind,
+        columns={**defaults.columns, **overrides.columns},
+        date_format=overrides.date_format or defaults.date_format,
+        encoding=overrides.encoding or defaults.encoding,
+        decimal=overrides.decimal or defaults.decimal,
+        separator=overrides.separator or defaults.separator,
         source=name,
-        id_namespace=own if said.id_namespace is None else said.id_namespace,
-        force=asked.force or said.force,
+        id_namespace=own if defaults.id_namespace is None else defaults.id_namespace,
+        force=overrides.force or defaults.force,
     )
 
 
-def _matching(file: Source, known: Known) -> str:
+def _matching(file: Source, sources: Sources) -> str:
     path = PurePosixPath(file.path)
-    fits = [
+    matches = [
         name
-        for name, said in known.items()
-        if said.pattern and path.match(said.pattern)
+        for name, defaults in sources.items()
+        if defaults.pattern and path.match(defaults.pattern)
     ]
-    if len(fits) > 1:
+    if len(matches) > 1:
         raise RefusedFileError(
-            f"{file.name} fits the patterns of {' and '.join(fits)} in harbor.toml, and is "
+            f"{file.name} fits the patterns of {' and '.join(matches)} in harbor.toml, and is "
             "of one source. Make the patterns differ, or pass --source."
         )
-    return fits[0] if fits else DEFAULT_SOURCE
+    return matches[0] if matches else DEFAULT_SOURCE

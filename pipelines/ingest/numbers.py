@@ -1,4 +1,4 @@
-"""Numbers as people write them: which mark sets decimals apart, and which thousands."""
+"""Detects the decimal mark of the numbers in a file."""
 
 import re
 from collections.abc import Iterable
@@ -10,33 +10,33 @@ import pyarrow.compute as pc
 
 from forecaster.errors import RefusedFileError
 
-OTHER = {".": ",", ",": "."}
-MARKS = tuple(OTHER)
-WORDS = {".": "point", ",": "comma"}
+OTHER_MARK = {".": ",", ",": "."}
+MARKS = tuple(OTHER_MARK)
+MARK_NAMES = {".": "point", ",": "comma"}
 
 
 @dataclass(frozen=True)
 class DecimalMark:
-    """The mark found before the decimals of a file, and a value that proves it."""
+    """The decimal mark detected in a file, and a value that proves it."""
 
     mark: str
     proof: str
 
 
 @dataclass
-class _Seen:
-    """The first value that speaks for each mark, and the first that can be read both ways."""
+class _MarkEvidence:
+    """The first value that proves each mark, and the first ambiguous one."""
 
     proofs: dict[str, str] = field(default_factory=dict)
-    unclear: dict[str, str] = field(default_factory=dict)
+    ambiguous: dict[str, str] = field(default_factory=dict)
 
-    def look_at(self, cells: pa.Array) -> None:
+    def add(self, cells: pa.Array) -> None:
         marked = pc.unique(cells.filter(pc.match_substring_regex(cells, "[.,]")))
         for mark in MARKS:
-            unclear = pc.match_substring_regex(marked, _unclear(mark))
+            ambiguous = pc.match_substring_regex(marked, _ambiguous_pattern(mark))
             proves = pc.match_substring_regex(marked, _decimal(mark))
-            _keep_first(self.unclear, mark, marked, unclear)
-            _keep_first(self.proofs, mark, marked, pc.and_not(proves, unclear))
+            _keep_first(self.ambiguous, mark, marked, ambiguous)
+            _keep_first(self.proofs, mark, marked, pc.and_not(proves, ambiguous))
 
 
 def _keep_first(
@@ -47,66 +47,66 @@ def _keep_first(
         kept.setdefault(mark, cells[position].as_py())
 
 
-def _unclear(mark: str) -> str:
-    """Such as 1.234, which is a thousand and more, or one and a bit."""
+def _ambiguous_pattern(mark: str) -> str:
+    """Matches ambiguous numbers such as 1.234, for a decimal mark."""
     return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
 
 
 def _decimal(mark: str) -> str:
-    """Such as 0.5, 1,234.5 and 1,234,567 for the point; `_unclear` ones fit it, too."""
-    groups = rf"\d{{1,3}}([{OTHER[mark]}]\d{{3}})"
+    """Matches 0.5, 1,234.5 and 1,234,567 for the point; ambiguous numbers as well."""
+    groups = rf"\d{{1,3}}([{OTHER_MARK[mark]}]\d{{3}})"
     alone = rf"(\d+[{mark}]\d*|[{mark}]\d+)([eE][+-]?\d+)?"
     return rf"^[+-]?({alone}|{groups}+[{mark}]\d*|{groups}{{2,}})$"
 
 
-def written(value: float | Decimal) -> str:
-    """A number as text that cannot be read in two ways: 1.234 gets a fourth decimal."""
+def unambiguous_text(value: float | Decimal) -> str:
+    """Formats a number so that it is not ambiguous: 1.234 gets a fourth decimal."""
     text = str(value)
-    return f"{text}0" if re.fullmatch(_unclear("."), text) else text
+    return f"{text}0" if re.fullmatch(_ambiguous_pattern("."), text) else text
 
 
-def find_decimal(
+def detect_decimal_mark(
     columns: Iterable[pa.Array], name: str, separator: str | None = None
 ) -> DecimalMark | None:
-    """Which mark sets decimals apart in the numbers of a whole file.
+    """Detects the decimal mark in the numbers of a whole file.
 
     Args:
       columns: Number cells of the file as text, batch by batch.
-      name: Of the file, for messages.
-      separator: Of its cells. Who separates cells by commas has no decimal commas.
+      name: File name, for messages.
+      separator: Separator of its cells; a comma rules decimal commas out.
 
     Returns:
-      None where every number reads alike with the point.
+      None if every number reads alike with the point.
 
     Raises:
       RefusedFileError: a number such as 1.234 can be read in two ways and nothing in the
         file proves one, or both are proved.
     """
-    seen = _Seen()
+    evidence = _MarkEvidence()
     for cells in columns:
-        seen.look_at(cells)
-    if len(seen.proofs) == len(MARKS):
-        raise _contradiction(seen, name)
-    for mark, proof in seen.proofs.items():
-        return DecimalMark(mark, proof) if mark == "," or seen.unclear else None
-    if not seen.unclear or (separator == "," and "." not in seen.unclear):
+        evidence.add(cells)
+    if len(evidence.proofs) == len(MARKS):
+        raise _contradiction_error(evidence, name)
+    for mark, proof in evidence.proofs.items():
+        return DecimalMark(mark, proof) if mark == "," or evidence.ambiguous else None
+    if not evidence.ambiguous or (separator == "," and "." not in evidence.ambiguous):
         return None
-    raise _ambiguity(seen, name)
+    raise _ambiguity_error(evidence, name)
 
 
-def _contradiction(seen: _Seen, name: str) -> RefusedFileError:
+def _contradiction_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
     return RefusedFileError(
-        f"{name} writes {seen.proofs['.']} with a decimal point and {seen.proofs[',']} "
+        f"{name} writes {evidence.proofs['.']} with a decimal point and {evidence.proofs[',']} "
         "with a decimal comma, and can mean only one of them. Mend it, or pass --decimal "
         "'.' or --decimal ',': the others then go to quarantine."
     )
 
 
-def _ambiguity(seen: _Seen, name: str) -> RefusedFileError:
-    mark, sample = next(iter(seen.unclear.items()))
+def _ambiguity_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
+    mark, sample = next(iter(evidence.ambiguous.items()))
     return RefusedFileError(
         f"{name} writes the number {sample}, and nothing in it says whether the "
-        f"{WORDS[mark]} sets thousands or decimals apart. Pass --decimal '{OTHER[mark]}' "
+        f"{MARK_NAMES[mark]} sets thousands or decimals apart. Pass --decimal '{OTHER_MARK[mark]}' "
         f"if it sets thousands apart, or --decimal '{mark}' if it sets decimals apart; for "
         "the inbox, set decimal in [sources.NAME] of harbor.toml."
     )

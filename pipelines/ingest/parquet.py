@@ -1,4 +1,4 @@
-"""Parquet, brought to the same texts as CSV, and its timestamps kept."""
+"""Reads Parquet files into the same text cells as CSV; timestamps and numbers stay typed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,22 +10,22 @@ from pyarrow import parquet as pq
 from pyarrow import types
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Batch, Cells, Detail, shown, tidy
+from pipelines.ingest.batches import Batch, Cells, Detail, cell_text, tidy
 from pipelines.ingest.file_schemas import Column
 from pipelines.ingest.kind_detection import Plan, recognise
 from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source, first_line
 
-ROWS_AT_ONCE = 1 << 18
-MOST_UNPACKED = 1_000
-"""Times that a file may unpack to; past what is always taken."""
-ROWS_ALWAYS_TAKEN = 1_000_000
-BYTES_ALWAYS_TAKEN = 64 << 20
+BATCH_ROWS = 1 << 18
+MAX_UNPACK_RATIO = 1_000
+"""Maximum ratio of unpacked to packed size, above the sizes that are always allowed."""
+ALWAYS_ALLOWED_ROWS = 1_000_000
+ALWAYS_ALLOWED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A Parquet file whose columns are of use."""
+    """A Parquet file whose columns have been validated."""
 
     source: Source
     plan: Plan
@@ -33,29 +33,28 @@ class ParquetFile:
     separator: None = None
 
     def batches(self) -> Iterator[Batch]:
-        """Its rows in order."""
+        """Yields its rows in order."""
         names = self.plan.names
         first_row = 1
         try:
             with self.source.open_file() as stream:
                 file = pq.ParquetFile(stream)
                 for rows in file.iter_batches(
-                    ROWS_AT_ONCE, columns=list(names.values()), use_threads=True
+                    BATCH_ROWS, columns=list(names.values()), use_threads=True
                 ):
                     yield _batch(rows, names, self, first_row)
                     first_row += len(rows)
         except MemoryError:
             raise
         except (OSError, pa.ArrowException) as error:
-            raise _broken(self.source, error) from None
+            raise _unreadable_error(self.source, error) from None
 
 
 def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
-    """Looks at the columns of a Parquet file.
+    """Reads the schema of a Parquet file.
 
     Raises:
-      RefusedFileError: it is cut short, lacks a column, or has one of a type that says
-        nothing here.
+      RefusedFileError: it is truncated, lacks a column, or has one of an unusable type.
     """
     if source.size == 0:
         raise RefusedFileError(f"{source.name} is empty. Send it again.")
@@ -63,40 +62,40 @@ def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
         with source.open_file() as stream:
             file = pq.ParquetFile(stream)
             schema, rows = file.schema_arrow, file.metadata.num_rows
-            _require_honest(source, file.metadata)
+            _require_plausible_size(source, file.metadata)
     except MemoryError:
         raise
     except (OSError, pa.ArrowException) as error:
-        raise _broken(source, error) from None
+        raise _unreadable_error(source, error) from None
     plan = recognise(schema.names, options, source.name)
     for name, at in plan.positions.items():
         _require_usable(plan.kind.column(name), schema.field(at), source)
     return ParquetFile(source, plan, source.size / max(rows, 1))
 
 
-def _require_honest(source: Source, said: pq.FileMetaData) -> None:
-    """Refuses a small file that claims to hold very much: reading it would."""
-    groups = (said.row_group(at) for at in range(said.num_row_groups))
+def _require_plausible_size(source: Source, metadata: pq.FileMetaData) -> None:
+    """Refuses a small file whose metadata claim a very large size, such as a zip bomb."""
+    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
     size = sum(group.total_byte_size for group in groups)
-    most = source.size * MOST_UNPACKED
-    if said.num_rows > max(most, ROWS_ALWAYS_TAKEN) or size > max(
-        most, BYTES_ALWAYS_TAKEN
+    limit = source.size * MAX_UNPACK_RATIO
+    if metadata.num_rows > max(limit, ALWAYS_ALLOWED_ROWS) or size > max(
+        limit, ALWAYS_ALLOWED_BYTES
     ):
         raise RefusedFileError(
             f"{source.name} has {source.size:,} bytes and claims to hold "
-            f"{said.num_rows:,} rows in {size:,} bytes, more than {MOST_UNPACKED:,} times "
-            "as much. Look at what wrote it, and write it anew."
+            f"{metadata.num_rows:,} rows in {size:,} bytes, more than "
+            f"{MAX_UNPACK_RATIO:,} times as much. Look at what wrote it, and write it anew."
         )
 
 
-def _broken(source: Source, error: Exception) -> RefusedFileError:
+def _unreadable_error(source: Source, error: Exception) -> RefusedFileError:
     return RefusedFileError(
         f"{source.name} cannot be read as Parquet: {first_line(error)}. It may be cut "
         "short; send it again."
     )
 
 
-WANTED = {
+TYPE_ADVICE = {
     "text": "text",
     "number": "a number",
     "day": "a date or ISO 8601 text",
@@ -104,11 +103,11 @@ WANTED = {
 }
 
 
-def _require_usable(column: Column, found: pa.Field, source: Source) -> None:
-    if not _is_usable(column, found.type):
+def _require_usable(column: Column, schema_field: pa.Field, source: Source) -> None:
+    if not _is_usable(column, schema_field.type):
         raise RefusedFileError(
-            f"{source.name} has the column '{found.name}' as {found.type}, which cannot "
-            f"be read as {column.name}. Write it as {WANTED[column.holds]}."
+            f"{source.name} has the column '{schema_field.name}' as {schema_field.type}, which cannot "
+            f"be read as {column.name}. Write it as {TYPE_ADVICE[column.value_type]}."
         )
 
 
@@ -120,7 +119,7 @@ def _is_usable(column: Column, kind: pa.DataType) -> bool:
     if column.is_dated:
         return bool(types.is_timestamp(kind) or types.is_date(kind))
     if types.is_floating(kind) or types.is_decimal(kind):
-        return column.holds == "number"
+        return column.value_type == "number"
     return bool(types.is_integer(kind))
 
 
@@ -146,17 +145,17 @@ def _readable(cells: pa.Array, column: Column) -> pa.Array:
     if types.is_floating(cells.type):
         cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
     if types.is_timestamp(cells.type):
-        if column.holds == "moment":
+        if column.value_type == "moment":
             return cells
         cells = cells.cast(pa.timestamp("us"), safe=False)
-    if column.holds == "number" and _is_number(cells.type):
+    if column.value_type == "number" and _is_number(cells.type):
         return cells
     return tidy(cells.cast(pa.string()))
 
 
 @dataclass(frozen=True)
 class ParquetBatch:
-    """Some rows of a Parquet file."""
+    """A batch of rows of a Parquet file."""
 
     columns: Cells = field(repr=False)
     file: ParquetFile
@@ -164,11 +163,11 @@ class ParquetBatch:
     size: int
 
     def cells(self) -> Cells:
-        """Its columns."""
+        """Returns its columns."""
         return self.columns
 
     def detail(self) -> Detail:
-        """Its rows, without those that are empty in every column that is read."""
+        """Returns its rows, without those that are empty in every column that is read."""
         arrays = list(self.columns.values())
         filled = pc.is_valid(arrays[0])
         for array in arrays[1:]:
@@ -179,10 +178,10 @@ class ParquetBatch:
         return Detail(
             cells,
             lines,
-            lambda row: {name: _told(array[row]) for name, array in cells.items()},
+            lambda row: {name: _raw_text(array[row]) for name, array in cells.items()},
             blank=len(filled) - len(at),
         )
 
 
-def _told(cell: Any) -> str | None:
-    return None if not cell.is_valid else shown(cell)
+def _raw_text(cell: Any) -> str | None:
+    return None if not cell.is_valid else cell_text(cell)

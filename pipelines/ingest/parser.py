@@ -1,4 +1,4 @@
-"""Has files parsed: in a child with a memory limit, or in this process."""
+"""Parses files: in a child process with a memory limit, or in this process."""
 
 import subprocess
 import sys
@@ -21,16 +21,16 @@ ROOT = Path(__file__).parents[2]
 
 
 class Parser:
-    """Opens files one after the other; a child is started when the first one is."""
+    """Opens files one after the other, in a child process that the first one starts."""
 
     def __init__(self, memory_mib: int) -> None:
         """Starts nothing yet.
 
         Args:
-          memory_mib: What a child may take; 0 parses in this process, without a limit.
+          memory_mib: Memory limit of the child; 0 parses in this process, without a limit.
         """
         self._memory_mib = memory_mib
-        self._child: _Child | None = None
+        self._child: _ParserProcess | None = None
 
     def __enter__(self) -> Self:
         """Nothing to do."""
@@ -47,64 +47,64 @@ class Parser:
             self._child.end()
 
     def open(self, source: Source, options: FileOptions, today: date) -> ParsedFile:
-        """Looks at a file's header; the file before is done with.
+        """Reads a file's header; the file opened before can no longer be read.
 
         Raises:
           RefusedFileError: the file cannot be understood.
         """
         if not self._memory_mib:
             return LocalParse.open(source, options, today)
-        child = self._free_child()
-        child.tell(source, ipc.of_task(source, options, today))
-        plan = ipc.plan(child.hear(source, "plan")[0])
-        child.awaits_word = True
+        child = self._idle_process()
+        child.send(source, ipc.task_message(source, options, today))
+        plan = ipc.plan(child.receive(source, "plan")[0])
+        child.awaits_go_ahead = True
         return _RemoteParse(source, plan, child)
 
-    def _free_child(self) -> "_Child":
+    def _idle_process(self) -> "_ParserProcess":
         child = self._child
-        if child is not None and child.awaits_word:
-            child.tell(None, {"go_on": False})
-            child.awaits_word, child.is_busy = False, False
+        if child is not None and child.awaits_go_ahead:
+            child.send(None, {"go_on": False})
+            child.awaits_go_ahead, child.is_busy = False, False
         elif child is not None and child.is_busy:
             child.end()
             child = None
         if child is None or child.has_ended:
-            child = self._child = _Child(self._memory_mib)
+            child = self._child = _ParserProcess(self._memory_mib)
         child.is_busy = True
         return child
 
 
 @dataclass(frozen=True)
 class _RemoteParse:
-    """A file that a child parses."""
+    """A file that the child process parses."""
 
     source: Source
     plan: Plan
-    child: "_Child"
+    child: "_ParserProcess"
 
     def conventions(self) -> Conventions:
-        self.child.awaits_word = False
-        self.child.tell(self.source, {"go_on": True})
-        return ipc.conventions(self.child.hear(self.source, "conventions")[0])
+        self.child.awaits_go_ahead = False
+        self.child.send(self.source, {"go_on": True})
+        return ipc.conventions(self.child.receive(self.source, "conventions")[0])
 
-    def chunks(self, found: Conventions) -> Iterator[Chunk]:  # noqa: ARG002
-        """The child knows the conventions: it found them."""
+    def chunks(self, conventions: Conventions) -> Iterator[Chunk]:  # noqa: ARG002
+        """Yields the chunks; the child has detected the conventions itself."""
         while True:
-            told, rows = self.child.hear(self.source, "chunk")
-            if told is None:
+            message, rows = self.child.receive(self.source, "chunk")
+            if message is None:
                 self.child.is_busy = False
                 return
-            yield ipc.chunk(told, rows)
+            yield ipc.chunk(message, rows)
 
 
-class _Child:
-    """The process, and what it is at."""
+class _ParserProcess:
+    """The child process and its state."""
 
     def __init__(self, memory_mib: int) -> None:
         self.memory_mib = memory_mib
         self.is_busy = False
-        # It has told the plan of a file, and waits to hear whether to go on.
-        self.awaits_word = False
+        # It has sent the plan of a file and waits for the answer whether to parse it.
+        self.awaits_go_ahead = False
         self.has_ended = False
         # In a session of its own: an interrupt is ours, and it ends with its pipes.
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
@@ -116,41 +116,45 @@ class _Child:
             start_new_session=True,
         )
 
-    def tell(self, source: Source | None, message: ipc.Message) -> None:
-        """Sends a word; a child that is gone is told of when it is listened to."""
+    def send(self, source: Source | None, message: ipc.Message) -> None:
+        """Sends a message.
+
+        Raises:
+          RefusedFileError: the child has ended while it parsed `source`.
+        """
         try:
-            ipc.send(_open(self._process.stdin), message)
+            ipc.send(_pipe(self._process.stdin), message)
         except BrokenPipeError:
             self.end()
             if source is not None:
-                raise self._too_large(source) from None
+                raise self._too_large_error(source) from None
 
-    def hear(self, source: Source, wanted: str) -> tuple[Any, bytes]:
-        """What the next answer says under that word; None at the end of a file.
+    def receive(self, source: Source, key: str) -> tuple[Any, bytes]:
+        """Returns the next message's value under a key, and its payload; None at the end.
 
         Raises:
-          RefusedFileError: it refuses the file, or the file was too much for it.
+          RefusedFileError: it refuses the file, or the file exceeds its memory.
         """
         try:
-            told, payload = ipc.receive(_open(self._process.stdout))
+            message, payload = ipc.receive(_pipe(self._process.stdout))
         except EOFError:
-            told, payload = {"too_large": True}, b""
-        if wanted in told:
-            return told[wanted], payload
+            message, payload = {"too_large": True}, b""
+        if key in message:
+            return message[key], payload
         self.is_busy = False
-        if "refused" in told:
-            raise RefusedFileError(told["refused"])
-        if "too_large" in told:
+        if "refused" in message:
+            raise RefusedFileError(message["refused"])
+        if "too_large" in message:
             self.end()
-            raise self._too_large(source)
-        if "mistake" in told:
+            raise self._too_large_error(source)
+        if "mistake" in message:
             raise RuntimeError(
-                f"The parser of {source.name} failed:\n{told['mistake']}"
+                f"The parser of {source.name} failed:\n{message['mistake']}"
             )
         return None, payload
 
     def end(self) -> None:
-        """Kills it, whatever it is at."""
+        """Kills the process."""
         self.has_ended = True
         self._process.kill()
         self._process.wait()
@@ -161,7 +165,7 @@ class _Child:
                 except BrokenPipeError:
                     continue
 
-    def _too_large(self, source: Source) -> RefusedFileError:
+    def _too_large_error(self, source: Source) -> RefusedFileError:
         return RefusedFileError(
             f"{source.name} needs more memory than its parser may use "
             f"(HARBOR_PARSER_MEMORY_MIB is {self.memory_mib:,}), or makes it crash. "
@@ -170,6 +174,6 @@ class _Child:
         )
 
 
-def _open(stream: IO[bytes] | None) -> IO[bytes]:
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None, "both are pipes"
     return stream

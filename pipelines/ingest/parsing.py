@@ -1,6 +1,6 @@
-"""From columns of text to typed values, with a reason beside each that is refused.
+"""Parses columns of text into typed values, with a reason for each rejected cell.
 
-Verdicts never depend on a value's neighbours: the same cell is read alike in any batch.
+A result never depends on neighbouring cells: the same cell is read alike in any batch.
 """
 
 import re
@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import dates
-from pipelines.ingest.numbers import OTHER
+from pipelines.ingest.numbers import OTHER_MARK
 from pipelines.settings.countries import known_countries
 
-LONGEST_TEXT = 200
-MOST_ORDERS = 1_000_000_000
+MAX_TEXT_CHARS = 200
+MAX_COUNT = 1_000_000_000
 THOUSANDS: dict[str, re.Pattern[str]] = {
     mark: re.compile(rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{mark}]\d*)?")
-    for mark, other in OTHER.items()
+    for mark, other in OTHER_MARK.items()
 }
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
@@ -32,13 +32,12 @@ MOMENT = pa.timestamp("us")
 
 @dataclass(frozen=True)
 class Rules:
-    """What a verdict depends on besides the cell.
+    """Parameters of parsing.
 
     Args:
       today: The day from which "too far ahead" is counted.
-      date_format: Of dates that are not ISO 8601; None where all are.
-      decimal: Before the decimals of numbers that are text; the other mark sets
-        thousands apart.
+      date_format: Format of dates that are not ISO 8601; None if all are.
+      decimal: Decimal mark of numbers that are text; the other mark separates thousands.
     """
 
     today: date
@@ -47,23 +46,23 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """Values of one column, and why a cell was refused (null: it was not)."""
+class ParsedColumn:
+    """Values of one column, and the reason per rejected cell (null if accepted)."""
 
     values: tuple[pa.Array, ...]
     reasons: pa.Array
 
 
 CellParser = Callable[[str, Rules], object]
-"""From one cell to its value; a ValueError's text is the reason for refusing it."""
+"""Parses one cell; the text of a ValueError is the reason for its rejection."""
 
 
-def by_value(
+def per_distinct_value(
     parse: CellParser, stored: pa.DataType, *, are_dates: bool = False
-) -> Callable[[pa.Array, Rules], Parsed]:
-    """A reader that judges each different cell once; for columns of few values."""
+) -> Callable[[pa.Array, Rules], ParsedColumn]:
+    """Returns a reader that parses each distinct cell once; for columns of few values."""
 
-    def read(cells: pa.Array, rules: Rules) -> Parsed:
+    def read(cells: pa.Array, rules: Rules) -> ParsedColumn:
         if not pa.types.is_string(cells.type):
             cells, rules = cells.cast(pa.string()), replace(rules, decimal=".")
         encoded = pc.dictionary_encode(cells)
@@ -72,38 +71,42 @@ def by_value(
             words = dates.to_iso(words, rules.date_format)
         values, reasons = [], []
         for word in words.to_pylist():
-            value, reason = _judge(parse, word, rules)
+            value, reason = _parse_cell(parse, word, rules)
             values.append(value)
             reasons.append(reason)
         typed = pa.array(values, stored).take(encoded.indices)
         if not any(reasons):
-            return Parsed((typed,), pa.nulls(len(cells), pa.string()))
-        return Parsed((typed,), pa.array(reasons, pa.string()).take(encoded.indices))
+            return ParsedColumn((typed,), pa.nulls(len(cells), pa.string()))
+        return ParsedColumn(
+            (typed,), pa.array(reasons, pa.string()).take(encoded.indices)
+        )
 
     return read
 
 
-def _judge(parse: CellParser, word: str, rules: Rules) -> tuple[object, str | None]:
+def _parse_cell(
+    parse: CellParser, word: str, rules: Rules
+) -> tuple[object, str | None]:
     try:
         return parse(word, rules), None
     except ValueError as error:
         return None, str(error)
 
 
-def texts(cells: pa.Array, rules: Rules) -> Parsed:  # noqa: ARG001 - one shape for all
-    """Takes texts as they are, unless the database could not keep them."""
-    too_long = pc.greater(pc.utf8_length(cells), LONGEST_TEXT)
+def texts(cells: pa.Array, rules: Rules) -> ParsedColumn:  # noqa: ARG001 - one shape for all
+    """Accepts texts unless they are too long or hold NUL, which Postgres cannot store."""
+    too_long = pc.greater(pc.utf8_length(cells), MAX_TEXT_CHARS)
     has_nul = pc.match_substring(cells, "\0")
     reasons = pa.nulls(len(cells), pa.string())
     if pc.any(pc.or_(too_long, has_nul)).as_py():
         reasons = pc.if_else(has_nul, "holds a NUL character", reasons)
-        told = f"is longer than {LONGEST_TEXT} characters"
-        reasons = pc.if_else(too_long, told, reasons)
-    return Parsed((cells,), reasons)
+        reason = f"is longer than {MAX_TEXT_CHARS} characters"
+        reasons = pc.if_else(too_long, reason, reasons)
+    return ParsedColumn((cells,), reasons)
 
 
-def moments(cells: pa.Array, rules: Rules, ahead: int) -> Parsed:
-    """Wall-clock times as written, and minutes east of UTC where they were given."""
+def moments(cells: pa.Array, rules: Rules, ahead: int) -> ParsedColumn:
+    """Parses wall-clock times, and minutes east of UTC if the cell has an offset."""
     local, offset = _wall_clock(cells, rules.date_format)
     unread = pc.and_(pc.is_valid(cells), pc.is_null(local))
     last = rules.today + timedelta(days=ahead)
@@ -113,12 +116,12 @@ def moments(cells: pa.Array, rules: Rules, ahead: int) -> Parsed:
     outside = pc.fill_null(outside, False)
     reasons = pa.nulls(len(cells), pa.string())
     if pc.any(unread).as_py():
-        told = f"is not a time as {dates.told(rules.date_format)} writes it"
-        reasons = pc.if_else(unread, told, reasons)
+        reason = f"is not a time as {dates.format_name(rules.date_format)} writes it"
+        reasons = pc.if_else(unread, reason, reasons)
     if pc.any(outside).as_py():
-        told = f"lies outside {FIRST_DAY} to {last}"
-        reasons = pc.if_else(outside, told, reasons)
-    return Parsed((local, offset), reasons)
+        reason = f"lies outside {FIRST_DAY} to {last}"
+        reasons = pc.if_else(outside, reason, reasons)
+    return ParsedColumn((local, offset), reasons)
 
 
 def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.Array]:
@@ -132,17 +135,17 @@ def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.
         return iso.cast(MOMENT), no_offset
     except pa.ArrowInvalid:
         body, offset = dates.split_offset(iso)
-        local = dates.cast_what_can_be(body, MOMENT)
+        local = dates.cast_or_null(body, MOMENT)
         return local, pc.if_else(pc.is_valid(local), offset, None)
 
 
 def day(cell: str, rules: Rules, ahead: int, since: int) -> date:
-    """A calendar day; a midnight is one too."""
+    """Parses a calendar day; a timestamp at midnight is accepted."""
     try:
         moment = datetime.fromisoformat(cell)
     except ValueError:
-        told = dates.told(rules.date_format)
-        raise ValueError(f"is not a date as {told} writes it") from None
+        name = dates.format_name(rules.date_format)
+        raise ValueError(f"is not a date as {name} writes it") from None
     if moment.time() != time.min:
         raise ValueError("has a time of day, where a day is wanted")
     first, last = date(since, 1, 1), rules.today + timedelta(days=ahead)
@@ -152,32 +155,32 @@ def day(cell: str, rules: Rules, ahead: int, since: int) -> date:
 
 
 def number(cell: str, rules: Rules) -> float:
-    """A finite number; its thousands may be set apart."""
+    """Parses a finite number, with or without thousands separators."""
     return float(_decimal(cell, rules.decimal))
 
 
 def whole_number(cell: str, rules: Rules) -> int:
-    """A count: whole, and not below zero."""
-    found = _decimal(cell, rules.decimal)
-    if found < 0:
+    """Parses a count: a whole number, not negative."""
+    value = _decimal(cell, rules.decimal)
+    if value < 0:
         raise ValueError("is negative")
-    if found != found.to_integral_value():
+    if value != value.to_integral_value():
         raise ValueError("is not a whole number")
-    if found > MOST_ORDERS:
-        raise ValueError(f"is more than {MOST_ORDERS:,}")
-    return int(found)
+    if value > MAX_COUNT:
+        raise ValueError(f"is more than {MAX_COUNT:,}")
+    return int(value)
 
 
 def _decimal(cell: str, mark: str) -> Decimal:
-    other = OTHER[mark]
+    other = OTHER_MARK[mark]
     plain = cell.replace(other, "") if THOUSANDS[mark].fullmatch(cell) else cell
     try:
-        found = Decimal("nan" if other in plain else plain.replace(mark, "."))
+        value = Decimal("nan" if other in plain else plain.replace(mark, "."))
     except InvalidOperation:
-        found = Decimal("nan")
-    if not found.is_finite() or "_" in plain:
+        value = Decimal("nan")
+    if not value.is_finite() or "_" in plain:
         raise ValueError("is not a number")
-    return found
+    return value
 
 
 @cache
@@ -186,21 +189,21 @@ def _zones() -> frozenset[str]:
 
 
 def zone(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
-    """An IANA time zone."""
+    """Parses an IANA time zone."""
     if cell not in _zones():
         raise ValueError("is not an IANA time zone such as Europe/Rotterdam")
     return cell
 
 
 def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
-    """A two-letter country, in capitals."""
+    """Parses an ISO 3166 country code into capitals."""
     if cell.upper() not in known_countries():
         raise ValueError("is not an ISO 3166 country of two letters, such as NL")
     return cell.upper()
 
 
 def lower_case(cell: str, rules: Rules) -> str:
-    """A word whose case means nothing: `Closed` is `closed`."""
+    """Parses a word into lower case: `Closed` is `closed`."""
     parsed = texts(pa.array([cell]), rules)
     if (reason := parsed.reasons[0].as_py()) is not None:
         raise ValueError(reason)
@@ -208,7 +211,7 @@ def lower_case(cell: str, rules: Rules) -> str:
 
 
 def yes_or_no(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
-    """A claim that holds or does not, written as PostgreSQL writes booleans."""
+    """Parses yes or no into PostgreSQL's `true` or `false`."""
     if cell.lower() in YES:
         return "true"
     if cell.lower() in NO:
@@ -217,12 +220,12 @@ def yes_or_no(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for a
 
 
 def weekdays(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
-    """Days such as `sat,sun` as ISO weekdays, written as PostgreSQL writes arrays."""
+    """Parses days such as `sat,sun` into a PostgreSQL array of ISO weekdays."""
     words = [word for word in re.split(r"[\s,;|+]+", cell.lower()) if word]
-    strange = [word for word in words if word[:3] not in WEEKDAYS]
-    if strange:
+    unknown = [word for word in words if word[:3] not in WEEKDAYS]
+    if unknown:
         raise ValueError(
-            f"holds {strange[0]!r}, which is no weekday such as sat or sun"
+            f"holds {unknown[0]!r}, which is no weekday such as sat or sun"
         )
     numbers = sorted({WEEKDAYS.index(word[:3]) + 1 for word in words})
     return "{" + ",".join(str(number) for number in numbers) + "}"

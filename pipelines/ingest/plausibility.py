@@ -1,4 +1,4 @@
-"""Whether the ids of orders can be what they are taken for."""
+"""Refuses files whose order ids are not ids, or are those of another partner."""
 
 from dataclasses import dataclass
 
@@ -6,22 +6,24 @@ from forecaster.errors import RefusedFileError
 from pipelines.ingest.kind_detection import Plan
 from pipelines.store.ingest import Incoming
 
-FEW_ORDERS = 10
-FEW_SHARE = 0.01
-"""Orders that a file may move, and the share of its rows: the larger of the two."""
-FEW_ROWS = 20
-"""Files of fewer rows may repeat their ids as they like."""
+MAX_MOVED_ORDERS = 10
+MAX_MOVED_SHARE = 0.01
+"""A file may move so many orders, or this share of its rows if that is more."""
+MIN_ROWS_CHECKED = 20
+"""Files of fewer rows are not checked for repeated ids."""
 
 
 @dataclass(frozen=True)
-class OrderIds:
-    """The ids of a file's orders beside those that are there already; others have none.
+class OrderIdCheck:
+    """Compares the order ids of a file with those in the database.
+
+    Only files of orders are checked.
 
     Args:
-      name: Of the file, for messages.
-      plan: How it was read.
-      rows: Good ones.
-      id_namespace: In which the ids of its orders are unique.
+      name: File name, for messages.
+      plan: Kind and columns of the file.
+      rows: Number of accepted rows.
+      id_namespace: Namespace in which its order ids are unique.
     """
 
     name: str
@@ -29,23 +31,23 @@ class OrderIds:
     rows: int
     id_namespace: str
 
-    def require_own_orders(self, incoming: Incoming) -> int:
-        """Counts the orders that move to another depot or day.
+    def require_not_moved(self, incoming: Incoming) -> int:
+        """Returns how many orders the file moves to another depot or day.
 
         Raises:
-          RefusedFileError: more than a few do, or are there under another namespace.
+          RefusedFileError: it moves too many, or too many exist in another namespace.
         """
         if self.plan.kind.name != "orders":
             return 0
         known = incoming.known_orders(self.id_namespace)
-        few = max(FEW_ORDERS, FEW_SHARE * self.rows)
-        if known.moved > few:
-            raise self._moves(known.moved)
-        if known.doubled > few:
-            raise self._doubles(known.doubled, str(known.other_namespace))
+        limit = max(MAX_MOVED_ORDERS, MAX_MOVED_SHARE * self.rows)
+        if known.moved > limit:
+            raise self._moved_error(known.moved)
+        if known.doubled > limit:
+            raise self._doubled_error(known.doubled, str(known.other_namespace))
         return known.moved
 
-    def require_own_ids(self, incoming: Incoming, accepted: int) -> None:
+    def require_distinct_ids(self, incoming: Incoming, accepted: int) -> None:
         """Refuses a file most of whose orders replace each other.
 
         Raises:
@@ -54,7 +56,10 @@ class OrderIds:
         # Every changed row has an id of its own, so only where few changed is it counted.
         if self.plan.kind.name != "orders" or 2 * accepted >= self.rows:
             return
-        if self.rows < FEW_ROWS or 2 * (ids := incoming.n_orders()) >= self.rows:
+        if (
+            self.rows < MIN_ROWS_CHECKED
+            or 2 * (ids := incoming.n_orders()) >= self.rows
+        ):
             return
         raise RefusedFileError(
             f"{self.name} has {self.rows:,} orders and only {ids:,} different values of "
@@ -63,17 +68,17 @@ class OrderIds:
             "the last row of each is meant."
         )
 
-    def _moves(self, moved: int) -> RefusedFileError:
+    def _moved_error(self, moved: int) -> RefusedFileError:
         return RefusedFileError(
             f"{self.name} would move {moved:,} orders that are there already to another "
-            f"depot or day (of {self.rows:,}), and a file may move {FEW_SHARE:.0%} or "
-            f"{FEW_ORDERS}. If another partner counts from the same numbers, give it a "
+            f"depot or day (of {self.rows:,}), and a file may move {MAX_MOVED_SHARE:.0%} or "
+            f"{MAX_MOVED_ORDERS}. If another partner counts from the same numbers, give it a "
             "[sources.NAME] in harbor.toml and pass --source NAME; if "
             f"'{self.plan.names['order_id']}' is not the order's own id, pass --column "
             "order_id=NAME; if the file corrects them, pass --force."
         )
 
-    def _doubles(self, doubled: int, other: str) -> RefusedFileError:
+    def _doubled_error(self, doubled: int, other: str) -> RefusedFileError:
         return RefusedFileError(
             f"{self.name} has {doubled:,} orders that are there already under the "
             f"id_namespace '{other}', and would count them twice under "

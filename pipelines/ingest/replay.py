@@ -1,4 +1,4 @@
-"""Lets rows out of quarantine once the cause is mended."""
+"""Validates rows in quarantine again, and loads those that pass."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +10,9 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
-from pipelines.ingest.batches import LONGEST_TOLD, Cells, Detail, tidy
+from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, Detail, tidy
 from pipelines.ingest.chunks import as_csv
-from pipelines.ingest.conventions import find_conventions
+from pipelines.ingest.conventions import detect_conventions
 from pipelines.ingest.kind_detection import Plan, recognise
 from pipelines.ingest.loading import add_first_seen, merge
 from pipelines.ingest.matching import options_of_source
@@ -27,13 +27,13 @@ NUL = "\\x00"
 
 @dataclass(frozen=True)
 class Replayed:
-    """What became of rows in quarantine.
+    """Outcome of a replay of rows in quarantine.
 
     Args:
-      accepted: Rows that went in and changed the database.
-      unchanged: Rows that went in, and that a later file had said already or otherwise.
+      accepted: Rows that were loaded and changed the database.
+      unchanged: Rows that were loaded, but whose key a later file holds already.
       left: Rows that stay in quarantine.
-      reasons: Sentences on those that could not even be looked at.
+      reasons: Sentences on rows that could not be validated at all.
     """
 
     accepted: int = 0
@@ -42,7 +42,7 @@ class Replayed:
     reasons: tuple[str, ...] = ()
 
     def __add__(self, other: "Replayed") -> "Replayed":
-        """Adds each of them."""
+        """Adds field by field."""
         return Replayed(
             self.accepted + other.accepted,
             self.unchanged + other.unchanged,
@@ -64,32 +64,34 @@ def replay(
     now: datetime,
     path: str | None = None,
 ) -> Replayed:
-    """Judges rows in quarantine anew, and loads those that nothing speaks against.
+    """Validates rows in quarantine again, and loads those that pass.
 
-    They go in as if they had when their file was loaded: a row of a later file stays.
+    They are loaded as if with their file: a later file's row of the same key stays.
 
     Args:
       engine: Database the pipelines own.
-      options: What is known about the files now.
+      options: How the files are read; overrides the options of their sources.
       settings: Zone and country of depots that nobody has described yet, and the sources.
       now: Decides which days lie too far ahead.
-      path: Only of files whose path holds this.
+      path: Only rows of files whose path contains this text.
     """
     today = now.astimezone(settings.zone).date()
     with engine.connect() as connection:
         files = quarantine.files_with_rejected(connection, path)
-    whole = Replayed()
+    total = Replayed()
     for file in files:
         with engine.begin() as connection:
             store.lock(connection, file["kind"])
-            one = _OfFile(connection, file, options, settings, today)
-            whole += one.replay(quarantine.rejected_of(connection, file["file_id"]))
-    return whole
+            file_replay = _FileReplay(connection, file, options, settings, today)
+            total += file_replay.replay(
+                quarantine.rejected_of(connection, file["file_id"])
+            )
+    return total
 
 
 @dataclass(frozen=True)
-class _OfFile:
-    """The rows of one file, in its kind's transaction."""
+class _FileReplay:
+    """Replays the rows of one file, in a transaction that locks its kind."""
 
     connection: sa.Connection
     file: Mapping[str, Any]
@@ -97,26 +99,28 @@ class _OfFile:
     settings: Settings
     today: date
 
-    def replay(self, found: Sequence[Mapping[str, Any]]) -> Replayed:
-        rows = [_Row(**row) for row in found if _is_whole(row["raw"])]
-        told = Replayed(left=len(found) - len(rows))
-        for header, same in groupby(rows, key=lambda row: tuple(row.raw)):
-            told += self._replay_alike(header, list(same))
-        return told
+    def replay(self, rejected: Sequence[Mapping[str, Any]]) -> Replayed:
+        rows = [_Row(**row) for row in rejected if _is_unmodified(row["raw"])]
+        result = Replayed(left=len(rejected) - len(rows))
+        for header, group in groupby(rows, key=lambda row: tuple(row.raw)):
+            result += self._replay_same_header(header, list(group))
+        return result
 
-    def _replay_alike(self, header: tuple[str, ...], rows: list[_Row]) -> Replayed:
-        """Rows under one header; a later row of a key wins, as in a load."""
+    def _replay_same_header(
+        self, header: tuple[str, ...], rows: list[_Row]
+    ) -> Replayed:
+        """Replays rows with one header; the last row of a key wins, as in a load."""
         name = self.file["path"].rsplit("/", 1)[-1]
-        known, source = self.settings.sources, self.file["source"]
+        sources, source = self.settings.sources, self.file["source"]
         try:
-            options = options_of_source(source, self.options, known)
+            options = options_of_source(source, self.options, sources)
             options = replace(options, kind=self.file["kind"])
             plan = recognise(header, options, name)
             cells = _cells(plan, rows)
-            found = find_conventions(lambda: iter([cells]), plan, options, name)
+            conventions = detect_conventions(lambda: iter([cells]), plan, options, name)
         except BadInputError as error:
             return Replayed(left=len(rows), reasons=(str(error),))
-        checked = check(plan.kind, cells, found.rules(options, self.today))
+        checked = check(plan.kind, cells, conventions.rules(options, self.today))
         bad = {
             row.line: row
             for row in rejected_rows(
@@ -157,10 +161,10 @@ class _OfFile:
             add_first_seen(self.connection, depots, self.settings)
 
 
-def _is_whole(raw: object) -> bool:
-    """Whether a row was kept as it came: under its header, and no cell cut or mended."""
+def _is_unmodified(raw: object) -> bool:
+    """Whether a row has its header, and no cell was truncated or had a NUL replaced."""
     return isinstance(raw, dict) and all(
-        cell is None or (len(cell) < LONGEST_TOLD and NUL not in cell)
+        cell is None or (len(cell) < MAX_CELL_CHARS and NUL not in cell)
         for cell in raw.values()
     )
 

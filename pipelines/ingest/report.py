@@ -1,4 +1,4 @@
-"""What is asked of a load, and what it answers."""
+"""Options of a load, and its report."""
 
 import codecs
 import hashlib
@@ -14,30 +14,29 @@ from pipelines.ingest.numbers import MARKS
 
 UTF_8 = "utf-8"
 DEFAULT_SOURCE = "default"
-"""Of files that no `[sources.NAME]` is named for or matches."""
+"""Source of files for which no `[sources.NAME]` is given or matches."""
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
 
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are to be read; what is not given is recognised.
+    """How files are read; options that are not given are detected.
 
     Args:
       kind: One of depots, orders, daily, events.
-      columns: From the contract's column name to the file's own.
-      date_format: Of dates that are not ISO 8601, as strptime has it: `%m/%d/%Y`.
-      encoding: Of text files; UTF-8 without it.
-      decimal: The mark before the decimals of numbers that are text; the other one sets
-        thousands apart.
-      separator: Between the cells of text files.
-      source: Of `[sources.NAME]`; the one whose pattern a file fits where not given.
-      id_namespace: In which the ids of orders are unique; '' for files of no source.
-      force: Takes a file also that moves many orders, or most of whose rows replace each
-        other.
+      columns: From the schema's column names to those of the file.
+      date_format: Format of dates that are not ISO 8601, for strptime: `%m/%d/%Y`.
+      encoding: Encoding of text files; UTF-8 by default.
+      decimal: Decimal mark of numbers that are text; the other mark separates thousands.
+      separator: Separator of the cells of text files.
+      source: Name in `[sources.NAME]`; by default the one whose pattern matches the file.
+      id_namespace: Namespace in which order ids are unique; '' for files of no source.
+      force: Whether to load a file although it moves many orders, or most of its rows
+        replace each other.
 
     Raises:
-      BadInputError: one of them is unknown.
+      BadInputError: an option is invalid.
     """
 
     kind: str | None = None
@@ -51,16 +50,16 @@ class FileOptions:
     force: bool = False
 
     def __post_init__(self) -> None:
-        """Checks at the door."""
+        """Validates the options."""
         if self.kind is not None and self.kind not in KINDS:
             raise BadInputError(
                 f"kind is {self.kind!r}, but must be one of {', '.join(KINDS)}."
             )
         known = column_names(self.kind)
-        strange = [name for name in self.columns if name not in known]
-        if strange:
+        unknown = [name for name in self.columns if name not in known]
+        if unknown:
             raise BadInputError(
-                f"--column names {', '.join(strange)}, which no {self.kind or 'kind of'} "
+                f"--column names {', '.join(unknown)}, which no {self.kind or 'kind of'} "
                 f"file has. The name before the = is one of {', '.join(known)}."
             )
         _check_date_format(self.date_format)
@@ -72,12 +71,12 @@ class FileOptions:
 
     @property
     def codec(self) -> str:
-        """The encoding's one name."""
+        """Canonical name of the encoding."""
         return codecs.lookup(self.encoding or UTF_8).name
 
     def fingerprint(self, kind: str, columns: Mapping[str, str]) -> str:
-        """sha256 of everything that decides what the same bytes mean."""
-        said = [
+        """Returns the sha256 of every option that changes how the same bytes are read."""
+        parts = [
             kind,
             dict(columns),
             self.date_format,
@@ -86,7 +85,7 @@ class FileOptions:
             self.separator,
             self.id_namespace if "id_namespace" in KINDS[kind].key else None,
         ]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def _check_date_format(date_format: str | None) -> None:
@@ -116,14 +115,14 @@ def _check_encoding(encoding: str) -> None:
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows that changed the database, that it had already, and that it refused."""
+    """Numbers of rows that changed the database, were there already, or were rejected."""
 
     accepted: int = 0
     unchanged: int = 0
     rejected: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
-        """Adds each of the three."""
+        """Adds field by field."""
         return Counts(
             self.accepted + other.accepted,
             self.unchanged + other.unchanged,
@@ -133,17 +132,17 @@ class Counts:
 
 @dataclass(frozen=True)
 class FileReport:
-    """What became of one file.
+    """Outcome of one file.
 
     Args:
-      path: As it was found.
-      kind: Null where it could not be told.
+      path: Path or URL as given.
+      kind: Kind of the file; None if it could not be detected.
       state: `unchanged` where the same bytes, read alike, are in the ledger already;
         `waiting` where the file is still being written.
-      counts: Of its rows that are not blank.
-      blank: Rows without anything in any cell; they are skipped.
-      notes: Sentences for people: what was ignored, assumed or created.
-      error: Why it was refused.
+      counts: Counts of its rows that are not blank.
+      blank: Number of rows without anything in any cell; they are skipped.
+      notes: Sentences on what was ignored, assumed or created.
+      error: The reason if it was refused.
     """
 
     path: str
@@ -157,11 +156,11 @@ class FileReport:
 
 @dataclass(frozen=True)
 class IngestReport:
-    """What became of every file of one call, in the order they were taken.
+    """Outcome of every file of one call, in order.
 
     Args:
-      files: One report each.
-      notes: Sentences for people that are not of one file.
+      files: One report per file.
+      notes: Sentences that do not concern a single file.
     """
 
     files: Sequence[FileReport]
@@ -169,36 +168,36 @@ class IngestReport:
 
     @property
     def refused(self) -> list[FileReport]:
-        """Files of which nothing was loaded."""
+        """Reports of refused files."""
         return [file for file in self.files if file.state == "refused"]
 
     @property
     def is_nothing_new(self) -> bool:
-        """Whether every file was there already or is not whole yet, or there was none."""
+        """Whether no file was loaded or refused."""
         return all(file.state in ("unchanged", "waiting") for file in self.files)
 
     @property
     def waiting(self) -> list[FileReport]:
-        """Files that are still being written."""
+        """Reports of files that are still being written."""
         return [file for file in self.files if file.state == "waiting"]
 
     def counts(self, kind: str) -> Counts:
-        """Rows of all files of one kind."""
+        """Sums the counts of all files of one kind."""
         return sum(
             (file.counts for file in self.files if file.kind == kind), start=Counts()
         )
 
     def as_json(self) -> dict[str, object]:
-        """The object that `harbor ingest --json` prints."""
+        """Returns the object that `harbor ingest --json` prints."""
         totals = {kind: vars(self.counts(kind)) for kind in KINDS}
         return {"files": [_file_as_json(file) for file in self.files], **totals}
 
 
 def _file_as_json(file: FileReport) -> dict[str, object]:
-    told: dict[str, object] = {
+    row: dict[str, object] = {
         "path": file.path,
         "kind": file.kind,
         "state": file.state,
         **vars(file.counts),
     }
-    return told if file.error is None else told | {"error": file.error}
+    return row if file.error is None else row | {"error": file.error}

@@ -1,4 +1,4 @@
-"""Files to rows: every file in a transaction of its own, or many small ones in one."""
+"""Loads files into the database: each in its own transaction, small ones in groups."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,9 +12,9 @@ import structlog
 
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import messages
-from pipelines.ingest.file_stability import Unsettled, settled
-from pipelines.ingest.inbox import DONE, put_away
-from pipelines.ingest.loading import Load, load
+from pipelines.ingest.file_stability import UnstableFile, wait_until_stable
+from pipelines.ingest.inbox import DONE, move_to_done
+from pipelines.ingest.loading import LoadRequest, load
 from pipelines.ingest.matching import (
     options_of_file,
     options_of_source,
@@ -23,7 +23,7 @@ from pipelines.ingest.matching import (
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.report import FileOptions, FileReport, IngestReport
 from pipelines.ingest.small_files import (
-    MOST_FILES,
+    MAX_FILES_TOGETHER,
     NotAllNewError,
     SmallFile,
     load_together,
@@ -39,11 +39,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """How far a load has come.
+    """Progress of a load.
 
     Args:
-      name: Of the file at hand.
-      rows: Of all files so far, bad ones too; how many there will be nobody knows.
+      name: Name of the current file.
+      rows: Rows of all files so far, rejected ones included; the total is not known.
       done: Bytes of all files so far.
       total: Bytes of all files.
     """
@@ -54,15 +54,15 @@ class LoadProgress:
     total: int
 
 
-FEW_FILES = 8
-"""As many are as quick one by one."""
+MAX_FILES_ONE_BY_ONE = 8
+"""Up to so many small files, a transaction for each is as quick as one for all."""
 
 Progress = Callable[[LoadProgress], None]
 
 Begin = Callable[[], AbstractContextManager[sa.Connection]]
 
 
-def _silent(_: LoadProgress) -> None:
+def _ignore_progress(_: LoadProgress) -> None:
     pass
 
 
@@ -71,7 +71,7 @@ def ingest(
     paths: Sequence[str],
     options: FileOptions,
     settings: Settings,
-    progress: Progress = _silent,
+    progress: Progress = _ignore_progress,
     *,
     query: str | None = None,
     dry_run: bool = False,
@@ -88,17 +88,17 @@ def ingest(
       paths: Files, folders, `-` for standard input, http(s):// URLs, and URLs that
         pyarrow's file systems open; they are taken in the order of their names, and the
         later one wins.
-      options: What is known about the files; it goes before what their sources say.
+      options: How the files are read; overrides the options of their sources.
       settings: Zone and country of depots that nobody has described yet, and the sources.
-      progress: Told as rows and bytes go by.
-      query: Run on each of the paths, which are addresses of databases then.
-      dry_run: Does everything, and takes it back. Other loads wait meanwhile.
+      progress: Called as rows and bytes are read.
+      query: Run on each of the paths, which then are database URLs.
+      dry_run: Loads everything and rolls back. Other loads wait meanwhile.
       today: Dates may lie two days after it; the fleet's own day where not given.
       is_invented: Whether the files are those of 'harbor demo'.
 
     Raises:
-      BadInputError: a source is named that harbor.toml does not have, or says what cannot
-        be; or own files would mix with the demo's.
+      BadInputError: a source is not in harbor.toml or is invalid there, or the database
+        holds the demo's fleet.
     """
     require_readable(settings.sources)
     if options.source is not None:
@@ -107,38 +107,39 @@ def ingest(
     with spool_folder() as folder:
         spool = Spool(Path(folder), settings.max_file_mib << 20, query)
         sources = spool.find(paths, settings.inbox / DONE)
-        found = settled(sources, settings.inbox, settings.settle_seconds)
-        if found and not is_invented:
+        files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
+        if files and not is_invented:
             _refuse_beside_demo(engine)
-        total = sum(each.size for each in found if isinstance(each, Source))
+        total = sum(file.size for file in files if isinstance(file, Source))
         with (
             Parser(settings.parser_memory_mib) as parser,
-            _transactions(engine, dry_run) as begin,
+            _transaction_per_file(engine, dry_run) as begin,
         ):
-            call = _Call(
+            ingestion = _Ingestion(
                 begin, parser, options, settings, today, progress, total, dry_run
             )
-            for each in found:
-                call.take(each)
-            call.flush()
-            call.put_away()
-            return IngestReport(call.reports, tuple(_notes(begin, call.reports)))
+            for file in files:
+                ingestion.add(file)
+            ingestion.load_pending()
+            ingestion.move_to_done()
+            notes = tuple(_notes(begin, ingestion.reports))
+            return IngestReport(ingestion.reports, notes)
 
 
 def _refuse_beside_demo(engine: sa.Engine) -> None:
     with engine.connect() as connection:
-        held = read_demo_fleet(connection)
-    if held is not None:
+        demo = read_demo_fleet(connection)
+    if demo is not None:
         raise BadInputError(
-            f"This database holds the {held.n_depots} invented depots of 'harbor demo', "
+            f"This database holds the {demo.n_depots} invented depots of 'harbor demo', "
             "which own files would mix with. Set HARBOR_HOME to a new place, as in "
             "'export HARBOR_HOME=$PWD/var/mine', and load them there."
         )
 
 
 @dataclass
-class _Call:
-    """A call under way: its files in order, of which small ones are held back a while."""
+class _Ingestion:
+    """The files of one `ingest` call; small ones are collected and loaded in groups."""
 
     begin: Begin
     parser: Parser
@@ -150,100 +151,104 @@ class _Call:
     dry_run: bool
     done: int = 0
     rows: int = 0
-    held: list[SmallFile] = field(default_factory=list)
+    pending: list[SmallFile] = field(default_factory=list)
     reports: list[FileReport] = field(default_factory=list)
     loaded: list[Source] = field(default_factory=list)
-    # Archives of which not every file was loaded.
+    # Archives with a file that was refused.
     incomplete: list[Source] = field(default_factory=list)
 
-    def take(self, each: Source | Unreadable | Unsettled) -> None:
-        """Loads a file, or holds it back to be loaded together with those after it."""
-        file: Load | SmallFile | FileReport
-        if isinstance(each, Source):
-            file = self._opened(each)
-        elif isinstance(each, Unsettled):
-            file = _waiting(each)
+    def add(self, file: Source | Unreadable | UnstableFile) -> None:
+        """Loads a file, or keeps it to be loaded together with those after it."""
+        step: LoadRequest | SmallFile | FileReport
+        if isinstance(file, Source):
+            step = self._parse(file)
+        elif isinstance(file, UnstableFile):
+            step = _waiting_report(file)
         else:
-            file = _refused(each.shown, None, each.reason)
-        if not self._joins(file):
-            self.flush()
-        if isinstance(file, SmallFile) and file.is_simple:
-            self.held.append(file)
-        elif isinstance(file, FileReport):
-            self.reports.append(file)
+            step = _refused_report(file.display_path, None, file.reason)
+        if not self._fits_pending_group(step):
+            self.load_pending()
+        if isinstance(step, SmallFile) and step.is_simple:
+            self.pending.append(step)
+        elif isinstance(step, FileReport):
+            self.reports.append(step)
         else:
-            self._load(file.load if isinstance(file, SmallFile) else file)
+            self._load(step.request if isinstance(step, SmallFile) else step)
 
-    def flush(self) -> None:
-        """Loads the files that are held back."""
-        held, self.held = self.held, []
-        self._load_all(held)
+    def load_pending(self) -> None:
+        """Loads the collected small files."""
+        pending, self.pending = self.pending, []
+        self._load_together(pending)
 
-    def put_away(self) -> None:
-        """Moves files of the inbox that are in the database, an archive as a whole."""
+    def move_to_done(self) -> None:
+        """Moves loaded files of the inbox to `done`; an archive once all of it is loaded."""
         if self.dry_run:
             return
         for source in self.loaded:
             if source.container not in self.incomplete:
-                put_away(source, self.settings.inbox)
+                move_to_done(source, self.settings.inbox)
 
-    def _joins(self, file: Load | SmallFile | FileReport) -> bool:
+    def _fits_pending_group(self, file: LoadRequest | SmallFile | FileReport) -> bool:
         if not isinstance(file, SmallFile) or not file.is_simple:
             return False
-        return not self.held or (
-            file.group == self.held[0].group and len(self.held) < MOST_FILES
+        return not self.pending or (
+            file.group == self.pending[0].group
+            and len(self.pending) < MAX_FILES_TOGETHER
         )
 
-    def _opened(self, source: Source) -> Load | SmallFile | FileReport:
+    def _parse(self, source: Source) -> LoadRequest | SmallFile | FileReport:
         kind = None
         try:
             options = options_of_file(source, self.options, self.settings.sources)
-            opened = self.parser.open(source, options, self.today)
-            kind = opened.plan.kind.name
-            load = Load(source, options, opened, self.settings, self.dry_run)
-            return SmallFile.of(load) or load
+            parsed = self.parser.open(source, options, self.today)
+            kind = parsed.plan.kind.name
+            request = LoadRequest(source, options, parsed, self.settings, self.dry_run)
+            return SmallFile.of(request) or request
         except RefusedFileError as error:
-            return self._refuse(source, kind, str(error))
+            return self._refused(source, kind, str(error))
 
-    def _load_all(self, files: Sequence[SmallFile]) -> None:
-        """Loads files together; where that is not possible, by halves."""
-        if len(files) <= FEW_FILES:
+    def _load_together(self, files: Sequence[SmallFile]) -> None:
+        """Loads files in one transaction; if that fails, each half of them separately."""
+        if len(files) <= MAX_FILES_ONE_BY_ONE:
             for file in files:
-                self._load(file.load)
+                self._load(file.request)
             return
         try:
             with self.begin() as connection:
                 reports = load_together(connection, files)
         except NotAllNewError:
             half = len(files) // 2
-            self._load_all(files[:half])
-            self._load_all(files[half:])
+            self._load_together(files[:half])
+            self._load_together(files[half:])
             return
         for file, report in zip(files, reports, strict=True):
-            self._tell(file.load.source, file.load.source.size, file.n_rows)
-            self._add(file.load.source, report)
+            source = file.request.source
+            self._report_progress(source, source.size, file.n_rows)
+            self._add(source, report)
 
-    def _load(self, asked: Load) -> None:
+    def _load(self, request: LoadRequest) -> None:
         try:
             with self.begin() as connection:
-                report = load(connection, asked, partial(self._tell, asked.source))
+                report = load(
+                    connection, request, partial(self._report_progress, request.source)
+                )
         except RefusedFileError as error:
-            kind = asked.file.plan.kind.name
-            self.reports.append(self._refuse(asked.source, kind, str(error)))
+            kind = request.file.plan.kind.name
+            self.reports.append(self._refused(request.source, kind, str(error)))
         else:
-            self._add(asked.source, report)
+            self._add(request.source, report)
 
     def _add(self, source: Source, report: FileReport) -> None:
         log.info("file", path=report.path, state=report.state, **vars(report.counts))
         self.reports.append(report)
         self.loaded.append(source)
 
-    def _refuse(self, source: Source, kind: str | None, reason: str) -> FileReport:
+    def _refused(self, source: Source, kind: str | None, reason: str) -> FileReport:
         if source.container is not None:
             self.incomplete.append(source.container)
-        return _refused(source.shown, kind, reason)
+        return _refused_report(source.display_path, kind, reason)
 
-    def _tell(self, source: Source, size: int, rows: int) -> None:
+    def _report_progress(self, source: Source, size: int, rows: int) -> None:
         self.done, self.rows = min(self.done + size, self.total), self.rows + rows
         self.progress(LoadProgress(source.name, self.rows, self.done, self.total))
 
@@ -252,34 +257,34 @@ def _notes(begin: Begin, reports: Sequence[FileReport]) -> Iterator[str]:
     if any(report.state == "loaded" for report in reports):
         with begin() as connection:
             if depots := store.count_undescribed(connection):
-                yield messages.undescribed(depots)
+                yield messages.undescribed_depots_note(depots)
 
 
-def _waiting(left: Unsettled) -> FileReport:
-    log.info("file", path=left.shown, state="waiting")
-    return FileReport(left.shown, None, "waiting", notes=(left.note,))
+def _waiting_report(file: UnstableFile) -> FileReport:
+    log.info("file", path=file.display_path, state="waiting")
+    return FileReport(file.display_path, None, "waiting", notes=(file.note,))
 
 
-def _refused(shown: str, kind: str | None, reason: str) -> FileReport:
-    # Of the level of other files: who asked for the load is told of refusals in any case.
-    log.info("file", path=shown, state="refused", reason=reason)
-    return FileReport(shown, kind, "refused", error=reason)
+def _refused_report(display_path: str, kind: str | None, reason: str) -> FileReport:
+    # At info level, as for other files: the report lists the refusal in any case.
+    log.info("file", path=display_path, state="refused", reason=reason)
+    return FileReport(display_path, kind, "refused", error=reason)
 
 
 @contextmanager
-def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
-    """A transaction per file; or one for all that is taken back, with a part per file."""
+def _transaction_per_file(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
+    """Yields a transaction per file; in a dry run savepoints of one that is rolled back."""
     if not dry_run:
         yield engine.begin
         return
-    with engine.connect() as connection, connection.begin() as whole:
+    with engine.connect() as connection, connection.begin() as transaction:
         for kind in store.LOCKS:
             store.lock(connection, kind)
 
         @contextmanager
-        def part() -> Iterator[sa.Connection]:
+        def savepoint() -> Iterator[sa.Connection]:
             with connection.begin_nested():
                 yield connection
 
-        yield part
-        whole.rollback()
+        yield savepoint
+        transaction.rollback()

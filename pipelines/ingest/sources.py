@@ -1,4 +1,4 @@
-"""From what was named to files that can be opened: folders, files, URLs."""
+"""Finds the files in folders, at paths and at URLs, and opens them."""
 
 import hashlib
 import os
@@ -19,33 +19,33 @@ WORKBOOK_SUFFIX = ".xlsx"
 TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
 ARCHIVE_SUFFIX = ".zip"
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ARCHIVE_SUFFIX)
-HASHED_AT_ONCE = 1 << 20
+HASH_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file that was there when it was looked for.
+    """A file that was found.
 
     Args:
-      shown: As people named it, or as it was found in a folder they named.
-      path: Within its file system.
-      address: For the ledger: absolute, and without a password.
+      display_path: Path for messages: as it was given, or below the folder given.
+      path: Path within its file system.
+      address: Path or URL for the ledger: absolute, without a password.
     """
 
-    shown: str
+    display_path: str
     path: str
     address: str
     size: int
     modified_ns: int | None
     system: fs.FileSystem = field(repr=False)
-    # That opens its file system, where it is not this machine's; may hold a password.
+    # Opens its file system if that is not this machine's; may hold a password.
     url: str | None = field(default=None, repr=False)
-    # The .zip that it was taken out of.
+    # The .zip that contains it.
     container: "Source | None" = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
-        """Its last part, for messages."""
+        """File name, for messages."""
         return self.path.rsplit("/", 1)[-1]
 
     @property
@@ -55,16 +55,16 @@ class Source:
 
     @property
     def is_workbook(self) -> bool:
-        """Whether it is a spreadsheet, of which `open_stream` makes CSV in UTF-8."""
+        """Whether it is a spreadsheet, which `open_stream` converts to CSV in UTF-8."""
         return self.path.lower().endswith(WORKBOOK_SUFFIX)
 
     @property
     def is_plain_text(self) -> bool:
-        """Whether it is text that is not packed, so that it holds what its size says."""
+        """Whether it is uncompressed text, so that its size is that of its content."""
         return self.path.lower().endswith(PLAIN_SUFFIXES)
 
     def open_stream(self) -> Any:
-        """Its bytes from the start; a .gz is unpacked, a .xlsx made CSV on the way.
+        """Opens it as a stream; a .gz is decompressed, a .xlsx converted to CSV.
 
         Raises:
           RefusedFileError: the spreadsheet cannot be read.
@@ -76,15 +76,15 @@ class Source:
         return self.system.open_input_stream(self.path, compression=packed)
 
     def open_file(self) -> Any:
-        """Its bytes in any order."""
+        """Opens it for random access."""
         return self.system.open_input_file(self.path)
 
     def inside(self, archive: "Source") -> "Source":
-        """The same file, as one that was taken out of an archive."""
+        """Returns the file with the archive that contains it."""
         return replace(self, container=archive)
 
     def sha256(self) -> str:
-        """Of the bytes as they lie there.
+        """Returns the sha256 of the file as stored, compressed or not.
 
         Raises:
           RefusedFileError: it cannot be read.
@@ -92,8 +92,8 @@ class Source:
         digest = hashlib.sha256()
         try:
             with self.system.open_input_stream(self.path, compression=None) as stream:
-                while some := stream.read(HASHED_AT_ONCE):
-                    digest.update(some)
+                while data := stream.read(HASH_BLOCK_BYTES):
+                    digest.update(data)
         except (OSError, pa.ArrowException) as error:
             raise RefusedFileError(
                 f"{self.name} cannot be read: {first_line(error)}. Send it again."
@@ -101,7 +101,7 @@ class Source:
         return digest.hexdigest()
 
     def is_unchanged(self) -> bool:
-        """Whether its size and its time of change are what they were."""
+        """Whether its size and modification time are still the same."""
         now = self.system.get_file_info(self.path)
         return bool((now.size, now.mtime_ns) == (self.size, self.modified_ns)) and (
             self.container is None or self.container.is_unchanged()
@@ -111,7 +111,7 @@ class Source:
         """Refuses a file that was written to while it was read.
 
         Raises:
-          RefusedFileError: its size or its time of change is another.
+          RefusedFileError: its size or modification time has changed.
         """
         if not self.is_unchanged():
             raise RefusedFileError(
@@ -122,46 +122,50 @@ class Source:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Something that was named and cannot be loaded, and why."""
+    """A path or URL that cannot be loaded, and the reason."""
 
-    shown: str
+    display_path: str
     reason: str
 
 
 def find_sources(
-    named: Sequence[str], passed_over: Path | None = None
+    locations: Sequence[str], excluded: Path | None = None
 ) -> list[Source | Unreadable]:
-    """Every file that was named or lies in a folder that was, in the order of names.
+    """Returns the files at some locations, folders searched, in the order of addresses.
 
-    In folders, hidden files and files of other kinds (`.tmp` and `.part` among them) are
-    passed over; a file that was named itself is never passed over.
+    In folders, hidden files and files with other suffixes (`.tmp` and `.part` among them)
+    are skipped; a file that is given itself is never skipped.
 
     Args:
-      named: Files, folders and URLs.
-      passed_over: A folder inside others that is not looked into.
+      locations: Files, folders and URLs.
+      excluded: A folder that is not searched.
     """
-    found: dict[str, Source | Unreadable] = {}
-    for path in named:
-        for each in _at(path, passed_over):
-            address = each.address if isinstance(each, Source) else each.shown
-            found.setdefault(address, each)
-    return [found[address] for address in sorted(found)]
+    files: dict[str, Source | Unreadable] = {}
+    for location in locations:
+        for file in _files_at(location, excluded):
+            files.setdefault(file_address(file), file)
+    return [files[address] for address in sorted(files)]
 
 
-def _at(named: str, passed_over: Path | None) -> Iterator[Source | Unreadable]:
+def file_address(file: Source | Unreadable) -> str:
+    """Returns the address that files are sorted by."""
+    return file.address if isinstance(file, Source) else file.display_path
+
+
+def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Unreadable]:
     try:
-        if "://" in named:
-            yield from _at_url(named)
+        if "://" in location:
+            yield from _files_at_url(location)
         else:
-            yield from _at_path(Path(named).expanduser(), passed_over)
+            yield from _files_at_path(Path(location).expanduser(), excluded)
     except (OSError, pa.ArrowException) as error:
         yield Unreadable(
-            without_secrets(named),
-            f"{without_secrets(named)} cannot be opened: {first_line(error)}.",
+            without_credentials(location),
+            f"{without_credentials(location)} cannot be opened: {first_line(error)}.",
         )
 
 
-def _at_path(path: Path, passed_over: Path | None) -> Iterator[Source | Unreadable]:
+def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Unreadable]:
     if not path.is_dir():
         yield _local(path, str(path))
         return
@@ -170,109 +174,120 @@ def _at_path(path: Path, passed_over: Path | None) -> Iterator[Source | Unreadab
         below[:] = sorted(
             name
             for name in below
-            if not name.startswith(".") and Path(folder, name) != passed_over
+            if not name.startswith(".") and Path(folder, name) != excluded
         )
-        yield from _linked(path, root, [Path(folder, name) for name in below])
+        yield from _linked_folders(path, root, [Path(folder, name) for name in below])
         for name in sorted(names):
             if name.startswith(".") or not name.lower().endswith(SUFFIXES):
                 continue
             inside = Path(folder, name)
-            shown = str(path / inside.relative_to(root))
+            display_path = str(path / inside.relative_to(root))
             if inside.resolve().is_relative_to(root):
-                yield _local(inside, shown)
+                yield _local(inside, display_path)
             else:
                 yield Unreadable(
-                    shown,
-                    f"{shown} is a link that leaves its folder. Name the file it points "
+                    display_path,
+                    f"{display_path} is a link that leaves its folder. Name the file it points "
                     "to, or copy it here.",
                 )
 
 
-def _linked(named: Path, root: Path, below: list[Path]) -> Iterator[Unreadable]:
-    """Folders that are not walked into: a link may lead round in a circle."""
+def _linked_folders(
+    location: Path, root: Path, below: list[Path]
+) -> Iterator[Unreadable]:
+    """Reports linked folders, which are not searched: links may form a cycle."""
     for folder in below:
         if folder.is_symlink():
-            shown = str(named / folder.relative_to(root))
-            reason = f"{shown} is a link to a folder. Name the folder, or copy it here."
-            yield Unreadable(shown, reason)
+            display_path = str(location / folder.relative_to(root))
+            reason = f"{display_path} is a link to a folder. Name the folder, or copy it here."
+            yield Unreadable(display_path, reason)
 
 
-def _local(path: Path, shown: str) -> Source | Unreadable:
+def _local(path: Path, display_path: str) -> Source | Unreadable:
     # A link is opened under its own name, which has the suffix.
-    whole = path.parent.resolve() / path.name
-    return _source(fs.LocalFileSystem(), whole.as_posix(), shown, str(whole))
+    absolute = path.parent.resolve() / path.name
+    address = str(absolute)
+    return _source(fs.LocalFileSystem(), absolute.as_posix(), display_path, address)
 
 
-def copy_of(path: Path, shown: str, address: str) -> Source | Unreadable:
-    """A file of this machine that holds what was fetched from elsewhere.
+def local_copy(path: Path, display_path: str, address: str) -> Source | Unreadable:
+    """Returns the source of a local copy of a remote file.
 
     Args:
-      path: Of the copy.
-      shown: As people know what was fetched.
-      address: For the ledger, without a password.
+      path: Path of the copy.
+      display_path: Path or URL of the original, for messages.
+      address: Address of the original for the ledger, without a password.
     """
-    return _source(fs.LocalFileSystem(), str(path), shown, address)
+    return _source(fs.LocalFileSystem(), str(path), display_path, address)
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _at_url(named: str) -> Iterator[Source | Unreadable]:
-    shown = without_secrets(named).rstrip("/")
+def _files_at_url(location: str) -> Iterator[Source | Unreadable]:
+    display_path = without_credentials(location).rstrip("/")
     try:
-        system, path = fs.FileSystem.from_uri(named)
+        system, path = fs.FileSystem.from_uri(location)
     except pa.ArrowInvalid:
         yield Unreadable(
-            shown,
-            f"{shown} cannot be opened: a URL begins with file://, s3://, gs://, abfs:// "
+            display_path,
+            f"{display_path} cannot be opened: a URL begins with file://, s3://, gs://, abfs:// "
             "(Azure), http:// or https://. Copy the file to one of these, or to a folder.",
         )
         return
     if system.get_file_info(path).type != fs.FileType.Directory:
-        yield _source(system, path, shown, shown, named)
+        yield _source(system, path, display_path, display_path, location)
         return
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     for info in sorted(inside, key=lambda info: str(info.path)):
         rest = info.path[len(path) :].lstrip("/")
         hidden = any(part.startswith(".") for part in rest.split("/"))
         if info.is_file and not hidden and rest.lower().endswith(SUFFIXES):
-            address = f"{shown}/{rest}"
-            yield _source(system, info.path, address, address, named)
+            address = f"{display_path}/{rest}"
+            yield _source(system, info.path, address, address, location)
 
 
 def _source(
-    system: fs.FileSystem, path: str, shown: str, address: str, url: str | None = None
+    system: fs.FileSystem,
+    path: str,
+    display_path: str,
+    address: str,
+    url: str | None = None,
 ) -> Source | Unreadable:
     info = system.get_file_info(path)
     if info.type == fs.FileType.NotFound:
-        return Unreadable(shown, f"{shown} does not exist. Check the path.")
+        return Unreadable(
+            display_path, f"{display_path} does not exist. Check the path."
+        )
     if info.type != fs.FileType.File:
-        return Unreadable(shown, f"{shown} is not an ordinary file. Copy it into one.")
+        return Unreadable(
+            display_path, f"{display_path} is not an ordinary file. Copy it into one."
+        )
     if not path.lower().endswith(SUFFIXES):
         return Unreadable(
-            shown,
-            f"{shown} ends in none of {', '.join(SUFFIXES)}, so what it holds is not "
+            display_path,
+            f"{display_path} ends in none of {', '.join(SUFFIXES)}, so what it holds is not "
             "known. Export it as one of these, or rename it if it is one.",
         )
-    return Source(shown, path, address, info.size, info.mtime_ns, system, url)
+    return Source(display_path, path, address, info.size, info.mtime_ns, system, url)
 
 
-def without_secrets(named: str) -> str:
-    """A URL without user, password and options."""
-    if "://" not in named:
-        return named
-    parts = urlsplit(named)
+def without_credentials(location: str) -> str:
+    """Returns a URL without user, password and options."""
+    if "://" not in location:
+        return location
+    parts = urlsplit(location)
     user, _, host = parts.netloc.rpartition("@")
-    # Azure's container stands where others have the user.
+    # Azure writes the container where others write the user.
     if user and ":" not in user and parts.scheme in ("abfs", "abfss"):
         host = parts.netloc
     return f"{parts.scheme}://{host}{parts.path}"
 
 
 def first_line(error: Exception) -> str:
-    """What an error of a library says, on one line, without its full stop."""
-    said = (
+    """Returns the first line of an error's message, without its full stop."""
+    message = (
         error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     )
-    return (said.splitlines() or [type(error).__name__])[0].rstrip(". ")
+    return (message.splitlines() or [type(error).__name__])[0].rstrip(". ")

@@ -1,4 +1,4 @@
-"""CSV as it comes: banners, any line end, any separator, and half-written."""
+"""Reads CSV files: lines above the header, any line end or separator, truncation."""
 
 import csv
 import io
@@ -11,18 +11,18 @@ from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Batch, Cells, Detail, RejectedRow, storable, tidy
-from pipelines.ingest.kind_detection import Plan, fitting, match_score, recognise
+from pipelines.ingest.kind_detection import Plan, match_score, matching_kinds, recognise
 from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text_blocks import Block, read_blocks
 
 SEPARATORS = (",", ";", "\t", "|")
-LINES_SEARCHED = 50
+MAX_HEADER_LINES = 50
 
 
 @dataclass(frozen=True)
 class Header:
-    """Where a header stands and how its cells are set apart."""
+    """The header of a CSV file, its last line and the separator."""
 
     cells: list[str]
     separator: str
@@ -31,7 +31,7 @@ class Header:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A CSV file whose header was found."""
+    """A CSV file whose header has been found."""
 
     source: Source
     plan: Plan
@@ -40,11 +40,11 @@ class TextFile:
 
     @property
     def separator(self) -> str:
-        """Between its cells."""
+        """Separator of its cells."""
         return self.header.separator
 
     def batches(self) -> Iterator[Batch]:
-        """Its rows in order."""
+        """Yields its rows in order."""
         for block in read_blocks(self.source, self.encoding):
             rows = block.after_line(self.header.last_line)
             if rows.data:
@@ -63,7 +63,7 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
     header = find_header(first.data, options)
     if header is None:
         raise RefusedFileError(
-            f"{source.name} has no column names in its first {LINES_SEARCHED} lines. "
+            f"{source.name} has no column names in its first {MAX_HEADER_LINES} lines. "
             "Write them above the rows."
         )
     plan = recognise(header.cells, options, source.name)
@@ -71,9 +71,9 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
 
 
 def find_header(data: bytes, options: FileOptions) -> Header | None:
-    """The first line that names a kind's columns; failing that, the likeliest one."""
+    """Returns the first line that names the columns of a kind, or else the likeliest one."""
     start = io.BytesIO(data)
-    text = b"".join(islice(start, LINES_SEARCHED)).decode()
+    text = b"".join(islice(start, MAX_HEADER_LINES)).decode()
     lines = [
         Header(cells, separator, last_line)
         for separator in ([options.separator] if options.separator else SEPARATORS)
@@ -81,16 +81,16 @@ def find_header(data: bytes, options: FileOptions) -> Header | None:
         if any(letter.isalnum() for cell in cells for letter in cell)
     ]
 
-    def likelihood(line: Header) -> tuple[bool, int, int, int]:
+    def rank(line: Header) -> tuple[bool, int, int, int]:
         filled = sum(bool(cell.strip()) for cell in line.cells)
-        known = bool(fitting(line.cells, options))
+        known = bool(matching_kinds(line.cells, options))
         return known, match_score(line.cells, options), filled, -line.last_line
 
-    return max(lines, key=likelihood, default=None)
+    return max(lines, key=rank, default=None)
 
 
 def _readable(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
-    """The rows before one that is none, such as one with an endless cell."""
+    """Yields the rows up to one that the csv module refuses, such as an endless cell."""
     try:
         yield from _records(text, separator)
     except csv.Error:
@@ -98,7 +98,7 @@ def _readable(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
-    """Cells of each row, its first and its last line; lines count from 1."""
+    """Yields the cells of each row, its first and its last line, counted from 1."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     before = 0
     for cells in reader:
@@ -108,7 +108,7 @@ def _records(text: str, separator: str) -> Iterator[tuple[list[str], int, int]]:
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Whole rows of a CSV file."""
+    """A batch of complete rows of a CSV file."""
 
     block: Block
     file: TextFile
@@ -119,7 +119,7 @@ class TextBatch:
         return len(self.block.data)
 
     def cells(self) -> Cells | None:
-        """Its columns, read all at once."""
+        """Returns its columns, parsed by pyarrow; None if a row does not fit."""
         if self.block.is_doubtful:
             return None
         names = [str(at) for at in range(len(self.file.header.cells))]
@@ -142,7 +142,7 @@ class TextBatch:
         return {name: tidy(table[at].combine_chunks()) for name, at in wanted.items()}
 
     def detail(self) -> Detail:
-        """Its rows one by one.
+        """Returns its rows parsed one by one.
 
         Raises:
           RefusedFileError: a quote never closes.
@@ -156,29 +156,29 @@ class TextBatch:
                 rows.append(cells)
                 lines.append(line)
             else:
-                rejected.append(self._misfit(cells, line))
+                rejected.append(self._wrong_width_row(cells, line))
         columns = {
             name: tidy(pa.array([row[at] for row in rows], pa.string()))
             for name, at in self.file.plan.positions.items()
         }
         if self.block.is_unfinished:
-            self._require_closed(last)
+            self._require_closed_quote(last)
         unfinished = last if self.block.is_unfinished else None
         return Detail(
             columns, lines, lambda at: self._raw(rows[at]), rejected, blank, unfinished
         )
 
     def _records(self) -> Iterator[tuple[list[str], int]]:
-        """Cells and first line of each row, the line counted in the file."""
+        """Yields the cells of each row and its first line in the file."""
         before = self.block.first_line - 1
         try:
             text = self.block.data.decode()
             for cells, first, _ in _records(text, self.file.header.separator):
                 yield cells, before + first
         except csv.Error as error:
-            raise self._endless(error) from None
+            raise self._unclosed_quote_error(error) from None
 
-    def _misfit(self, cells: list[str], line: int) -> RejectedRow:
+    def _wrong_width_row(self, cells: list[str], line: int) -> RejectedRow:
         reason = f"has {len(cells)} cells, and the header {len(self.file.header.cells)}"
         return RejectedRow(line, None, None, reason, [storable(cell) for cell in cells])
 
@@ -186,16 +186,16 @@ class TextBatch:
         named = zip(self.file.plan.header, row, strict=True)
         return {name: storable(cell) for name, cell in named if name}
 
-    def _require_closed(self, line: int) -> None:
-        """Refuses a last row, from that line on, that ends inside a quote."""
+    def _require_closed_quote(self, line: int) -> None:
+        """Refuses a last row, starting at a line, that ends inside a quote."""
         row = self.block.after_line(line - 1).data.decode()
         try:
             list(csv.reader([row], delimiter=self.file.header.separator, strict=True))
         except csv.Error as error:
             if "unexpected end of data" in str(error):
-                raise self._endless(error) from None
+                raise self._unclosed_quote_error(error) from None
 
-    def _endless(self, error: csv.Error) -> RefusedFileError:
+    def _unclosed_quote_error(self, error: csv.Error) -> RefusedFileError:
         return RefusedFileError(
             f"{self.file.source.name} cannot be read as CSV from line "
             f"{self.block.first_line} on: {error}. Look for a quote that is never closed, "

@@ -1,4 +1,4 @@
-"""Bytes of a text file, decoded and cut into blocks of whole rows."""
+"""Decodes a text file and splits it into blocks of complete rows."""
 
 import codecs
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ import pyarrow as pa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.sources import Source, first_line
 
-READ_AT_ONCE = 8 << 20
-MOST_HELD = 4 * READ_AT_ONCE
+BLOCK_BYTES = 8 << 20
+MAX_UNFINISHED_ROW_BYTES = 4 * BLOCK_BYTES
 BOM = codecs.BOM_UTF8
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows of a text file, in UTF-8, each line ended by a newline alone.
+    """Complete rows of a text file, in UTF-8 with LF line ends.
 
     Args:
       data: The rows.
-      first_line: Of the file, from 1.
-      is_unfinished: Whether the file ends here without ending its last row.
-      is_doubtful: Whether a quote in it may never close.
+      first_line: Line in the file, counted from 1.
+      is_unfinished: Whether the file ends here without a line end.
+      is_doubtful: Whether it may contain a quote that never closes.
     """
 
     data: bytes
@@ -31,7 +31,7 @@ class Block:
     is_doubtful: bool = False
 
     def after_line(self, line: int) -> "Block":
-        """What follows a line of the file; all of it where it begins later."""
+        """Returns the rows after a line of the file; all if the block begins later."""
         start, at = 0, self.first_line
         while at <= line:
             end = self.data.find(b"\n", start)
@@ -41,17 +41,17 @@ class Block:
 
 
 def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
-    """A file in blocks of whole rows, a quoted line end not ending a row.
+    """Yields a file in blocks of complete rows; a quoted line end does not end a row.
 
     Raises:
-      RefusedFileError: the bytes are no text, or not in that encoding.
+      RefusedFileError: the bytes are not text, or not in that encoding.
     """
     rest, line = b"", 1
     encoding = "utf-8" if source.is_workbook else encoding
-    for some in _unix_lines(_decoded(source, encoding)):
-        rest += some
+    for data in _unix_lines(_decode(source, encoding)):
+        rest += data
         cut = _end_of_rows(rest)
-        is_doubtful = cut == 0 and len(rest) > MOST_HELD
+        is_doubtful = cut == 0 and len(rest) > MAX_UNFINISHED_ROW_BYTES
         if is_doubtful:
             cut = rest.rfind(b"\n") + 1
             _require_line_end(cut, source)
@@ -67,13 +67,13 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
 def _require_line_end(end: int, source: Source) -> None:
     if end == 0:
         raise RefusedFileError(
-            f"{source.name} has a line of more than {MOST_HELD >> 20} MiB, which no file of "
-            "orders has. Look at what wrote it."
+            f"{source.name} has a line of more than {MAX_UNFINISHED_ROW_BYTES >> 20} MiB, "
+            "which no file of orders has. Look at what wrote it."
         )
 
 
 def _end_of_rows(data: bytes) -> int:
-    """The end of the last line that no quote is open at."""
+    """Returns the end of the last line at which no quote is open."""
     end = data.rfind(b"\n") + 1
     quotes = data.count(b'"', 0, end)
     while end and quotes % 2:
@@ -83,12 +83,12 @@ def _end_of_rows(data: bytes) -> int:
     return end
 
 
-def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
-    """The file's text as UTF-8 without a mark; only UTF-8 itself is yet unchecked."""
+def _decode(source: Source, encoding: str) -> Iterator[bytes]:
+    """Yields the file in UTF-8 without a byte order mark; UTF-8 input is not validated yet."""
     decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
-    for number, some in enumerate(_chunks(source)):
+    for number, data in enumerate(_raw_blocks(source)):
         try:
-            text = some if decoder is None else decoder.decode(some).encode()
+            text = data if decoder is None else decoder.decode(data).encode()
         except UnicodeError as error:
             raise RefusedFileError(
                 f"{source.name} is not {encoding}: {first_line(error)}. Say how it is "
@@ -100,11 +100,11 @@ def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
         yield text
 
 
-def _chunks(source: Source) -> Iterator[bytes]:
+def _raw_blocks(source: Source) -> Iterator[bytes]:
     try:
         with source.open_stream() as stream:
-            while some := stream.read(READ_AT_ONCE):
-                yield some
+            while data := stream.read(BLOCK_BYTES):
+                yield data
     except (OSError, pa.ArrowException) as error:
         raise RefusedFileError(
             f"{source.name} cannot be read: {first_line(error)}. It may be cut short; send "
@@ -127,10 +127,10 @@ def _require_text(start: bytes, source: Source) -> None:
 
 
 def _unix_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    r"""The same text with \r\n and \r as \n."""
+    r"""Converts \r\n and \r to \n."""
     held = b""
-    for some in chunks:
-        text = held + some
+    for data in chunks:
+        text = held + data
         # Half of a \r\n may still be to come.
         held = b"\r" if text.endswith(b"\r") else b""
         text = text[: len(text) - len(held)]

@@ -1,4 +1,4 @@
-"""A spreadsheet's one sheet as CSV."""
+"""Converts the one sheet of a spreadsheet to CSV."""
 
 import csv
 import io
@@ -6,15 +6,15 @@ from datetime import date, datetime, time
 from typing import Any
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.numbers import written
+from pipelines.ingest.numbers import unambiguous_text
 
 
 def as_csv(data: bytes, name: str) -> io.BytesIO:
-    """The rows of the only sheet that has any, in UTF-8, a line for each row.
+    """Returns the rows of the only sheet that has any as CSV in UTF-8, one line each.
 
     Args:
-      data: A file in the format .xlsx.
-      name: Of the file, for messages.
+      data: Content of an .xlsx file.
+      name: File name, for messages.
 
     Raises:
       RefusedFileError: it cannot be read, or several sheets have rows.
@@ -46,11 +46,11 @@ def as_csv(data: bytes, name: str) -> io.BytesIO:
 
 
 def _cell(value: Any) -> str:
-    """A cell as it is written in CSV; a line break in it would begin another line."""
+    """Formats a cell for CSV; line breaks become spaces, so that a row stays one line."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, float):
-        return written(value)
+        return unambiguous_text(value)
     if isinstance(value, datetime) and value.time() == time(0):
         return value.date().isoformat()
     if isinstance(value, date):  # and so a datetime

@@ -10,7 +10,11 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from forecaster.errors import DatabaseError
 from pipelines.database import migrate
-from pipelines.database.engine import NO_ANSWER, reason, snapshot
+from pipelines.database.engine import (
+    UNREACHABLE_ADVICE,
+    connection_error_message,
+    snapshot,
+)
 from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
 from pipelines.monitoring import service_levels
 from pipelines.monitoring.service_levels import Levels
@@ -117,7 +121,9 @@ def take(
         return Snapshot(now, str(error), schema_is_current=False)
     except OperationalError as error:
         return Snapshot(
-            now, f"The database does not answer: {reason(error)}. {NO_ANSWER}."
+            now,
+            f"The database does not answer: {connection_error_message(error)}. "
+            f"{UNREACHABLE_ADVICE}.",
         )
     except SQLAlchemyError as error:
         return Snapshot(now, describe_error(error))

@@ -114,7 +114,7 @@ def judge(night: NightlyRun, run: Run) -> None:
 
 def forecast(night: NightlyRun, run: Run) -> None:
     """Forecasts from the origin with the champion, and records late feeds."""
-    late = feed_freshness.look(run.engine, night.day)
+    late = feed_freshness.read_lateness(run.engine, night.day)
     forecasting.forecast_from(
         run.engine,
         night.settings.artefacts,

@@ -89,7 +89,7 @@ class ScheduledJobs:
                 self._run_nightly(origin)
 
     def _run_late(self) -> None:
-        origin = feed_freshness.late_night_with_news(
+        origin = feed_freshness.late_origin_with_new_files(
             self._engine, self._settings.inbox, self._now()
         )
         if origin is not None and self._attempts.get(origin, 0) < MAX_LATE_ATTEMPTS:

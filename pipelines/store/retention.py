@@ -1,4 +1,4 @@
-"""Drops old orders; the demand counted from them stays and is frozen."""
+"""Drops old orders and freezes their days; the demand counted from them stays."""
 
 from datetime import date
 

@@ -67,7 +67,7 @@ def train(
     Raises:
       NoDataError: the history is too short.
     """
-    counting.require_counted(engine, through)
+    counting.require_recent_demand(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
     panel = training_panel(engine, panels, through)
     learnt = _learn(panel, settings, recipe, report, run.metrics)
@@ -125,7 +125,7 @@ def train_as_worker(
     Raises:
       TrainingError: process 0 reads other data, or was told something else.
     """
-    counting.require_counted(engine, through)
+    counting.require_recent_demand(engine, through)
     panel = read_panel(engine, through)
     _learn(panel, settings, recipe, report, metrics={})
 
@@ -153,7 +153,7 @@ def precompile(
             "HARBOR_COMPILE_CACHE_MIB is 0: what is compiled now would not be kept. Give "
             "it some MiB, such as 512."
         )
-    counting.require_counted(engine, through)
+    counting.require_recent_demand(engine, through)
     once = replace(recipe, train=replace(recipe.train, epochs=1))
     metrics: dict[str, Any] = {}
     panel = read_panel(engine, through)

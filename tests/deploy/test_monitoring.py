@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dashboard.queries.sql import fleet
-from pipelines.database.readonly_engine import reader
+from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import service_levels
 from pipelines.monitoring.notifications.notifier import Notifier
 from pipelines.monitoring.probe import Page
@@ -160,7 +160,7 @@ def test_no_panel_lies_on_another(board):
 def scraped(clean_engine, database_url, tmp_path):
     """A watch that serves the seeded fleet, and the port it serves it on."""
     seed_watched(clean_engine)
-    reader_engine = reader(database_url)
+    reader_engine = create_readonly_engine(database_url)
     settings = Settings(home=tmp_path, watch_dashboard="")
     screen = MonitorState(tmp_path, datetime.now(UTC) - timedelta(hours=1))
     nobody = Notifier({}, timedelta(hours=26))

@@ -1,15 +1,15 @@
-"""The Postgres that comes with the program, started and stopped.
+"""Starts and stops the embedded Postgres.
 
-The first command that needs it starts it, apart from the terminal's signals; every user
-of it holds a shared lock; the last one out stops it; one left by a crash is adopted, or
-recovered.
+The first process that needs the server starts it, shielded from the terminal's signals.
+Every user of it holds a shared lock, and the last one stops it. A server left by a crash is
+used on, or recovered.
 
-  binaries   where the programs of PostgreSQL are, and which account may run them
-  cluster    one data directory: where it lies, whose it is, how it is reached
-  outside    a cluster that root keeps outside of its home, and which home it belongs to
-  remains    the stale pid file of a crash, or of a copy's original
-  server     made, configured, started, stopped
-  lifetime   who uses it now: the locks, and the door `running`
+  binaries         the programs of PostgreSQL, and the account that runs them
+  cluster          one data directory: its place, owner and URL
+  external_folder  a cluster that root keeps outside of its home
+  server           creates, configures, starts and stops the server
+  stale_pidfile    removes the pid file of a crash, or of a copied home
+  usage_locks      counts the users by locks; `running` is the entry point
 """
 
 from pipelines.database.embedded.usage_locks import running

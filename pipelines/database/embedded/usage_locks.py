@@ -1,8 +1,8 @@
-"""Who uses the embedded server now: the first one in starts it, the last one out stops it.
+"""Locks that count the users of the embedded server: the first starts it, the last stops it.
 
 Two files in the home are locked with flock, which the kernel releases even when a
-process is killed: `postgres.users` is held shared by every user, `postgres.door` is held
-alone while somebody comes in or goes out.
+process is killed: every user holds `postgres.users` shared, and holds `postgres.door` exclusively
+while it starts or stops using the server.
 """
 
 import fcntl
@@ -21,10 +21,10 @@ from pipelines.database.embedded.cluster import Cluster
 
 @contextmanager
 def running(home: Path) -> Iterator[str]:
-    """The URL of the embedded database, which runs as long as anybody is inside.
+    """Yields the URL of the embedded database, which runs as long as it has a user.
 
     Args:
-      home: HARBOR_HOME; made if it is not there.
+      home: HARBOR_HOME; created if it does not exist.
 
     Raises:
       DatabaseError: the server does not start; the message says why.
@@ -32,43 +32,43 @@ def running(home: Path) -> Iterator[str]:
     home.mkdir(parents=True, exist_ok=True)
     with (
         (home / "postgres.users").open("a") as users,
-        (home / "postgres.door").open("a") as door,
+        (home / "postgres.door").open("a") as entry_lock,
     ):
-        with _locked(door):
+        with _holding(entry_lock):
             fcntl.flock(users, fcntl.LOCK_SH)
             cluster = clusters.locate(home)
-            if not clusters.answers(cluster):
+            if not clusters.is_running(cluster):
                 server.start(cluster)
             _ensure_database(cluster)
         try:
             yield clusters.address(cluster)
         finally:
-            with _locked(door):
-                if _is_there(users) and _is_last(users):
+            with _holding(entry_lock):
+                if _home_is_in_place(users) and _is_last_user(users):
                     server.stop(cluster)
 
 
 @contextmanager
-def _locked(door: IO[str]) -> Iterator[None]:
-    fcntl.flock(door, fcntl.LOCK_EX)
+def _holding(entry_lock: IO[str]) -> Iterator[None]:
+    fcntl.flock(entry_lock, fcntl.LOCK_EX)
     try:
         yield
     finally:
-        fcntl.flock(door, fcntl.LOCK_UN)
+        fcntl.flock(entry_lock, fcntl.LOCK_UN)
 
 
-def _is_there(users: IO[str]) -> bool:
-    """Whether the home is still where it was; who finds it elsewhere stops its server."""
+def _home_is_in_place(users: IO[str]) -> bool:
+    """Whether the home is still at its path; if not, its new users stop the server."""
     try:
         return os.path.samestat(Path(users.name).stat(), os.fstat(users.fileno()))
     except FileNotFoundError:
         return False
 
 
-def _is_last(users: IO[str]) -> bool:
+def _is_last_user(users: IO[str]) -> bool:
     try:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:  # somebody else is still inside
+    except BlockingIOError:  # another user is left
         return False
     return True
 
@@ -76,9 +76,9 @@ def _is_last(users: IO[str]) -> bool:
 def _ensure_database(cluster: Cluster) -> None:
     with psycopg.connect(
         clusters.address(cluster, "postgres"), autocommit=True
-    ) as link:
-        known = link.execute(
+    ) as connection:
+        known = connection.execute(
             "select 1 from pg_database where datname = %s", [clusters.OWNER]
         ).fetchone()
         if known is None:
-            link.execute(f"create database {clusters.OWNER}")
+            connection.execute(f"create database {clusters.OWNER}")

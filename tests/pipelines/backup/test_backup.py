@@ -68,7 +68,7 @@ def test_it_comes_back_on_another_machine(original, saved, elsewhere):
     assert done.artefacts == 1
     assert elsewhere.rows() == original.rows()
     assert elsewhere.forecast() == original.forecast()
-    assert roles.are_whole(roles.standings(elsewhere.engine))
+    assert roles.are_complete(roles.role_grants(elsewhere.engine))
     artefacts = elsewhere.settings.artefacts
     places = [saved.folder, *saved.folder.rglob("*"), artefacts, *artefacts.iterdir()]
     for path in places:

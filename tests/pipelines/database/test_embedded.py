@@ -74,10 +74,10 @@ def test_a_long_log_is_put_aside_at_the_next_start(home):
     with embedded.running(home):
         pass
     log = cluster.locate(home).log
-    log.write_text(log.read_text() + server.MOST_LOG_BYTES * "x")
+    log.write_text(log.read_text() + server.MAX_LOG_BYTES * "x")
     with embedded.running(home) as url:
         assert answers(url)
-    assert log.with_name("server.log.1").stat().st_size > server.MOST_LOG_BYTES
+    assert log.with_name("server.log.1").stat().st_size > server.MAX_LOG_BYTES
     anew = log.read_text()
     assert "ready to accept connections" in anew
     assert "x" * 99 not in anew
@@ -367,7 +367,7 @@ def test_who_leaves_while_it_recovers_leaves_nothing_running(home):
 
 
 def test_a_server_stuck_while_stopping_is_ended_and_recovered(home, monkeypatch):
-    monkeypatch.setattr(stale_pidfile, "STOP_PATIENCE_S", 1)
+    monkeypatch.setattr(stale_pidfile, "STOP_TIMEOUT_S", 1)
     holder, url = held(home)
     pid = server_pid(home)
     with kill_backend(url) as link, pytest.raises(psycopg.OperationalError):

@@ -86,18 +86,21 @@ def test_one_that_is_away_is_waited_for(database_url, engine, tmp_path):
     assert all("No such file" in line["reason"] for line in logs)
 
 
-@pytest.mark.parametrize(("patience_s", "waits"), [(0, 0), (5, 3)])
-def test_patience_has_an_end(tmp_path, patience_s, waits):
+@pytest.mark.parametrize(("timeout_s", "waits"), [(0, 0), (5, 3)])
+def test_waiting_ends_after_the_timeout(tmp_path, timeout_s, waits):
     waited = []
     with pytest.raises(DatabaseError, match=r"does not answer.*that the server runs\."):
-        connect(f"postgresql://harbor@/x?host={tmp_path}", patience_s, waited.append)
+        connect(f"postgresql://harbor@/x?host={tmp_path}", timeout_s, waited.append)
     assert len(waited) == waits
-    assert sum(waited) == patience_s
+    assert sum(waited) == timeout_s
 
 
 @pytest.mark.parametrize(
     ("revision", "told"),
-    [("0001", "needs.*'harbor db upgrade'"), ("9999", "older program.*newer release")],
+    [
+        ("0001", "before the first release.*'harbor db upgrade'"),
+        ("9999", "older program.*newer release"),
+    ],
 )
 def test_a_schema_of_another_release_is_told(engine, database_url, revision, told):
     set_to = sa.text("update alembic_version set version_num = :revision")

@@ -35,7 +35,7 @@ def as_role(database_url):
 
     def connect(role):
         engine = sa.create_engine(database_url)
-        roles.step_down(engine, role)
+        roles.set_role_on_connect(engine, role)
         opened.append(engine)
         return engine.connect()
 
@@ -57,7 +57,7 @@ def test_the_dashboard_means_the_same_reader():
 
 
 def test_both_may_do_what_they_are_there_for(settled):
-    assert [(each.role, each.is_whole) for each in settled] == [
+    assert [(each.role, each.is_complete) for each in settled] == [
         (WRITER, True),
         (READER, True),
     ]
@@ -88,7 +88,7 @@ def test_the_writer_fills_and_empties_every_table_of_the_pipelines(as_role):
         "copy (select 1) to program 'true'",
         "copy (select 1) to '/tmp/of-a-test'",
         "update alembic_version set version_num = '0001'",
-        f"alter function {roles.OVERRIDES} owner to current_user",
+        f"alter function {roles.OVERRIDE_FUNCTION} owner to current_user",
     ],
 )
 def test_neither_changes_what_is_the_owners(as_role, role, statement):
@@ -162,7 +162,7 @@ def test_no_function_of_the_kind_was_overlooked(connection, family, of_the_write
 
 def test_a_page_that_takes_every_connection_it_gets_leaves_some(database_url, engine):
     """As the embedded server has it, where the pages log in as the reader."""
-    roles.let_in_without_password(engine)
+    roles.enable_trust_login(engine)
     url = database_url.replace("harbor@", f"{READER}@")
     opened = []
     try:
@@ -205,8 +205,8 @@ def test_where_the_owner_is_no_superuser_one_takes_away_what_is_too_much(plain_o
     _, reader = roles.ensure(own)
     assert reader.too_much == ("temporary tables", "large objects", "advisory locks")
     with above.begin() as connection:
-        roles.take_public_rights(connection)
-    assert roles.are_whole(roles.ensure(own))
+        roles.revoke_public_privileges(connection)
+    assert roles.are_complete(roles.ensure(own))
     with own.connect() as connection:
         connection.execute(sa.text("create temporary table mine (a int)"))
         connection.execute(sa.text("select pg_advisory_xact_lock(1)"))
@@ -217,9 +217,9 @@ def test_a_right_too_many_is_taken_away(engine, as_role):
         connection.execute(sa.text(f"grant delete on overrides to {WRITER}"))
         connection.execute(sa.text(f"grant truncate on orders to {READER}"))
         connection.execute(sa.text(f"revoke select on scores from {READER}"))
-    assert not roles.are_whole(roles.standings(engine))
+    assert not roles.are_complete(roles.role_grants(engine))
     roles.ensure(engine)
-    assert roles.are_whole(roles.standings(engine))
+    assert roles.are_complete(roles.role_grants(engine))
     with as_role(WRITER) as connection:
         refused(connection, "delete from overrides")
     with as_role(READER) as connection:
@@ -241,7 +241,7 @@ def test_a_role_that_was_not_settled_here_is_not_taken_on(what, engine, as_role)
 
 def test_only_the_owner_gives_rights(as_role, database_url):
     engine = sa.create_engine(database_url)
-    roles.step_down(engine)
+    roles.set_role_on_connect(engine)
     with pytest.raises(DatabaseError, match="as the owner of the tables"):
         roles.ensure(engine)
     engine.dispose()
@@ -268,7 +268,7 @@ def test_a_role_with_a_password_connects_and_no_log_has_it(engine, database_url)
             link.execute("alter system set log_statement = 'all'")
             rules.write_text(f"local all {READER},{WRITER} scram-sha-256\n{before}")
             link.execute("select pg_reload_conf()")
-        assert all(each.has_login for each in roles.settle(engine, given))
+        assert all(each.has_login for each in roles.ensure_from_settings(engine, given))
         for role, password in ((READER, "r3ader's%"), (WRITER, "wr1ter")):
             url = database_url.replace("harbor@", f"{role}@")
             with psycopg.connect(url, password=password) as link:

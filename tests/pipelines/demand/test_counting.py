@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
-from pipelines.demand.counting import default_origin, rebuild, require_over
+from pipelines.demand.counting import default_origin, rebuild, require_complete_day
 from pipelines.scheduling.catch_up import origin_at
 from pipelines.schema import daily_counts, events, orders
 from pipelines.settings import Settings
@@ -301,8 +301,8 @@ def test_a_day_that_is_over_at_no_depot_is_refused(clean_engine, zones, over):
     if not zones:
         now += timedelta(hours=6)
     own = "Pacific/Auckland"
-    require_over(clean_engine, over, now, own)
+    require_complete_day(clean_engine, over, now, own)
     with pytest.raises(
         BadInputError, match=rf"newest day that is over is {over}\. Choose"
     ):
-        require_over(clean_engine, over + timedelta(days=1), now, own)
+        require_complete_day(clean_engine, over + timedelta(days=1), now, own)

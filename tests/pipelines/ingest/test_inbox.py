@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from pipelines.cli import db, doctor
 from pipelines.cli.workplace import make_inbox, workplace
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.inbox import put_away
+from pipelines.ingest.inbox import move_to_done
 from pipelines.ingest.sources import find_sources
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, write
@@ -104,7 +104,7 @@ def test_a_file_that_was_written_anew_since_stays(clean_engine, inbox):
     path = write(inbox.inbox / "a.csv", DAILY + "A,2024-01-01,1\n")
     (source,) = find_sources([str(path)])
     write(path, DAILY + "A,2024-01-01,1\nA,2024-01-02,2\n")
-    put_away(source, inbox.inbox)
+    move_to_done(source, inbox.inbox)
     assert lying(inbox) == ["a.csv"]
 
 
@@ -125,6 +125,6 @@ def test_a_file_that_may_not_be_moved_stays_and_the_log_says_so(inbox, monkeypat
     (source,) = find_sources([str(path)])
     (inbox.inbox / "done").write_text("no folder")
     with capture_logs() as log:
-        put_away(source, inbox.inbox)
-    assert [line["event"] for line in log] == ["file_stays"]
+        move_to_done(source, inbox.inbox)
+    assert [line["event"] for line in log] == ["move_to_done_failed"]
     assert path.is_file()

@@ -135,7 +135,7 @@ def test_bad_rows_are_put_aside_with_their_line_and_the_rest_goes_in(
 def test_bad_rows_of_parquet_are_told_by_their_number(
     clean_engine, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(parquet, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 2)
     path = write_parquet(
         tmp_path / "a.parquet",
         depot_id=["A", "A", None, None, "A"],
@@ -162,7 +162,7 @@ def test_what_no_database_can_store_is_put_aside(clean_engine, tmp_path):
 
 
 def test_line_numbers_hold_over_blocks(clean_engine, tmp_path, monkeypatch):
-    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 64)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 64)
     body = [f"A,2024-01-{day:02},{day if day % 7 else 'x'}" for day in range(1, 32)]
     path = write(tmp_path / "a.csv", DAILY + "\r\n".join(body))
     assert load_one(clean_engine, path).counts.accepted == 27
@@ -229,7 +229,7 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
     assert len(quarantined(clean_engine)) == 1
     # Such a file need not be read to its end.
     monkeypatch.setattr(loading, "MAX_REJECTED_ROWS", 1)
-    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 64)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 64)
     path = str(write(tmp_path / "long.csv", DAILY + 100 * bad))
     (file,) = ingest(clean_engine, [path], FileOptions(), strict, today=TODAY).files
     assert re.match(r"long.csv has \d bad rows of \d, more", file.error)
@@ -253,8 +253,8 @@ def test_a_cell_of_a_million_characters_is_put_aside_or_refused_in_a_sentence(
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(
     clean_engine, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 1 << 10)
-    monkeypatch.setattr(text_blocks, "MOST_HELD", 1 << 20)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(text_blocks, "MAX_UNFINISHED_ROW_BYTES", 1 << 20)
     path = write(tmp_path / "a.csv", DAILY + "x" * (3 << 20) + "\n")
     assert "a.csv has a line of more than 1 MiB" in load_one(clean_engine, path).error
 
@@ -268,7 +268,7 @@ def test_a_parquet_file_that_claims_a_thousand_times_its_size_is_refused(
     error = load_one(clean_engine, tmp_path / "a.parquet").error
     assert re.search(r"claims to hold 1 rows in 1\d\d,\d{3},\d{3} bytes", error)
 
-    monkeypatch.setattr(parquet, "MOST_UNPACKED", 10)
+    monkeypatch.setattr(parquet, "MAX_UNPACK_RATIO", 10)
     n_rows = 2_000_000
     zeros = pa.Array.from_buffers(
         pa.int8(), n_rows, [None, pa.py_buffer(bytes(n_rows))]
@@ -416,7 +416,7 @@ def test_events_without_anything_but_a_span_go_in_once(clean_engine, tmp_path):
 def test_the_last_row_of_a_key_wins_and_the_others_count_as_unchanged(
     clean_engine, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 32)
+    monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 32)
     body = "A,2024-01-01,1\nB,2024-01-01,5\nA,2024-01-01,2\nA,2024-01-01,3\n"
     report = load_one(clean_engine, write(tmp_path / "a.csv", DAILY + body))
     assert vars(report.counts) == {"accepted": 2, "unchanged": 2, "rejected": 0}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import FileOptions, database_source, workbook
-from pipelines.ingest.numbers import OTHER, find_decimal
+from pipelines.ingest.numbers import OTHER_MARK, detect_decimal_mark
 from tests.pipelines.ingest.ingesting import (
     load_one,
     quarantined,
@@ -23,7 +23,7 @@ DAILY = "depot_id;date;orders\n"
 
 def found(*cells, separator=";"):
     """The mark and its proof; None where there is nothing to prove."""
-    told = find_decimal([pa.array(cells, pa.string())], "x.csv", separator)
+    told = detect_decimal_mark([pa.array(cells, pa.string())], "x.csv", separator)
     return told and (told.mark, told.proof)
 
 
@@ -79,13 +79,13 @@ def test_two_proofs_against_each_other_are_refused():
 
 def test_the_proof_may_stand_in_any_batch():
     batches = [pa.array(["1.000"]), pa.array(["12"]), pa.array(["1.000.000"])]
-    told = find_decimal(batches, "x.csv")
+    told = detect_decimal_mark(batches, "x.csv")
     assert (told.mark, told.proof) == (",", "1.000.000")
 
 
-def written(number, mark):
+def unambiguous_text(number, mark):
     """A number as people of that mark write it, its thousands set apart."""
-    return f"{number:,}".translate(str.maketrans({".": mark, ",": OTHER[mark]}))
+    return f"{number:,}".translate(str.maketrans({".": mark, ",": OTHER_MARK[mark]}))
 
 
 numbers = st.decimals(-(10**9), 10**9, places=2) | st.integers(0, 10**9).map(Decimal)
@@ -93,9 +93,9 @@ numbers = st.decimals(-(10**9), 10**9, places=2) | st.integers(0, 10**9).map(Dec
 
 @given(st.lists(numbers, min_size=1, max_size=20), st.sampled_from(".,"))
 def test_a_file_is_never_read_by_the_other_mark(found_in, mark):
-    cells = [written(number, mark) for number in found_in]
+    cells = [unambiguous_text(number, mark) for number in found_in]
     try:
-        told = find_decimal([pa.array(cells)], "x.csv", ";")
+        told = detect_decimal_mark([pa.array(cells)], "x.csv", ";")
     except RefusedFileError:
         # Only what looks alike in both is asked about.
         assert all(len(cell.strip("-")) <= 7 for cell in cells)

@@ -119,13 +119,13 @@ def test_two_files_without_conflicts_come_in_either_order(
     both = [last[order_id] for order_id in sorted(shared)]
     one = write_rows(folder / "a", "orders", [*parts[0], *both], first_parquet)
     other = write_rows(folder / "b", "orders", [*parts[1], *both], second_parquet)
-    _settle(engine, one, other)
+    _merge_rows(engine, one, other)
     kept = data(engine)
-    _settle(emptied(engine), other, one)
+    _merge_rows(emptied(engine), other, one)
     assert data(engine) == kept
 
 
-def _settle(engine, *paths):
+def _merge_rows(engine, *paths):
     for path in paths:
         assert load(engine, path).files[0].state in ("loaded", "unchanged")
 

@@ -146,7 +146,7 @@ def test_the_command_tells_machines_and_counts_demand(
 
     nothing = harbor("replay", "--file", "other")
     assert isinstance(nothing.exception, NothingToDoError)
-    assert "left there: 0" in str(nothing.exception)
+    assert "still there: 0" in str(nothing.exception)
     done = harbor("replay", "--date-format", "%d/%m/%Y", "--json")
     assert json.loads(done.stdout) == {
         "accepted": 1, "unchanged": 0, "left": 1, "reasons": [],

@@ -28,7 +28,7 @@ def both_ways(engine, folder):
     together = load(engine, folder)
     found = data(engine), ledger(engine)
     empty_tables(engine)
-    with mock.patch.object(service, "FEW_FILES", 10**6):
+    with mock.patch.object(service, "MAX_FILES_ONE_BY_ONE", 10**6):
         alone = load(engine, folder)
     assert (data(engine), ledger(engine)) == found
     assert together == alone

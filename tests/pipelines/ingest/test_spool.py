@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from pipelines.cli import app
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.sources import without_secrets
+from pipelines.ingest.sources import without_credentials
 from pipelines.ingest.spool import Spool
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, load, rows, write
@@ -106,8 +106,8 @@ def test_every_file_of_an_archive_goes_in_under_its_own_name(clean_engine, tmp_p
         readme_txt="not ours",
     )
     report = load(clean_engine, tmp_path)
-    shown = [file.path.removeprefix(f"{path}/") for file in report.files]
-    assert shown == ["b.csv", "in/a.csv"]
+    display_path = [file.path.removeprefix(f"{path}/") for file in report.files]
+    assert display_path == ["b.csv", "in/a.csv"]
     assert len(rows(clean_engine, "daily_counts")) == 3
     assert {file.state for file in load(clean_engine, path).files} == {"unchanged"}
 
@@ -244,10 +244,10 @@ def test_a_database_that_cannot_be_asked_is_one_sentence_without_its_password(
 ):
     (refused,) = Spool(tmp_path, 1 << 20, query).find([url], tmp_path)
     assert said in refused.reason
-    assert "s3cret" not in refused.reason + refused.shown
+    assert "s3cret" not in refused.reason + refused.display_path
 
 
 def test_azures_address_is_known_and_keeps_its_container(tmp_path):
     url = "abfs://shop@account.invalid/north/a.txt"
-    assert without_secrets(url) == url
-    assert without_secrets("abfs://me:s3cret@host/a") == "abfs://host/a"
+    assert without_credentials(url) == url
+    assert without_credentials("abfs://me:s3cret@host/a") == "abfs://host/a"

@@ -130,8 +130,8 @@ def test_however_it_is_cut_into_blocks_the_rows_are_the_same(
     ]
     file = opened(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_blocks, "READ_AT_ONCE", size)
-        patch.setattr(text_blocks, "MOST_HELD", 1 << 20)
+        patch.setattr(text_blocks, "BLOCK_BYTES", size)
+        patch.setattr(text_blocks, "MAX_UNFINISHED_ROW_BYTES", 1 << 20)
         assert all_rows(file, detail=True) == expected
         at_once = [row for row in all_rows(file) if any(row)]
     assert at_once == expected

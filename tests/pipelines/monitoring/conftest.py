@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from pipelines.database.readonly_engine import reader
+from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring.state import MonitorState
 from pipelines.settings import Settings
 from tests.pipelines.monitoring.monitored import NOW
@@ -17,7 +17,7 @@ def settings(tmp_path):
 
 @pytest.fixture
 def reader_engine(database_url):
-    engine = reader(database_url)
+    engine = create_readonly_engine(database_url)
     yield engine
     engine.dispose()
 

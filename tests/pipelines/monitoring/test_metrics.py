@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines import schema
-from pipelines.database.readonly_engine import reader
+from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import snapshot
 from pipelines.monitoring.server import answer, registry
 from pipelines.monitoring.state import DEPLOYING, STUCK, MonitorState, Probe
@@ -185,7 +185,7 @@ def test_what_is_slow_is_read_again_only_after_something_came(
 
 
 def test_a_database_that_is_away_is_a_sentence(settings, monitor_state):
-    engine = reader(NOBODY)
+    engine = create_readonly_engine(NOBODY)
     monitor_state.snapshot = snapshot.take(engine, settings, NOW, None)
     engine.dispose()
     numbers = shown(monitor_state)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from forecaster.errors import BadInputError
 from pipelines import schema
 from pipelines.cli import watch as command
-from pipelines.database.readonly_engine import reader
+from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import snapshot
 from pipelines.monitoring.server import serving
 from pipelines.monitoring.watcher import Watcher
@@ -64,7 +64,7 @@ def test_a_watcher_looks_probes_and_has_notices_sent(
         kept = list(connection.scalars(newest.order_by(probes.c.probed_at)))
     assert kept == [True, False]
     assert told.database == [None, None, None]
-    nowhere = reader(NOBODY)
+    nowhere = create_readonly_engine(NOBODY)
     watcher.reader = nowhere
     watcher.watch_once(NOW + timedelta(seconds=75))
     nowhere.dispose()

@@ -288,7 +288,7 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
             )
         )
     counting.rebuild(fleet, NOW)
-    found = feed_freshness.look(fleet, LAST)
+    found = feed_freshness.read_lateness(fleet, LAST)
     assert found.by_city == late
     assert (found.expected, found.n_late) == (3, len(missing))
     for city, number in late.items():
@@ -322,14 +322,14 @@ def test_a_depot_that_was_shut_is_not_late(fleet, closing):
         row = {"depot_id": "G0", "service_on": day, "orders": 3, "file_id": 1}
         connection.execute(sa.insert(daily_counts), row)
     counting.rebuild(fleet, NOW)
-    assert not feed_freshness.look(fleet, LAST).is_late
+    assert not feed_freshness.read_lateness(fleet, LAST).is_late
 
 
 def test_a_depot_silent_for_a_fortnight_is_not_waited_for(fleet):
     counting.rebuild(fleet, NOW)
     # The day itself and the fourteen before are looked at.
     for after, waited_for in ((14, 2), (15, 0)):
-        found = feed_freshness.look(fleet, LAST + timedelta(days=after))
+        found = feed_freshness.read_lateness(fleet, LAST + timedelta(days=after))
         assert found.n_late == waited_for
 
 

@@ -14,7 +14,12 @@ from forecaster.errors import NothingToDoError
 from pipelines.backfill.vintages import VintageChanges
 from pipelines.cli import app
 from pipelines.demand import counting
-from pipelines.demand.panels import PanelsAsKnown, first_origin, noon_after, read_panel
+from pipelines.demand.panels import (
+    PanelsAsKnown,
+    first_origin,
+    knowledge_cutoff,
+    read_panel,
+)
 from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
 from pipelines.store import events as store
@@ -242,7 +247,7 @@ def test_a_corrected_closure_frees_its_days_for_the_newest_panel(closure):
 
 
 def test_an_origin_sees_the_version_known_then(closure):
-    corrected_at = noon_after(LAST - timedelta(days=3), ZONE)
+    corrected_at = knowledge_cutoff(LAST - timedelta(days=3), ZONE)
     arrive(closure, 2, corrected_at)
     panels = PanelsAsKnown(closure, LAST, ZONE)
     ahead = {
@@ -254,7 +259,7 @@ def test_an_origin_sees_the_version_known_then(closure):
 
 
 def test_a_withdrawn_event_was_known_until_then(closure):
-    moment = noon_after(LAST - timedelta(days=3), ZONE)
+    moment = knowledge_cutoff(LAST - timedelta(days=3), ZONE)
     arrive(closure, 2, moment - A_WEEK)
     withdraw(closure, f"closed/{FIRST_CLOSED}/depot/A0", now=moment)
     panels = PanelsAsKnown(closure, LAST, ZONE)
@@ -264,7 +269,7 @@ def test_a_withdrawn_event_was_known_until_then(closure):
 
 
 def test_origins_before_and_after_a_correction_do_not_share_a_pass():
-    moment = noon_after(LAST, ZONE)
+    moment = knowledge_cutoff(LAST, ZONE)
     known = VintageChanges([], frozenset({first_origin(moment, ZONE)}), ZONE)
     assert known.changes_between(LAST - timedelta(days=1), LAST)
     assert not known.changes_between(LAST, LAST + timedelta(days=1))
@@ -272,9 +277,11 @@ def test_origins_before_and_after_a_correction_do_not_share_a_pass():
 
 @pytest.mark.parametrize(("seconds", "days"), [(-1, 0), (0, 0), (1, 1)])
 def test_the_first_origin_to_know_is_the_one_whose_night_it_came_in(seconds, days):
-    moment = noon_after(LAST, ZONE) + timedelta(seconds=seconds)
+    moment = knowledge_cutoff(LAST, ZONE) + timedelta(seconds=seconds)
     first = first_origin(moment, ZONE)
     assert first == LAST + timedelta(days=days)
     assert (
-        noon_after(first - timedelta(days=1), ZONE) < moment <= noon_after(first, ZONE)
+        knowledge_cutoff(first - timedelta(days=1), ZONE)
+        < moment
+        <= knowledge_cutoff(first, ZONE)
     )

@@ -1,7 +1,7 @@
-"""A cluster that root keeps outside of its home, and which home it belongs to.
+"""Folder of a cluster that root keeps outside of its home.
 
-The home's `postgres.json` names the folder and the inode of the home: a home that was
-moved keeps its inode, a copy has another and must not work on the original's data.
+The home's `postgres.json` records the folder and the inode of the home: a home that was
+moved keeps its inode; a copy has another, and must not use the original's data.
 """
 
 import json
@@ -18,38 +18,38 @@ from pipelines.database.embedded.binaries import (
 )
 
 
-def place(home: Path) -> Path | None:
-    """The folder outside of a home that holds its cluster; None where it lies inside.
+def find_or_create(home: Path) -> Path | None:
+    """Returns the folder of a home's cluster outside of it; None if it is inside.
 
     Raises:
       DatabaseError: the folder belongs to another home, or is gone.
     """
     note = home / "postgres.json"
     if note.is_file():
-        return _noted(home, note)
+        return _read_note(home, note)
     account = server_account()
     if may_enter(home, account):
         return None
     make_open_directory(SYSTEM_HOME)
     directory = SYSTEM_HOME / f"cluster-{secrets.token_hex(6)}"
-    # Before the note: a folder that is noted and not there was lost.
+    # Before the note is written: a recorded folder that is missing counts as lost.
     make_private_directory(directory, account)
     _write(home, note, directory)
     return directory
 
 
-def _noted(home: Path, note: Path) -> Path:
-    noted = json.loads(note.read_text())
-    directory = Path(noted["directory"])
+def _read_note(home: Path, note: Path) -> Path:
+    recorded = json.loads(note.read_text())
+    directory = Path(recorded["directory"])
     if not directory.exists():
         raise DatabaseError(
             f"The database of {home} lay in {directory}, which is gone or on another "
             f"machine. Put it back; or remove {note} to begin anew, and bring a backup in "
             "with 'harbor backup restore'."
         )
-    if "inode" not in noted:
+    if "inode" not in recorded:
         _write(home, note, directory)
-    elif noted["inode"] != home.stat().st_ino:
+    elif recorded["inode"] != home.stat().st_ino:
         raise DatabaseError(
             f"{home} was copied, or moved to another disk, but its database lies outside "
             f"of it, in {directory}. If it was moved, take 'inode' out of {note}. If it "
@@ -60,7 +60,7 @@ def _noted(home: Path, note: Path) -> Path:
 
 
 def _write(home: Path, note: Path, directory: Path) -> None:
-    noted = {"directory": str(directory), "inode": home.stat().st_ino}
+    recorded = {"directory": str(directory), "inode": home.stat().st_ino}
     staged = note.with_suffix(".tmp")
-    staged.write_text(json.dumps(noted))
+    staged.write_text(json.dumps(recorded))
     staged.replace(note)
