@@ -5,20 +5,20 @@ from typing import Any, TypeVar
 
 from forecaster.errors import ConfigError
 
-LONGEST_HORIZON = 63
-LEAST_DAYS = 42
+MAX_HORIZON = 63
+MIN_TRAINING_DAYS = 42
 FORTNIGHT = 14
 """Days in whose steps the sizes of a young fleet grow."""
 Some = TypeVar("Some", bound="Config")
 
 
-def days_to_learn(horizon: int) -> int:
+def min_training_days(horizon: int) -> int:
     """Days of history without which nothing is trained: four horizons, or more.
 
     Args:
       horizon: Days forecast.
     """
-    return max(LEAST_DAYS, -(-4 * (horizon + 1) // FORTNIGHT) * FORTNIGHT)
+    return max(MIN_TRAINING_DAYS, -(-4 * (horizon + 1) // FORTNIGHT) * FORTNIGHT)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class TaskConfig(Config):
     context: int = 128
 
     def __post_init__(self) -> None:
-        self._require("horizon", 1, LONGEST_HORIZON)
+        self._require("horizon", 1, MAX_HORIZON)
         self._require("context", 14, 1024)
 
 

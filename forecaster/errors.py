@@ -11,7 +11,7 @@ HarborError
 ├── ArtefactError (ValueError)        an artefact is corrupt, foreign or newer
 ├── TrainingError (ArithmeticError)   training cannot go on
 ├── DeviceError (RuntimeError)        JAX does not start on this machine
-├── NoticeError (RuntimeError)        a notice could not be sent
+├── NotificationError (RuntimeError)        a notice could not be sent
 └── DatabaseError (RuntimeError)      the database cannot be started, reached or used
 
 Form of a message: what is wrong with its value - the rule - what to do. `pipelines.cli`
@@ -68,7 +68,7 @@ class DeviceError(HarborError, RuntimeError):
     """JAX does not start on this machine."""
 
 
-class NoticeError(HarborError, RuntimeError):
+class NotificationError(HarborError, RuntimeError):
     """A notice could not be sent."""
 
 

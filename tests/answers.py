@@ -21,7 +21,6 @@ from pipelines.ingest.replay import Replayed
 from pipelines.ingest.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
-from pipelines.store.events import Event as StoredEvent
 from pipelines.store.files import LoadedFile
 from pipelines.training.artefact_pruning import Pruned
 from pipelines.training.train import TrainedModel
@@ -57,7 +56,6 @@ PlanOverview = _row(
 )
 PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
-Event = _record("Event", StoredEvent)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
 Role = _record("Role", Standing)

@@ -13,8 +13,8 @@ from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import totals
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.intervals import plain_table
-from forecaster.inference.postprocessing import Delivery
+from forecaster.inference.intervals import uniform_table
+from forecaster.inference.postprocessing import Postprocessing
 
 START = date(2024, 1, 1)  # a Monday
 MEMBERS = 2
@@ -104,9 +104,9 @@ def make_artefact(
         model=model,
         reading_days=context,
         weights=weights,
-        delivery=Delivery(),
-        intervals=plain_table(-one, one),
-        totals=totals.plain_table(),
+        postprocessing=Postprocessing(),
+        intervals=uniform_table(-one, one),
+        totals=totals.additive_table(),
         depot_ids=panel.depot_ids,
         kinds=kinds,
         feature_names=names,

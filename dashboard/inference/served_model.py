@@ -47,13 +47,15 @@ def as_delivered(depot: str, fresh: Freshness) -> Artefact:
     model = load(fresh)
     if not queries.news(depot, fresh).is_gated:
         return model
-    gated = tuple(sorted({*model.delivery.gated, depot}))
-    return replace(model, delivery=replace(model.delivery, gated=gated))
+    gated = tuple(sorted({*model.postprocessing.fallback_depots, depot}))
+    return replace(
+        model, postprocessing=replace(model.postprocessing, fallback_depots=gated)
+    )
 
 
 def what_it_reads(model: Artefact, depot: str, fresh: Freshness) -> Tables:
     """What the model's forecast of a depot is made from."""
-    first = fresh.origin - timedelta(days=predict.days_that_matter(model))
+    first = fresh.origin - timedelta(days=predict.receptive_field_days(model))
     return queries.panel_tables(depot, first, fresh.origin)
 
 

@@ -19,7 +19,7 @@ def runs() -> pd.DataFrame:
 
     Returns:
       run_id, parent_id (NaN for a whole), step, origin_on, state ('running', 'done',
-      'failed', 'skipped'), started_at, finished_at, counts (a dict), error, seconds (it
+      'failed', 'skipped'), started_at, finished_at, metrics (a dict), error, seconds (it
       took, or has taken so far), silent_seconds (since a running one's last sign of
       life, else NaN): wholes newest first, each followed by its steps.
     """

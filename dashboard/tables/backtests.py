@@ -59,7 +59,9 @@ def delivers(scores: Mapping[str, Any]) -> tuple[str, str]:
     """
     share = scores.get("network_share")
     why = {None: "not kept", 0: "its network did not help", 1: "as it says"}
-    return postprocessing.in_words(share), why.get(share, "the rest is the baseline")
+    return postprocessing.describe_share(share), why.get(
+        share, "the rest is the baseline"
+    )
 
 
 def table(scores: Mapping[str, Any]) -> pd.DataFrame:

@@ -62,10 +62,10 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def counted(counts: Mapping[str, Any]) -> str:
+def counted(metrics: Mapping[str, Any]) -> str:
     """What a run counted, in words."""
     # Sentences come last: nothing goes on after a full stop.
-    in_order = sorted(counts.items(), key=lambda count: count[0] == "reason")
+    in_order = sorted(metrics.items(), key=lambda count: count[0] == "reason")
     told = [_count(name, value) for name, value in in_order]
     return ", ".join(part for part in told if part)
 
@@ -115,7 +115,7 @@ def _table(
 
 def _says(row: Mapping[Any, Any]) -> str:
     failed = isinstance(row["error"], str)
-    return row["error"] if failed else counted(row["counts"])
+    return row["error"] if failed else counted(row["metrics"])
 
 
 def _state(row: Mapping[Any, Any]) -> str:

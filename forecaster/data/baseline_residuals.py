@@ -1,6 +1,6 @@
-"""What a plain forecast misses each day by, and what those misses tell.
+"""What a plain forecast residuals each day by, and what those residuals tell.
 
-A plain forecast repeats the depot's own weeks: what it misses is what was out of the
+A plain forecast repeats the depot's own weeks: what it residuals is what was out of the
 ordinary, and how the depot answers to such days.
 """
 
@@ -21,19 +21,19 @@ from forecaster.data.scaling import (
     trailing_sum,
 )
 
-RESPONSE_DAYS = 371
+EVENT_RESPONSE_DAYS = 371
 """Days back in which a depot's answer to a kind of day is remembered."""
-PERSISTENCE_DAYS = 182
-SURPRISE_DAYS = 3
+AUTOCORRELATION_DAYS = 182
+CITY_MEAN_DAYS = 3
 """Days over which what a city missed is told as a mean."""
-LARGEST_MISS = 1.5
-MOST_SPREADS = 4.0
+MAX_RESIDUAL = 1.5
+MAX_SPREADS = 4.0
 NAMED_WEIGHT = 3.0
 """How much more a named holiday tells of itself than holidays at large do."""
 
 
 @dataclass(frozen=True)
-class Misses:
+class BaselineResiduals:
     """Counts of a panel, days ahead included, and what was not expected of them.
 
     Attributes:
@@ -41,7 +41,7 @@ class Misses:
       observed_dt: Where they were.
       regular_dt: Observed days that are no holiday.
       level_dt: Recent mean of log counts.
-      miss_dt: What yesterday's plain forecast missed each day by.
+      residual_dt: What yesterday's plain forecast missed each day by.
       expected_dt: Where there was one.
       spread_dt: Recent mean absolute miss.
     """
@@ -50,22 +50,28 @@ class Misses:
     observed_dt: Bool[np.ndarray, "depot time"]
     regular_dt: Bool[np.ndarray, "depot time"]
     level_dt: Float32[np.ndarray, "depot time"]
-    miss_dt: Float32[np.ndarray, "depot time"]
+    residual_dt: Float32[np.ndarray, "depot time"]
     expected_dt: Bool[np.ndarray, "depot time"]
     spread_dt: Float32[np.ndarray, "depot time"]
 
     @classmethod
-    def of(cls, panel: Panel) -> "Misses":
+    def of(cls, panel: Panel) -> "BaselineResiduals":
         """Of every depot of a panel."""
         log_dt = _ahead_too(log_counts(panel.demand_dt), panel.ahead)
         observed_dt = _ahead_too(panel.observed_dt, panel.ahead)
         holiday_dt = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
         regular_dt = observed_dt & ~holiday_dt
         level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
-        miss_dt, expected_dt = _plain_miss(log_dt, regular_dt, level_dt)
-        spread_dt = trailing_spread(miss_dt, expected_dt & regular_dt)
+        residual_dt, expected_dt = _baseline_residual(log_dt, regular_dt, level_dt)
+        spread_dt = trailing_spread(residual_dt, expected_dt & regular_dt)
         return cls(
-            log_dt, observed_dt, regular_dt, level_dt, miss_dt, expected_dt, spread_dt
+            log_dt,
+            observed_dt,
+            regular_dt,
+            level_dt,
+            residual_dt,
+            expected_dt,
+            spread_dt,
         )
 
     @cached_property
@@ -74,32 +80,32 @@ class Misses:
         return self.expected_dt & self.observed_dt
 
     @cached_property
-    def own_dt(self) -> Float32[np.ndarray, "depot time"]:
-        """The misses, outliers cut, 0 where not known."""
-        return np.clip(self.miss_dt, -LARGEST_MISS, LARGEST_MISS) * self.known_dt
+    def clipped_residual_dt(self) -> Float32[np.ndarray, "depot time"]:
+        """The residuals, outliers cut, 0 where not known."""
+        return np.clip(self.residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL) * self.known_dt
 
 
 @dataclass
-class CitySurprise:
+class CityResidualMean:
     """What all depots of a city missed together, in spreads; depots may come in parts."""
 
     _sum_t: dict[str, np.ndarray] = field(default_factory=dict)
     _count_t: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def add(self, misses: Misses, cities: Sequence[str]) -> None:
+    def add(self, residuals: BaselineResiduals, cities: Sequence[str]) -> None:
         """Counts in some depots.
 
         Args:
-          misses: Of these depots.
+          residuals: Of these depots.
           cities: Of each of them.
         """
-        scaled_dt = misses.own_dt / misses.spread_dt
-        scaled_dt = np.clip(scaled_dt, -MOST_SPREADS, MOST_SPREADS)
+        scaled_dt = residuals.clipped_residual_dt / residuals.spread_dt
+        scaled_dt = np.clip(scaled_dt, -MAX_SPREADS, MAX_SPREADS)
         for city in set(cities):
             here_d = np.array(cities) == city
             sum_t = scaled_dt[here_d].sum(axis=0, dtype=float)
             self._sum_t[city] = self._sum_t.get(city, 0.0) + sum_t
-            count_t = misses.known_dt[here_d].sum(axis=0)
+            count_t = residuals.known_dt[here_d].sum(axis=0)
             self._count_t[city] = self._count_t.get(city, 0) + count_t
 
     def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
@@ -116,50 +122,59 @@ class CitySurprise:
         return np.stack([mean_ct[city] for city in cities])
 
 
-def recent(
-    misses: Misses, city_dt: Float32[np.ndarray, "depot days"], first: int = 0
+def recent_residuals(
+    residuals: BaselineResiduals,
+    city_dt: Float32[np.ndarray, "depot days"],
+    first: int = 0,
 ) -> Float32[np.ndarray, "depot late 5"]:
     """What the last days brought that a plain forecast did not expect.
 
     Args:
-      misses: Of the depots.
-      city_dt: From `CitySurprise.of`; its last day is theirs.
+      residuals: Of the depots.
+      city_dt: From `CityResidualMean.of`; its last day is theirs.
       first: Step of the first day that is wanted.
     """
-    own_dt, known_dt = misses.own_dt, misses.known_dt
-    city_first = max(0, first - own_dt.shape[1] + city_dt.shape[1])
+    clipped_residual_dt, known_dt = residuals.clipped_residual_dt, residuals.known_dt
+    city_first = max(0, first - clipped_residual_dt.shape[1] + city_dt.shape[1])
     columns = [
-        own_dt[:, first:],
-        trailing_mean(own_dt, known_dt, 3, first),
-        trailing_mean(own_dt, known_dt, 7, first),
+        clipped_residual_dt[:, first:],
+        trailing_mean(clipped_residual_dt, known_dt, 3, first),
+        trailing_mean(clipped_residual_dt, known_dt, 7, first),
         city_dt[:, city_first:],
-        trailing_mean(city_dt, np.ones(city_dt.shape, bool), SURPRISE_DAYS, city_first),
+        trailing_mean(
+            city_dt, np.ones(city_dt.shape, bool), CITY_MEAN_DAYS, city_first
+        ),
     ]
     return np.nan_to_num(np.stack(columns, axis=-1).astype(np.float32))
 
 
-def persistence(misses: Misses, first: int = 0) -> Float32[np.ndarray, "depot late"]:
-    """Lag-one autocorrelation of the misses on regular days, recently.
+def residual_autocorrelation(
+    residuals: BaselineResiduals, first: int = 0
+) -> Float32[np.ndarray, "depot late"]:
+    """Lag-one autocorrelation of the residuals on regular days, recently.
 
     Args:
-      misses: Of the depots.
+      residuals: Of the depots.
       first: Step of the first day that is wanted.
     """
-    since = max(0, first - PERSISTENCE_DAYS - 1)
-    known_dt = (misses.expected_dt & misses.regular_dt)[:, since:]
-    miss_dt = np.clip(misses.miss_dt[:, since:], -LARGEST_MISS, LARGEST_MISS) * known_dt
-    both_dt, product_dt = np.zeros_like(known_dt), np.zeros_like(miss_dt)
+    since = max(0, first - AUTOCORRELATION_DAYS - 1)
+    known_dt = (residuals.expected_dt & residuals.regular_dt)[:, since:]
+    residual_dt = (
+        np.clip(residuals.residual_dt[:, since:], -MAX_RESIDUAL, MAX_RESIDUAL)
+        * known_dt
+    )
+    both_dt, product_dt = np.zeros_like(known_dt), np.zeros_like(residual_dt)
     both_dt[:, 1:] = known_dt[:, 1:] & known_dt[:, :-1]
-    product_dt[:, 1:] = miss_dt[:, 1:] * miss_dt[:, :-1]
-    late = (PERSISTENCE_DAYS, first - since)
+    product_dt[:, 1:] = residual_dt[:, 1:] * residual_dt[:, :-1]
+    late = (AUTOCORRELATION_DAYS, first - since)
     together_dt = np.nan_to_num(trailing_mean(product_dt, both_dt, *late))
-    alone_dt = np.nan_to_num(trailing_mean(miss_dt**2, known_dt, *late))
+    alone_dt = np.nan_to_num(trailing_mean(residual_dt**2, known_dt, *late))
     share_dt = together_dt / (alone_dt + 1e-3)
     return np.clip(share_dt, -1.0, 1.0).astype(np.float32)
 
 
-def response(
-    misses: Misses,
+def event_response(
+    residuals: BaselineResiduals,
     calendar: Calendar,
     kinds: Sequence[str],
     horizon: int,
@@ -168,14 +183,14 @@ def response(
     """How each depot answered to such days before, known a horizon ahead.
 
     Args:
-      misses: Of the depots.
+      residuals: Of the depots.
       calendar: Of the same days.
       kinds: Kinds of day that are remembered.
       horizon: Days before a day at which its memory ends.
       first: Step of the first day that is wanted.
     """
-    known_dt, miss_dt = misses.known_dt, misses.own_dt
-    total_dt = np.zeros_like(miss_dt[:, first:])
+    known_dt, residual_dt = residuals.known_dt, residuals.clipped_residual_dt
+    total_dt = np.zeros_like(residual_dt[:, first:])
     weight_dt, count_dt = np.zeros_like(total_dt), np.zeros_like(total_dt)
     for kind in kinds:
         active_gt = calendar.of_kind(kind)
@@ -184,7 +199,7 @@ def response(
         seen_dt = active_gt[calendar.group_d] & known_dt
         active_dt = active_gt[calendar.group_d, first:]
         weight = NAMED_WEIGHT if kind.startswith(NAMED_HOLIDAY) else 1.0
-        sums_dt = _remembered(seen_dt * miss_dt, horizon, first)
+        sums_dt = _remembered(seen_dt * residual_dt, horizon, first)
         times_dt = _remembered(seen_dt, horizon, first)
         total_dt += np.where(active_dt, weight * sums_dt, 0.0)
         weight_dt += np.where(active_dt, weight * times_dt, 0.0)
@@ -198,22 +213,24 @@ def _remembered(
 ) -> Float32[np.ndarray, "depot late"]:
     """Sum over the remembered days up to `horizon` days before each day."""
     past_dt = value_dt[:, : value_dt.shape[1] - horizon]
-    summed_dt = trailing_sum(past_dt, RESPONSE_DAYS, max(0, first - horizon))
+    summed_dt = trailing_sum(past_dt, EVENT_RESPONSE_DAYS, max(0, first - horizon))
     nothing = ((0, 0), (max(0, horizon - first), 0))
     return np.pad(summed_dt.astype(np.float32), nothing)
 
 
-def _plain_miss(
+def _baseline_residual(
     log_dt: Float32[np.ndarray, "depot time"],
     regular_dt: Bool[np.ndarray, "depot time"],
     level_dt: Float32[np.ndarray, "depot time"],
 ) -> tuple[Float32[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
     """What yesterday's plain forecast missed each day by, and where there was one."""
     regular = _same_weekdays(regular_dt.astype(np.float32))
-    plain_dt = windows.middle(np, _same_weekdays(log_dt), regular, earlier(level_dt, 1))
-    miss_dt = log_dt - plain_dt
-    miss_dt[:, 0] = 0.0
-    return miss_dt, reduce(np.add, regular) > 0
+    baseline_dt = windows.middle(
+        np, _same_weekdays(log_dt), regular, earlier(level_dt, 1)
+    )
+    residual_dt = log_dt - baseline_dt
+    residual_dt[:, 0] = 0.0
+    return residual_dt, reduce(np.add, regular) > 0
 
 
 def _same_weekdays(

@@ -13,23 +13,23 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int
 
 from forecaster.data.baseline_residuals import (
-    CitySurprise,
-    Misses,
-    persistence,
-    recent,
-    response,
+    BaselineResiduals,
+    CityResidualMean,
+    event_response,
+    recent_residuals,
+    residual_autocorrelation,
 )
 from forecaster.data.calendar import Calendar
 from forecaster.data.calendar_features import calendar_columns, lead_columns
 from forecaster.data.panel import Panel
 from forecaster.data.smoothing import profile, smoothed_level
-from forecaster.data.yearly_features import a_year_ago
+from forecaster.data.yearly_features import yearly_lags
 
 MOST_KINDS = 32
 CALENDAR_REACH = 14
 """Days of calendar after a day that its features look at; further holidays have faded."""
 OLDEST_DAYS = 364
-NOBODY: Mapping[str, int] = MappingProxyType({})
+NO_EMBEDDINGS: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Features:
       regular_dt: 1.0 where the day was observed and no holiday.
       level_dt: Recent mean of log demand; 0 before a depot's first day.
       spread_dt: Recent mean absolute miss of a plain forecast, in log counts.
-      recent_dtf: What a plain forecast missed the day by, the mean of that over three and
+      recent_residuals_dtf: What a plain forecast missed the day by, the mean of that over three and
         seven days; what it missed in the city, in spreads, that day and over three.
-      persistence_dt: How much of a miss was still there the day after, recently; from
+      residual_autocorrelation_dt: How much of a miss was still there the day after, recently; from
         about -1 to 1.
       age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
         lies within what serving reads, so that it ages as training did.
@@ -54,11 +54,11 @@ class Features:
       yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
         matched by holiday), whether each is known, and what a plain forecast missed then
         and two years ago.
-      response_dtf: What a plain forecast missed here, up to a horizon ago, on days of
+      event_response_dtf: What a plain forecast missed here, up to a horizon ago, on days of
         the kinds that this day has, drawn towards 0; and log(1 + how many such days).
       calendar_gtf: As `names` says.
       group_d: The calendar of each depot.
-      number_d: Row of each depot's embedding, from 1; 0 for one that has none.
+      embedding_row_d: Row of each depot's embedding, from 1; 0 for one that has none.
       names: Of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Steps whose actuals are known; the rest lies ahead.
@@ -66,7 +66,7 @@ class Features:
         `calendar_gtf`, was known; None where each was known a horizon ahead.
 
     All end on the same day. Those of `LastDays` begin late, `yearly_dtf` and
-    `response_dtf` later still.
+    `event_response_dtf` later still.
     """
 
     log_demand_dt: Float32[np.ndarray, "depot time"]
@@ -74,16 +74,16 @@ class Features:
     regular_dt: Float32[np.ndarray, "depot time"]
     level_dt: Float32[np.ndarray, "depot time"]
     spread_dt: Float32[np.ndarray, "depot time"]
-    recent_dtf: Float32[np.ndarray, "depot time 5"]
-    persistence_dt: Float32[np.ndarray, "depot time"]
+    recent_residuals_dtf: Float32[np.ndarray, "depot time 5"]
+    residual_autocorrelation_dt: Float32[np.ndarray, "depot time"]
     age_dt: Float32[np.ndarray, "depot time"]
     smooth_dt: Float32[np.ndarray, "depot time"]
     season_dt: Float32[np.ndarray, "depot time"]
     yearly_dtf: Float32[np.ndarray, "depot target 13"]
-    response_dtf: Float32[np.ndarray, "depot target 2"]
+    event_response_dtf: Float32[np.ndarray, "depot target 2"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
     group_d: Int[np.ndarray, " depot"]
-    number_d: Int[np.ndarray, " depot"]
+    embedding_row_d: Int[np.ndarray, " depot"]
     names: tuple[str, ...]
     start_on: date
     n_steps: int
@@ -124,8 +124,8 @@ def build_features(
     panel: Panel,
     kinds: Sequence[str],
     horizon: int,
-    number_of: Mapping[str, int] = NOBODY,
-    surprise: CitySurprise | None = None,
+    embedding_row_of: Mapping[str, int] = NO_EMBEDDINGS,
+    city_mean: CityResidualMean | None = None,
     last: LastDays | None = None,
 ) -> Features:
     """Everything the windows are cut from.
@@ -136,36 +136,42 @@ def build_features(
         calendar lacks is on no day.
       horizon: What a day remembers of others ends so many days before it, because an
         origin that far back must not see more.
-      number_of: Of the depots the network knows by name, from `numbers`.
-      surprise: Of all depots, where the panel has only some of its cities'.
+      embedding_row_of: Of the depots the network knows by name, from `embedding_rows`.
+      city_mean: Of all depots, where the panel has only some of its cities'.
       last: Which days are wanted; all, without. They are as they are among all.
     """
-    misses = Misses.of(panel)
-    if surprise is None:
-        surprise = CitySurprise()
-        surprise.add(misses, panel.cities)
+    residuals = BaselineResiduals.of(panel)
+    if city_mean is None:
+        city_mean = CityResidualMean()
+        city_mean.add(residuals, panel.cities)
     last = last or LastDays(panel.n_steps, panel.n_steps)
     first = max(0, panel.n_steps - last.read)
     target = max(0, panel.n_steps - last.origins)
     days = [panel.day(step) for step in range(first, panel.n_steps + panel.ahead)]
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
-    season_dt = profile(misses)
+    season_dt = profile(residuals)
     return Features(
-        log_demand_dt=misses.log_dt[:, first:],
-        observed_dt=misses.observed_dt[:, first:].astype(np.float32),
-        regular_dt=misses.regular_dt[:, first:].astype(np.float32),
-        level_dt=misses.level_dt[:, first:],
-        spread_dt=misses.spread_dt[:, first:],
-        recent_dtf=recent(misses, surprise.of(panel.cities), first),
-        persistence_dt=persistence(misses, first),
-        age_dt=_age(misses.observed_dt, first),
-        smooth_dt=smoothed_level(misses, season_dt)[:, first:],
+        log_demand_dt=residuals.log_dt[:, first:],
+        observed_dt=residuals.observed_dt[:, first:].astype(np.float32),
+        regular_dt=residuals.regular_dt[:, first:].astype(np.float32),
+        level_dt=residuals.level_dt[:, first:],
+        spread_dt=residuals.spread_dt[:, first:],
+        recent_residuals_dtf=recent_residuals(
+            residuals, city_mean.of(panel.cities), first
+        ),
+        residual_autocorrelation_dt=residual_autocorrelation(residuals, first),
+        age_dt=_age(residuals.observed_dt, first),
+        smooth_dt=smoothed_level(residuals, season_dt)[:, first:],
         season_dt=season_dt[:, first:],
-        yearly_dtf=a_year_ago(panel.calendar, misses, target),
-        response_dtf=response(misses, panel.calendar, kinds, horizon, target),
+        yearly_dtf=yearly_lags(panel.calendar, residuals, target),
+        event_response_dtf=event_response(
+            residuals, panel.calendar, kinds, horizon, target
+        ),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,
-        number_d=np.array([number_of.get(depot, 0) for depot in panel.depot_ids], int),
+        embedding_row_d=np.array(
+            [embedding_row_of.get(depot, 0) for depot in panel.depot_ids], int
+        ),
         names=names,
         start_on=panel.day(first),
         n_steps=panel.n_steps - first,
@@ -173,7 +179,7 @@ def build_features(
     )
 
 
-def numbers(depot_ids: Sequence[str]) -> dict[str, int]:
+def embedding_rows(depot_ids: Sequence[str]) -> dict[str, int]:
     """The row of each depot's embedding, from 1.
 
     Args:

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from forecaster.config import TaskConfig
 from forecaster.data import windows
 from forecaster.data.features import Features
-from forecaster.data.yearly_features import YEARLY_MISSES
+from forecaster.data.yearly_features import YEARLY_RESIDUALS
 
 RECENT_DAYS = 7
 PAST_COLUMNS, TARGET_COLUMNS = 26, 29
@@ -40,15 +40,15 @@ class Slices(NamedTuple):
     regular: Float[Any, "*batch day"]
     level: Float[Any, "*batch day"]
     spread: Float[Any, "*batch day"]
-    persistence: Float[Any, "*batch day"]
+    residual_autocorrelation: Float[Any, "*batch day"]
     age: Float[Any, "*batch day"]
     # Smoothed level.
     smooth: Float[Any, "*batch day"]
     # Smoothed profile at the day's weekday.
     season: Float[Any, "*batch day"]
-    recent: Float[Any, "*batch near 5"]
+    recent_residuals: Float[Any, "*batch near 5"]
     yearly: Float[Any, "*batch near 13"]
-    response: Float[Any, "*batch near 2"]
+    event_response: Float[Any, "*batch near 2"]
     calendar: Float[Any, "*batch near feature"]
     # As `Features.lead_gtf` has it; None where all was known in time.
     lead: Float[Any, "*batch near 1+feature"] | None = None
@@ -85,19 +85,19 @@ def cut(
         return value_dt[row_b1, step_bp] * inside_bp
 
     return Slices(
-        depot=features.number_d[depot_b].astype(np.float32),
+        depot=features.embedding_row_d[depot_b].astype(np.float32),
         log_demand=days(features.log_demand_dt),
         observed=days(features.observed_dt),
         regular=days(features.regular_dt),
         level=days(features.level_dt),
         spread=days(features.spread_dt),
-        persistence=days(features.persistence_dt),
+        residual_autocorrelation=days(features.residual_autocorrelation_dt),
         age=days(features.age_dt),
         smooth=days(features.smooth_dt),
         season=days(features.season_dt),
-        recent=features.recent_dtf[row_b1, near_bs] * near_inside,
+        recent_residuals=features.recent_residuals_dtf[row_b1, near_bs] * near_inside,
         yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
-        response=features.response_dtf[row_b1, near_bs] * near_inside,
+        event_response=features.event_response_dtf[row_b1, near_bs] * near_inside,
         calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
         lead=None
         if features.lead_gtf is None
@@ -131,19 +131,19 @@ def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
         return np.pad(found, nothing[: found.ndim]) if nothing[1][0] else found
 
     return Slices(
-        depot=features.number_d[depots].astype(np.float32),
+        depot=features.embedding_row_d[depots].astype(np.float32),
         log_demand=days(features.log_demand_dt, whole),
         observed=days(features.observed_dt, whole),
         regular=days(features.regular_dt, whole),
         level=days(features.level_dt, whole),
         spread=days(features.spread_dt, whole),
-        persistence=days(features.persistence_dt, whole),
+        residual_autocorrelation=days(features.residual_autocorrelation_dt, whole),
         age=days(features.age_dt, whole),
         smooth=days(features.smooth_dt, whole),
         season=days(features.season_dt, whole),
-        recent=days(features.recent_dtf, near),
+        recent_residuals=days(features.recent_residuals_dtf, near),
         yearly=days(features.yearly_dtf, near),
-        response=days(features.response_dtf, near),
+        event_response=days(features.event_response_dtf, near),
         calendar=days(features.calendar_gtf, near, features.group_d[depots]),
     )
 
@@ -159,7 +159,7 @@ def past(
     """What each context day looked like: [..., C, 26].
 
     How far it and each of the seven days before it lay from the level, whether each was
-    observed, then level, change of level, spread, persistence and age, and
+    observed, then level, change of level, spread, residual_autocorrelation and age, and
     what the last days brought that was not expected.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
@@ -178,11 +178,11 @@ def past(
         (level - LEVEL_CENTRE) / LEVEL_WIDTH,
         change,
         xp.log(xp.maximum(ago(slices.spread, 0), 1e-3)) + 2.0,
-        ago(slices.persistence, 0),
+        ago(slices.residual_autocorrelation, 0),
         ago(slices.age, 0) / 6.0,
     ]
     days = xp.stack([*recent, *known, *scaled], axis=-1)
-    return xp.concatenate([days, slices.recent[..., :context, :]], axis=-1)
+    return xp.concatenate([days, slices.recent_residuals[..., :context, :]], axis=-1)
 
 
 class Targets(NamedTuple):
@@ -207,16 +207,16 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
     level = _of_context(slices.level, slices, horizon)
-    middle = windows.plain_forecast(xp, log_demand, regular, level)
+    middle = windows.baseline_forecast(xp, log_demand, regular, level)
     smoothed = _smoothed_forecast(xp, slices, horizon)
     anomaly = (log_demand - level[..., None, None]) * observed
     yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
-    response = windows.days_ahead(xp, slices.response, context, horizon)
+    response = windows.days_ahead(xp, slices.event_response, context, horizon)
     # What kind of day it would be was not known, so nothing of such days is remembered.
     response = _as_known(xp, response, slices, slice(1))
     lift = (middle - level[..., None])[..., None]
     gap = (smoothed - middle)[..., None]
-    lay, missed = yearly[..., :-YEARLY_MISSES], yearly[..., -YEARLY_MISSES:]
+    lay, missed = yearly[..., :-YEARLY_RESIDUALS], yearly[..., -YEARLY_RESIDUALS:]
     features = xp.concatenate(
         [anomaly, observed, regular, lay, response, lift, missed, gap], axis=-1
     )
@@ -288,7 +288,7 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """The same stretches with the last `context` days as their only origins."""
     near = context + horizon
     tail = windows.lookback(horizon) + near
-    near_only = ("recent", "yearly", "response", "calendar", "lead")
+    near_only = ("recent_residuals", "yearly", "event_response", "calendar", "lead")
     days = {
         name: value[..., -near:, :] if name in near_only else value[..., -tail:]
         for name, value in slices._asdict().items()

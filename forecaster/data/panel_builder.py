@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float32, Int8
 
-from forecaster.config import LONGEST_HORIZON
+from forecaster.config import MAX_HORIZON
 from forecaster.data.calendar import (
     CLOSED,
     HOLIDAY,
@@ -234,7 +234,7 @@ def _told_late(events: pd.DataFrame) -> bool:
     first, known = (
         pd.to_datetime(events[name]) for name in ("starts_on", "known_from")
     )
-    return bool((first - known < pd.Timedelta(LONGEST_HORIZON, "D")).any())
+    return bool((first - known < pd.Timedelta(MAX_HORIZON, "D")).any())
 
 
 def _lead(

@@ -34,19 +34,19 @@ def trailing_level(
 
 
 def trailing_spread(
-    miss_dt: Float[np.ndarray, "depot time"],
+    residual_dt: Float[np.ndarray, "depot time"],
     known_dt: Bool[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
     """Mean absolute miss of a plain forecast over the last 56 days, in log counts.
 
     Args:
-      miss_dt: What a plain forecast missed each day by.
+      residual_dt: What a plain forecast missed each day by.
       known_dt: Days on which that is known.
 
     Returns:
       One spread a day, at least 0.02; 0.2 where nothing is known yet.
     """
-    mean_dt = carry_forward(trailing_mean(np.abs(miss_dt), known_dt, SPREAD_DAYS))
+    mean_dt = carry_forward(trailing_mean(np.abs(residual_dt), known_dt, SPREAD_DAYS))
     spread_dt = np.nan_to_num(mean_dt, nan=DEFAULT_SPREAD)
     return np.maximum(spread_dt, LEAST_SPREAD).astype(np.float32)
 

@@ -8,14 +8,14 @@ made for a depot whose days are few.
 import numpy as np
 from jaxtyping import Bool, Float32
 
-from forecaster.data.baseline_residuals import Misses
+from forecaster.data.baseline_residuals import BaselineResiduals
 from forecaster.data.scaling import DEFAULT_SPREAD, carry_forward
 
 LEVEL_RATES = (0.02, 0.05, 0.1, 0.2, 0.35)
 """A day; the mean of these levels is taken."""
 PROFILE_RATE = 0.1
 """A week."""
-MOST_SPREADS = 3.0
+MAX_SPREADS = 3.0
 """Spreads from what was expected beyond which a day says no more (Gelper, Fried, Croux,
 Robust forecasting with exponential and Holt-Winters smoothing, 2010)."""
 FIRST_DAYS = 35
@@ -25,41 +25,43 @@ LEAST_COUNT = np.float32(1e-3)
 WEEK = 7
 
 
-def profile(misses: Misses) -> Float32[np.ndarray, "depot time"]:
+def profile(residuals: BaselineResiduals) -> Float32[np.ndarray, "depot time"]:
     """How each day's weekday lies from the level, by the weeks up to and with it.
 
     Args:
-      misses: Of the depots.
+      residuals: Of the depots.
     """
-    gap_dt = misses.log_dt - misses.level_dt
-    usual_dt = _before(_weekly_mean(gap_dt, misses.regular_dt), WEEK, 0.0)
-    known_dt = np.cumsum(misses.regular_dt, axis=1) > FIRST_DAYS
-    near_dt = usual_dt + _within_reason(gap_dt - usual_dt, misses)
-    return _weekly_mean(np.where(known_dt, near_dt, gap_dt), misses.regular_dt)
+    gap_dt = residuals.log_dt - residuals.level_dt
+    usual_dt = _before(_weekly_mean(gap_dt, residuals.regular_dt), WEEK, 0.0)
+    known_dt = np.cumsum(residuals.regular_dt, axis=1) > FIRST_DAYS
+    near_dt = usual_dt + _within_reason(gap_dt - usual_dt, residuals)
+    return _weekly_mean(np.where(known_dt, near_dt, gap_dt), residuals.regular_dt)
 
 
 def smoothed_level(
-    misses: Misses, season_dt: Float32[np.ndarray, "depot time"]
+    residuals: BaselineResiduals, season_dt: Float32[np.ndarray, "depot time"]
 ) -> Float32[np.ndarray, "depot time"]:
     """Discounted mean of the days up to and with each day, their weekdays taken out.
 
     Args:
-      misses: Of the depots; their level holds before the first regular day.
+      residuals: Of the depots; their level holds before the first regular day.
       season_dt: From `profile`.
     """
-    expected_dt = misses.level_dt + _before(season_dt, WEEK, 0.0)
-    gap_dt = _within_reason(misses.log_dt - expected_dt, misses)
-    rest_dt = np.where(misses.regular_dt, misses.level_dt + gap_dt, np.float32(0.0))
-    count_dt = misses.regular_dt.astype(np.float32)
+    expected_dt = residuals.level_dt + _before(season_dt, WEEK, 0.0)
+    gap_dt = _within_reason(residuals.log_dt - expected_dt, residuals)
+    rest_dt = np.where(
+        residuals.regular_dt, residuals.level_dt + gap_dt, np.float32(0.0)
+    )
+    count_dt = residuals.regular_dt.astype(np.float32)
     means = [
         discounted_sum(rest_dt, rate)
         / np.maximum(discounted_sum(count_dt, rate), LEAST_COUNT)
         for rate in LEVEL_RATES
     ]
     # On a regular day each sum is of one day at least; on others nothing changes.
-    mean_dt = np.where(misses.regular_dt, sum(means) / len(means), np.nan)
+    mean_dt = np.where(residuals.regular_dt, sum(means) / len(means), np.nan)
     held_dt = carry_forward(mean_dt)
-    return np.where(np.isnan(held_dt), misses.level_dt, held_dt).astype(np.float32)
+    return np.where(np.isnan(held_dt), residuals.level_dt, held_dt).astype(np.float32)
 
 
 def discounted_sum(
@@ -85,9 +87,9 @@ def discounted_sum(
 
 
 def _within_reason(
-    gap_dt: Float32[np.ndarray, "depot time"], misses: Misses
+    gap_dt: Float32[np.ndarray, "depot time"], residuals: BaselineResiduals
 ) -> Float32[np.ndarray, "depot time"]:
-    most_dt = MOST_SPREADS * _before(misses.spread_dt, 1, DEFAULT_SPREAD)
+    most_dt = MAX_SPREADS * _before(residuals.spread_dt, 1, DEFAULT_SPREAD)
     return np.clip(gap_dt, -most_dt, most_dt)
 
 

@@ -77,7 +77,7 @@ def days_ahead(
     return xp.stack(ahead, axis=-2)
 
 
-def plain_forecast(
+def baseline_forecast(
     xp: ModuleType,
     weekdays: Float[Any, "*batch origin horizon 4"],
     regular: Float[Any, "*batch origin horizon 4"],
@@ -107,7 +107,7 @@ def middle(
     regular: Sequence[Float[Any, "*day"]],
     level: Float[Any, "..."],
 ) -> Float[Any, "*day"]:
-    """`plain_forecast` of same weekdays that lie in arrays of their own.
+    """`baseline_forecast` of same weekdays that lie in arrays of their own.
 
     NumPy's own reductions are slow over an axis as short as theirs.
     """

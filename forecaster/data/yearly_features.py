@@ -3,29 +3,29 @@
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Shaped
 
-from forecaster.data.baseline_residuals import Misses, earlier
+from forecaster.data.baseline_residuals import BaselineResiduals, earlier
 from forecaster.data.calendar import NAMED_HOLIDAY, Calendar
 
 YEARLY_LAGS = (357, 364, 371)
 """Same weekday a year ago, and a week to either side."""
-YEARLY_COLUMNS, YEARLY_MISSES = 13, 5
-"""All, and the last of them: those that tell of misses."""
+YEARLY_COLUMNS, YEARLY_RESIDUALS = 13, 5
+"""All, and the last of them: those that tell of residuals."""
 SHORTEST_YEAR, LONGEST_YEAR = 330, 390
 LONGEST_LAG = 2 * LONGEST_YEAR + 20
 """Days of history before the first day of a window that can matter to it."""
 HOLIDAY_REACH = 2
 USUAL_SPREADS = 2.0
-"""Misses up to so many spreads are not called an occasion."""
+"""BaselineResiduals up to so many spreads are not called an occasion."""
 
 
-def a_year_ago(
-    calendar: Calendar, misses: Misses, first: int = 0
+def yearly_lags(
+    calendar: Calendar, residuals: BaselineResiduals, first: int = 0
 ) -> Float32[np.ndarray, "depot late 13"]:
     """How that day a year ago lay, and what was out of the ordinary about it.
 
     Args:
       calendar: Of these days.
-      misses: Of the depots.
+      residuals: Of the depots.
       first: Step of the first day that is wanted.
 
     Returns:
@@ -34,7 +34,7 @@ def a_year_ago(
       a week after it and before; by how much more than usual it missed the matched day;
       and what it missed both a year ago and two, the smaller where they agree, else 0.
     """
-    anomaly_dt = (misses.log_dt - misses.level_dt) * misses.observed_dt
+    anomaly_dt = (residuals.log_dt - residuals.level_dt) * residuals.observed_dt
     matched_gt = _holiday_matched(calendar)
     matched_dt = matched_gt[calendar.group_d, first:]
     twice_dt = matched_gt[calendar.group_d[:, None], np.maximum(matched_dt, 0)]
@@ -43,16 +43,16 @@ def a_year_ago(
         lagged = [earlier(value_dt, lag, first) for lag in YEARLY_LAGS]
         return [*lagged, _at(matched_dt, value_dt)]
 
-    missed_dt = _at(matched_dt, misses.own_dt)
-    missed_before_dt = _at(twice_dt, misses.own_dt) * (matched_dt >= 0)
+    missed_dt = _at(matched_dt, residuals.clipped_residual_dt)
+    missed_before_dt = _at(twice_dt, residuals.clipped_residual_dt) * (matched_dt >= 0)
     told = [
         missed_dt,
-        earlier(misses.own_dt, YEARLY_LAGS[0], first),
-        earlier(misses.own_dt, YEARLY_LAGS[-1], first),
-        _beyond(missed_dt, USUAL_SPREADS * _at(matched_dt, misses.spread_dt)),
+        earlier(residuals.clipped_residual_dt, YEARLY_LAGS[0], first),
+        earlier(residuals.clipped_residual_dt, YEARLY_LAGS[-1], first),
+        _beyond(missed_dt, USUAL_SPREADS * _at(matched_dt, residuals.spread_dt)),
         _agreed(missed_dt, missed_before_dt),
     ]
-    columns = [*of_sources(anomaly_dt), *of_sources(misses.observed_dt), *told]
+    columns = [*of_sources(anomaly_dt), *of_sources(residuals.observed_dt), *told]
     return np.stack(columns, axis=-1).astype(np.float32)
 
 

@@ -18,13 +18,13 @@ from forecaster.config import ModelConfig, TaskConfig
 from forecaster.inference.artefact_file import (
     MANIFEST,
     SCHEMA,
+    invalid_artefact,
+    parse,
     publish,
     recorded_content,
-    take_apart,
-    unusable,
 )
 from forecaster.inference.intervals import IntervalTable
-from forecaster.inference.postprocessing import Delivery
+from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import TotalsTable
 
 
@@ -37,7 +37,7 @@ class Artefact:
       model: Its size.
       reading_days: Days before an origin that a forecast has to read; see `memory`.
       weights: By path, such as `gru_1/ir/kernel`; float32, members first.
-      delivery: What of its answer is delivered.
+      postprocessing: How a raw forecast becomes the point forecast.
       intervals: Its bands.
       totals: How a city's and the fleet's bands follow from them.
       depot_ids: Depots it knows by name, in the order of their embeddings.
@@ -50,7 +50,7 @@ class Artefact:
       versions: Of the libraries that made it.
       parity_error: Largest difference between NumPy and Flax at export, log counts.
       validation_mape: Of the fit that chose the number of epochs; a fraction.
-      backtest: Scores of its judged fit over days it had not seen, by model: its own
+      backtest: Scores of its evaluation fit over days it had not seen, by model: its own
         (`gru`) and the baselines'; in percent, as `Scores.in_percent` gives them.
     """
 
@@ -58,7 +58,7 @@ class Artefact:
     model: ModelConfig
     reading_days: int
     weights: dict[str, np.ndarray]
-    delivery: Delivery
+    postprocessing: Postprocessing
     intervals: IntervalTable
     totals: TotalsTable
     depot_ids: tuple[str, ...]
@@ -117,13 +117,13 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
       ArtefactError: it is missing, another file than was recorded, truncated, foreign,
         changed, or newer.
     """
-    manifest, arrays = take_apart(path, recorded_content(path, sha256))
+    manifest, arrays = parse(path, recorded_content(path, sha256))
     try:
         artefact, promised = _from_parts(manifest, arrays), manifest["sha256"]
     except (KeyError, TypeError, ValueError) as error:
-        raise unusable(path, "lacks a part of its manifest") from error
+        raise invalid_artefact(path, "lacks a part of its manifest") from error
     if _digest(artefact) != promised:
-        raise unusable(path, "does not match its sha256")
+        raise invalid_artefact(path, "does not match its sha256")
     return artefact
 
 
@@ -165,7 +165,7 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "task": artefact.task.to_json(),
         "model": artefact.model.to_json(),
         "reading_days": artefact.reading_days,
-        "delivery": artefact.delivery.to_json(),
+        "delivery": artefact.postprocessing.to_json(),
         "depot_ids": list(artefact.depot_ids),
         "banded_depot_ids": list(artefact.intervals.depot_ids),
         "cities": list(artefact.totals.cities),
@@ -201,7 +201,7 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             if name.startswith("weights/")
         },
         reading_days=manifest["reading_days"],
-        delivery=Delivery.from_json(manifest["delivery"]),
+        postprocessing=Postprocessing.from_json(manifest["delivery"]),
         intervals=IntervalTable(
             low_h=arrays["intervals/low_h"],
             high_h=arrays["intervals/high_h"],

@@ -31,7 +31,7 @@ def recorded_content(path: Path, sha256: str | None) -> bytes:
             "promote another model with 'harbor models promote VERSION'."
         ) from None
     except OSError as error:
-        raise unusable(path, f"cannot be read ({error.strerror})") from error
+        raise invalid_artefact(path, f"cannot be read ({error.strerror})") from error
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
         raise ArtefactError(
             f"{path.name} is not the file that was recorded, so it is not used: its "
@@ -59,9 +59,7 @@ def publish(path: Path, content: bytes) -> None:
     staging.replace(path)
 
 
-def take_apart(
-    path: Path, content: bytes
-) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The manifest and the arrays of an artefact whose schema this program reads.
 
     Args:
@@ -75,7 +73,7 @@ def take_apart(
     return _manifest(path, arrays), arrays
 
 
-def unusable(path: Path, why: str) -> ArtefactError:
+def invalid_artefact(path: Path, why: str) -> ArtefactError:
     """The error on a file that is there and cannot be used.
 
     Args:
@@ -93,18 +91,18 @@ def _arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise unusable(path, "is no whole artefact") from error
+        raise invalid_artefact(path, "is no whole artefact") from error
 
 
 def _manifest(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if MANIFEST not in arrays:
-        raise unusable(path, "has no manifest")
+        raise invalid_artefact(path, "has no manifest")
     try:
         manifest = json.loads(arrays.pop(MANIFEST).tobytes())
     except ValueError as error:
-        raise unusable(path, "has a manifest that cannot be read") from error
+        raise invalid_artefact(path, "has a manifest that cannot be read") from error
     if not isinstance(manifest, dict):
-        raise unusable(path, "has a manifest that cannot be read")
+        raise invalid_artefact(path, "has a manifest that cannot be read")
     if manifest.get("schema") != SCHEMA:
         raise ArtefactError(
             f"{path.name} has schema {manifest.get('schema')}, and this program reads "

@@ -11,46 +11,49 @@ from forecaster.data.panel import Panel
 from forecaster.inference import infer, intervals, predict, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.intervals import IntervalTable
-from forecaster.inference.postprocessing import Delivery, Unseen, choose
+from forecaster.inference.postprocessing import HoldoutForecasts, Postprocessing, choose
 from forecaster.inference.totals import Bands
 
 
-def calibrated(judged: Artefact, panel: Panel) -> Artefact:
+def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
     """The artefact with its delivery and its intervals, from days it has not seen.
 
     Args:
-      judged: Trained through an earlier day than the panel's origin.
+      evaluation: Trained through an earlier day than the panel's origin.
       panel: With the days since; every one of them but the last is an origin.
 
     Raises:
       NoDataError: a horizon day has no known actual.
     """
-    origins = range(panel.step(judged.trained_through), panel.n_steps - 1)
-    days = _UnseenDays(_unseen(judged, panel, origins), panel, origins)
+    origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
+    days = _Holdout(_unseen(evaluation, panel, origins), panel, origins)
     delivery = choose(days.unseen, panel.depot_ids)
     table = days.intervals_around(delivery)
     groups = totals.calibrate(
         days.bands(table, delivery), days.unseen.actual, days.unseen.known, panel.cities
     )
     return replace(
-        judged,
-        delivery=delivery,
-        intervals=intervals.for_usual_days(
-            table, _calmness(judged, panel, len(origins) - judged.horizon + 1)
+        evaluation,
+        postprocessing=delivery,
+        intervals=intervals.scale_to_typical_days(
+            table,
+            _relative_difficulty(
+                evaluation, panel, len(origins) - evaluation.horizon + 1
+            ),
         ),
         totals=groups,
     )
 
 
 @dataclass(frozen=True)
-class _UnseenDays:
+class _Holdout:
     """Forecasts of days the fit had not seen, from origins a day apart."""
 
-    unseen: Unseen
+    unseen: HoldoutForecasts
     panel: Panel
     origins: Sequence[int]
 
-    def intervals_around(self, delivery: Delivery) -> IntervalTable:
+    def intervals_around(self, delivery: Postprocessing) -> IntervalTable:
         """Of what is delivered."""
         unseen, depot_ids = self.unseen, self.panel.depot_ids
         actual_odh = np.log1p(np.where(unseen.known, unseen.actual, 0.0))
@@ -62,7 +65,7 @@ class _UnseenDays:
             depot_ids,
         )
 
-    def bands(self, table: IntervalTable, delivery: Delivery) -> Bands:
+    def bands(self, table: IntervalTable, delivery: Postprocessing) -> Bands:
         """Orders per day."""
         depot_ids = self.panel.depot_ids
         points = self.unseen.points(delivery, depot_ids)
@@ -80,17 +83,17 @@ class _UnseenDays:
         return (first_o1 + np.arange(horizon)) % 7
 
 
-def _unseen(judged: Artefact, panel: Panel, origins: range) -> Unseen:
+def _unseen(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
     """What the artefact says from each origin, beside what happened."""
     plain, correction, spread, actual, known = [], [], [], [], []
     days = [panel.day(step) for step in origins]
-    for said in predict.ask_each(judged, panel, days):
-        actual.append(_ahead(panel, panel.step(said.origin_on), judged.horizon))
-        plain.append(said.plain_dh)
+    for said in predict.predict_origins(evaluation, panel, days):
+        actual.append(_ahead(panel, panel.step(said.origin_on), evaluation.horizon))
+        plain.append(said.baseline_dh)
         correction.append(said.correction_dh)
         spread.append(said.spread_d)
-        known.append(np.isfinite(actual[-1]) & ~said.stranger_d[:, None])
-    return Unseen(*map(np.stack, (plain, correction, spread, actual, known)))
+        known.append(np.isfinite(actual[-1]) & ~said.cold_start_d[:, None])
+    return HoldoutForecasts(*map(np.stack, (plain, correction, spread, actual, known)))
 
 
 def _ahead(panel: Panel, step: int, horizon: int) -> Float[np.ndarray, "depot horizon"]:
@@ -100,13 +103,13 @@ def _ahead(panel: Panel, step: int, horizon: int) -> Float[np.ndarray, "depot ho
     return np.pad(orders_dh, missing, constant_values=np.nan)
 
 
-def _calmness(judged: Artefact, panel: Panel, days: int) -> float:
-    """How easy these days were beside those of a year, by a plain forecast's misses."""
-    features = build_features(panel, judged.kinds, judged.horizon)
+def _relative_difficulty(evaluation: Artefact, panel: Panel, days: int) -> float:
+    """How easy these days were beside those of a year, by a plain forecast's residuals."""
+    features = build_features(panel, evaluation.kinds, evaluation.horizon)
     n_steps = panel.n_steps
-    miss_dt = np.abs(features.recent_dtf[:, 1:n_steps, 0])
+    residual_dt = np.abs(features.recent_residuals_dtf[:, 1:n_steps, 0])
     # A spread that had not seen the miss; and not that of a depot which has none yet.
     spread_dt = features.spread_dt[:, : n_steps - 1]
-    grown_dt = features.age_dt[:, 1:n_steps] > np.log1p(intervals.GROWN_DAYS)
-    known_dt = (features.observed_dt[:, 1:n_steps] > 0) & grown_dt
-    return intervals.calmness(miss_dt / spread_dt, known_dt, days)
+    mature_dt = features.age_dt[:, 1:n_steps] > np.log1p(intervals.MATURE_DAYS)
+    known_dt = (features.observed_dt[:, 1:n_steps] > 0) & mature_dt
+    return intervals.relative_difficulty(residual_dt / spread_dt, known_dt, days)

@@ -9,25 +9,25 @@ from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
 
 
-def lend_days(panel: Panel, stranger_d: Bool[np.ndarray, " depot"]) -> Panel:
+def impute_from_peers(panel: Panel, cold_start_d: Bool[np.ndarray, " depot"]) -> Panel:
     """Gives depots never observed the typical days of their city, or of the fleet.
 
     Raises:
       NoDataError: no depot has been observed.
     """
-    if not stranger_d.any():
+    if not cold_start_d.any():
         return panel
-    if stranger_d.all():
+    if cold_start_d.all():
         raise NoDataError(
             f"No depot has an observed day up to {panel.origin}. Load orders with "
             "'harbor ingest'."
         )
     demand_dt = panel.demand_dt.copy()
     city_d = np.array(panel.cities)
-    for depot in np.flatnonzero(stranger_d):
-        alike_d = (city_d == city_d[depot]) & ~stranger_d
+    for depot in np.flatnonzero(cold_start_d):
+        alike_d = (city_d == city_d[depot]) & ~cold_start_d
         demand_dt[depot] = _typical(
-            panel.demand_dt[alike_d if alike_d.any() else ~stranger_d]
+            panel.demand_dt[alike_d if alike_d.any() else ~cold_start_d]
         )
     return replace(panel, demand_dt=demand_dt)
 

@@ -36,7 +36,7 @@ class Check(NamedTuple):
     says: str
 
 
-def look(
+def run_checks(
     said: Forecast, shown: Forecast | None, panel: Panel, parity_error: float
 ) -> list[Check]:
     """Looks at a forecast before anybody else does.

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from forecaster.data.panel import Panel
 from forecaster.inference import intervals, predict, totals
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.predict import Said
+from forecaster.inference.predict import RawForecast
 from forecaster.inference.totals import Bands, Total
 
 MODEL, SIMILAR, CLOSED = "model", "similar", "closed"
@@ -53,16 +53,16 @@ def forecast(artefact: Artefact, panel: Panel) -> Forecast:
         been observed.
       ArtefactError: the artefact was made for other inputs.
     """
-    return _delivered(artefact, panel, predict.ask(artefact, panel))
+    return _delivered(artefact, panel, predict.predict(artefact, panel))
 
 
-def forecast_each(
+def forecast_origins(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[tuple[date, Forecast]]:
     """Forecasts every depot from each of some origins, in few passes of the network.
 
     The features of a day come from that day's past, so those of one panel serve every
-    origin in it. A later origin of a pass stands on up to `asking.MOST_ORIGINS` context days
+    origin in it. A later origin of a pass stands on up to `asking.MAX_ORIGINS` context days
     more than it does alone, which the network has long forgotten.
 
     Args:
@@ -75,7 +75,7 @@ def forecast_each(
       NoDataError: as `forecast`, at one of the origins.
       ArtefactError: the artefact was made for other inputs.
     """
-    for said in predict.ask_each(artefact, panel, origins):
+    for said in predict.predict_origins(artefact, panel, origins):
         yield said.origin_on, _delivered(artefact, panel, said)
 
 
@@ -84,11 +84,11 @@ def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     return np.maximum(np.expm1(log_count.astype(float)), 0.0)
 
 
-def _delivered(artefact: Artefact, panel: Panel, said: Said) -> Forecast:
+def _delivered(artefact: Artefact, panel: Panel, said: RawForecast) -> Forecast:
     """From log counts to orders: never negative, 0 where closed."""
     low_dh, point_dh, high_dh = _log_bands(artefact, panel, said)
     closed_dh = said.closed_dh
-    basis_dh = np.where(said.stranger_d[:, None], SIMILAR, MODEL)
+    basis_dh = np.where(said.cold_start_d[:, None], SIMILAR, MODEL)
     bands = Bands(
         *(
             np.where(closed_dh, 0.0, orders(log_dh))
@@ -98,13 +98,13 @@ def _delivered(artefact: Artefact, panel: Panel, said: Said) -> Forecast:
     return Forecast(
         *bands,
         basis_dh=np.where(closed_dh, CLOSED, basis_dh),
-        totals=totals.of_scopes(artefact.totals, bands, panel.cities),
+        totals=totals.total_forecasts(artefact.totals, bands, panel.cities),
     )
 
 
-def _log_bands(artefact: Artefact, panel: Panel, said: Said) -> Bands:
-    point_dh = artefact.delivery.points(
-        panel.depot_ids, said.plain_dh, said.correction_dh, said.spread_d
+def _log_bands(artefact: Artefact, panel: Panel, said: RawForecast) -> Bands:
+    point_dh = artefact.postprocessing.points(
+        panel.depot_ids, said.baseline_dh, said.correction_dh, said.spread_d
     )
     weekday_h = (said.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
     low_dh, high_dh = intervals.band(

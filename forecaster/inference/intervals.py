@@ -15,14 +15,14 @@ from forecaster.errors import NoDataError
 
 LOW, HIGH = 0.1, 0.9
 # What is added to the spread of a depot without a history of its own.
-STRANGER_SPREAD = 0.3
+COLD_START_SPREAD = 0.3
 # Forecast days after which a factor's own evidence weighs as much as the pool's.
 WEEKDAY_DAYS, DEPOT_DAYS = 300, 100
 LEAST_FACTOR, MOST_FACTOR = 0.4, 2.5
 YEAR_DAYS = 364
-LEAST_CALMNESS = 0.5
+MIN_RELATIVE_DIFFICULTY = 0.5
 # Age of a depot whose spread is its own.
-GROWN_DAYS = 56
+MATURE_DAYS = 56
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class IntervalTable:
     depot_d: Float32[np.ndarray, " depot"]
 
 
-def plain_table(
+def uniform_table(
     low_h: Float[np.ndarray, " horizon"], high_h: Float[np.ndarray, " horizon"]
 ) -> IntervalTable:
     """A table whose factors are all 1."""
@@ -76,7 +76,7 @@ def calibrate(
             "Intervals need at least one known actual for each horizon day. Load a "
             "longer history, or shorten the horizon."
         )
-    known_odh = _told_at_every_horizon(known_odh)
+    known_odh = _seen_at_every_horizon(known_odh)
     days = range(residual_odh.shape[2])
     columns = [residual_odh[..., h][known_odh[..., h]] for h in days]
     low_h = np.minimum([np.quantile(column, LOW) for column in columns], -1e-6)
@@ -94,8 +94,8 @@ def calibrate(
     )
 
 
-def for_usual_days(table: IntervalTable, calm: float) -> IntervalTable:
-    """The table of days whose misses were `calm` times usual ones, made for usual ones."""
+def scale_to_typical_days(table: IntervalTable, calm: float) -> IntervalTable:
+    """The table of days whose residuals were `calm` times usual ones, made for usual ones."""
     return replace(
         table,
         low_h=(table.low_h / calm).astype(np.float32),
@@ -103,7 +103,7 @@ def for_usual_days(table: IntervalTable, calm: float) -> IntervalTable:
     )
 
 
-def calmness(
+def relative_difficulty(
     reach_dt: Float[np.ndarray, "depot time"],
     known_dt: Bool[np.ndarray, "depot time"],
     days: int,
@@ -115,7 +115,7 @@ def calmness(
     of wild days stay, because the next ones may be as wild.
 
     Args:
-      reach_dt: Absolute misses of a plain forecast, in spreads.
+      reach_dt: Absolute residuals of a plain forecast, in spreads.
       known_dt: Where they are known.
       days: The last days, compared with the last 364.
 
@@ -127,7 +127,9 @@ def calmness(
     if not len(last):
         return 1.0
     usual, now = (np.quantile(reach_r, HIGH - LOW) for reach_r in (year, last))
-    return float(np.clip(now / usual, LEAST_CALMNESS, 1.0)) if usual > 0 else 1.0
+    return (
+        float(np.clip(now / usual, MIN_RELATIVE_DIFFICULTY, 1.0)) if usual > 0 else 1.0
+    )
 
 
 def band(
@@ -152,7 +154,7 @@ def band(
     return point_dh + table.low_h * width_dh, point_dh + table.high_h * width_dh
 
 
-def _told_at_every_horizon(
+def _seen_at_every_horizon(
     known_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Bool[np.ndarray, "origin depot horizon"]:
     """Those targets that were forecast from H days ahead down to one.

@@ -1,8 +1,8 @@
 """What the network says, and what is delivered: chosen on days the fit had not seen.
 
 The point is the plain forecast, and so much of the network's correction as helped; less
-a part of the depot's spread where its misses are lopsided, as they are where counts are
-small or bad days deep. A depot whose misses the network made larger keeps the plain
+a part of the depot's spread where its residuals are lopsided, as they are where counts are
+small or bad days deep. A depot whose residuals the network made larger keeps the plain
 forecast (the naive gate).
 """
 
@@ -24,11 +24,11 @@ LEAST_BIAS, BIAS_COST, WAPE_COST = -0.02, 0.02, 0.005
 rise by the third, as a share."""
 GATE_MARGIN = 1.1
 GATE_DAYS = 42
-"""Forecast days a depot is judged on at least."""
+"""Forecast days a depot is evaluation on at least."""
 
 
 @dataclass(frozen=True)
-class Delivery:
+class Postprocessing:
     """How what the network says becomes the point.
 
     Attributes:
@@ -37,14 +37,14 @@ class Delivery:
       gated: Ids of the depots that keep the plain forecast.
     """
 
-    share: float = 1.0
+    network_share: float = 1.0
     shift: float = 0.0
-    gated: tuple[str, ...] = ()
+    fallback_depots: tuple[str, ...] = ()
 
     def points(
         self,
         depot_ids: Sequence[str],
-        plain_dh: Float[np.ndarray, "depot horizon"],
+        baseline_dh: Float[np.ndarray, "depot horizon"],
         correction_dh: Float[np.ndarray, "depot horizon"],
         spread_d: Float[np.ndarray, " depot"],
     ) -> Float[np.ndarray, "depot horizon"]:
@@ -52,31 +52,37 @@ class Delivery:
 
         Args:
           depot_ids: Of the rows.
-          plain_dh: The plain forecast, log counts.
+          baseline_dh: The plain forecast, log counts.
           correction_dh: What the network adds to it.
           spread_d: Of each depot, log counts.
         """
         point_dh = (
-            plain_dh + self.share * correction_dh - self.shift * spread_d[:, None]
+            baseline_dh
+            + self.network_share * correction_dh
+            - self.shift * spread_d[:, None]
         )
-        gated_d = np.isin(depot_ids, self.gated)
-        return np.where(gated_d[:, None], plain_dh, point_dh).astype(np.float32)
+        gated_d = np.isin(depot_ids, self.fallback_depots)
+        return np.where(gated_d[:, None], baseline_dh, point_dh).astype(np.float32)
 
     def to_json(self) -> dict[str, Any]:
         """For the manifest."""
-        return {"share": self.share, "shift": self.shift, "gated": list(self.gated)}
+        return {
+            "share": self.network_share,
+            "shift": self.shift,
+            "gated": list(self.fallback_depots),
+        }
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> "Delivery":
+    def from_json(cls, kept: dict[str, Any]) -> "Postprocessing":
         """As `to_json` wrote it."""
         return cls(float(kept["share"]), float(kept["shift"]), tuple(kept["gated"]))
 
 
-def in_words(share: float | None) -> str:
+def describe_share(share: float | None) -> str:
     """Names what is delivered for a share of the network's correction to the baseline.
 
     Args:
-      share: Of `Delivery`; None where it is not known.
+      share: Of `Postprocessing`; None where it is not known.
     """
     if share is None:
         return "–"
@@ -85,7 +91,7 @@ def in_words(share: float | None) -> str:
     return "network" if share == 1 else f"{100 * share:.0f} % network"
 
 
-class Unseen(NamedTuple):
+class HoldoutForecasts(NamedTuple):
     """Forecasts of days the fit had not seen, [O, D, H]; log counts but for `actual`."""
 
     plain: Float[np.ndarray, "origin depot horizon"]
@@ -96,23 +102,25 @@ class Unseen(NamedTuple):
     known: Bool[np.ndarray, "origin depot horizon"]
 
     def points(
-        self, delivery: Delivery, depot_ids: Sequence[str]
+        self, delivery: Postprocessing, depot_ids: Sequence[str]
     ) -> Float[np.ndarray, "origin depot horizon"]:
         """Log counts that would have been delivered."""
         rows = zip(self.plain, self.correction, self.spread, strict=True)
         return np.stack([delivery.points(depot_ids, *row) for row in rows])
 
 
-def choose(unseen: Unseen, depot_ids: Sequence[str]) -> Delivery:
+def choose(unseen: HoldoutForecasts, depot_ids: Sequence[str]) -> Postprocessing:
     """The delivery of least MAPE, at little cost of WAPE and bias.
 
     Args:
       unseen: Forecasts of a fit for the days after it.
       depot_ids: Of the depot axis.
     """
-    delivery = Delivery(share=_share(unseen, depot_ids))
+    delivery = Postprocessing(network_share=_network_share(unseen, depot_ids))
     delivery = replace(delivery, shift=_shift(unseen, depot_ids, delivery))
-    return replace(delivery, gated=_gated(unseen, depot_ids, delivery))
+    return replace(
+        delivery, fallback_depots=_fallback_depots(unseen, depot_ids, delivery)
+    )
 
 
 class _Score(NamedTuple):
@@ -121,21 +129,23 @@ class _Score(NamedTuple):
     bias: float
 
 
-def _score(unseen: Unseen, point_odh: Float[np.ndarray, "..."]) -> _Score:
+def _score(unseen: HoldoutForecasts, point_odh: Float[np.ndarray, "..."]) -> _Score:
     told = (unseen.actual, np.maximum(np.expm1(point_odh), 0.0), unseen.known)
     return _Score(metrics.mape(*told), metrics.wape(*told), metrics.bias(*told))
 
 
-def _share(unseen: Unseen, depot_ids: Sequence[str]) -> float:
+def _network_share(unseen: HoldoutForecasts, depot_ids: Sequence[str]) -> float:
     def mape(share: float) -> float:
-        return _score(unseen, unseen.points(Delivery(share), depot_ids)).mape
+        return _score(unseen, unseen.points(Postprocessing(share), depot_ids)).mape
 
     mapes = {share: mape(share) for share in SHARES}
     best = min(SHARES, key=lambda share: mapes[share])
     return best if mapes[best] < (1 - LEAST_GAIN) * mapes[1.0] else 1.0
 
 
-def _shift(unseen: Unseen, depot_ids: Sequence[str], delivery: Delivery) -> float:
+def _shift(
+    unseen: HoldoutForecasts, depot_ids: Sequence[str], delivery: Postprocessing
+) -> float:
     scores = {
         shift: _score(unseen, unseen.points(replace(delivery, shift=shift), depot_ids))
         for shift in SHIFTS
@@ -152,8 +162,8 @@ def _shift(unseen: Unseen, depot_ids: Sequence[str], delivery: Delivery) -> floa
     return min(allowed, key=lambda shift: scores[shift].mape, default=0.0)
 
 
-def _gated(
-    unseen: Unseen, depot_ids: Sequence[str], delivery: Delivery
+def _fallback_depots(
+    unseen: HoldoutForecasts, depot_ids: Sequence[str], delivery: Postprocessing
 ) -> tuple[str, ...]:
     """Depots whose mean absolute miss is larger with the network than without it."""
     with_d = _misses(unseen, unseen.points(delivery, depot_ids))
@@ -166,9 +176,9 @@ def _gated(
 
 
 def _misses(
-    unseen: Unseen, point_odh: Float[np.ndarray, "origin depot horizon"]
+    unseen: HoldoutForecasts, point_odh: Float[np.ndarray, "origin depot horizon"]
 ) -> Float[np.ndarray, " depot"]:
-    """Sum of absolute misses of each depot, orders."""
+    """Sum of absolute residuals of each depot, orders."""
     orders_odh = np.maximum(np.expm1(point_odh), 0.0)
     miss_odh = np.abs(orders_odh - np.where(unseen.known, unseen.actual, 0.0))
     return np.where(unseen.known, miss_odh, 0.0).sum(axis=(0, 2))

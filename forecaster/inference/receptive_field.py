@@ -18,7 +18,7 @@ SHARE = 0.99
 STEP_DAYS = 8
 
 
-def days_remembered(artefact: Artefact, slices: Slices) -> int:
+def effective_context_days(artefact: Artefact, slices: Slices) -> int:
     """The fewest days whose forecasts are those of the whole context.
 
     Args:
@@ -35,5 +35,5 @@ def days_remembered(artefact: Artefact, slices: Slices) -> int:
 
 
 def _answer(artefact: Artefact, slices: Slices) -> Float[np.ndarray, "batch horizon"]:
-    plain_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
-    return (plain_boh + correction_boh)[:, 0]
+    baseline_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
+    return (baseline_boh + correction_boh)[:, 0]

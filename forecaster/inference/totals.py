@@ -2,9 +2,9 @@
 
 Depots that miss together make a total as uncertain as the sum of their bands; depots
 that miss apart make it surer. How it was on days the fit had not seen is kept as the
-reach of a total's misses, in sums of half bands, and applied to the bands ahead.
+reach of a total's residuals, in sums of half bands, and applied to the bands ahead.
 
-A total is a single series, whose misses resemble each other from day to day: a month of
+A total is a single series, whose residuals resemble each other from day to day: a month of
 them is worth its weeks. So its quantiles are widened as those of as few draws are.
 """
 
@@ -70,7 +70,7 @@ class TotalsTable:
         return self.city_cq[self.cities.index(city)]
 
 
-def plain_table() -> TotalsTable:
+def additive_table() -> TotalsTable:
     """A table that gives the sums of the depots' quantiles."""
     sums_q = np.array([-1.0, 0.0, 1.0], np.float32)
     return TotalsTable((), sums_q, sums_q, np.zeros((0, 3), np.float32))
@@ -107,7 +107,7 @@ def calibrate(
     )
 
 
-def of_scopes(
+def total_forecasts(
     table: TotalsTable, bands: Bands, cities: Sequence[str]
 ) -> tuple[Total, ...]:
     """The fleet's total, then each city's by name.
@@ -162,13 +162,13 @@ def _reaches(
 def _quantiles(
     reach_r: Float[np.ndarray, " row"], draws: float
 ) -> Float32[np.ndarray, " 3"]:
-    """Those of what misses reached, widened for as few draws as they are worth.
+    """Those of what residuals reached, widened for as few draws as they are worth.
 
     By widening alone no further than the sums of the depots' bands: that is how far a
     total reaches whose depots all miss together.
     """
     if not len(reach_r):
-        return plain_table().fleet_q
+        return additive_table().fleet_q
     low, middle, high = np.quantile(reach_r, [LOW, 0.5, HIGH])
     lower, higher = middle + widening(draws) * (np.array([low, high]) - middle)
     reached = [min(low, max(lower, -1.0)), middle, max(high, min(higher, 1.0))]

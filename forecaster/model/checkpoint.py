@@ -54,7 +54,7 @@ class Checkpoints:
         Args:
           start: Progress of the same shape, as before the first epoch.
         """
-        tree = multihost.told_by_first(self._newest(_as_tree(start)))
+        tree = multihost.broadcast_from_first(self._newest(_as_tree(start)))
         return Progress(
             epoch=int(tree["epoch"]),
             best_epoch=int(tree["best_epoch"]),

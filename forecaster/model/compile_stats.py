@@ -20,7 +20,7 @@ FOLDER = "jax_compilation_cache_dir"
 
 
 @dataclass
-class Compiling:
+class CompileStats:
     """What JAX has asked of its compiler while this listened.
 
     Attributes:
@@ -57,9 +57,9 @@ class Compiling:
 
 
 @contextmanager
-def listening() -> Iterator[Compiling]:
+def record_compilations() -> Iterator[CompileStats]:
     """Counts what JAX compiles until the end of the block."""
-    heard = Compiling()
+    heard = CompileStats()
     jax.monitoring.register_event_listener(heard._hear)
     jax.monitoring.register_event_duration_secs_listener(heard._hear_seconds)
     try:
@@ -70,7 +70,7 @@ def listening() -> Iterator[Compiling]:
 
 
 @contextmanager
-def kept_in(folder: Path) -> Iterator[None]:
+def persistent_cache(folder: Path) -> Iterator[None]:
     """Has JAX keep what it compiles in a folder, and take from there what it can.
 
     What lies there is run as it is: the folder must be one that nobody else may write.

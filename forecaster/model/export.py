@@ -34,7 +34,7 @@ def flat_weights(params: Mapping[str, Any], above: str = "") -> dict[str, np.nda
     return weights
 
 
-def without_room(
+def trim_padding(
     weights: dict[str, np.ndarray], n_depots: int
 ) -> dict[str, np.ndarray]:
     """The weights without the rows of embeddings that are no depot's."""
@@ -61,8 +61,8 @@ def with_parity(
       ArtefactError: NumPy and Flax differ by more than 1e-5 log counts.
     """
     flax_bh = flax_forecast(artefact, params, slices)
-    plain_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
-    error = float(np.abs((plain_boh + correction_boh)[:, 0] - flax_bh).max())
+    baseline_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
+    error = float(np.abs((baseline_boh + correction_boh)[:, 0] - flax_bh).max())
     if not error <= PARITY_LIMIT:
         raise ArtefactError(
             f"NumPy and Flax differ by {error:.1e} log counts, but at most "
@@ -76,8 +76,8 @@ def flax_forecast(
     artefact: Artefact, params: Mapping[str, Any], slices: Slices
 ) -> Float[np.ndarray, "batch horizon"]:
     """What Flax says from the last context day of each window, mean of the members."""
-    room = params["depots"]["embedding"].shape[1]
-    module = DepotForecaster(artefact.horizon, artefact.model, room)
+    capacity = params["depots"]["embedding"].shape[1]
+    module = DepotForecaster(artefact.horizon, artefact.model, capacity)
     return np.asarray(_newest(module, params, slices)).mean(axis=0)
 
 

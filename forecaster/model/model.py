@@ -24,7 +24,7 @@ from forecaster.data import inputs, windows
 from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.data.inputs import Slices
 
-LEAST_ROOM = 64
+MIN_CAPACITY = 64
 LAST_LAYER = "correction"
 STATE_LAYERS = {"hr", "hz", "hn"}
 """What a cell of Flax's GRU calls the kernels that read its state."""
@@ -39,13 +39,13 @@ class DepotForecaster(nn.Module):
     Attributes:
       horizon: H.
       model: Its size.
-      room: Rows of the embeddings, the one of strangers included.
+      capacity: Rows of the embeddings, the one of strangers included.
       dtype: Of the matrix products; None is that of the weights, float32.
     """
 
     horizon: int
     model: ModelConfig
-    room: int
+    capacity: int
     dtype: Any = None
 
     @nn.compact
@@ -95,7 +95,7 @@ class DepotForecaster(nn.Module):
         """What is this depot's own on such days."""
         model, width = self.model, self.model.head_units
         number = depot.astype(jnp.int32)
-        table = nn.Embed(self.room, model.embedding_units, name="depots")
+        table = nn.Embed(self.capacity, model.embedding_units, name="depots")
         named = number > 0
         if train:
             keep = 1.0 - model.embedding_dropout
@@ -134,12 +134,12 @@ class DepotForecaster(nn.Module):
         return jnp.asarray(second(silence(first_cu)))
 
 
-def room_for(n_depots: int) -> int:
+def padded_capacity(n_depots: int) -> int:
     """Rows of the embeddings of a fleet: more than it needs, in powers of two.
 
     So that a depot more does not change the shapes a training was compiled for.
     """
-    return max(LEAST_ROOM, 1 << int(n_depots).bit_length())
+    return max(MIN_CAPACITY, 1 << int(n_depots).bit_length())
 
 
 def init_params(module: DepotForecaster, example: Slices, seed: int) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def own_rows(batch_size: int) -> slice:
     return slice(share * jax.process_index(), share * (jax.process_index() + 1))
 
 
-def told_by_first(tree: Some) -> Some:
+def broadcast_from_first(tree: Some) -> Some:
     """The arrays that process 0 has, on every process, bit for bit.
 
     Args:
@@ -87,7 +87,7 @@ def told_by_first(tree: Some) -> Some:
     return jax.tree.unflatten(form, arrays)
 
 
-def require_agreement(told: bytes) -> None:
+def assert_same_inputs(told: bytes) -> None:
     """Refuses to train where processes were given different things.
 
     Args:

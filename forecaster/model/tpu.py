@@ -19,7 +19,7 @@ from forecaster.data import features, windows, yearly_features
 from forecaster.data.inputs import Slices
 from forecaster.errors import ConfigError
 from forecaster.model import train_step
-from forecaster.model.model import DepotForecaster, room_for
+from forecaster.model.model import DepotForecaster, padded_capacity
 from forecaster.model.train_step import Batch, Setup
 
 # Google Cloud, "TPU v4": 32 GiB of HBM a chip, two cores share it.
@@ -78,7 +78,7 @@ def check(
             f"{', '.join(HBM_BYTES_PER_CORE)}, such as v4:2x2x1."
         )
     available = HBM_BYTES_PER_CORE[generation]
-    module = DepotForecaster(task.horizon, model, room_for(FLEET_DEPOTS))
+    module = DepotForecaster(task.horizon, model, padded_capacity(FLEET_DEPOTS))
     setup = Setup.of(module, task, config)
     size = -(-config.batch_size // len(devices)) * len(devices)
     started = time.perf_counter()
@@ -140,9 +140,9 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
     days = windows.lookback(task.horizon) + near
     last: dict[str, tuple[int, ...]] = {
         "depot": (),
-        "recent": (near, 5),
+        "recent_residuals": (near, 5),
         "yearly": (near, yearly_features.YEARLY_COLUMNS),
-        "response": (near, 2),
+        "event_response": (near, 2),
         "calendar": (near, CALENDAR_COLUMNS),
     }
     return Slices(

@@ -79,7 +79,7 @@ class Setup:
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
     def forecast(self, params: Params, slices: Slices) -> Array:
-        """Log counts of one window, [C, H], as they will be served: in float32."""
+        """Log counts of one window, [C, H], as they will be production: in float32."""
         with jax.default_matmul_precision(FLOAT32):
             return jnp.asarray(self.module.apply({"params": params}, slices))
 
@@ -196,7 +196,7 @@ def over_devices(
     """Maps a step over devices: the only place that knows of `pmap`.
 
     Replicated arguments have the axis None and come as they are; batches have the axis 0
-    and come as `share_out` gives them, each process's own rows. Results are the same on
+    and come as `shard_batch` gives them, each process's own rows. Results are the same on
     all devices, so one copy comes back to every process.
     """
     return jax.pmap(
@@ -204,7 +204,7 @@ def over_devices(
     )
 
 
-def on_all(devices: Sequence[jax.Device], tree: Any) -> Any:
+def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
     """Copies arrays to every device, as a mapped step gives them back.
 
     A step that is first given them in another place is compiled twice.
@@ -217,7 +217,7 @@ def on_all(devices: Sequence[jax.Device], tree: Any) -> Any:
     return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
 
 
-def share_out(batch: Batch, n_devices: int) -> Batch:
+def shard_batch(batch: Batch, n_devices: int) -> Batch:
     """Gives each device its share: [B, …] becomes [N, ⌈B / N⌉, …].
 
     Where the batch does not divide, its last row is repeated with a weight of 0.

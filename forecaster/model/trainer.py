@@ -22,11 +22,11 @@ from forecaster.data.sampling import Rows
 from forecaster.errors import TrainingError
 from forecaster.model import multihost, train_step
 from forecaster.model.checkpoint import Checkpoints, Progress
-from forecaster.model.model import DepotForecaster, room_for
+from forecaster.model.model import DepotForecaster, padded_capacity
 from forecaster.model.train_step import Batch, Params, Setup, Sums
 
-STEPS_BETWEEN_LOOKS = 10
-EPOCHS_BETWEEN_SETTLINGS = 10
+STEPS_BETWEEN_VALIDATIONS = 10
+EPOCHS_BETWEEN_CHECKPOINTS = 10
 WARM_UP_STEPS = 50
 
 
@@ -54,7 +54,7 @@ class Fit:
     steps: int
 
 
-class Look(NamedTuple):
+class PendingValidation(NamedTuple):
     """What an epoch said, still on its way to the host."""
 
     epoch: int
@@ -99,16 +99,16 @@ def fit(
     if checkpoints is not None:
         progress = checkpoints.restore(progress)
     progress = trainer.placed(progress)
-    first_step_seconds = trainer.warm_up(progress)
+    first_step_seconds = trainer.precompile(progress)
     warm, steps_before = time.perf_counter(), int(progress.state.step)
     while not trainer.is_done(progress):
         progress = trainer.run_epoch(progress)
-        if progress.epoch % EPOCHS_BETWEEN_SETTLINGS == 0:
-            progress = trainer.settle(progress)
+        if progress.epoch % EPOCHS_BETWEEN_CHECKPOINTS == 0:
+            progress = trainer.collect_validation(progress)
             if checkpoints is not None:
                 checkpoints.save(progress)
         report(progress.epoch, trainer.most_epochs, progress.best_mape)
-    progress = trainer.settle(progress)
+    progress = trainer.collect_validation(progress)
     steps = int(progress.state.step)
     taken = steps - steps_before
     return Fit(
@@ -135,14 +135,16 @@ class _Trainer:
     ) -> None:
         self.features, self.task, self.config = features, task, config
         self.validation = validation
-        room = room_for(len(features.group_d))
-        module = DepotForecaster(task.horizon, model, room)
+        capacity = padded_capacity(len(features.group_d))
+        module = DepotForecaster(task.horizon, model, capacity)
         self.setup = Setup.of(module, task, config)
         devices = multihost.training_devices(config.batch_size)
         self.own_devices = [
             device for device in devices if device.process_index == jax.process_index()
         ]
-        multihost.require_agreement(_told(features, validation, task, model, config))
+        multihost.assert_same_inputs(
+            _run_fingerprint(features, validation, task, model, config)
+        )
         self.steps = sampling.steps_per_epoch(features, task, config.batch_size)
         if self.steps == 0:
             raise TrainingError(
@@ -153,7 +155,7 @@ class _Trainer:
         )
         by_steps = max(1, config.most_steps // self.steps)
         self.most_epochs = min(config.epochs, by_steps)
-        self.pending: Look | None = None
+        self.pending: PendingValidation | None = None
 
     def start(self, params: Params | None) -> Progress:
         """Training before its first epoch, from these weights or fresh ones."""
@@ -164,15 +166,15 @@ class _Trainer:
 
     def placed(self, progress: Progress) -> Progress:
         """The same, with its arrays where the steps leave theirs."""
-        state, best = train_step.on_all(
+        state, best = train_step.replicate(
             self.own_devices, (progress.state, progress.best)
         )
         return progress._replace(state=state, best=best)
 
-    def warm_up(self, progress: Progress) -> float:
+    def precompile(self, progress: Progress) -> float:
         """Seconds until one step has run, compilation included; its result is dropped."""
         started = time.perf_counter()
-        batch = self._shared(next(self._batches(epoch=0)))
+        batch = self._sharded(next(self._batches(epoch=0)))
         rate = np.float32(0)
         jax.block_until_ready(self.step(progress.state, batch, self._key(0), rate))
         return time.perf_counter() - started
@@ -187,13 +189,17 @@ class _Trainer:
         loss = None
         done = progress.epoch * self.steps
         for number, batch in enumerate(self._batches(progress.epoch), start=done):
-            state, loss = self.step(state, self._shared(batch), key, self._rate(number))
-        progress = self.settle(progress._replace(epoch=progress.epoch + 1, state=state))
+            state, loss = self.step(
+                state, self._sharded(batch), key, self._rate(number)
+            )
+        progress = self.collect_validation(
+            progress._replace(epoch=progress.epoch + 1, state=state)
+        )
         assert loss is not None, "an epoch has at least one step"
-        self.pending = self._look(progress, loss)
+        self.pending = self._start_validation(progress, loss)
         return progress
 
-    def settle(self, progress: Progress) -> Progress:
+    def collect_validation(self, progress: Progress) -> Progress:
         """Waits for what the last look said, and keeps its weights if they are best."""
         look, self.pending = self.pending, None
         if look is None:
@@ -214,17 +220,19 @@ class _Trainer:
             best_epoch=look.epoch, best_mape=mape, best=look.average
         )
 
-    def _look(self, progress: Progress, loss: Sums) -> Look | None:
+    def _start_validation(
+        self, progress: Progress, loss: Sums
+    ) -> PendingValidation | None:
         """Asks the validation days every ten steps or so; never waits for the answer."""
-        every = math.ceil(STEPS_BETWEEN_LOOKS / self.steps)
+        every = math.ceil(STEPS_BETWEEN_VALIDATIONS / self.steps)
         if progress.epoch % every and progress.epoch < self.most_epochs:
             return None
         average = progress.state.average
         errors = [
-            self.evaluate(average, self._shared(batch))
+            self.evaluate(average, self._sharded(batch))
             for batch in self._validation_batches()
         ]
-        return Look(progress.epoch, loss, errors, average)
+        return PendingValidation(progress.epoch, loss, errors, average)
 
     def _rate(self, step: int) -> np.float32:
         """Learning rate of a step: up in a line, then down to half in a cosine.
@@ -252,15 +260,15 @@ class _Trainer:
         own = multihost.own_rows(self.config.batch_size)
         return train_step.batches(features, self.task, rows, own)
 
-    def _shared(self, batch: Batch) -> Batch:
+    def _sharded(self, batch: Batch) -> Batch:
         """Split over this process's devices."""
-        return train_step.share_out(batch, len(self.own_devices))
+        return train_step.shard_batch(batch, len(self.own_devices))
 
     def _key(self, epoch: int) -> jax.Array:
         return _epoch_key(self.config.seed, epoch)
 
 
-def _told(*told: object) -> bytes:
+def _run_fingerprint(*told: object) -> bytes:
     """What decides a fit's outcome: every configuration, and the demand it sees."""
     seen = [part for part in told if isinstance(part, Features)]
     plain = [part for part in told if not isinstance(part, Features)]

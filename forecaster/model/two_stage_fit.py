@@ -1,9 +1,9 @@
-"""From a panel to a model that may be served, and the proof of how good it is.
+"""From a panel to a model that may be production, and the proof of how good it is.
 
 Two fits. The first ends before the validation days: they choose its best epoch, what of
-its answer is delivered, and the intervals, and it is what the model is judged by. The
+its answer is delivered, and the intervals, and it is what the model is evaluation by. The
 second goes on from its weights, now through the origin, for a quarter of its epochs and from
-a fifth of its learning rate: it is what is served.
+a fifth of its learning rate: it is what is production.
 """
 
 import hashlib
@@ -17,21 +17,26 @@ import numpy as np
 
 from forecaster.config import (
     FORTNIGHT,
-    LEAST_DAYS,
+    MIN_TRAINING_DAYS,
     ModelConfig,
     TaskConfig,
     TrainConfig,
-    days_to_learn,
+    min_training_days,
 )
 from forecaster.data import inputs
-from forecaster.data.features import Features, build_features, choose_kinds, numbers
+from forecaster.data.features import (
+    Features,
+    build_features,
+    choose_kinds,
+    embedding_rows,
+)
 from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
 from forecaster.inference import intervals, totals
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.calibration import calibrated
-from forecaster.inference.postprocessing import Delivery
-from forecaster.inference.receptive_field import days_remembered
+from forecaster.inference.calibration import calibrate_artefact
+from forecaster.inference.postprocessing import Postprocessing
+from forecaster.inference.receptive_field import effective_context_days
 from forecaster.model import export
 from forecaster.model.checkpoint import Checkpoints
 from forecaster.model.train_step import Params
@@ -57,80 +62,80 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class TrainingResult:
     """What training gives.
 
     Attributes:
-      judged: Saw nothing of the validation days; serves hindcasts of them.
-      served: Saw everything up to the origin.
-      judged_fit: How the first fit went.
-      served_fit: How the second went.
+      evaluation: Saw nothing of the validation days; serves hindcasts of them.
+      production: Saw everything up to the origin.
+      evaluation_fit: How the first fit went.
+      production_fit: How the second went.
     """
 
-    judged: Artefact
-    served: Artefact
-    judged_fit: Fit
-    served_fit: Fit
+    evaluation: Artefact
+    production: Artefact
+    evaluation_fit: Fit
+    production_fit: Fit
 
     @property
     def seconds(self) -> float:
         """Of both fits."""
-        return self.judged_fit.seconds + self.served_fit.seconds
+        return self.evaluation_fit.seconds + self.production_fit.seconds
 
 
-def learn(
+def train_model(
     panel: Panel,
     recipe: Recipe,
     open_checkpoints: OpenCheckpoints | None = None,
     report: Callable[[str], Report] = lambda _: lambda *_: None,
-) -> Learnt:
+) -> TrainingResult:
     """Trains twice, calibrates, exports.
 
     Args:
       panel: Demand through the origin.
       recipe: What is learnt, and how.
       open_checkpoints: Where states are kept; none are without it.
-      report: Given the name of a fit (`judged`, `served`), what to tell of it.
+      report: Given the name of a fit (`evaluation`, `production`), what to tell of it.
 
     Raises:
       NoDataError: the history is shorter than 42 days.
       TrainingError: training cannot go on.
       ArtefactError: NumPy and Flax disagree.
     """
-    recipe = fitting_history(panel, recipe)
+    recipe = fit_to_history(panel, recipe)
     earlier = panel.as_of(panel.origin - timedelta(days=recipe.train.validation_days))
     kinds = choose_kinds(earlier.calendar, earlier.n_steps)
     learner = _Learner(recipe, kinds, open_checkpoints, report)
-    judged_fit = learner.fit("judged", earlier, validation=panel)
-    judged = learner.export(judged_fit, earlier)
-    judged = calibrated(judged, panel)
+    evaluation_fit = learner.fit("evaluation", earlier, validation=panel)
+    evaluation = learner.export(evaluation_fit, earlier)
+    evaluation = calibrate_artefact(evaluation, panel)
     refit = replace(
         recipe.train,
-        epochs=math.ceil(REFIT_SHARE * judged_fit.epochs),
+        epochs=math.ceil(REFIT_SHARE * evaluation_fit.epochs),
         learning_rate=REFIT_RATE * recipe.train.learning_rate,
     )
     again = _Learner(replace(recipe, train=refit), kinds, open_checkpoints, report)
-    served_fit = again.fit("served", panel, start=judged_fit.params)
-    served = replace(
-        again.export(served_fit, panel),
-        delivery=judged.delivery,
-        intervals=judged.intervals,
-        totals=judged.totals,
-        validation_mape=judged.validation_mape,
+    production_fit = again.fit("production", panel, start=evaluation_fit.params)
+    production = replace(
+        again.export(production_fit, panel),
+        postprocessing=evaluation.postprocessing,
+        intervals=evaluation.intervals,
+        totals=evaluation.totals,
+        validation_mape=evaluation.validation_mape,
     )
-    return Learnt(judged, served, judged_fit, served_fit)
+    return TrainingResult(evaluation, production, evaluation_fit, production_fit)
 
 
-def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
+def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
     """The recipe with a context and validation days that the history has room for.
 
     Raises:
       NoDataError: the history is shorter than 42 days, or than four horizons.
     """
-    if panel.n_steps < LEAST_DAYS:
+    if panel.n_steps < MIN_TRAINING_DAYS:
         raise NoDataError(
             f"The history has {panel.n_steps} days up to {panel.origin}, but training "
-            f"needs {LEAST_DAYS}. Load earlier orders."
+            f"needs {MIN_TRAINING_DAYS}. Load earlier orders."
         )
     # By the day, a young fleet's sizes would change, and every night would compile anew.
     n_steps = panel.n_steps - panel.n_steps % FORTNIGHT
@@ -140,7 +145,7 @@ def fitting_history(panel: Panel, recipe: Recipe) -> Recipe:
     if days <= horizon:
         raise NoDataError(
             f"The history has {panel.n_steps} days up to {panel.origin}, but a horizon "
-            f"of {horizon} days needs {days_to_learn(horizon)}. Load earlier orders, or "
+            f"of {horizon} days needs {min_training_days(horizon)}. Load earlier orders, or "
             "shorten the horizon."
         )
     context = max(days + 14, min(recipe.task.context, n_steps - days))
@@ -194,7 +199,7 @@ class _Learner:
             return fit(features, *parts, seen, checkpoints, report, start)
 
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
-        """The artefact of a fit, not calibrated; parity is that of the newest windows."""
+        """The artefact of a fit, not calibrate_artefact; parity is that of the newest windows."""
         features = self._features(panel)
         # Always as many, so that a depot more does not compile the comparison anew.
         some_d = np.arange(PARITY_WINDOWS) % panel.n_depots
@@ -204,12 +209,12 @@ class _Learner:
             task=self.recipe.task,
             model=self.recipe.model,
             reading_days=self.recipe.task.context,
-            weights=export.without_room(
+            weights=export.trim_padding(
                 export.flat_weights(fitted.params), panel.n_depots
             ),
-            delivery=Delivery(),
-            intervals=intervals.plain_table(nothing_h, nothing_h),
-            totals=totals.plain_table(),
+            postprocessing=Postprocessing(),
+            intervals=intervals.uniform_table(nothing_h, nothing_h),
+            totals=totals.additive_table(),
             depot_ids=panel.depot_ids,
             kinds=self.kinds,
             feature_names=features.names,
@@ -224,9 +229,11 @@ class _Learner:
         windows = inputs.cut(features, self.recipe.task, some_d, newest_d)
         # The newest origin knows all that its calendar has.
         windows = windows._replace(lead=None)
-        made = replace(made, reading_days=days_remembered(made, windows))
+        made = replace(made, reading_days=effective_context_days(made, windows))
         return export.with_parity(made, fitted.params, windows)
 
     def _features(self, panel: Panel) -> Features:
         horizon = self.recipe.task.horizon
-        return build_features(panel, self.kinds, horizon, numbers(panel.depot_ids))
+        return build_features(
+            panel, self.kinds, horizon, embedding_rows(panel.depot_ids)
+        )

@@ -120,7 +120,7 @@ class _PlanRunner:
         else:
             self._set_state("failed" if self._reload().failed else "done")
         plan = self._reload()
-        self.run.counts |= {
+        self.run.metrics |= {
             "plan": plan.backfill_id,
             "state": plan.state,
             **{state: plan.count(state) for state in ("done", "failed", "waiting")},

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from forecaster.data.panel import Panel
 from forecaster.errors import NoModelError
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.infer import Forecast, forecast_each
+from forecaster.inference.infer import Forecast, forecast_origins
 from pipelines.backfill.plan import LIVE_FORECAST_KEPT, Slot
 from pipelines.backfill.vintages import Correction, VintageChanges, group_by_vintage
 from pipelines.database.engine import snapshot
@@ -108,11 +108,11 @@ class Hindcaster:
                 f"No model was trained on days up to {first} alone. Train one with "
                 f"'harbor train --through {first}'."
             )
-        run.counts |= {"origins": 0, "rows": 0, "model": batch.version}
+        run.metrics |= {"origins": 0, "rows": 0, "model": batch.version}
         remaining = batch.origins
         while remaining:
             panel = self._panels_through(last).at(last)
-            forecasts = forecast_each(self._artefact(batch.version), panel, remaining)
+            forecasts = forecast_origins(self._artefact(batch.version), panel, remaining)
             for origin, forecast in (
                 reversed(list(forecasts)) if batch.is_newest_first else forecasts
             ):
@@ -146,8 +146,8 @@ class Hindcaster:
                 connection, *slot_key, "done", run.run_id,
                 model_version=version, rows=len(table),
             )  # fmt: skip
-        run.counts["origins"] += 1
-        run.counts["rows"] += len(table)
+        run.metrics["origins"] += 1
+        run.metrics["rows"] += len(table)
 
     def _replace(
         self,

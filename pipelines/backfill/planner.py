@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from forecaster.config import days_to_learn
+from forecaster.config import min_training_days
 from pipelines.backfill.plan import (
     LIVE_FORECAST_KEPT,
     NO_MODEL,
@@ -238,7 +238,7 @@ class _Layout:
 
     @property
     def _min_days(self) -> int:
-        return days_to_learn(self.horizon)
+        return min_training_days(self.horizon)
 
     def _model(self, origin: date) -> dict[str, Any] | None:
         """The newest unpruned model trained on nothing after an origin."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from pipelines.backfill.plan import Slot
 from pipelines.demand import counting
 from pipelines.forecasting import scoring
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.training import promotion, train
@@ -32,8 +32,8 @@ class StepContext:
 def _ingest(context: StepContext, _: Slot, run: Run) -> int:
     inbox = context.settings.inbox
     inbox.mkdir(parents=True, exist_ok=True)
-    report = ingest(run.engine, [str(inbox)], Reading(), context.settings)
-    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
+    report = ingest(run.engine, [str(inbox)], FileOptions(), context.settings)
+    run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
     return sum(file.counts.accepted for file in report.files)
 
 
@@ -48,16 +48,16 @@ def _train(context: StepContext, slot: Slot, run: Run) -> int:
     engine, settings = run.engine, context.settings
     recipe = train.build_recipe(settings, seed=None, epochs=None)
     trained = train.train(engine, settings, slot.origin_on, recipe, context.report, run)
-    run.counts |= promotion.promote_if_better(
+    run.metrics |= promotion.promote_if_better(
         engine, settings.artefacts, trained.version
-    ).counts()
+    ).metrics()
     return 0
 
 
 def _score(context: StepContext, _: Slot, run: Run) -> int:
     zone = context.settings.zone
     scored = scoring.score_known_days(run.engine, zone)
-    run.counts["scored"] = scored
+    run.metrics["scored"] = scored
     return scored
 
 

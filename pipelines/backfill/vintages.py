@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from forecaster.inference.predict import MOST_ORIGINS
+from forecaster.inference.predict import MAX_ORIGINS
 from pipelines.demand.panels import noon_after
 
 
@@ -45,7 +45,7 @@ class VintageChanges:
 
 
 def group_by_vintage(
-    origins: Sequence[date], changes: VintageChanges, max_days: int = MOST_ORIGINS
+    origins: Sequence[date], changes: VintageChanges, max_days: int = MAX_ORIGINS
 ) -> list[list[date]]:
     """Groups consecutive origins that have the same data for their common past.
 

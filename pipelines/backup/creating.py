@@ -123,7 +123,7 @@ def _fill(
             )
             manifests.write(staging, manifest)
             if run is not None:
-                run.counts |= {"parts": len(manifest.parts), "missing": len(missing)}
+                run.metrics |= {"parts": len(manifest.parts), "missing": len(missing)}
     return manifest
 
 

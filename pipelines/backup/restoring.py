@@ -100,7 +100,7 @@ def restore(
     migrate.upgrade(engine)
     roles.settle(engine, settings)
     with recorded(engine, "restore") as run:
-        run.counts |= {"backup": source.name, "artefacts": copied}
+        run.metrics |= {"backup": source.name, "artefacts": copied}
     return Restored(source, manifest, copied)
 
 

@@ -7,16 +7,16 @@ MEASURED = ("_seconds", "_bytes", "_error")
 PLUMBING = {"cache_hits", "cache_misses", "compilations", "steps"}
 
 
-def counted(counts: Mapping[str, Any], measures: bool) -> str:
+def counted(metrics: Mapping[str, Any], measures: bool) -> str:
     """Tells what is known; not every machine tells everything.
 
     Args:
-      counts: Of a run.
+      metrics: Of a run.
       measures: Tell what was measured, too: for who looks closely.
     """
     told = (
         _count(name, value)
-        for name, value in sorted(counts.items(), key=_is_sentence)
+        for name, value in sorted(metrics.items(), key=_is_sentence)
         if value is not None and (measures or not _is_measure(name))
     )
     return ", ".join(told)

@@ -132,10 +132,10 @@ def prune(as_json: AsJson = False) -> None:
     with workplace() as place, recorded(place.engine, "prune") as run:
         settings = place.settings
         pruned, dropped = prune_artefacts(run.engine, settings), None
-        run.counts["artefacts"] = pruned.files
+        run.metrics["artefacts"] = pruned.files
         if settings.keep_orders_days is not None:
             dropped = drop_old_orders(run.engine, settings, place.now)
-            run.counts["dropped"] = dropped.orders
+            run.metrics["dropped"] = dropped.orders
         if as_json:
             orders = None if dropped is None else asdict(dropped)
             show_json({"artefacts": asdict(pruned), "orders": orders})

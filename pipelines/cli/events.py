@@ -72,7 +72,7 @@ def withdraw_event(
         with run.engine.begin() as connection:
             event = _standing(connection, event_id)
             done = events.withdraw(connection, event, reason, place.now)
-        run.counts |= {"event_id": done.event_id}
+        run.metrics |= {"event_id": done.event_id}
     if as_json:
         show_json(asdict(done))
         return

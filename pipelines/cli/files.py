@@ -68,7 +68,7 @@ def withdraw_files(
         else:
             with recorded(place.engine, "withdraw") as run:
                 done = withdraw(run.engine, file_ids)
-                run.counts |= _counts(done)
+                run.metrics |= _counts(done)
                 counting.rebuild_in(run, place.now)
     if as_json:
         show_json({"files": [asdict(each) for each in done.files]} | _counts(done))

@@ -10,8 +10,8 @@ from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.demand import counting
-from pipelines.ingest import Counts, Far, IngestReport, Reading, ingest
-from pipelines.ingest.matching import reading_as
+from pipelines.ingest import Counts, FileOptions, IngestReport, LoadProgress, ingest
+from pipelines.ingest.matching import options_of_source
 from pipelines.ingest.report import DEFAULT_SOURCE
 from pipelines.ingest.sources import SUFFIXES
 from pipelines.ingest.spool import STDIN
@@ -101,17 +101,17 @@ def ingest_files(
         raise typer.BadParameter(
             "Standard input has no name: say what it is by --kind."
         )
-    reading = reading_of(
+    options = file_options(
         kind, column or [], date_format, encoding, decimal, source, force
     )
     with kept(UNCHANGED if dry_run else KEPT), workplace() as place:
-        _require_known(reading, place)
+        _require_known(options, place)
         if dry_run:
-            report = _load(place.engine, place, paths, reading, query, dry_run=True)
+            report = _load(place.engine, place, paths, options, query, dry_run=True)
         else:
             with recorded(place.engine, "ingest") as run:
-                report = _load(run.engine, place, paths, reading, query, dry_run=False)
-                run.counts |= {"files": len(report.files)} | _totals(report)
+                report = _load(run.engine, place, paths, options, query, dry_run=False)
+                run.metrics |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
                 counting.rebuild_in(run, place.now)
     if as_json:
@@ -121,7 +121,7 @@ def ingest_files(
     _judge(report, paths, dry_run)
 
 
-def reading_of(
+def file_options(
     kind: str | None,
     columns: list[str],
     date_format: str | None,
@@ -129,7 +129,7 @@ def reading_of(
     decimal: str | None = None,
     source: str | None = None,
     force: bool = False,
-) -> Reading:
+) -> FileOptions:
     """How files are to be read, from the options of a command.
 
     Raises:
@@ -145,17 +145,19 @@ def reading_of(
             )
         mapping[name.strip()] = theirs.strip()
     try:
-        return Reading(
+        return FileOptions(
             kind, mapping, date_format, encoding, decimal, source=source, force=force
         )
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def _require_known(reading: Reading, place: Workplace) -> None:
+def _require_known(options: FileOptions, place: Workplace) -> None:
     """Refuses a source that harbor.toml does not have, before a run is recorded."""
     try:
-        reading_as(reading.source or DEFAULT_SOURCE, reading, place.settings.sources)
+        options_of_source(
+            options.source or DEFAULT_SOURCE, options, place.settings.sources
+        )
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -164,13 +166,13 @@ def _load(
     engine: sa.Engine,
     place: Workplace,
     paths: list[str],
-    reading: Reading,
+    options: FileOptions,
     query: str | None,
     dry_run: bool,
 ) -> IngestReport:
     with progress("Reading", None, in_bytes=True) as bar:
 
-        def tell(far: Far) -> None:
+        def tell(far: LoadProgress) -> None:
             bar.update(
                 bar.task_ids[0],
                 description=f"{far.name}, {far.rows:,} rows",
@@ -179,7 +181,7 @@ def _load(
             )
 
         return ingest(
-            engine, paths, reading, place.settings, tell, query=query, dry_run=dry_run
+            engine, paths, options, place.settings, tell, query=query, dry_run=dry_run
         )
 
 

@@ -46,7 +46,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 def _delivers(found: dict[str, Any]) -> str:
     """Whether its forecast is the network's or the baseline."""
-    return postprocessing.in_words(found["scores"].get("network_share"))
+    return postprocessing.describe_share(found["scores"].get("network_share"))
 
 
 def _why(found: dict[str, Any]) -> str:

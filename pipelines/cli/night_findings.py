@@ -70,7 +70,7 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
     says = f"run {last['run_id']} of {last['origin_on'] or 'no origin'}, {began}, "
     if last["state"] == "failed":
         return Finding("last night", False, f"{says}failed: {last['error']}")
-    refused = last["counts"].get("refused")
+    refused = last["metrics"].get("refused")
     if refused:
         many = (
             "1 file of the inbox was"
@@ -83,13 +83,13 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
             "remove them"
         )
         return Finding("last night", False, says)
-    late = last["counts"].get("late_depots")
+    late = last["metrics"].get("late_depots")
     if late:
         says += (
             f"{last['state']}, without the day's orders of {late} depots: load them, "
         )
         return Finding("last night", False, says + "and run 'harbor nightly' again")
-    left = last["counts"].get("left_old")
+    left = last["metrics"].get("left_old")
     if left:
         says += (
             f"{last['state']}, but corrections of {left} depot-days lie too far back "

@@ -7,7 +7,7 @@ import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.ingest import reading_of
+from pipelines.cli.ingest import file_options
 from pipelines.cli.workplace import AsJson, workplace
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
@@ -120,10 +120,10 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
-    reading = reading_of(None, column or [], date_format, decimal=decimal)
+    options = file_options(None, column or [], date_format, decimal=decimal)
     with workplace() as place, recorded(place.engine, "replay") as run:
-        done = replay(run.engine, reading, place.settings, place.now, file)
-        run.counts |= {"accepted": done.accepted, "left": done.left}
+        done = replay(run.engine, options, place.settings, place.now, file)
+        run.metrics |= {"accepted": done.accepted, "left": done.left}
         counting.rebuild_in(run, place.now)
     if as_json:
         show_json(asdict(done))

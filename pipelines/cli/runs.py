@@ -122,7 +122,7 @@ def _show(found: list[dict[str, Any]], title: str, closely: bool) -> None:
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             _took(row),
-            row["error"] or counted(row["counts"], closely),
+            row["error"] or counted(row["metrics"], closely),
         )
         for row in found
     ]
@@ -144,5 +144,5 @@ def _line(line: dict[str, Any]) -> str:
 
 def _state(row: dict[str, Any]) -> str:
     of = f" of {row['origin_on']}" if row["origin_on"] else ""
-    what = row["error"] or counted(row["counts"], measures=False)
+    what = row["error"] or counted(row["metrics"], measures=False)
     return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {what}".rstrip()

@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 LINES_PER_FIT = 10
 KEPT = "No model was recorded. The same command continues from the last checkpoint."
-FITS = {"judged": "First fit (evaluation)", "served": "Second fit (production)"}
+FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (production)"}
 
 Epochs = Annotated[
     int | None,
@@ -105,7 +105,7 @@ def _learn(
     ):
         made = training.train(engine, settings, day, recipe, watched, run)
         verdict = promotion.promote_if_better(engine, settings.artefacts, made.version)
-        run.counts |= verdict.counts()
+        run.metrics |= verdict.metrics()
     return made, verdict
 
 
@@ -125,13 +125,13 @@ def _help(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
 def _warm_up(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
     """Compiles for the nights to come, every process its own share."""
     with fit_progress() as report:
-        counts = training.precompile(place.engine, place.settings, day, recipe, report)
+        metrics = training.precompile(place.engine, place.settings, day, recipe, report)
     if as_json:
-        show_json({"trained_through": day, **counts})
+        show_json({"trained_through": day, **metrics})
         return
     say(
-        f"Compiled {counts['compilations']} programs and found {counts['cache_hits']} "
-        f"in the cache, in {counts['compile_seconds']:.1f} s. The next training on "
+        f"Compiled {metrics['compilations']} programs and found {metrics['cache_hits']} "
+        f"in the cache, in {metrics['compile_seconds']:.1f} s. The next training on "
         "this kind of machine finds them all there."
     )
 

@@ -49,7 +49,7 @@ def rebuild_in(
       look_back_days: As of `rebuild`.
     """
     change = rebuild(run.engine, now, look_back_days)
-    run.counts |= {"new": change.new, "corrected": change.corrected}
+    run.metrics |= {"new": change.new, "corrected": change.corrected}
     for day in change.days:
         log.info("demand_corrected", **vars(day))
     return change

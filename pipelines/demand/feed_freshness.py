@@ -39,7 +39,7 @@ class Lateness:
         """Whether any depot is missing."""
         return self.n_late > 0
 
-    def counts(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, Any]:
         """For the ledger; a forecast is marked by the run that made it."""
         if not self.is_late:
             return {}
@@ -86,7 +86,7 @@ def late_night_with_news(engine: sa.Engine, inbox: Path, now: datetime) -> date 
     with snapshot(engine) as connection:
         done = nightly_runs.newest_done(connection)
         last = runs.last_night(connection)
-        if done is None or last is None or not done["counts"].get("late_depots"):
+        if done is None or last is None or not done["metrics"].get("late_depots"):
             return None
         origin: date = done["origin_on"]
         if now - done["started_at"] > WAITED_FOR:

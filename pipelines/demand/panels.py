@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
-from forecaster.config import LONGEST_HORIZON
+from forecaster.config import MAX_HORIZON
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel, fill_demand
@@ -19,7 +19,7 @@ from pipelines.store import panel as store
 from pipelines.store.panel import PanelTables, known_by
 
 # Days of calendar past the origin: the longest horizon, and what its last day looks at.
-LONGEST_AHEAD = LONGEST_HORIZON + CALENDAR_REACH
+LONGEST_AHEAD = MAX_HORIZON + CALENDAR_REACH
 # A forecast is made in the night after its origin; what came by then is known to it.
 KNOWN_BY = time(12, 0)
 

@@ -17,7 +17,7 @@ from pipelines.demo.fleet import invent
 from pipelines.demo.manifest import is_written, read_manifest
 from pipelines.demo.places import CITIES
 from pipelines.forecasting import forecast as forecasting
-from pipelines.ingest import Far, Reading, ingest
+from pipelines.ingest import FileOptions, LoadProgress, ingest
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.store import depots as depot_store
@@ -74,7 +74,7 @@ def write_fleet(demo: Demo, advance: Advance) -> str:
 def load_files(demo: Demo, advance: Advance) -> str:
     """Loads the files as anyone's, and counts demand."""
 
-    def tell(far: Far) -> None:
+    def tell(far: LoadProgress) -> None:
         advance(far.done, far.total)
 
     with recorded(demo.engine, "ingest") as run:
@@ -82,15 +82,15 @@ def load_files(demo: Demo, advance: Advance) -> str:
             demo.engine,
             [str(demo.folder)],
             # Its corrections move a day's orders, as a partner's do.
-            Reading(force=True),
+            FileOptions(force=True),
             demo.settings,
             tell,
             is_invented=True,
         )
-        run.counts["files"] = len(report.files)
+        run.metrics["files"] = len(report.files)
     with recorded(demo.engine, "demand") as run:
         change = counting.rebuild(demo.engine, demo.now)
-        run.counts |= {"new": change.new, "corrected": change.corrected}
+        run.metrics |= {"new": change.new, "corrected": change.corrected}
     loaded = sum(file.state == "loaded" for file in report.files)
     return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
 

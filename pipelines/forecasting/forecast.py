@@ -71,7 +71,7 @@ def forecast_from(
         made = stale_data_intervals.widen_intervals(made, loaded, panel, missing)
     write(engine, panel, made, str(model["version"]), now, zone, run)
     if run is not None:
-        run.counts |= live_fallback.counts(loaded)
+        run.metrics |= live_fallback.metrics(loaded)
     return str(model["version"])
 
 
@@ -151,7 +151,7 @@ def write(
         totals = total_rows(panel.origin, version, made)
         store.replace_totals(connection, panel.origin, version, totals)
     if run is not None:
-        run.counts |= {"depots": panel.n_depots, "model": version, "live": live}
+        run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
 
 
 def _panel(engine: sa.Engine, origin: date, zone: ZoneInfo, live: bool) -> Panel:

@@ -34,7 +34,7 @@ class LiveAccuracy:
     coverage: float | None
     alarms: tuple[str, ...]
 
-    def counts(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, Any]:
         """The values as run metrics."""
         values = {
             "mape": self.mape,

@@ -26,14 +26,16 @@ def worse_depots(engine: sa.Engine) -> list[str]:
 
 def with_live_fallback(engine: sa.Engine, loaded: Artefact) -> Artefact:
     """The artefact with the depots gated that the live scores gate, beside its own."""
-    gated = {*loaded.delivery.gated, *worse_depots(engine)}
-    delivery = replace(loaded.delivery, gated=tuple(sorted(gated)))
-    return replace(loaded, delivery=delivery)
+    gated = {*loaded.postprocessing.fallback_depots, *worse_depots(engine)}
+    postprocessing = replace(
+        loaded.postprocessing, fallback_depots=tuple(sorted(gated))
+    )
+    return replace(loaded, postprocessing=postprocessing)
 
 
-def counts(loaded: Artefact) -> dict[str, Any]:
+def metrics(loaded: Artefact) -> dict[str, Any]:
     """For the ledger: how many depots are gated, and which; nothing where none is."""
-    gated = loaded.delivery.gated
+    gated = loaded.postprocessing.fallback_depots
     if not gated:
         return {}
     return {"gated": len(gated), "gated_depots": list(gated[:MAX_LISTED])}

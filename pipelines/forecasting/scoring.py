@@ -9,7 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from forecaster.baselines import median4, seasonal_naive
-from forecaster.config import LONGEST_HORIZON
+from forecaster.config import MAX_HORIZON
 from forecaster.data.panel import Panel
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown
@@ -42,10 +42,10 @@ def _score(engine: sa.Engine, panel: Panel, origin: date) -> int:
 def _baselines(panel: Panel) -> Iterator[tuple[Any, ...]]:
     """depot_id, target_on and both baselines of each day ahead."""
     demand_dt = panel.demand_dt.astype(float)
-    naive_dh = seasonal_naive(demand_dt, panel.n_steps, LONGEST_HORIZON)
-    median_dh = median4(demand_dt, panel.n_steps, LONGEST_HORIZON)
+    naive_dh = seasonal_naive(demand_dt, panel.n_steps, MAX_HORIZON)
+    median_dh = median4(demand_dt, panel.n_steps, MAX_HORIZON)
     for depot, depot_id in enumerate(panel.depot_ids):
-        for step in range(LONGEST_HORIZON):
+        for step in range(MAX_HORIZON):
             target = panel.origin + timedelta(days=step + 1)
             both = (naive_dh[depot, step], median_dh[depot, step])
             yield (depot_id, target, *(None if np.isnan(v) else float(v) for v in both))

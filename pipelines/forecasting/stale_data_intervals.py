@@ -52,7 +52,7 @@ def widen_intervals(
         made,
         p10_dh=bands.p10,
         p90_dh=bands.p90,
-        totals=totals.of_scopes(loaded.totals, bands, panel.cities),
+        totals=totals.total_forecasts(loaded.totals, bands, panel.cities),
     )
 
 

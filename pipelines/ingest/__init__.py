@@ -13,16 +13,16 @@ loading      one file in one transaction      door     all files of a call
 """
 
 from pipelines.ingest.replay import Replayed, replay
-from pipelines.ingest.report import Counts, FileReport, IngestReport, Reading
-from pipelines.ingest.service import Far, Progress, ingest
+from pipelines.ingest.report import Counts, FileOptions, FileReport, IngestReport
+from pipelines.ingest.service import LoadProgress, Progress, ingest
 
 __all__ = [
     "Counts",
-    "Far",
+    "FileOptions",
     "FileReport",
     "IngestReport",
+    "LoadProgress",
     "Progress",
-    "Reading",
     "Replayed",
     "ingest",
     "replay",

@@ -14,7 +14,7 @@ from typing import IO
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import ipc
-from pipelines.ingest.chunks import OpenedHere
+from pipelines.ingest.chunks import LocalParse
 
 MIB = 1 << 20
 
@@ -48,14 +48,14 @@ def _answer(task: ipc.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
 
 
 def _parse(task: ipc.Message, tasks: IO[bytes], answers: IO[bytes]) -> None:
-    opened = OpenedHere.open(*ipc.task(task))
+    opened = LocalParse.open(*ipc.task(task))
     ipc.send(answers, {"plan": ipc.of_plan(opened.plan)})
     if not ipc.receive(tasks)[0]["go_on"]:
         return
     found = opened.conventions()
     ipc.send(answers, {"conventions": asdict(found)})
-    for parcel in opened.parcels(found):
-        ipc.send(answers, {"parcel": ipc.of_parcel(parcel)}, parcel.rows)
+    for chunk in opened.chunks(found):
+        ipc.send(answers, {"chunk": ipc.of_chunk(chunk)}, chunk.rows)
     ipc.send(answers, {"end": True})
 
 

@@ -15,14 +15,14 @@ from pipelines.ingest.conventions import Conventions, find_conventions
 from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.parquet import open_parquet
 from pipelines.ingest.parsing import Rules
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text import open_text
 from pipelines.ingest.validation import check, rejected_rows
 
 
 @dataclass(frozen=True)
-class Parcel:
+class Chunk:
     """Some rows of a file, one after the other.
 
     Args:
@@ -42,7 +42,7 @@ class Parcel:
     size: int
 
 
-class Opened(Protocol):
+class ParsedFile(Protocol):
     """A file whose header has been understood, by whoever parses it."""
 
     @property
@@ -56,7 +56,7 @@ class Opened(Protocol):
           RefusedFileError: nothing in the file tells.
         """
 
-    def parcels(self, found: Conventions) -> Iterator[Parcel]:
+    def chunks(self, found: Conventions) -> Iterator[Chunk]:
         """Its rows, once.
 
         Raises:
@@ -65,23 +65,23 @@ class Opened(Protocol):
 
 
 @dataclass(frozen=True)
-class OpenedHere:
+class LocalParse:
     """A file that this process parses."""
 
     source: Source
-    reading: Reading
+    options: FileOptions
     file: TableFile
     today: date
 
     @classmethod
-    def open(cls, source: Source, reading: Reading, today: date) -> "OpenedHere":
+    def open(cls, source: Source, options: FileOptions, today: date) -> "LocalParse":
         """Looks at the header.
 
         Raises:
           RefusedFileError: the file cannot be understood.
         """
         opener = open_text if source.is_text else open_parquet
-        return cls(source, reading, opener(source, reading), today)
+        return cls(source, options, opener(source, options), today)
 
     @property
     def plan(self) -> Plan:
@@ -89,17 +89,17 @@ class OpenedHere:
         return self.file.plan
 
     def conventions(self) -> Conventions:
-        """As `Opened.conventions`."""
+        """As `ParsedFile.conventions`."""
         name, separator = self.source.name, self.file.separator
-        return find_conventions(self._cells, self.plan, self.reading, name, separator)
+        return find_conventions(self._cells, self.plan, self.options, name, separator)
 
-    def parcels(self, found: Conventions) -> Iterator[Parcel]:
-        """As `Opened.parcels`."""
-        rules = found.rules(self.reading, self.today)
+    def chunks(self, found: Conventions) -> Iterator[Chunk]:
+        """As `ParsedFile.chunks`."""
+        rules = found.rules(self.options, self.today)
         for batch in self.file.batches():
-            yield self._parcel(batch, rules)
+            yield self._chunk(batch, rules)
 
-    def _parcel(self, batch: Batch, rules: Rules) -> Parcel:
+    def _chunk(self, batch: Batch, rules: Rules) -> Chunk:
         """Only a batch with a bad row is looked at row by row."""
         cells = batch.cells()
         if cells is not None:
@@ -126,9 +126,9 @@ def _packed(
     size: int,
     rejected: list[RejectedRow] | None = None,
     blank: int = 0,
-) -> Parcel:
+) -> Chunk:
     depots = pc.unique(rows["depot_id"]) if "depot_id" in rows.column_names else []
-    return Parcel(
+    return Chunk(
         rows=as_csv(rows),
         n_rows=len(rows),
         depot_ids=[str(depot) for depot in depots if depot.is_valid],

@@ -51,7 +51,7 @@ MEANINGS = {
 }
 
 
-def options(header: Sequence[str], kinds: Sequence[Kind]) -> tuple[Kind, str] | None:
+def suggest(header: Sequence[str], kinds: Sequence[Kind]) -> tuple[Kind, str] | None:
     """The kind that a header fits best by its words, and the options that say so.
 
     Args:

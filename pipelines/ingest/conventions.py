@@ -12,7 +12,7 @@ from pipelines.ingest.file_schemas import Column
 from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.numbers import DecimalMark, find_decimal
 from pipelines.ingest.parsing import Rules
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Conventions:
     dates: Order | None = None
     numbers: DecimalMark | None = None
 
-    def rules(self, reading: Reading, today: date) -> Rules:
+    def rules(self, options: FileOptions, today: date) -> Rules:
         """By which the cells of the file are judged: what was said goes first."""
-        date_format, decimal = reading.date_format, reading.decimal
+        date_format, decimal = options.date_format, options.decimal
         if date_format is None and self.dates is not None:
             date_format = self.dates.date_format
         if decimal is None and self.numbers is not None:
@@ -35,7 +35,7 @@ class Conventions:
 def find_conventions(
     batches: Callable[[], Iterator[Cells]],
     plan: Plan,
-    reading: Reading,
+    options: FileOptions,
     name: str,
     separator: str | None = None,
 ) -> Conventions:
@@ -44,7 +44,7 @@ def find_conventions(
     Args:
       batches: Its cells; called once for dates and once for numbers.
       plan: How it is read.
-      reading: What was said.
+      options: What was said.
       name: Of the file, for messages.
       separator: Of its cells, where it is text.
 
@@ -52,10 +52,10 @@ def find_conventions(
       RefusedFileError: nothing in it proves how it is to be read, or both ways are proved.
     """
     order = mark = None
-    if reading.date_format is None:
+    if options.date_format is None:
         dated = _texts(batches, plan, lambda column: column.is_dated)
         order = find_order(dated, name)
-    if reading.decimal is None:
+    if options.decimal is None:
         numbers = _texts(batches, plan, lambda column: column.holds == "number")
         mark = find_decimal(numbers, name, separator)
     return Conventions(order, mark)

@@ -12,13 +12,13 @@ from typing import IO, Any
 from pyarrow import fs
 
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.chunks import Parcel
+from pipelines.ingest.chunks import Chunk
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.dates import Order
 from pipelines.ingest.file_schemas import KINDS
 from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.numbers import DecimalMark
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source
 
 HEAD = struct.Struct(">IQ")
@@ -58,22 +58,26 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
     return data
 
 
-def of_task(source: Source, reading: Reading, today: date) -> Message:
+def of_task(source: Source, options: FileOptions, today: date) -> Message:
     """A file to parse."""
     names = ("shown", "path", "address", "size", "modified_ns", "url")
     return {
         "source": {name: getattr(source, name) for name in names},
-        "reading": asdict(reading),
+        "options": asdict(options),
         "today": today.isoformat(),
     }
 
 
-def task(message: Message) -> tuple[Source, Reading, date]:
+def task(message: Message) -> tuple[Source, FileOptions, date]:
     """As `of_task` said it."""
     url = message["source"]["url"]
     system = fs.FileSystem.from_uri(url)[0] if url else fs.LocalFileSystem()
     source = Source(**message["source"], system=system)
-    return source, Reading(**message["reading"]), date.fromisoformat(message["today"])
+    return (
+        source,
+        FileOptions(**message["options"]),
+        date.fromisoformat(message["today"]),
+    )
 
 
 def of_plan(plan: Plan) -> Message:
@@ -100,18 +104,18 @@ def conventions(message: Message) -> Conventions:
     )
 
 
-def of_parcel(parcel: Parcel) -> Message:
+def of_chunk(chunk: Chunk) -> Message:
     """All of a parcel but its rows."""
     return {
-        "n_rows": parcel.n_rows,
-        "depot_ids": list(parcel.depot_ids),
-        "rejected": [asdict(row) for row in parcel.rejected],
-        "blank": parcel.blank,
-        "size": parcel.size,
+        "n_rows": chunk.n_rows,
+        "depot_ids": list(chunk.depot_ids),
+        "rejected": [asdict(row) for row in chunk.rejected],
+        "blank": chunk.blank,
+        "size": chunk.size,
     }
 
 
-def parcel(message: Message, rows: bytes) -> Parcel:
-    """As `of_parcel` said it."""
+def chunk(message: Message, rows: bytes) -> Chunk:
+    """As `of_chunk` said it."""
     rejected = [RejectedRow(**row) for row in message["rejected"]]
-    return Parcel(rows, **(message | {"rejected": rejected}))
+    return Chunk(rows, **(message | {"rejected": rejected}))

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import messages
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.chunks import Opened, Parcel
+from pipelines.ingest.chunks import Chunk, ParsedFile
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.file_schemas import EVENTS, Kind
 from pipelines.ingest.plausibility import OrderIds
-from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileReport, Reading
+from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileOptions, FileReport
 from pipelines.ingest.sources import Source
 from pipelines.settings import Settings
 from pipelines.store import commit_order, events, order_counts, score_totals
@@ -22,7 +22,7 @@ from pipelines.store import ingest as store
 WITHOUT_CITY = "Unassigned"
 """City of depots nobody has described."""
 
-HOPELESS = 10_000
+MAX_REJECTED_ROWS = 10_000
 """Bad rows after which a file need not be read to its end to be refused."""
 LONGEST_VALUE_TOLD = 60
 MIB = 1 << 20
@@ -33,8 +33,8 @@ class Load:
     """A file about to be loaded, and how; a dry run is taken back, and no news."""
 
     source: Source
-    reading: Reading
-    file: Opened
+    options: FileOptions
+    file: ParsedFile
     settings: Settings
     is_dry_run: bool = False
 
@@ -54,9 +54,9 @@ def load(
     """
     source, plan = asked.source, asked.file.plan
     sha256 = source.sha256()
-    reading = asked.reading.fingerprint(plan.kind.name, plan.names)
+    options_sha256 = asked.options.fingerprint(plan.kind.name, plan.names)
     store.lock(connection, plan.kind.name)
-    known = store.known_file(connection, sha256, reading)
+    known = store.known_file(connection, sha256, options_sha256)
     if known is not None:
         progress(source.size, known.accepted + known.unchanged + known.rejected)
         return unchanged(asked, known)
@@ -64,9 +64,9 @@ def load(
         connection,
         path=source.address,
         sha256=sha256,
-        reading=reading,
+        reading=options_sha256,
         kind=plan.kind.name,
-        source=asked.reading.source or DEFAULT_SOURCE,
+        source=asked.options.source or DEFAULT_SOURCE,
         size_bytes=source.size,
         ignored_columns=plan.ignored,
     )
@@ -105,13 +105,13 @@ class _Loading:
         """Copies every batch, merges them into the table, and settles the ledger."""
         source, plan = self.asked.source, self.asked.file.plan
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
-        for parcel in self.asked.file.parcels(self.found):
-            self._take(parcel)
+        for chunk in self.asked.file.chunks(self.found):
+            self._take(chunk)
             self._require_bounded()
-            if self.rejected > HOPELESS:
+            if self.rejected > MAX_REJECTED_ROWS:
                 self._require_mostly_good()
-            incoming.write(parcel.rows)
-            progress(parcel.size, parcel.n_rows + len(parcel.rejected))
+            incoming.write(chunk.rows)
+            progress(chunk.size, chunk.n_rows + len(chunk.rejected))
         self._require_rows()
         self._require_mostly_good()
         source.require_unchanged()
@@ -133,34 +133,34 @@ class _Loading:
 
     def _settle(self, incoming: store.Incoming) -> int:
         """Merges what has come, and creates the depots it names."""
-        table, reading = incoming.target.name, self.asked.reading
+        table, options = incoming.target.name, self.asked.options
         name, plan = self.asked.source.name, self.asked.file.plan
-        ids = OrderIds(name, plan, self.rows, reading.id_namespace)
-        if not reading.force:
+        ids = OrderIds(name, plan, self.rows, options.id_namespace)
+        if not options.force:
             self.moved = ids.require_own_orders(incoming)
         with (
             order_counts.marked(self.connection, table),
             score_totals.in_step(self.connection, table),
         ):
-            namespace = reading.id_namespace
+            namespace = options.id_namespace
             accepted = merge(incoming, plan.kind, self.file_id, namespace)
             if accepted < self.rows:
                 incoming.note_repeats(plan.kind.key, self.file_id, namespace)
-            if not reading.force:
+            if not options.force:
                 ids.require_own_ids(incoming, accepted)
             self._add_first_seen()
         return accepted
 
-    def _take(self, parcel: Parcel) -> None:
-        store.add_rejected(self.connection, self.file_id, map(vars, parcel.rejected))
-        if self.first_rejected is None and parcel.rejected:
-            self.first_rejected = min(parcel.rejected, key=lambda row: row.line)
-        self.rows += parcel.n_rows
-        self.rejected += len(parcel.rejected)
-        self.blank += parcel.blank
+    def _take(self, chunk: Chunk) -> None:
+        store.add_rejected(self.connection, self.file_id, map(vars, chunk.rejected))
+        if self.first_rejected is None and chunk.rejected:
+            self.first_rejected = min(chunk.rejected, key=lambda row: row.line)
+        self.rows += chunk.n_rows
+        self.rejected += len(chunk.rejected)
+        self.blank += chunk.blank
         # Of text that was read, or of rows that came out of little: whichever is more.
-        self.decoded_bytes += max(parcel.size, len(parcel.rows))
-        self.depot_ids.update(parcel.depot_ids)
+        self.decoded_bytes += max(chunk.size, len(chunk.rows))
+        self.depot_ids.update(chunk.depot_ids)
 
     def _require_bounded(self) -> None:
         limits = self.asked.settings

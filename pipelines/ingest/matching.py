@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from forecaster.errors import BadInputError, ConfigError, RefusedFileError
-from pipelines.ingest.report import DEFAULT_SOURCE, Reading
+from pipelines.ingest.report import DEFAULT_SOURCE, FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.settings.ingest import SourceSettings
 
@@ -19,22 +19,22 @@ def require_readable(known: Known) -> None:
     """
     for name in known:
         try:
-            reading_as(name, Reading(), known)
+            options_of_source(name, FileOptions(), known)
         except BadInputError as error:
             raise ConfigError(f"[sources.{name}] in harbor.toml: {error}") from None
 
 
-def reading_of(file: Source, asked: Reading, known: Known) -> Reading:
+def options_of_file(file: Source, asked: FileOptions, known: Known) -> FileOptions:
     """How a file is read: as the source that was named, or whose pattern it fits.
 
     Raises:
       BadInputError: the source that was named is not in harbor.toml.
       RefusedFileError: the file fits the patterns of several.
     """
-    return reading_as(asked.source or _matching(file, known), asked, known)
+    return options_of_source(asked.source or _matching(file, known), asked, known)
 
 
-def reading_as(name: str, asked: Reading, known: Known) -> Reading:
+def options_of_source(name: str, asked: FileOptions, known: Known) -> FileOptions:
     """How files of one source are read; what was asked goes before what it says.
 
     Raises:
@@ -48,7 +48,7 @@ def reading_as(name: str, asked: Reading, known: Known) -> Reading:
         )
     said = known.get(name, SourceSettings())
     own = "" if name == DEFAULT_SOURCE else name
-    return Reading(
+    return FileOptions(
         kind=asked.kind or said.kind,
         columns={**said.columns, **asked.columns},
         date_format=asked.date_format or said.date_format,

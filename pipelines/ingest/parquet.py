@@ -13,7 +13,7 @@ from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Batch, Cells, Detail, shown, tidy
 from pipelines.ingest.file_schemas import Column
 from pipelines.ingest.kind_detection import Plan, recognise
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source, first_line
 
 ROWS_AT_ONCE = 1 << 18
@@ -50,7 +50,7 @@ class ParquetFile:
             raise _broken(self.source, error) from None
 
 
-def open_parquet(source: Source, reading: Reading) -> ParquetFile:
+def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
     """Looks at the columns of a Parquet file.
 
     Raises:
@@ -68,7 +68,7 @@ def open_parquet(source: Source, reading: Reading) -> ParquetFile:
         raise
     except (OSError, pa.ArrowException) as error:
         raise _broken(source, error) from None
-    plan = recognise(schema.names, reading, source.name)
+    plan = recognise(schema.names, options, source.name)
     for name, at in plan.positions.items():
         _require_usable(plan.kind.column(name), schema.field(at), source)
     return ParquetFile(source, plan, source.size / max(rows, 1))

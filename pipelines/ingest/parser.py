@@ -11,10 +11,10 @@ from typing import IO, Any, Self
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import ipc
-from pipelines.ingest.chunks import Opened, OpenedHere, Parcel
+from pipelines.ingest.chunks import Chunk, LocalParse, ParsedFile
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.kind_detection import Plan
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source
 
 ROOT = Path(__file__).parents[2]
@@ -46,19 +46,19 @@ class Parser:
         if self._child is not None:
             self._child.end()
 
-    def open(self, source: Source, reading: Reading, today: date) -> Opened:
+    def open(self, source: Source, options: FileOptions, today: date) -> ParsedFile:
         """Looks at a file's header; the file before is done with.
 
         Raises:
           RefusedFileError: the file cannot be understood.
         """
         if not self._memory_mib:
-            return OpenedHere.open(source, reading, today)
+            return LocalParse.open(source, options, today)
         child = self._free_child()
-        child.tell(source, ipc.of_task(source, reading, today))
+        child.tell(source, ipc.of_task(source, options, today))
         plan = ipc.plan(child.hear(source, "plan")[0])
         child.awaits_word = True
-        return _OpenedThere(source, plan, child)
+        return _RemoteParse(source, plan, child)
 
     def _free_child(self) -> "_Child":
         child = self._child
@@ -75,7 +75,7 @@ class Parser:
 
 
 @dataclass(frozen=True)
-class _OpenedThere:
+class _RemoteParse:
     """A file that a child parses."""
 
     source: Source
@@ -87,14 +87,14 @@ class _OpenedThere:
         self.child.tell(self.source, {"go_on": True})
         return ipc.conventions(self.child.hear(self.source, "conventions")[0])
 
-    def parcels(self, found: Conventions) -> Iterator[Parcel]:  # noqa: ARG002
+    def chunks(self, found: Conventions) -> Iterator[Chunk]:  # noqa: ARG002
         """The child knows the conventions: it found them."""
         while True:
-            told, rows = self.child.hear(self.source, "parcel")
+            told, rows = self.child.hear(self.source, "chunk")
             if told is None:
                 self.child.is_busy = False
                 return
-            yield ipc.parcel(told, rows)
+            yield ipc.chunk(told, rows)
 
 
 class _Child:

@@ -15,8 +15,8 @@ from pipelines.ingest.chunks import as_csv
 from pipelines.ingest.conventions import find_conventions
 from pipelines.ingest.kind_detection import Plan, recognise
 from pipelines.ingest.loading import add_first_seen, merge
-from pipelines.ingest.matching import reading_as
-from pipelines.ingest.report import Reading
+from pipelines.ingest.matching import options_of_source
+from pipelines.ingest.report import FileOptions
 from pipelines.ingest.validation import check, rejected_rows
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
@@ -59,7 +59,7 @@ class _Row:
 
 def replay(
     engine: sa.Engine,
-    reading: Reading,
+    options: FileOptions,
     settings: Settings,
     now: datetime,
     path: str | None = None,
@@ -70,7 +70,7 @@ def replay(
 
     Args:
       engine: Database the pipelines own.
-      reading: What is known about the files now.
+      options: What is known about the files now.
       settings: Zone and country of depots that nobody has described yet, and the sources.
       now: Decides which days lie too far ahead.
       path: Only of files whose path holds this.
@@ -82,7 +82,7 @@ def replay(
     for file in files:
         with engine.begin() as connection:
             store.lock(connection, file["kind"])
-            one = _OfFile(connection, file, reading, settings, today)
+            one = _OfFile(connection, file, options, settings, today)
             whole += one.replay(quarantine.rejected_of(connection, file["file_id"]))
     return whole
 
@@ -93,7 +93,7 @@ class _OfFile:
 
     connection: sa.Connection
     file: Mapping[str, Any]
-    reading: Reading
+    options: FileOptions
     settings: Settings
     today: date
 
@@ -109,14 +109,14 @@ class _OfFile:
         name = self.file["path"].rsplit("/", 1)[-1]
         known, source = self.settings.sources, self.file["source"]
         try:
-            reading = reading_as(source, self.reading, known)
-            reading = replace(reading, kind=self.file["kind"])
-            plan = recognise(header, reading, name)
+            options = options_of_source(source, self.options, known)
+            options = replace(options, kind=self.file["kind"])
+            plan = recognise(header, options, name)
             cells = _cells(plan, rows)
-            found = find_conventions(lambda: iter([cells]), plan, reading, name)
+            found = find_conventions(lambda: iter([cells]), plan, options, name)
         except BadInputError as error:
             return Replayed(left=len(rows), reasons=(str(error),))
-        checked = check(plan.kind, cells, found.rules(reading, self.today))
+        checked = check(plan.kind, cells, found.rules(options, self.today))
         bad = {
             row.line: row
             for row in rejected_rows(
@@ -130,7 +130,7 @@ class _OfFile:
             quarantine.set_reason(self.connection, rows[at].quarantine_id, reason)
         good = [row.quarantine_id for at, row in enumerate(rows) if at not in bad]
         quarantine.set_replayed(self.connection, good)
-        ids = reading.id_namespace
+        ids = options.id_namespace
         accepted = self._load(plan, checked.good_rows(), ids) if good else 0
         return Replayed(accepted, len(good) - accepted, len(bad))
 

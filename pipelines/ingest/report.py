@@ -20,7 +20,7 @@ State = Literal["loaded", "unchanged", "refused", "waiting"]
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileOptions:
     """How files are to be read; what is not given is recognised.
 
     Args:

@@ -15,9 +15,13 @@ from pipelines.ingest import messages
 from pipelines.ingest.file_stability import Unsettled, settled
 from pipelines.ingest.inbox import DONE, put_away
 from pipelines.ingest.loading import Load, load
-from pipelines.ingest.matching import reading_as, reading_of, require_readable
+from pipelines.ingest.matching import (
+    options_of_file,
+    options_of_source,
+    require_readable,
+)
 from pipelines.ingest.parser import Parser
-from pipelines.ingest.report import FileReport, IngestReport, Reading
+from pipelines.ingest.report import FileOptions, FileReport, IngestReport
 from pipelines.ingest.small_files import (
     MOST_FILES,
     NotAllNewError,
@@ -34,7 +38,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Far:
+class LoadProgress:
     """How far a load has come.
 
     Args:
@@ -53,19 +57,19 @@ class Far:
 FEW_FILES = 8
 """As many are as quick one by one."""
 
-Progress = Callable[[Far], None]
+Progress = Callable[[LoadProgress], None]
 
 Begin = Callable[[], AbstractContextManager[sa.Connection]]
 
 
-def _silent(_: Far) -> None:
+def _silent(_: LoadProgress) -> None:
     pass
 
 
 def ingest(
     engine: sa.Engine,
     paths: Sequence[str],
-    reading: Reading,
+    options: FileOptions,
     settings: Settings,
     progress: Progress = _silent,
     *,
@@ -84,7 +88,7 @@ def ingest(
       paths: Files, folders, `-` for standard input, http(s):// URLs, and URLs that
         pyarrow's file systems open; they are taken in the order of their names, and the
         later one wins.
-      reading: What is known about the files; it goes before what their sources say.
+      options: What is known about the files; it goes before what their sources say.
       settings: Zone and country of depots that nobody has described yet, and the sources.
       progress: Told as rows and bytes go by.
       query: Run on each of the paths, which are addresses of databases then.
@@ -97,8 +101,8 @@ def ingest(
         be; or own files would mix with the demo's.
     """
     require_readable(settings.sources)
-    if reading.source is not None:
-        reading_as(reading.source, reading, settings.sources)
+    if options.source is not None:
+        options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
     with spool_folder() as folder:
         spool = Spool(Path(folder), settings.max_file_mib << 20, query)
@@ -112,7 +116,7 @@ def ingest(
             _transactions(engine, dry_run) as begin,
         ):
             call = _Call(
-                begin, parser, reading, settings, today, progress, total, dry_run
+                begin, parser, options, settings, today, progress, total, dry_run
             )
             for each in found:
                 call.take(each)
@@ -138,7 +142,7 @@ class _Call:
 
     begin: Begin
     parser: Parser
-    reading: Reading
+    options: FileOptions
     settings: Settings
     today: date
     progress: Progress
@@ -193,10 +197,10 @@ class _Call:
     def _opened(self, source: Source) -> Load | SmallFile | FileReport:
         kind = None
         try:
-            reading = reading_of(source, self.reading, self.settings.sources)
-            opened = self.parser.open(source, reading, self.today)
+            options = options_of_file(source, self.options, self.settings.sources)
+            opened = self.parser.open(source, options, self.today)
             kind = opened.plan.kind.name
-            load = Load(source, reading, opened, self.settings, self.dry_run)
+            load = Load(source, options, opened, self.settings, self.dry_run)
             return SmallFile.of(load) or load
         except RefusedFileError as error:
             return self._refuse(source, kind, str(error))
@@ -241,7 +245,7 @@ class _Call:
 
     def _tell(self, source: Source, size: int, rows: int) -> None:
         self.done, self.rows = min(self.done + size, self.total), self.rows + rows
-        self.progress(Far(source.name, self.rows, self.done, self.total))
+        self.progress(LoadProgress(source.name, self.rows, self.done, self.total))
 
 
 def _notes(begin: Begin, reports: Sequence[FileReport]) -> Iterator[str]:

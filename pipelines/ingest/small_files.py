@@ -13,7 +13,7 @@ from itertools import chain
 import sqlalchemy as sa
 
 from pipelines.ingest import messages
-from pipelines.ingest.chunks import Opened, Parcel
+from pipelines.ingest.chunks import Chunk, ParsedFile
 from pipelines.ingest.conventions import Conventions
 from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.loading import Load, add_first_seen, unchanged
@@ -27,28 +27,28 @@ MOST_FILES = 500
 
 @dataclass(frozen=True)
 class Parsed:
-    """A small file that has been parsed to its end, as an `Opened`."""
+    """A small file that has been parsed to its end, as an `ParsedFile`."""
 
     plan: Plan
     found: Conventions
-    rows: tuple[Parcel, ...]
+    rows: tuple[Chunk, ...]
 
     @classmethod
-    def of(cls, file: Opened) -> "Parsed":
+    def of(cls, file: ParsedFile) -> "Parsed":
         """Parses a file.
 
         Raises:
           RefusedFileError: the bytes cannot be read as what they claim to be.
         """
         found = file.conventions()
-        return cls(file.plan, found, tuple(file.parcels(found)))
+        return cls(file.plan, found, tuple(file.chunks(found)))
 
     def conventions(self) -> Conventions:
-        """As `Opened.conventions`."""
+        """As `ParsedFile.conventions`."""
         return self.found
 
-    def parcels(self, found: Conventions) -> Iterator[Parcel]:  # noqa: ARG002
-        """As `Opened.parcels`."""
+    def chunks(self, found: Conventions) -> Iterator[Chunk]:  # noqa: ARG002
+        """As `ParsedFile.chunks`."""
         return iter(self.rows)
 
 
@@ -80,18 +80,18 @@ class SmallFile:
     @property
     def n_rows(self) -> int:
         """Rows, all of them good."""
-        return sum(parcel.n_rows for parcel in self.parsed.rows)
+        return sum(chunk.n_rows for chunk in self.parsed.rows)
 
     @property
     def group(self) -> tuple[object, ...]:
         """Files of one group go into the same columns of the same table."""
         plan = self.parsed.plan
-        return plan.kind.name, tuple(plan.stored), self.load.reading.id_namespace
+        return plan.kind.name, tuple(plan.stored), self.load.options.id_namespace
 
     @property
     def is_simple(self) -> bool:
         """Whether it has rows, no bad one, and goes to a table of rows of files."""
-        rejected = any(parcel.rejected for parcel in self.parsed.rows)
+        rejected = any(chunk.rejected for chunk in self.parsed.rows)
         is_of_rows = self.parsed.plan.kind.table in store.WITHDRAWABLE
         return is_of_rows and self.n_rows > 0 and not rejected
 
@@ -140,7 +140,7 @@ def _add_rows(
     incoming = store.Incoming.create(connection, table, columns)
     incoming.write(_as_csv(files, ids))
     with order_counts.marked(connection, table):
-        added = incoming.add_new(plan.kind.key, load.reading.id_namespace)
+        added = incoming.add_new(plan.kind.key, load.options.id_namespace)
         if added != sum(file.n_rows for file in files):
             raise NotAllNewError
         depots = {depot for file in files for depot in _depot_ids(file)}
@@ -153,9 +153,9 @@ def _entry(file: SmallFile) -> dict[str, object]:
     return {
         "path": load.source.address,
         "sha256": load.source.sha256(),
-        "reading": load.reading.fingerprint(plan.kind.name, plan.names),
+        "reading": load.options.fingerprint(plan.kind.name, plan.names),
         "kind": plan.kind.name,
-        "source": load.reading.source or DEFAULT_SOURCE,
+        "source": load.options.source or DEFAULT_SOURCE,
         "size_bytes": load.source.size,
         "ignored_columns": plan.ignored,
         "accepted": file.n_rows,
@@ -169,18 +169,18 @@ def _as_csv(files: Sequence[SmallFile], ids: Sequence[int]) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     for file, file_id in zip(files, ids, strict=True):
-        for parcel in file.parsed.rows:
-            lines = io.StringIO(bytes(parcel.rows).decode(), newline="")
+        for chunk in file.parsed.rows:
+            lines = io.StringIO(bytes(chunk.rows).decode(), newline="")
             writer.writerows([*row, file_id] for row in csv.reader(lines))
     return text.getvalue().encode()
 
 
 def _depot_ids(file: SmallFile) -> set[str]:
-    return set(chain.from_iterable(parcel.depot_ids for parcel in file.parsed.rows))
+    return set(chain.from_iterable(chunk.depot_ids for chunk in file.parsed.rows))
 
 
 def _report(file: SmallFile) -> FileReport:
-    plan, blank = file.parsed.plan, sum(parcel.blank for parcel in file.parsed.rows)
+    plan, blank = file.parsed.plan, sum(chunk.blank for chunk in file.parsed.rows)
     said = messages.of_file(plan, file.parsed.found, _depot_ids(file), 0, blank)
     counts = Counts(accepted=file.n_rows)
     shown = file.load.source.shown

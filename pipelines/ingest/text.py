@@ -11,8 +11,8 @@ from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Batch, Cells, Detail, RejectedRow, storable, tidy
-from pipelines.ingest.kind_detection import Plan, fitting, likeness, recognise
-from pipelines.ingest.report import Reading
+from pipelines.ingest.kind_detection import Plan, fitting, match_score, recognise
+from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text_blocks import Block, read_blocks
 
@@ -51,40 +51,40 @@ class TextFile:
                 yield TextBatch(rows, self)
 
 
-def open_text(source: Source, reading: Reading) -> TextFile:
+def open_text(source: Source, options: FileOptions) -> TextFile:
     """Finds the header of a CSV file.
 
     Raises:
       RefusedFileError: it is empty, not text, or has no header that is known.
     """
-    first = next(read_blocks(source, reading.codec), None)
+    first = next(read_blocks(source, options.codec), None)
     if first is None or not first.data.strip():
         raise RefusedFileError(f"{source.name} is empty. Send it again.")
-    header = find_header(first.data, reading)
+    header = find_header(first.data, options)
     if header is None:
         raise RefusedFileError(
             f"{source.name} has no column names in its first {LINES_SEARCHED} lines. "
             "Write them above the rows."
         )
-    plan = recognise(header.cells, reading, source.name)
-    return TextFile(source, plan, header, reading.codec)
+    plan = recognise(header.cells, options, source.name)
+    return TextFile(source, plan, header, options.codec)
 
 
-def find_header(data: bytes, reading: Reading) -> Header | None:
+def find_header(data: bytes, options: FileOptions) -> Header | None:
     """The first line that names a kind's columns; failing that, the likeliest one."""
     start = io.BytesIO(data)
     text = b"".join(islice(start, LINES_SEARCHED)).decode()
     lines = [
         Header(cells, separator, last_line)
-        for separator in ([reading.separator] if reading.separator else SEPARATORS)
+        for separator in ([options.separator] if options.separator else SEPARATORS)
         for cells, _, last_line in _readable(text, separator)
         if any(letter.isalnum() for cell in cells for letter in cell)
     ]
 
     def likelihood(line: Header) -> tuple[bool, int, int, int]:
         filled = sum(bool(cell.strip()) for cell in line.cells)
-        known = bool(fitting(line.cells, reading))
-        return known, likeness(line.cells, reading), filled, -line.last_line
+        known = bool(fitting(line.cells, options))
+        return known, match_score(line.cells, options), filled, -line.last_line
 
     return max(lines, key=likelihood, default=None)
 

@@ -71,13 +71,13 @@ def _forecasts(look: Look) -> Iterator[Number]:
     says = "Whole days from the newest origin to the one that is due."
     behind = _behind(look.due_on, look.tallies["origin_on"])
     yield one("forecast_behind_seconds", says, behind)
-    counts = look.counts("forecast")
+    metrics = look.metrics("forecast")
     yield one(
         "naive_gate_depots",
         "Depots that the last forecast gave the plain forecast.",
-        None if counts is None else counts.get("gated", 0),
+        None if metrics is None else metrics.get("gated", 0),
     )
-    watched = look.counts("watch")
+    watched = look.metrics("watch")
     yield one(
         "accuracy_alarms",
         "Alarms of the last night about the accuracy of live forecasts.",
@@ -96,11 +96,11 @@ def _data(look: Look) -> Iterator[Number]:
     yield one("data_behind_seconds", says, _behind(look.due_on, tallies["newest_on"]))
     yield one("depots", "Depots known.", tallies["depots"])
     yield one("file_loaded_timestamp_seconds", "Newest file.", tallies["file_at"])
-    counts = look.counts("ingest")
+    metrics = look.metrics("ingest")
     yield one(
         "files_refused",
         "Files of the inbox that the last night refused.",
-        None if counts is None else counts.get("refused", 0),
+        None if metrics is None else metrics.get("refused", 0),
     )
     if look.slow is None:
         return

@@ -49,9 +49,9 @@ FORECAST = {
 def measured(look: Look) -> Iterator[Number]:
     """Of the last training, the last forecast, and the scores of those shown."""
     for step, names in (("train", TRAINED), ("forecast", FORECAST)):
-        counts = look.counts(step) or {}
+        metrics = look.metrics(step) or {}
         for key, (name, says) in names.items():
-            yield one(name, says, counts.get(key))
+            yield one(name, says, metrics.get(key))
     if look.compiling is not None and sum(look.compiling) > 0:
         hits, misses, cold = look.compiling
         says = "Trainings of 30 days that compiled anything; a first one does."

@@ -83,10 +83,10 @@ class Look:
     levels: tuple[Levels, ...] = ()
     slow: SlowLook | None = None
 
-    def counts(self, step: str) -> dict[str, Any] | None:
+    def metrics(self, step: str) -> dict[str, Any] | None:
         """What the newest run of a step that was done counted; None without one."""
         done = self.runs.get(step, {}).get("done")
-        return None if done is None else done["counts"]
+        return None if done is None else done["metrics"]
 
     @property
     def not_ready(self) -> str | None:

@@ -47,12 +47,12 @@ def run_nightly(night: NightlyRun) -> dict[str, Any]:
 
 
 def _run_steps(night: NightlyRun, lock: HeldLock) -> dict[str, Any]:
-    counts: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     failures: dict[str, Exception] = {}
     with recorded(night.engine, "nightly", night.origin, lock=lock) as parent:
         for name in steps.STEPS:
             try:
-                counts[name] = _run_step(night, name, parent)
+                metrics[name] = _run_step(night, name, parent)
             except LostRunError:
                 raise
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
@@ -62,11 +62,11 @@ def _run_steps(night: NightlyRun, lock: HeldLock) -> dict[str, Any]:
             if name == "demand":
                 _set_origin(night, parent)
         else:
-            parent.counts |= _outcome(night, counts)
+            parent.metrics |= _outcome(night, metrics)
         if failures:
             parent.error = _failure_message(night, failures)
             raise _combined(parent.error, list(failures.values()))
-    return {"origin": night.day.isoformat(), "run_id": parent.run_id, "steps": counts}
+    return {"origin": night.day.isoformat(), "run_id": parent.run_id, "steps": metrics}
 
 
 def _combined(message: str, failures: list[Exception]) -> Exception:
@@ -101,10 +101,10 @@ def _failure_message(night: NightlyRun, failures: Mapping[str, Exception]) -> st
 def _run_step(night: NightlyRun, name: str, parent: Run) -> dict[str, Any]:
     with recorded(night.engine, name, night.origin, parent=parent) as run:
         steps.STEPS[name](night, run)
-    return run.counts
+    return run.metrics
 
 
-def _outcome(night: NightlyRun, counts: dict[str, Any]) -> dict[str, Any]:
+def _outcome(night: NightlyRun, metrics: dict[str, Any]) -> dict[str, Any]:
     """The metrics of the steps that are repeated on the nightly run itself."""
     reported = {
         "ingest": ("refused",),
@@ -115,10 +115,10 @@ def _outcome(night: NightlyRun, counts: dict[str, Any]) -> dict[str, Any]:
         "forecast": ("late_depots", "gated"),
     }
     return {"origin": night.day.isoformat()} | {
-        name: counts[step][name]
+        name: metrics[step][name]
         for step, names in reported.items()
         for name in names
-        if counts.get(step, {}).get(name)
+        if metrics.get(step, {}).get(name)
     }
 
 

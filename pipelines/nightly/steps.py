@@ -11,7 +11,7 @@ from forecaster.errors import NothingToDoError
 from pipelines.demand import counting, feed_freshness, retention
 from pipelines.forecasting import forecast as forecasting
 from pipelines.forecasting import live_accuracy, scoring
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import runs
@@ -44,10 +44,10 @@ def ingest_inbox(night: NightlyRun, run: Run) -> None:
     """Loads the files in the inbox, which may be empty."""
     night.settings.inbox.mkdir(parents=True, exist_ok=True)
     if not any(night.settings.inbox.iterdir()):
-        run.counts["files"] = 0
+        run.metrics["files"] = 0
         return
-    report = ingest(run.engine, [str(night.settings.inbox)], Reading(), night.settings)
-    run.counts |= {"files": len(report.files), "refused": len(report.refused)}
+    report = ingest(run.engine, [str(night.settings.inbox)], FileOptions(), night.settings)
+    run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
 
 
 def count_demand(night: NightlyRun, run: Run) -> None:
@@ -55,30 +55,30 @@ def count_demand(night: NightlyRun, run: Run) -> None:
     look_back = night.settings.look_back_days
     change = counting.rebuild_in(run, night.now, look_back)
     if change.left_old:
-        run.counts["left_old"] = change.left_old
+        run.metrics["left_old"] = change.left_old
         log.warning("corrections_left", depot_days=change.left_old, look_back=look_back)
 
 
 def score(night: NightlyRun, run: Run) -> None:
     """Scores the forecasts whose actuals are now known."""
-    run.counts["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
+    run.metrics["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
 
 
 def prune(night: NightlyRun, run: Run) -> None:
     """Removes old artefacts, and old orders if a retention period is set."""
     pruned = artefact_pruning.prune_artefacts(run.engine, night.settings)
     if not pruned.is_nothing:
-        run.counts |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
+        run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
     if night.settings.keep_orders_days is None:
         return
     dropped = retention.drop_old_orders(run.engine, night.settings, night.now)
-    run.counts |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
+    run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
 
 
 def watch(night: NightlyRun, run: Run) -> None:
     """Raises an alarm if live accuracy has been poor; the nightly run does not fail."""
     accuracy = live_accuracy.measure(run.engine, night.settings)
-    run.counts |= accuracy.counts()
+    run.metrics |= accuracy.metrics()
     for alarm in accuracy.alarms:
         log.warning("accuracy_alarm", alarm=alarm)
 
@@ -88,8 +88,8 @@ def train(night: NightlyRun, run: Run) -> None:
     with run.engine.connect() as connection:
         previous = runs.training_without_news(connection, night.day)
     if previous is not None:
-        run.counts |= {
-            "model": previous["counts"]["model"],
+        run.metrics |= {
+            "model": previous["metrics"]["model"],
             "by_run": previous["run_id"],
         }
         return
@@ -103,11 +103,11 @@ def judge(night: NightlyRun, run: Run) -> None:
     try:
         decision = promotion.promote_if_better(run.engine, night.settings.artefacts)
     except NothingToDoError as error:
-        run.counts["reason"] = str(error)
+        run.metrics["reason"] = str(error)
         return
-    run.counts |= decision.counts()
-    if "canary_failed" in run.counts:
-        log.warning("canary_failed", reason=run.counts["canary_failed"])
+    run.metrics |= decision.metrics()
+    if "canary_failed" in run.metrics:
+        log.warning("canary_failed", reason=run.metrics["canary_failed"])
 
 
 def forecast(night: NightlyRun, run: Run) -> None:
@@ -121,7 +121,7 @@ def forecast(night: NightlyRun, run: Run) -> None:
         night.settings.zone,
         run,
     )
-    run.counts |= late.counts()
+    run.metrics |= late.metrics()
     if late.is_late:
         log.warning("feed_late", reason=late.sentence())
 

@@ -26,14 +26,14 @@ log = structlog.get_logger()
 
 @dataclass
 class Run:
-    """A step that runs now; what it counts ends up in the ledger."""
+    """A step that runs now; its metrics end up in the ledger."""
 
     run_id: int
     heart: Heartbeat
     fence: Fence
     # Commits only as long as the run has its place: what it publishes goes through this.
     engine: sa.Engine
-    counts: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, Any] = field(default_factory=dict)
     # What the ledger says if it fails, where the exception alone says too little.
     error: str = ""
     began_s: float = field(default_factory=time.monotonic)
@@ -124,10 +124,10 @@ def _end(
     # Before the end, so that who follows the run sees them.
     run.heart.write_lines()
     with engine.begin() as connection:
-        if not runs.end_run(connection, run.run_id, state, run.counts, error):
+        if not runs.end_run(connection, run.run_id, state, run.metrics, error):
             # It was given up; this says so.
             run.fence.check(connection)
-    told = run.counts if error is None else {"error": error}
+    told = run.metrics if error is None else {"error": error}
     took = round(time.monotonic() - run.began_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took, **told)
 

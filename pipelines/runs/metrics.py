@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pipelines.runs.ledger import Run
 
 if TYPE_CHECKING:
-    from forecaster.model.two_stage_fit import Learnt
+    from forecaster.model.two_stage_fit import TrainingResult
 
 Answer = TypeVar("Answer")
 
@@ -23,17 +23,17 @@ MEASURED_AGAIN_S = 10.0
 
 
 @contextmanager
-def measure_training(counts: dict[str, Any]) -> Iterator[None]:
+def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
     """Counts what JAX compiles in the block, and the memory taken; also if it fails."""
-    from forecaster.model.compile_stats import device_memory, listening
+    from forecaster.model.compile_stats import device_memory, record_compilations
 
-    with listening() as heard:
+    with record_compilations() as heard:
         try:
             yield
         finally:
             # Asking starts JAX, which may be what failed.
             peak, limit = device_memory() if heard.programs else (None, None)
-            counts |= {
+            metrics |= {
                 "compilations": heard.compilations,
                 "cache_hits": heard.cache_hits,
                 "cache_misses": heard.cache_misses,
@@ -44,9 +44,9 @@ def measure_training(counts: dict[str, Any]) -> Iterator[None]:
             }
 
 
-def step_metrics(learnt: "Learnt") -> dict[str, float | None]:
+def step_metrics(learnt: "TrainingResult") -> dict[str, float | None]:
     """Seconds of the first step, compiling included, and of one of the many after it."""
-    first = learnt.judged_fit
+    first = learnt.evaluation_fit
     step = None if math.isnan(first.step_seconds) else round(first.step_seconds, 4)
     return {
         "first_step_seconds": round(first.first_step_seconds, 3),
@@ -66,10 +66,10 @@ def measure_inference(run: Run | None, infer: Callable[[], Answer]) -> Answer:
     answer, cold = _timed(infer)
     if run is None:
         return answer
-    run.counts["inference_cold_seconds"] = cold
+    run.metrics["inference_cold_seconds"] = cold
     if cold <= MEASURED_AGAIN_S:
-        run.counts["inference_warm_seconds"] = _timed(infer)[1]
-        run.counts["inference_memory_bytes"] = _memory_of(infer)
+        run.metrics["inference_warm_seconds"] = _timed(infer)[1]
+        run.metrics["inference_memory_bytes"] = _memory_of(infer)
     return answer
 
 

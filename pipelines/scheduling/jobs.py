@@ -112,7 +112,7 @@ class ScheduledJobs:
             )
             with run.engine.begin() as connection:
                 store.leave_out(connection, list(due.leave_out), run.run_id, reason)
-            run.counts |= {
+            run.metrics |= {
                 "policy": policy,
                 "run": [str(day) for day in due.run],
                 "left_out": [str(day) for day in due.leave_out],

@@ -17,7 +17,7 @@ runs = sa.Table(
     sa.Column("started_at", Moment, nullable=False, server_default=NOW),
     sa.Column("heartbeat_at", Moment, nullable=False, server_default=NOW),
     sa.Column("finished_at", Moment),
-    sa.Column("counts", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
+    sa.Column("metrics", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("error", sa.Text),
     # The process that the run is; null in rows of before this was kept.
     sa.Column("host", sa.Text),

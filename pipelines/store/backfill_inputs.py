@@ -117,8 +117,8 @@ def seconds_a_row(connection: sa.Connection) -> float | None:
         sa.text(
             "select sum(seconds) / nullif(sum(made), 0) from ("
             " select extract(epoch from finished_at - started_at)::float8 as seconds,"
-            " (counts->>'rows')::float8 as made from runs"
-            " where step = 'hindcast' and state = 'done' and counts ? 'rows'"
+            " (metrics->>'rows')::float8 as made from runs"
+            " where step = 'hindcast' and state = 'done' and metrics ? 'rows'"
             " order by run_id desc limit 20) lately"
         )
     )

@@ -10,7 +10,7 @@ from pipelines.schema.active_depots import ACTIVE_ZONES
 # The newest run of each step in each state; a night without work hides none before it.
 NEWEST_RUNS = """
 select distinct on (step, state)
-       run_id, step, state, origin_on, started_at, heartbeat_at, finished_at, counts,
+       run_id, step, state, origin_on, started_at, heartbeat_at, finished_at, metrics,
        error
 from runs
 order by step, state, run_id desc
@@ -48,9 +48,9 @@ group by b.state
 
 # Programs that a month of nights compiled, and found compiled before.
 COMPILING = """
-select sum((counts ->> 'cache_hits')::bigint)::bigint as hits,
-       sum((counts ->> 'cache_misses')::bigint)::bigint as misses,
-       count(*) filter (where (counts ->> 'cache_misses')::bigint > 0) as cold
+select sum((metrics ->> 'cache_hits')::bigint)::bigint as hits,
+       sum((metrics ->> 'cache_misses')::bigint)::bigint as misses,
+       count(*) filter (where (metrics ->> 'cache_misses')::bigint > 0) as cold
 from runs
 where step = 'train' and state = 'done' and started_at >= :since
 """

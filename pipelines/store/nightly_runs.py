@@ -76,7 +76,7 @@ def silence_of(connection: sa.Connection, host: str, pid: int) -> timedelta | No
 def training_costs(connection: sa.Connection, since: timedelta) -> list[dict[str, Any]]:
     """What the trainings of that time counted, those that nights began, oldest first."""
     statement = (
-        sa.select(runs.c.counts)
+        sa.select(runs.c.metrics)
         .where(
             runs.c.step == "train",
             runs.c.state == "done",

@@ -6,7 +6,19 @@ import sqlalchemy as sa
 
 from pipelines.store import order_counts
 
-DROP = "delete from orders where ordered_local < :end"
+DROP_ORDERS = "delete from orders where ordered_local < :end"
+# Else the withdrawal of a file could restore an order that has been dropped. Runs before
+# `DROP_ORDERS`, while the orders about to go can still be looked up by their key.
+DROP_SUPERSEDED = """
+delete from superseded_rows s
+where s.table_name = 'orders' and (
+    (s.content ->> 'ordered_local')::timestamp < :end
+    or exists (
+        select from orders o
+        where o.order_id = s.content ->> 'order_id'
+          and o.id_namespace = s.content ->> 'id_namespace'
+          and o.ordered_local < :end))
+"""
 FREEZE_DAYS = """
 insert into frozen_days (before_on, orders_dropped) values (:before, :dropped)
 on conflict (before_on) do update
@@ -22,6 +34,8 @@ def frozen_before(connection: sa.Connection) -> date | None:
 def drop_orders(connection: sa.Connection, before: date) -> int:
     """Freezes the days before one, drops their orders, and returns how many.
 
+    The superseded rows of these orders, and superseded rows of those days, go too.
+
     Args:
       connection: Inside a transaction in which demand has just been counted.
       before: The first day that keeps its orders.
@@ -29,7 +43,8 @@ def drop_orders(connection: sa.Connection, before: date) -> int:
     with order_counts.days_are_marked(connection):
         # None that may lie on a day which is not frozen.
         until = {"end": before - order_counts.SHIFT}
-        dropped = connection.execute(sa.text(DROP), until).rowcount
-    told = {"before": before, "dropped": dropped}
-    connection.execute(sa.text(FREEZE_DAYS), told)
+        connection.execute(sa.text(DROP_SUPERSEDED), until)
+        dropped = connection.execute(sa.text(DROP_ORDERS), until).rowcount
+    values = {"before": before, "dropped": dropped}
+    connection.execute(sa.text(FREEZE_DAYS), values)
     return int(dropped)

@@ -45,7 +45,7 @@ def end_run(
     connection: sa.Connection,
     run_id: int,
     state: str,
-    counts: dict[str, Any],
+    metrics: dict[str, Any],
     error: str | None = None,
 ) -> bool:
     """Writes down how a run ended; False if it had been ended by another."""
@@ -53,7 +53,7 @@ def end_run(
         sa.update(runs)
         .where(runs.c.run_id == run_id, runs.c.state == "running")
         .values(
-            state=state, counts=counts, error=error, finished_at=NOW, heartbeat_at=NOW
+            state=state, metrics=metrics, error=error, finished_at=NOW, heartbeat_at=NOW
         )
     )
     return connection.execute(statement.returning(runs.c.run_id)).first() is not None
@@ -188,9 +188,9 @@ def training_without_news(
     """
     found = connection.execute(
         sa.text(
-            "select t.run_id, t.counts from runs t "
+            "select t.run_id, t.metrics from runs t "
             "join runs n on n.run_id = t.parent_id and n.step = 'nightly' "
-            "join models m on m.version = t.counts ->> 'model' "
+            "join models m on m.version = t.metrics ->> 'model' "
             "where t.step = 'train' and t.state = 'done' and t.origin_on = :origin "
             "and not exists (select from files where loaded_at > t.started_at) "
             "and not exists "

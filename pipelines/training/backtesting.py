@@ -44,14 +44,14 @@ def run_backtest(
       ConfigError: a baseline is unknown.
       NoDataError: the history is too short.
     """
-    from forecaster.model.two_stage_fit import learn
+    from forecaster.model.two_stage_fit import train_model
 
     jax_runtime.configure_jax(recipe)
     baselines = {
         name: backtest.baseline_forecaster(name, plan.horizon) for name in against
     }
-    learnt = learn(known(plan.trained_through), recipe, report=report)
-    forecasters = {"gru": as_forecaster(learnt.served), **baselines}
+    learnt = train_model(known(plan.trained_through), recipe, report=report)
+    forecasters = {"gru": as_forecaster(learnt.production), **baselines}
     return _scores(panel, plan, forecasters, known), learnt.seconds
 
 

@@ -106,7 +106,7 @@ def run_canary(
         # Measured again: another program may have slowed the machine.
         took_s = min(took_s, _forecast(ours, panel, timer)[1])
     checks = [
-        *forecast_checks.look(challenger, baseline, panel, ours.parity_error),
+        *forecast_checks.run_checks(challenger, baseline, panel, ours.parity_error),
         _latency(took_s, limit_s),
     ]
     beside = None if theirs is None else theirs.version

@@ -36,14 +36,14 @@ def kept(settings: Settings) -> Iterator[None]:
 
     Where the folder cannot be trusted, it goes without: the night is slower, not wrong.
     """
-    from forecaster.model.compile_stats import kept_in
+    from forecaster.model.compile_stats import persistent_cache
 
     folder = opened(settings)
     if folder is None:
         yield
         return
     found = set(folder.glob(f"*{ENTRY}"))
-    with kept_in(folder):
+    with persistent_cache(folder):
         try:
             yield
         finally:

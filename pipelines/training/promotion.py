@@ -32,7 +32,7 @@ class PromotionDecision:
     # None where it did not come to that.
     canary: CanaryResult | None = None
 
-    def counts(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, Any]:
         """For the ledger; a canary that failed is told apart, as an alarm."""
         told: dict[str, Any] = {"promoted": self.promoted, "reason": self.reason}
         if self.canary is not None:

@@ -28,7 +28,7 @@ from pipelines.training.backtesting import BASELINES, evaluation_scores
 
 if TYPE_CHECKING:
     from forecaster.model.checkpoint import Checkpoints
-    from forecaster.model.two_stage_fit import Learnt, Recipe
+    from forecaster.model.two_stage_fit import Recipe, TrainingResult
 
 log = structlog.get_logger()
 
@@ -70,14 +70,14 @@ def train(
     counting.require_counted(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
     panel = training_panel(engine, panels, through)
-    learnt = _learn(panel, settings, recipe, report, run.counts)
+    learnt = _learn(panel, settings, recipe, report, run.metrics)
     champion = _champion_judge(engine, settings)
-    scores = evaluation_scores(panel, learnt.judged, champion, panels.at)
-    scores["network_share"] = learnt.served.delivery.share
+    scores = evaluation_scores(panel, learnt.evaluation, champion, panels.at)
+    scores["network_share"] = learnt.production.postprocessing.network_share
     # What any training of this data comes to: whoever is champion is not in it.
     table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
-    judged = replace(learnt.judged, backtest=table)
-    served = replace(learnt.served, backtest=table)
+    judged = replace(learnt.evaluation, backtest=table)
+    served = replace(learnt.production, backtest=table)
     with engine.begin() as connection:
         for made, role in ((judged, "judge"), (served, "challenger")):
             _record(connection, settings, made, role, scores, run)
@@ -85,13 +85,13 @@ def train(
     folder = _checkpoint_folder(panel, settings, recipe)
     shutil.rmtree(folder, ignore_errors=True)
     seconds = round(learnt.seconds, 1)
-    run.counts |= {
+    run.metrics |= {
         "model": served.version,
         "train_seconds": seconds,
-        "epochs": learnt.served_fit.epochs,
-        "steps": learnt.judged_fit.steps + learnt.served_fit.steps,
+        "epochs": learnt.production_fit.epochs,
+        "steps": learnt.evaluation_fit.steps + learnt.production_fit.steps,
         "parity_error": served.parity_error,
-        "delivers": postprocessing.in_words(served.delivery.share),
+        "delivers": postprocessing.describe_share(served.postprocessing.network_share),
     }
     return TrainedModel(served.version, through, scores, seconds, served.parity_error)
 
@@ -127,7 +127,7 @@ def train_as_worker(
     """
     counting.require_counted(engine, through)
     panel = read_panel(engine, through)
-    _learn(panel, settings, recipe, report, counts={})
+    _learn(panel, settings, recipe, report, metrics={})
 
 
 def precompile(
@@ -155,10 +155,10 @@ def precompile(
         )
     counting.require_counted(engine, through)
     once = replace(recipe, train=replace(recipe.train, epochs=1))
-    counts: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     panel = read_panel(engine, through)
-    _learn(panel, settings, once, report, counts, resumes=False)
-    return counts
+    _learn(panel, settings, once, report, metrics, resumes=False)
+    return metrics
 
 
 def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
@@ -189,13 +189,13 @@ def _learn(
     settings: Settings,
     recipe: "Recipe",
     report: FitReporter,
-    counts: dict[str, Any],
+    metrics: dict[str, Any],
     resumes: bool = True,
-) -> "Learnt":
+) -> "TrainingResult":
     """Learns, and counts what that cost; goes on where one was cut off, if it may."""
     # JAX takes seconds to import and is not there on the dashboard's host.
     from forecaster.model.checkpoint import Checkpoints
-    from forecaster.model.two_stage_fit import learn
+    from forecaster.model.two_stage_fit import train_model
 
     jax_runtime.configure_jax(recipe)
     if settings.coordinator is not None:
@@ -207,9 +207,11 @@ def _learn(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    with compile_cache.kept(settings), measure_training(counts):
-        learnt = learn(panel, recipe, open_checkpoints if resumes else None, report)
-    counts |= step_metrics(learnt)
+    with compile_cache.kept(settings), measure_training(metrics):
+        learnt = train_model(
+            panel, recipe, open_checkpoints if resumes else None, report
+        )
+    metrics |= step_metrics(learnt)
     return learnt
 
 

@@ -29,7 +29,7 @@ from pipelines.cli.workplace import Workplace, workplace
 from pipelines.database.engine import open_engine
 from pipelines.demand import counting
 from pipelines.demand.retention import drop_old_orders
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from tests.benchmarks import ratios
 from tests.benchmarks.machine import stamp
 
@@ -143,7 +143,7 @@ def _take(step: str, place: Workplace, folder: Path) -> None:
     else:
         name = "orders.parquet" if step == "parquet" else "orders.csv"
         report = ingest(
-            place.engine, [str(folder / name)], Reading(), place.settings,
+            place.engine, [str(folder / name)], FileOptions(), place.settings,
             today=END.date(),
         )  # fmt: skip
         (file,) = report.files

@@ -86,15 +86,15 @@ def reference() -> Told:
 def night() -> Told:
     """The reference workload as a night trains it, with the defaults: two fits."""
     from forecaster.model.cpu_devices import use_all_cores
-    from forecaster.model.two_stage_fit import Recipe, learn
+    from forecaster.model.two_stage_fit import Recipe, train_model
 
     recipe = Recipe()
     use_all_cores(recipe.train.batch_size, "")
     panel = invented_panel(REFERENCE_DEPOTS, REFERENCE_DAYS)
     started = time.perf_counter()
-    learnt = learn(panel, recipe)
+    learnt = train_model(panel, recipe)
     seconds = time.perf_counter() - started
-    steps = learnt.judged_fit.steps + learnt.served_fit.steps
+    steps = learnt.evaluation_fit.steps + learnt.production_fit.steps
     return {"seconds": round(seconds, 1), "steps": steps}
 
 
@@ -155,7 +155,7 @@ def compilations() -> Told:
     import jax
 
     from forecaster.config import TrainConfig
-    from forecaster.model.two_stage_fit import Recipe, learn
+    from forecaster.model.two_stage_fit import Recipe, train_model
 
     compiled: list[str] = []
 
@@ -167,7 +167,7 @@ def compilations() -> Told:
     counts = []
     for n_days in (400, 401):
         before = len(compiled)
-        learn(invented_panel(20, n_days), Recipe(train=TrainConfig(epochs=3)))
+        train_model(invented_panel(20, n_days), Recipe(train=TrainConfig(epochs=3)))
         counts.append(len(compiled) - before)
     return {"first_night": counts[0], "second_night": counts[1]}
 

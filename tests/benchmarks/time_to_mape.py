@@ -16,7 +16,7 @@ from forecaster.backtest import Outcome, Plan
 from forecaster.config import ModelConfig
 from forecaster.data.panel import Panel
 from forecaster.model.cpu_devices import use_all_cores
-from forecaster.model.two_stage_fit import Recipe, learn
+from forecaster.model.two_stage_fit import Recipe, train_model
 from pipelines.training.backtesting import as_forecaster
 from tests.benchmarks import ratios
 from tests.benchmarks.accuracy import HOLDOUT_DAYS, HORIZON
@@ -72,8 +72,8 @@ def _ours(panel: Panel, plan: Plan, epochs: int) -> tuple[float, float]:
     recipe = Recipe(model=ModelConfig(units=UNITS))
     recipe = replace(recipe, train=replace(recipe.train, epochs=epochs))
     use_all_cores(recipe.train.batch_size, "")
-    learnt = learn(panel.as_of(plan.trained_through), recipe)
-    forecaster = as_forecaster(learnt.served)
+    learnt = train_model(panel.as_of(plan.trained_through), recipe)
+    forecaster = as_forecaster(learnt.production)
     made = backtest.run(panel, plan.origins, forecaster, plan.horizon)
     return _mape(panel, plan, made), learnt.seconds
 

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from forecaster.errors import HarborError
-from forecaster.inference.postprocessing import Delivery
+from forecaster.inference.postprocessing import Postprocessing
 from pipelines.cli import app
 from pipelines.training import train
 from tests.conftest import empty_tables
@@ -69,14 +69,18 @@ def learn_at_once(panel, *_):
     """The plain forecast beside weights by chance: what is printed has the same shape."""
     chance = len(list(Path(os.environ["HARBOR_HOME"]).glob("artefacts/*.npz")))
     earlier = panel.as_of(panel.origin - timedelta(days=28))
-    plain = Delivery(share=0.0)
+    plain = Postprocessing(network_share=0.0)
     judged, served = (
-        replace(make_artefact(each, seed=chance), delivery=plain)
+        replace(make_artefact(each, seed=chance), postprocessing=plain)
         for each in (earlier, panel)
     )
     fit = SimpleNamespace(epochs=1, steps=1)
     return SimpleNamespace(
-        judged=judged, served=served, judged_fit=fit, served_fit=fit, seconds=0.0
+        evaluation=judged,
+        production=served,
+        evaluation_fit=fit,
+        production_fit=fit,
+        seconds=0.0,
     )
 
 

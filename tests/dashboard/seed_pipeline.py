@@ -42,8 +42,8 @@ group by grouping sets ((origin_on, target_on, model_version),
 
 def _night(connection: sa.Connection, origin: date, failed: bool) -> None:
     begins = datetime.combine(origin + timedelta(days=1), time(4, 30), UTC)
-    counts = {"origin": origin.isoformat(), "late_depots": 1}
-    parent = add_run(connection, "nightly", origin, begins, 125.0, counts, failed)
+    metrics = {"origin": origin.isoformat(), "late_depots": 1}
+    parent = add_run(connection, "nightly", origin, begins, 125.0, metrics, failed)
     for number, step in enumerate(
         STEPS[: STEPS.index("train") + 1] if failed else STEPS
     ):
@@ -60,7 +60,7 @@ def add_run(
     origin: date | None,
     begins: datetime,
     seconds: float,
-    counts: dict[str, object],
+    metrics: dict[str, object],
     failed: bool = False,
     parent: int | None = None,
 ) -> int:
@@ -68,7 +68,7 @@ def add_run(
     ends = begins + timedelta(seconds=seconds)
     values = {
         "step": step, "origin_on": origin, "parent_id": parent, "started_at": begins,
-        "heartbeat_at": ends, "finished_at": ends, "counts": counts,
+        "heartbeat_at": ends, "finished_at": ends, "metrics": metrics,
         "state": "failed" if failed else "done",
         "error": "The disk is full. Make room and run 'harbor nightly'." if failed else None,
     }  # fmt: skip

@@ -45,14 +45,14 @@ def test_scores_agree_with_plain_loops(rng):
     actual = rng.poisson(3, (5, 6, 7)).astype(float)
     forecast = rng.gamma(2, 2, (5, 6, 7))
     observed = rng.random((5, 6, 7)) > 0.3
-    misses, volume, signed, percent = 0.0, 0.0, 0.0, []
+    missed, volume, signed, percent = 0.0, 0.0, 0.0, []
     for a, f, seen in zip(actual.flat, forecast.flat, observed.flat, strict=True):
         if not seen:
             continue
-        misses, volume, signed = misses + abs(f - a), volume + a, signed + f - a
+        missed, volume, signed = missed + abs(f - a), volume + a, signed + f - a
         if a > 0:
             percent.append(abs(f - a) / a)
-    assert metrics.wape(actual, forecast, observed) == pytest.approx(misses / volume)
+    assert metrics.wape(actual, forecast, observed) == pytest.approx(missed / volume)
     assert metrics.bias(actual, forecast, observed) == pytest.approx(signed / volume)
     assert metrics.mape(actual, forecast, observed) == pytest.approx(np.mean(percent))
     assert metrics.mape_days(actual, observed) == len(percent)

@@ -59,14 +59,14 @@ def start(home: Path, url: str, night: int, *point: str) -> Victim:
 
 def small_recipe(*_: Any, **__: Any) -> Any:
     """A network that trains in a second, with two checkpoints on the way."""
-    from forecaster.model.trainer import EPOCHS_BETWEEN_SETTLINGS
+    from forecaster.model.trainer import EPOCHS_BETWEEN_CHECKPOINTS
     from forecaster.model.two_stage_fit import Recipe
 
     return Recipe(
         TaskConfig(horizon=7, context=28),
         ModelConfig(units=4, head_units=4),
         TrainConfig(
-            epochs=CHECKPOINT * EPOCHS_BETWEEN_SETTLINGS + 1,
+            epochs=CHECKPOINT * EPOCHS_BETWEEN_CHECKPOINTS + 1,
             batch_size=8,
             validation_days=14,
         ),

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
 from forecaster.inference import artefact
-from forecaster.inference.postprocessing import Delivery
+from forecaster.inference.postprocessing import Postprocessing
 from pipelines.forecasting import forecast as forecasting
 from pipelines.settings import Settings
 from pipelines.store import models as store
@@ -104,7 +104,9 @@ def show_a_worse_model(engine, settings, night):
     with engine.connect() as connection:
         champion = store.champion(connection)
     whole = forecasting.load_recorded(settings.artefacts, champion)
-    spoilt = replace(whole, delivery=Delivery(shift=SPOILT), seed=whole.seed + 1)
+    spoilt = replace(
+        whole, postprocessing=Postprocessing(shift=SPOILT), seed=whole.seed + 1
+    )
     path = artefact.save(spoilt, settings.artefacts)
     row = {
         name: champion[name] for name in ("trained_through", "data_watermark", "scores")
@@ -154,8 +156,8 @@ def month(engine, inbox, figures, worse=None):
         )
         costs = connection.scalars(
             sa.text(
-                "select counts from runs where step = 'train' and state = 'done' "
-                "and not counts ? 'by_run' order by run_id"
+                "select metrics from runs where step = 'train' and state = 'done' "
+                "and not metrics ? 'by_run' order by run_id"
             )
         )
         return Month(

@@ -15,7 +15,7 @@ with nights as (
     select run_id from nights union all select run_id from others
 )
 select r.run_id, r.parent_id, r.step, r.origin_on, r.state, r.started_at,
-       r.finished_at, r.counts, r.error,
+       r.finished_at, r.metrics, r.error,
        extract(epoch from coalesce(r.finished_at, clock_timestamp()) - r.started_at)
          ::float8 as seconds,
        case when r.state = 'running'

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from forecaster.errors import ConfigError, NoticeError
+from forecaster.errors import ConfigError, NotificationError
 from pipelines.monitoring.notifications.rules import Notice
 from pipelines.settings import Settings
 from pipelines.settings.monitoring import WatchSettings
@@ -111,5 +111,5 @@ def _without(said: str, secret: str | None) -> str:
     return said.replace(secret, "***") if secret else said
 
 
-def _unsent(whom: str, reason: str) -> NoticeError:
-    return NoticeError(f"The {whom} did not accept a notice: {reason}.")
+def _unsent(whom: str, reason: str) -> NotificationError:
+    return NotificationError(f"The {whom} did not accept a notice: {reason}.")

@@ -209,14 +209,14 @@ def _made(
 ) -> dict[str, np.ndarray]:
     """The columns made for the network, [origin, depot]."""
     columns = {
-        f"response_{k}": features.response_dtf[:, target, k].T
-        for k in range(features.response_dtf.shape[-1])
+        f"response_{k}": features.event_response_dtf[:, target, k].T
+        for k in range(features.event_response_dtf.shape[-1])
     }
     columns |= {
-        f"recent_{k}": features.recent_dtf[:, origins, k].T
-        for k in range(features.recent_dtf.shape[-1])
+        f"recent_{k}": features.recent_residuals_dtf[:, origins, k].T
+        for k in range(features.recent_residuals_dtf.shape[-1])
     }
-    return columns | {"persistence": features.persistence_dt[:, origins].T}
+    return columns | {"persistence": features.residual_autocorrelation_dt[:, origins].T}
 
 
 def _table(

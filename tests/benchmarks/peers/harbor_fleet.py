@@ -18,15 +18,16 @@ from tests.benchmarks.peers import Forecasts, PeerRun
 def gru(panel: Panel, plan: Plan) -> PeerRun:
     """Trained once on what precedes the holdout, then asked from every origin."""
     from forecaster.model.cpu_devices import use_all_cores
-    from forecaster.model.two_stage_fit import learn
+    from forecaster.model.two_stage_fit import train_model
 
     settings = Settings.load().model_copy(update={"horizon": plan.horizon})
     recipe = build_recipe(settings, seed=None, epochs=None)
     use_all_cores(recipe.train.batch_size, "")
-    learnt = learn(panel.as_of(plan.trained_through), recipe)
+    learnt = train_model(panel.as_of(plan.trained_through), recipe)
     started = time.perf_counter()
     made = [
-        infer.forecast(learnt.served, panel.as_of(origin)) for origin in plan.origins
+        infer.forecast(learnt.production, panel.as_of(origin))
+        for origin in plan.origins
     ]
     seconds = time.perf_counter() - started
     parts = ("p10_dh", "p50_dh", "p90_dh")

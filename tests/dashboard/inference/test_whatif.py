@@ -124,14 +124,16 @@ def test_what_is_read_reaches_as_far_back_as_the_model_looks(
     whatif.suppose(Supposition("LON-01", "closed", ordinary_day(seeded)), fresh)
     [(_, first, through)] = reads
     days = (through - first).days + 1
-    assert days >= predict.days_that_matter(served_model.load(fresh))
+    assert days >= predict.receptive_field_days(served_model.load(fresh))
 
 
 def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, write):
     gate(write, seeded, "LON-01")
     [path] = dashboard.glob("*.npz")
     model = artefact.load(path)
-    plain = replace(model, delivery=replace(model.delivery, gated=("LON-01",)))
+    plain = replace(
+        model, postprocessing=replace(model.postprocessing, fallback_depots=("LON-01",))
+    )
     day = ordinary_day(seeded)
     supposition = Supposition("LON-01", "promotion", day)
     outcome = whatif.suppose(supposition, queries.freshness())

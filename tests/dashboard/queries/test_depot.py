@@ -148,8 +148,8 @@ def test_a_depot_that_gets_the_plain_forecast_says_so(seeded, write):
 
 def gate(write, seeded, depot):
     """As the night does it: the run that forecast says which depots are gated."""
-    counts = {"gated": 1, "gated_depots": [depot]}
-    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    metrics = {"gated": 1, "gated_depots": [depot]}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
     newest = schema.forecasts.c.origin_on == seeded.through
     write(sa.update(schema.forecasts).where(newest).values(run_id=1))
 

@@ -327,14 +327,14 @@ def test_a_depot_that_is_gone_is_not_in_the_week(seeded, write):
 
 
 def test_a_late_feed_and_alarms_are_those_of_the_night_that_forecast(seeded, write):
-    counts = {"late_depots": 1, "late_cities": {"London": 1}}
-    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    metrics = {"late_depots": 1, "late_cities": {"London": 1}}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
     newest = schema.forecasts.c.origin_on == seeded.through
     write(sa.update(schema.forecasts).where(newest).values(run_id=1))
     for alarms in (["Old."], ["Worse than the naive."]):
         write(
             sa.insert(schema.runs).values(
-                step="watch", state="done", counts={"alarms": alarms}
+                step="watch", state="done", metrics={"alarms": alarms}
             )
         )
     fresh = queries.freshness()

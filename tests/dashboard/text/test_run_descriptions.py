@@ -12,7 +12,7 @@ from dashboard.text import run_descriptions
 ZONE = ZoneInfo("Europe/Amsterdam")
 BEGAN = datetime(2025, 11, 21, 3, 30, tzinfo=UTC)
 COLUMNS = [
-    "run_id", "parent_id", "step", "origin_on", "state", "started_at", "counts", "error",
+    "run_id", "parent_id", "step", "origin_on", "state", "started_at", "metrics", "error",
     "seconds", "silent_seconds",
 ]  # fmt: skip
 
@@ -60,7 +60,7 @@ def test_a_running_one_says_whether_it_lives(silent, expected):
 
 
 @pytest.mark.parametrize(
-    ("counts", "expected"),
+    ("metrics", "expected"),
     [
         pytest.param({"files": 1, "refused": 0}, "1 file, 0 refused", id="numbers"),
         pytest.param({"done": 29, "plan": 1, "state": "done"}, "29 done, plan 1", id="a plan"),
@@ -79,8 +79,8 @@ def test_a_running_one_says_whether_it_lives(silent, expected):
         ),
     ],
 )  # fmt: skip
-def test_counts_become_words(counts, expected):
-    assert run_descriptions.counted(counts) == expected
+def test_counts_become_words(metrics, expected):
+    assert run_descriptions.counted(metrics) == expected
 
 
 def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():

@@ -118,8 +118,8 @@ def test_every_page_says_in_red_what_is_late(
 def test_every_page_says_that_its_forecast_is_of_a_late_feed(
     seeded, write, open_page, view
 ):
-    counts = {"late_depots": 1, "late_cities": {"London": 1}}
-    write(sa.insert(schema.runs).values(step="forecast", state="done", counts=counts))
+    metrics = {"late_depots": 1, "late_cities": {"London": 1}}
+    write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
     write(sa.update(schema.forecasts).values(run_id=1))
     app = open_page(view, depot="LON-01")
     assert_no_traceback(app)

@@ -9,7 +9,7 @@ import pytest
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.data import inputs
-from forecaster.data.features import build_features, numbers
+from forecaster.data.features import build_features, embedding_rows
 from forecaster.data.inputs import Slices
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import calibration, infer, predict
@@ -51,7 +51,9 @@ EARLY = panel_of(*LONG_KNOWN, (GAME, GAME - timedelta(days=30)))
 
 
 def features_of(panel):
-    return build_features(panel, ("game", "holiday"), HORIZON, numbers(panel.depot_ids))
+    return build_features(
+        panel, ("game", "holiday"), HORIZON, embedding_rows(panel.depot_ids)
+    )
 
 
 def window_of(panel):
@@ -63,7 +65,7 @@ def window_of(panel):
 
 
 MODEL = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
-MODULE = DepotForecaster(HORIZON, MODEL, room=64)
+MODULE = DepotForecaster(HORIZON, MODEL, capacity=64)
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +149,7 @@ def test_early_stopping_is_judged_by_what_was_known(monkeypatch):
     monkeypatch.setattr(two_stage_fit, "fit", stop)
     recipe = Recipe(TASK, MODEL, TrainConfig(epochs=1, validation_days=28))
     with pytest.raises(Stopped):
-        two_stage_fit.learn(LATE, recipe)
+        two_stage_fit.train_model(LATE, recipe)
     (validation,) = given
     step, game = (GAME - validation.start_on).days, validation.names.index("game")
     assert validation.calendar_gtf[0, step, game] == 1
@@ -156,11 +158,11 @@ def test_early_stopping_is_judged_by_what_was_known(monkeypatch):
 
 def test_calibration_hears_what_each_origin_could_say():
     panel = panel_of(*LONG_KNOWN, (GAME, TOLD))
-    judged = make_artefact(panel.as_of(LAST - timedelta(days=30)))
-    origins = range(panel.step(judged.trained_through), panel.n_steps - 1)
-    unseen = calibration._unseen(judged, panel, origins)
+    evaluation = make_artefact(panel.as_of(LAST - timedelta(days=30)))
+    origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
+    unseen = calibration._unseen(evaluation, panel, origins)
     for at, step in enumerate(origins):
-        alone = predict.ask(judged, panel.as_of(panel.day(step)))
+        alone = predict.predict(evaluation, panel.as_of(panel.day(step)))
         np.testing.assert_allclose(
             unseen.correction[at], alone.correction_dh, rtol=2e-3, atol=1e-4
         )
@@ -179,7 +181,7 @@ def test_a_closure_told_late_is_no_closed_day_a_week_ahead():
     panel = panel_of(closed=(GAME, TOLD))
     artefact = make_artefact(panel)
     origins = [GAME - timedelta(days=ahead) for ahead in range(HORIZON, 0, -1)]
-    for origin, made in infer.forecast_each(artefact, panel, origins):
+    for origin, made in infer.forecast_origins(artefact, panel, origins):
         step = (GAME - origin).days - 1
         assert (made.basis_dh[0, step] == infer.CLOSED) == (origin >= TOLD)
         assert (made.p50_dh[0, step] == 0) == (origin >= TOLD)
@@ -198,7 +200,7 @@ def test_tampering_with_the_future_changes_no_feature_of_the_past():
         panel_of(*LONG_KNOWN, (GAME, TOLD), told_later, demand=tampered)
     )
     end = one.n_steps - (LAST - cut).days
-    ahead = {"yearly_dtf", "response_dtf", "calendar_gtf"}
+    ahead = {"yearly_dtf", "event_response_dtf", "calendar_gtf"}
     arrays = {
         field.name
         for field in fields(one)
@@ -215,7 +217,7 @@ def test_tampering_with_the_future_changes_no_feature_of_the_past():
             ahead_t = np.arange(end + HORIZON) - (end - 1)
             visible = lead_gth[:, : end + HORIZON] >= np.maximum(ahead_t, 0)[:, None]
             after = np.where(visible, after, 0.0)
-        if name == "response_dtf":
+        if name == "event_response_dtf":
             unknown = other.lead_gtf[other.group_d, : end + HORIZON, 0]
             ahead_t = np.arange(end + HORIZON) - (end - 1)
             after = np.where((unknown >= np.maximum(ahead_t, 0))[..., None], after, 0.0)

@@ -191,7 +191,7 @@ def test_a_depot_s_answer_to_a_kind_of_day_is_remembered_a_horizon_late():
         START + timedelta(days=119),
         28,
     )
-    response = build_features(panel, ("game",), 14).response_dtf
+    response = build_features(panel, ("game",), 14).event_response_dtf
     # Drawn towards 0: three games of log 2 over three games and one.
     assert response[0, 130, 0] == pytest.approx(np.log(2) * 3 / 4, abs=0.15)
     assert abs(response[1, 130, 0]) < 0.15
@@ -199,7 +199,7 @@ def test_a_depot_s_answer_to_a_kind_of_day_is_remembered_a_horizon_late():
     assert (response[:, 129] == 0).all()
     # From 14 days before the second game, the first one is 7 days ago and known.
     assert response[0, 81, 1] == pytest.approx(np.log(2))
-    near = build_features(panel, ("game",), 22).response_dtf
+    near = build_features(panel, ("game",), 22).event_response_dtf
     assert near[0, 81, 1] == 0
 
 
@@ -211,6 +211,8 @@ def test_misses_that_last_are_told_from_those_that_do_not(rng):
         lasting[day] = 0.8 * lasting[day - 1] + noise[day]
     demand = np.round(200 * np.exp(np.stack([lasting, noise])))
     changed = replace(panel, demand_dt=demand.astype(np.float32))
-    persistence = build_features(changed, (), 7).persistence_dt[:, 199]
-    assert persistence[0] > 0.4
-    assert persistence[1] < persistence[0] - 0.3
+    residual_autocorrelation = build_features(
+        changed, (), 7
+    ).residual_autocorrelation_dt[:, 199]
+    assert residual_autocorrelation[0] > 0.4
+    assert residual_autocorrelation[1] < residual_autocorrelation[0] - 0.3

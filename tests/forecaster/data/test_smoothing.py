@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecaster.data import smoothing
-from forecaster.data.baseline_residuals import Misses
+from forecaster.data.baseline_residuals import BaselineResiduals
 from tests.make import make_panel
 
 
@@ -18,17 +18,17 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
     if level_dt is None:
         level_dt = np.broadcast_to(log_dt.mean(axis=1, keepdims=True), log_dt.shape)
     nothing_dt = np.zeros_like(log_dt)
-    misses = Misses(
+    residuals = BaselineResiduals(
         log_dt=log_dt,
         observed_dt=regular_dt,
         regular_dt=regular_dt,
         level_dt=level_dt.astype(np.float32),
-        miss_dt=nothing_dt,
+        residual_dt=nothing_dt,
         expected_dt=regular_dt,
         spread_dt=np.full_like(log_dt, spread),
     )
-    season_dt = smoothing.profile(misses)
-    return season_dt, smoothing.smoothed_level(misses, season_dt)
+    season_dt = smoothing.profile(residuals)
+    return season_dt, smoothing.smoothed_level(residuals, season_dt)
 
 
 @given(
@@ -100,7 +100,10 @@ def test_before_the_first_regular_day_the_level_is_the_depots():
 
 def test_no_day_sees_a_later_one():
     panel = make_panel()
-    whole, cut = Misses.of(panel), Misses.of(panel.as_of(panel.day(80)))
+    whole, cut = (
+        BaselineResiduals.of(panel),
+        BaselineResiduals.of(panel.as_of(panel.day(80))),
+    )
     for of in (
         smoothing.profile,
         lambda m: smoothing.smoothed_level(m, smoothing.profile(m)),

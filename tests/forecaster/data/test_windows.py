@@ -50,7 +50,7 @@ def test_days_ahead_start_with_tomorrow():
 def test_the_plain_forecast_is_the_middle_of_the_regular_days(
     weekdays, regular, expected
 ):
-    made = windows.plain_forecast(
+    made = windows.baseline_forecast(
         np,
         np.array(weekdays, float)[None, None],
         np.array(regular, float)[None, None],
@@ -63,6 +63,6 @@ def test_the_shape_checker_sees_what_cuts_past_from_future():
     """Weekdays of one origin more than there are levels for."""
     days = np.ones((3, 7, windows.REPEATS))
     with pytest.raises(TypeCheckError):
-        windows.plain_forecast(np, days, days, np.ones(2))
+        windows.baseline_forecast(np, days, days, np.ones(2))
     with pytest.raises(TypeCheckError):
         windows.days_ahead(np, np.ones((9, 2), bool), context=2, horizon=7)

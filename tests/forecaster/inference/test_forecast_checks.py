@@ -21,7 +21,7 @@ def said(panel):
 
 
 def wrong(said, shown, panel, parity_error=0.0):
-    found = forecast_checks.look(said, shown, panel, parity_error)
+    found = forecast_checks.run_checks(said, shown, panel, parity_error)
     return [check.name for check in found if not check.passed]
 
 
@@ -43,7 +43,9 @@ def changed(said, name, value):
 
 
 def test_a_usual_forecast_passes_every_check(said, panel):
-    names = [check.name for check in forecast_checks.look(said, said, panel, 1e-6)]
+    names = [
+        check.name for check in forecast_checks.run_checks(said, said, panel, 1e-6)
+    ]
     assert names == ["finite", "parity", "range", "fleet", "champion"]
     assert wrong(said, said, panel, 1e-6) == []
     assert wrong(said, None, panel) == []
@@ -73,13 +75,15 @@ def test_a_total_that_is_no_number_is_found(said, panel):
     none = said.totals[0]._replace(p50_h=np.full_like(said.totals[0].p50_h, np.nan))
     bad = replace(said, totals=(none, *said.totals[1:]))
     [check] = [
-        each for each in forecast_checks.look(bad, said, panel, 0) if not each.passed
+        each
+        for each in forecast_checks.run_checks(bad, said, panel, 0)
+        if not each.passed
     ]
     assert check.says.startswith("7 numbers are not finite")
 
 
 def test_one_depot_far_above_its_largest_day_is_found_by_name(said, panel):
-    found = forecast_checks.look(scaled(said, 20, slice(4, 5)), said, panel, 0)
+    found = forecast_checks.run_checks(scaled(said, 20, slice(4, 5)), said, panel, 0)
     [check] = [each for each in found if not each.passed]
     assert check.name == "range"
     assert "1 depots" in check.says

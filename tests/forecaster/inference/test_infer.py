@@ -125,7 +125,7 @@ def test_nothing_after_the_origin_is_seen(artefact, panel):
 def test_days_too_old_to_matter_change_nothing():
     long = make_panel(n_depots=2, n_days=1300)
     artefact = make_artefact(long)
-    short = long.last(predict.days_that_matter(artefact))
+    short = long.last(predict.receptive_field_days(artefact))
     assert short.n_steps < 1100
     np.testing.assert_allclose(
         infer.forecast(artefact, long).p50_dh, infer.forecast(artefact, short).p50_dh

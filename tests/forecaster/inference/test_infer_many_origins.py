@@ -69,7 +69,7 @@ def falls_silent(demand):
 def test_many_origins_in_one_pass_say_what_single_forecasts_say(panel):
     artefact = make_artefact(panel)
     origins = days_before_last(panel, 0, 1, 2, 9, 10, 11, 30)
-    made_each = dict(infer.forecast_each(artefact, panel, origins))
+    made_each = dict(infer.forecast_origins(artefact, panel, origins))
     assert list(made_each) == origins
     for origin, made in made_each.items():
         alone = infer.forecast(artefact, panel.as_of(origin))
@@ -81,7 +81,7 @@ def test_many_origins_in_one_pass_say_what_single_forecasts_say(panel):
 def test_one_origin_of_many_days_is_a_single_forecast_to_the_last_digits():
     panel = fleet()
     artefact = make_artefact(panel)
-    ((_, made),) = infer.forecast_each(artefact, panel, [panel.origin])
+    ((_, made),) = infer.forecast_origins(artefact, panel, [panel.origin])
     alone = infer.forecast(artefact, panel)
     np.testing.assert_allclose(as_one(made), as_one(alone), rtol=1e-5)
 
@@ -92,9 +92,9 @@ def test_an_origin_among_many_sees_nothing_after_it():
     origins = days_before_last(panel, 0, 20, 40)
     tampered = panel.demand_dt.copy()
     tampered[:, panel.step(origins[1]) + 1 :] *= 1_000
-    there = dict(infer.forecast_each(artefact, panel, origins))
+    there = dict(infer.forecast_origins(artefact, panel, origins))
     changed = dict(
-        infer.forecast_each(artefact, replace(panel, demand_dt=tampered), origins)
+        infer.forecast_origins(artefact, replace(panel, demand_dt=tampered), origins)
     )
     for origin in origins[:2]:
         np.testing.assert_array_equal(as_one(changed[origin]), as_one(there[origin]))
@@ -112,4 +112,4 @@ def test_an_origin_at_which_nothing_was_observed_says_so():
     panel = fleet(begins_late)
     artefact = make_artefact(panel)
     with pytest.raises(NoDataError, match="No depot has an observed day up to"):
-        list(infer.forecast_each(artefact, panel, [START + timedelta(days=5)]))
+        list(infer.forecast_origins(artefact, panel, [START + timedelta(days=5)]))

@@ -61,30 +61,37 @@ def test_a_horizon_day_without_actuals_says_what_is_missing():
 
 
 def test_bands_of_calm_weeks_are_widened_to_usual_ones(rng):
-    miss_dt = np.abs(rng.normal(0, 1, (20, 364)))
-    miss_dt[:, -28:] *= 0.6
-    calm = intervals.calmness(miss_dt, np.ones(miss_dt.shape, bool), 28)
+    residual_dt = np.abs(rng.normal(0, 1, (20, 364)))
+    residual_dt[:, -28:] *= 0.6
+    calm = intervals.relative_difficulty(
+        residual_dt, np.ones(residual_dt.shape, bool), 28
+    )
     assert calm == pytest.approx(0.6, abs=0.05)
-    narrow = intervals.plain_table(-np.array([0.3]), np.array([0.6]))
-    usual = intervals.for_usual_days(narrow, calm)
+    narrow = intervals.uniform_table(-np.array([0.3]), np.array([0.6]))
+    usual = intervals.scale_to_typical_days(narrow, calm)
     assert usual.high_h == pytest.approx(0.6 / calm)
     assert usual.low_h == pytest.approx(-0.3 / calm)
 
 
 def test_bands_of_wild_weeks_stay_wide(rng):
-    miss_dt = np.abs(rng.normal(0, 1, (20, 364)))
-    miss_dt[:, -28:] *= 3
-    assert intervals.calmness(miss_dt, np.ones(miss_dt.shape, bool), 28) == 1.0
+    residual_dt = np.abs(rng.normal(0, 1, (20, 364)))
+    residual_dt[:, -28:] *= 3
+    assert (
+        intervals.relative_difficulty(residual_dt, np.ones(residual_dt.shape, bool), 28)
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize(("now", "usual"), [(0.0, 1.0), (1.0, 0.0), (0.0, 0.0)])
 def test_days_without_a_miss_at_most_double_the_bands(now, usual):
-    miss_dt = np.full((3, 400), usual)
-    miss_dt[:, -28:] = now
-    calm = intervals.calmness(miss_dt, np.ones(miss_dt.shape, bool), 28)
+    residual_dt = np.full((3, 400), usual)
+    residual_dt[:, -28:] = now
+    calm = intervals.relative_difficulty(
+        residual_dt, np.ones(residual_dt.shape, bool), 28
+    )
     assert 0.5 <= calm <= 1.0
 
 
 def test_no_known_days_leave_the_bands_alone():
     nothing = np.zeros((3, 400), bool)
-    assert intervals.calmness(np.ones((3, 400)), nothing, 28) == 1.0
+    assert intervals.relative_difficulty(np.ones((3, 400)), nothing, 28) == 1.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from forecaster.inference.postprocessing import Delivery, Unseen, choose
+from forecaster.inference.postprocessing import HoldoutForecasts, Postprocessing, choose
 
 DEPOTS = tuple(f"D{number}" for number in range(6))
 
@@ -18,18 +18,18 @@ def unseen_of(rng, plain_noise, network_noise, left_tail=0.0, origins=22):
     network = centre + rng.normal(0, 1, shape) * network_noise
     spread = np.full(shape[:2], 0.2)
     known = np.ones(shape, bool)
-    return Unseen(plain, network - plain, spread, np.round(actual), known)
+    return HoldoutForecasts(plain, network - plain, spread, np.round(actual), known)
 
 
 def test_a_network_that_helps_is_delivered_whole(rng):
     chosen = choose(unseen_of(rng, plain_noise=0.3, network_noise=0.02), DEPOTS)
-    assert chosen.share == 1.0
-    assert chosen.gated == ()
+    assert chosen.network_share == 1.0
+    assert chosen.fallback_depots == ()
 
 
 def test_a_network_that_hurts_is_delivered_in_part_or_not_at_all(rng):
     chosen = choose(unseen_of(rng, plain_noise=0.02, network_noise=0.4), DEPOTS)
-    assert chosen.share < 0.3
+    assert chosen.network_share < 0.3
 
 
 def test_a_depot_it_hurts_keeps_the_plain_forecast(rng):
@@ -37,7 +37,7 @@ def test_a_depot_it_hurts_keeps_the_plain_forecast(rng):
     noise = rng.normal(0, 0.8, unseen.plain[:, 2].shape)
     unseen.correction[:, 2] += noise
     chosen = choose(unseen, DEPOTS)
-    assert chosen.gated == ("D2",)
+    assert chosen.fallback_depots == ("D2",)
     plain, correction, spread = unseen.plain[0], unseen.correction[0], unseen.spread[0]
     point = chosen.points(DEPOTS, plain, correction, spread)
     np.testing.assert_allclose(point[2], plain[2], rtol=1e-6)
@@ -54,18 +54,22 @@ def test_days_that_collapse_pull_the_point_down_but_not_far(rng):
 def test_nothing_known_changes_nothing(rng):
     unseen = unseen_of(rng, 0.1, 0.1)
     blank = unseen._replace(known=np.zeros_like(unseen.known))
-    assert choose(blank, DEPOTS) == Delivery()
+    assert choose(blank, DEPOTS) == Postprocessing()
 
 
 def test_zeros_for_all_of_the_window_change_nothing(rng):
     unseen = unseen_of(rng, 0.1, 0.1)
     chosen = choose(unseen._replace(actual=np.zeros_like(unseen.actual)), DEPOTS)
-    assert chosen.share == 1.0
+    assert chosen.network_share == 1.0
     assert chosen.shift == 0.0
 
 
 @pytest.mark.parametrize(
-    "delivery", [Delivery(), Delivery(share=0.5, shift=0.25, gated=("D1", "D4"))]
+    "delivery",
+    [
+        Postprocessing(),
+        Postprocessing(network_share=0.5, shift=0.25, fallback_depots=("D1", "D4")),
+    ],
 )
 def test_it_survives_the_manifest(delivery):
-    assert Delivery.from_json(delivery.to_json()) == delivery
+    assert Postprocessing.from_json(delivery.to_json()) == delivery

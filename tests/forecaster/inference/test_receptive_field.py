@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecaster.data import inputs
-from forecaster.data.features import build_features, numbers
+from forecaster.data.features import build_features, embedding_rows
 from forecaster.inference import numpy_model, predict, receptive_field
 from tests.make import make_artefact, make_panel
 
@@ -26,7 +26,9 @@ def artefact(panel):
 
 
 def newest(artefact, panel):
-    features = build_features(panel, artefact.kinds, 7, numbers(artefact.depot_ids))
+    features = build_features(
+        panel, artefact.kinds, 7, embedding_rows(artefact.depot_ids)
+    )
     last = np.full(panel.n_depots, panel.n_steps - 1)
     return inputs.cut(features, artefact.task, np.arange(panel.n_depots), last)
 
@@ -45,18 +47,22 @@ def test_one_that_forgets_reads_little_and_one_that_remembers_reads_all(
     artefact, panel
 ):
     slices = newest(artefact, panel)
-    forgetful = receptive_field.days_remembered(remembering(artefact, -6.0), slices)
-    thorough = receptive_field.days_remembered(remembering(artefact, 5.0), slices)
+    forgetful = receptive_field.effective_context_days(
+        remembering(artefact, -6.0), slices
+    )
+    thorough = receptive_field.effective_context_days(
+        remembering(artefact, 5.0), slices
+    )
     assert forgetful == 2 * receptive_field.STEP_DAYS
     assert thorough == CONTEXT
 
 
 def test_what_it_forecasts_is_what_the_whole_context_would_give(artefact, panel):
     slices = newest(artefact, panel)
-    days = receptive_field.days_remembered(artefact, slices)
+    days = receptive_field.effective_context_days(artefact, slices)
     assert days < CONTEXT
     plain, correction = numpy_model.Network(artefact).forward(slices)
-    said = predict.ask(replace(artefact, reading_days=days), panel)
-    gap = np.abs(said.plain_dh + said.correction_dh - (plain + correction)[:, 0])
+    said = predict.predict(replace(artefact, reading_days=days), panel)
+    gap = np.abs(said.baseline_dh + said.correction_dh - (plain + correction)[:, 0])
     assert np.quantile(gap, 0.99) <= receptive_field.FORGOTTEN
     assert gap.max() > 0

@@ -8,8 +8,8 @@ import pytest
 
 from forecaster.config import TaskConfig
 from forecaster.data import inputs
-from forecaster.data.baseline_residuals import CitySurprise, Misses
-from forecaster.data.features import LastDays, build_features, numbers
+from forecaster.data.baseline_residuals import BaselineResiduals, CityResidualMean
+from forecaster.data.features import LastDays, build_features, embedding_rows
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import predict
@@ -66,27 +66,27 @@ def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
 )
 def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last):
     panel = odd_panel(n_days, seed=n_days)
-    kinds, known = panel.calendar.kinds, numbers(panel.depot_ids[:4])
+    kinds, known = panel.calendar.kinds, embedding_rows(panel.depot_ids[:4])
     whole = build_features(panel, kinds, horizon, known)
     some = build_features(panel, kinds, horizon, known, last=last)
     assert some.n_steps == min(last.read, n_days)
     for name in (field.name for field in fields(some)):
         made, all_of_it = getattr(some, name), getattr(whole, name)
         if name.endswith(("_dt", "_dtf", "_gtf")) and all_of_it is not None:
-            origins = name in ("yearly_dtf", "response_dtf")
+            origins = name in ("yearly_dtf", "event_response_dtf")
             read = min(last.origins if origins else last.read, n_days)
             assert made.shape[1] == read + panel.ahead, name
             all_of_it = all_of_it[:, -made.shape[1] :]
             np.testing.assert_allclose(made, all_of_it, 1e-6, 1e-7, err_msg=name)
     assert some.lead_gtf is whole.lead_gtf is None  # all was known in time
-    assert np.abs(some.response_dtf).max() > 0
+    assert np.abs(some.event_response_dtf).max() > 0
     assert (some.yearly_dtf != 0).any() == (n_days > 357)
 
 
 @pytest.mark.parametrize("n_days", [300, 50])
 def test_the_last_slices_are_those_that_are_cut(n_days):
     panel, task = odd_panel(n_days, seed=3), TaskConfig(7, 40)
-    features = build_features(panel, panel.calendar.kinds, 7, numbers(("D1",)))
+    features = build_features(panel, panel.calendar.kinds, 7, embedding_rows(("D1",)))
     rows = slice(1, 5)
     cut = inputs.cut(features, task, np.arange(6)[rows], np.full(4, n_days - 1))
     for name, value in inputs.last(features, task, rows)._asdict().items():
@@ -98,7 +98,7 @@ def test_what_a_city_missed_lately_is_what_it_missed(monkeypatch):
     panel = odd_panel(700, seed=5)
     artefact = make_artefact(panel)
     monkeypatch.setattr(predict, "PART", 4)
-    heard: list[CitySurprise] = []
+    heard: list[CityResidualMean] = []
     build = predict.build_features
 
     def listen(*args):
@@ -108,9 +108,9 @@ def test_what_a_city_missed_lately_is_what_it_missed(monkeypatch):
     monkeypatch.setattr(predict, "build_features", listen)
     # Strangers are lent days before; a fleet without one is the same for both.
     panel = replace(panel, demand_dt=np.nan_to_num(panel.demand_dt, nan=80.0))
-    predict.ask(artefact, panel)
-    whole = CitySurprise()
-    whole.add(Misses.of(panel), panel.cities)
+    predict.predict(artefact, panel)
+    whole = CityResidualMean()
+    whole.add(BaselineResiduals.of(panel), panel.cities)
     late_dt, all_dt = heard[0].of(panel.cities), whole.of(panel.cities)
     read = artefact.reading_days + 28 + 3 + panel.ahead
     np.testing.assert_allclose(late_dt[:, -read:], all_dt[:, -read:], 1e-5, 1e-6)

@@ -97,8 +97,8 @@ def test_a_total_is_never_negative():
 
 def test_the_fleet_comes_first_and_then_each_city():
     point = np.array([[1.0], [2.0], [4.0]])
-    made = totals.of_scopes(
-        totals.plain_table(),
+    made = totals.total_forecasts(
+        totals.additive_table(),
         Bands(point / 2, point, point * 2),
         ("Bonn", "Aden", "Bonn"),
     )

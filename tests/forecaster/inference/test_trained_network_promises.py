@@ -9,7 +9,7 @@ import pytest
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import infer
-from forecaster.model.two_stage_fit import Recipe, learn
+from forecaster.model.two_stage_fit import Recipe, train_model
 from tests.make import make_depots, make_events, make_holidays, make_panel
 
 START, ORIGIN = date(2023, 11, 6), date(2024, 12, 22)
@@ -104,7 +104,7 @@ def panel():
 
 @pytest.fixture(scope="module")
 def made(panel):
-    return infer.forecast(learn(panel, RECIPE).served, panel)
+    return infer.forecast(train_model(panel, RECIPE).production, panel)
 
 
 def week_of(made, name):
@@ -188,14 +188,14 @@ def two_months():
         ModelConfig(units=6, head_units=6),
         TrainConfig(epochs=2, batch_size=4, members=1),
     )
-    return panel, learn(panel, recipe).served
+    return panel, train_model(panel, recipe).production
 
 
 def test_the_same_code_learns_a_horizon_of_63_days(two_months):
-    panel, served = two_months
-    made = infer.forecast(served, panel)
+    panel, production = two_months
+    made = infer.forecast(production, panel)
     assert made.p50_dh.shape == (4, 63)
-    assert served.parity_error <= 1e-5
+    assert production.parity_error <= 1e-5
     assert ((made.p10_dh > 0) & (made.p10_dh < made.p50_dh)).all()
     # Nine weeks ahead still have their weekdays: Friday is the week's best day.
     weekday_h = (panel.origin.weekday() + 1 + np.arange(63)) % 7

@@ -1,4 +1,4 @@
-"""Products in bfloat16 are an option of training; what is served stays float32."""
+"""Products in bfloat16 are an option of training; the exported weights stay float32."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forecaster.model.export import PARITY_LIMIT
-from forecaster.model.two_stage_fit import Recipe, learn
+from forecaster.model.two_stage_fit import Recipe, train_model
 from tests.forecaster.model.test_two_stage_fit import RECIPE
 from tests.make import make_panel
 
@@ -17,7 +17,7 @@ def learnt():
     """By the default, and in bfloat16."""
     panel = make_panel(n_depots=4, n_days=150)
     half = replace(RECIPE, train=replace(RECIPE.train, bfloat16=True))
-    return learn(panel, RECIPE), learn(panel, half)
+    return train_model(panel, RECIPE), train_model(panel, half)
 
 
 def test_it_is_off_by_default():
@@ -25,7 +25,7 @@ def test_it_is_off_by_default():
 
 
 def test_it_trains_about_as_well_but_not_the_same(learnt):
-    full, half = (each.judged_fit for each in learnt)
+    full, half = (each.evaluation_fit for each in learnt)
     assert half.validation_mape == pytest.approx(full.validation_mape, rel=0.1)
     rounded = [
         np.abs(one - other).max()
@@ -37,6 +37,8 @@ def test_it_trains_about_as_well_but_not_the_same(learnt):
 
 
 def test_weights_stay_float32_and_numpy_agrees(learnt):
-    served = learnt[1].served
-    assert {value.dtype for value in served.weights.values()} == {np.dtype("float32")}
-    assert served.parity_error <= PARITY_LIMIT
+    production = learnt[1].production
+    assert {value.dtype for value in production.weights.values()} == {
+        np.dtype("float32")
+    }
+    assert production.parity_error <= PARITY_LIMIT

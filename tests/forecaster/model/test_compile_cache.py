@@ -5,7 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from forecaster.model.compile_stats import device_memory, kept_in, listening
+from forecaster.model.compile_stats import (
+    device_memory,
+    persistent_cache,
+    record_compilations,
+)
 
 
 def program():
@@ -23,7 +27,7 @@ def value():
 
 
 def ask(folder, value):
-    with kept_in(folder), listening() as heard:
+    with persistent_cache(folder), record_compilations() as heard:
         answer = program()(value)
     return np.asarray(answer), heard
 
@@ -42,13 +46,13 @@ def test_what_one_process_compiled_the_next_one_takes_from_the_folder(tmp_path, 
 
 
 def test_without_a_folder_nothing_is_looked_for(value):
-    with listening() as heard:
+    with record_compilations() as heard:
         program()(value)
     assert (heard.compilations, heard.cache_hits, heard.cache_misses) == (1, 0, 0)
 
 
 def test_what_is_compiled_after_the_block_is_not_counted(value):
-    with listening() as heard:
+    with record_compilations() as heard:
         pass
     program()(value)
     assert heard.programs == 0
@@ -63,7 +67,7 @@ def test_each_block_keeps_to_its_own_folder(tmp_path, value):
 
 
 def test_a_folder_that_jax_was_told_of_stays(tmp_path, value):
-    with kept_in(tmp_path / "told"):
+    with persistent_cache(tmp_path / "told"):
         ask(tmp_path / "ours", value)
     assert list((tmp_path / "told").glob("*-cache"))
     assert not (tmp_path / "ours").exists()

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from forecaster.model.two_stage_fit import learn
+from forecaster.model.two_stage_fit import train_model
 from tests.forecaster.model.test_two_stage_fit import RECIPE
 from tests.make import make_panel
 
@@ -27,7 +27,7 @@ def compiled():
 def first_night(compiled):
     """Of 24 windows: three full batches."""
     before = len(compiled)
-    learn(make_panel(n_depots=4, n_days=150), RECIPE)
+    train_model(make_panel(n_depots=4, n_days=150), RECIPE)
     return len(compiled) - before
 
 
@@ -45,5 +45,5 @@ def test_a_first_night_compiles_its_steps_and_little_else(first_night):
 def test_the_next_night_compiles_nothing(compiled, first_night, n_depots, n_days):
     assert first_night is not None
     before = len(compiled)
-    learn(make_panel(n_depots, n_days), RECIPE)
+    train_model(make_panel(n_depots, n_days), RECIPE)
     assert len(compiled) == before

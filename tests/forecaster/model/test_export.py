@@ -8,7 +8,7 @@ import pytest
 
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs
-from forecaster.data.features import build_features, numbers
+from forecaster.data.features import build_features, embedding_rows
 from forecaster.errors import ArtefactError
 from forecaster.inference import numpy_model
 from forecaster.model import export
@@ -19,7 +19,7 @@ from tests.make import make_artefact, make_panel
 def trained_looking(panel, horizon, context, units=5):
     """An artefact and the Flax parameters it was made of, no layer at zero."""
     model = ModelConfig(units=units, head_units=6)
-    features = build_features(panel, (), 7, numbers(panel.depot_ids))
+    features = build_features(panel, (), 7, embedding_rows(panel.depot_ids))
     task = TaskConfig(horizon, context)
     depots = np.arange(panel.n_depots)
     windows = inputs.cut(

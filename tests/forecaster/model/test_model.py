@@ -8,7 +8,7 @@ from jax.test_util import check_grads
 
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs, windows
-from forecaster.data.features import build_features, numbers
+from forecaster.data.features import build_features, embedding_rows
 from forecaster.model import losses
 from forecaster.model.model import DepotForecaster, init_params
 from tests.make import make_panel
@@ -19,14 +19,16 @@ MODEL = ModelConfig(units=4, head_units=5, dropout=0.5)
 
 @pytest.fixture(scope="module")
 def window():
-    features = build_features(make_panel(n_depots=1, n_days=80), (), 7, numbers(["D0"]))
+    features = build_features(
+        make_panel(n_depots=1, n_days=80), (), 7, embedding_rows(["D0"])
+    )
     slices = inputs.cut(features, TASK, np.array([0]), np.array([70]))
     return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), slices)
 
 
 @pytest.fixture(scope="module")
 def module():
-    return DepotForecaster(TASK.horizon, MODEL, room=4)
+    return DepotForecaster(TASK.horizon, MODEL, capacity=4)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def test_training_starts_from_the_plain_forecast(module, apply, window):
 
 
 def test_fresh_weights_are_the_seeds_own_and_keep_the_variance_of_what_they_read():
-    module = DepotForecaster(7, ModelConfig(units=64), room=4)
+    module = DepotForecaster(7, ModelConfig(units=64), capacity=4)
     features = build_features(make_panel(n_depots=1, n_days=80), (), 7)
     window = inputs.cut(features, TaskConfig(7, 14), np.array([0]), np.array([70]))
     one = jax.tree.map(lambda value: np.float32(value[0]), window)
@@ -107,7 +109,7 @@ def test_each_step_reads_the_calendar_of_its_own_day(apply, params, window, step
 
 def test_training_forecasts_every_other_day_as_serving_does(params, window):
     sure = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
-    module = DepotForecaster(TASK.horizon, sure, room=4)
+    module = DepotForecaster(TASK.horizon, sure, capacity=4)
     key = {"dropout": jax.random.key(0)}
     trained = module.apply({"params": params}, window, train=True, rngs=key)
     served = module.apply({"params": params}, window)

@@ -40,7 +40,7 @@ for try_ in ("first", "again"):
                    lambda epoch, *_: said["epochs"].append(epoch))
     said[try_] = [made.validation_mape, flat(made.params).tolist()]
 try:
-    hosts.require_agreement(b"other data of process %d" % process)
+    hosts.assert_same_inputs(b"other data of process %d" % process)
 except TrainingError as error:
     said["sentence"] = str(error)
 # Not to a pipe: a process that waits for a reader keeps the other one waiting.
@@ -123,4 +123,4 @@ def test_a_process_that_cannot_be_is_refused():
 
 def test_alone_a_process_has_every_row_and_tells_itself():
     assert multihost.own_rows(TrainConfig().batch_size) == slice(0, 64)
-    assert multihost.told_by_first({"a": 1.5}) == {"a": 1.5}
+    assert multihost.broadcast_from_first({"a": 1.5}) == {"a": 1.5}

@@ -15,7 +15,7 @@ from forecaster.data.features import build_features
 from forecaster.errors import TrainingError
 from forecaster.model import multihost
 from forecaster.model.checkpoint import Checkpoints
-from forecaster.model.train_step import Batch, share_out
+from forecaster.model.train_step import Batch, shard_batch
 from forecaster.model.trainer import fit
 from tests.make import START, make_panel
 
@@ -111,7 +111,7 @@ def test_a_half_written_checkpoint_is_never_restored(panel, tmp_path):
 
 def test_a_batch_that_does_not_divide_is_filled_with_rows_that_weigh_nothing():
     slices = np.arange(12.0).reshape(6, 2)
-    shared = share_out(Batch(slices, np.ones(6), np.arange(6)), 4)
+    shared = shard_batch(Batch(slices, np.ones(6), np.arange(6)), 4)
     np.testing.assert_array_equal(shared.slices.reshape(8, 2)[:6], slices)
     np.testing.assert_array_equal(shared.weight_b, [[1, 1], [1, 1], [1, 1], [0, 0]])
     np.testing.assert_array_equal(shared.row_b[:3], [[0, 1], [2, 3], [4, 5]])
@@ -156,7 +156,7 @@ for count in (1, 2, 3, 6, 8):
     progress = trainer.run_epoch(trainer.placed(trainer.start(None)))
     assert trainer.pending.loss.total.sharding.num_devices == count
     loss = float(trainer.pending.loss.total) / float(trainer.pending.loss.n)
-    mape = trainer.settle(progress).best_mape
+    mape = trainer.collect_validation(progress).best_mape
     made[count] = [loss, mape, flat(progress.state.params).tolist()]
 print(json.dumps(made))
 """

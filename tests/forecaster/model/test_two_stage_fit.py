@@ -1,4 +1,4 @@
-"""Two fits: one that is judged, one that is served, neither peeking."""
+"""Two fits: one for evaluation, one for production, neither peeking."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,7 +10,12 @@ import pytest
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.errors import NoDataError
-from forecaster.model.two_stage_fit import Recipe, fitting_history, learn, watermark
+from forecaster.model.two_stage_fit import (
+    Recipe,
+    fit_to_history,
+    train_model,
+    watermark,
+)
 from tests.make import make_panel
 
 RECIPE = Recipe(
@@ -27,55 +32,55 @@ def panel():
 
 @pytest.fixture(scope="module")
 def learnt(panel):
-    return learn(panel, RECIPE)
+    return train_model(panel, RECIPE)
 
 
 def test_the_judged_fit_ends_before_the_days_it_is_judged_on(panel, learnt):
-    assert learnt.served.trained_through == panel.origin
-    assert learnt.judged.trained_through == panel.origin - timedelta(days=14)
-    assert 1 <= learnt.judged.epochs <= 3
-    assert learnt.served.epochs == 1
+    assert learnt.production.trained_through == panel.origin
+    assert learnt.evaluation.trained_through == panel.origin - timedelta(days=14)
+    assert 1 <= learnt.evaluation.epochs <= 3
+    assert learnt.production.epochs == 1
 
 
 def test_the_judged_fit_does_not_know_the_days_after_it(panel, learnt):
     """Its weights stay, though those days say more, as long as they choose its epoch."""
     demand = panel.demand_dt.copy()
     demand[:, -14:] *= 1.01
-    other = learn(replace(panel, demand_dt=demand), RECIPE)
-    assert other.judged.epochs == learnt.judged.epochs
-    for name, value in learnt.judged.weights.items():
-        np.testing.assert_array_equal(value, other.judged.weights[name])
-    assert other.judged.data_watermark == learnt.judged.data_watermark
-    assert other.served.data_watermark != learnt.served.data_watermark
+    other = train_model(replace(panel, demand_dt=demand), RECIPE)
+    assert other.evaluation.epochs == learnt.evaluation.epochs
+    for name, value in learnt.evaluation.weights.items():
+        np.testing.assert_array_equal(value, other.evaluation.weights[name])
+    assert other.evaluation.data_watermark == learnt.evaluation.data_watermark
+    assert other.production.data_watermark != learnt.production.data_watermark
 
 
 def test_the_same_data_and_seed_give_the_same_version(panel, learnt):
-    again = learn(panel, RECIPE)
-    assert again.served.version == learnt.served.version
-    assert again.judged.version == learnt.judged.version
+    again = train_model(panel, RECIPE)
+    assert again.production.version == learnt.production.version
+    assert again.evaluation.version == learnt.evaluation.version
 
 
 def test_the_served_fit_goes_on_from_the_judged_one(learnt):
-    for name, value in learnt.judged.weights.items():
-        gap = np.abs(value - learnt.served.weights[name]).max()
+    for name, value in learnt.evaluation.weights.items():
+        gap = np.abs(value - learnt.production.weights[name]).max()
         # Three steps of Adam, each of at most a few learning rates.
         assert 0 < gap < 0.05, name
 
 
 def test_intervals_are_calibrated_on_unseen_days(learnt):
-    assert (learnt.judged.intervals.low_h < 0).all()
-    assert (learnt.judged.intervals.high_h > 0).all()
+    assert (learnt.evaluation.intervals.low_h < 0).all()
+    assert (learnt.evaluation.intervals.high_h > 0).all()
 
 
 def test_a_short_history_shortens_context_and_validation():
-    fitted = fitting_history(make_panel(n_days=50), Recipe())
+    fitted = fit_to_history(make_panel(n_days=50), Recipe())
     assert fitted.train.validation_days == 10
     assert fitted.task.context == 32
 
 
 def test_the_sizes_of_a_young_fleet_change_every_fortnight_only():
     recipes = [
-        fitting_history(make_panel(n_days=days), Recipe()) for days in range(42, 170)
+        fit_to_history(make_panel(n_days=days), Recipe()) for days in range(42, 170)
     ]
     changed = [a != b for a, b in pairwise(recipes)]
     assert sum(changed) == 9
@@ -86,22 +91,22 @@ def test_the_sizes_of_a_young_fleet_change_every_fortnight_only():
 def test_what_a_long_horizon_needs_is_enough(n_days, enough):
     recipe = replace(Recipe(), task=TaskConfig(horizon=35))
     with nullcontext() if enough else pytest.raises(NoDataError, match="needs 154"):
-        fitting_history(make_panel(n_days=n_days), recipe)
+        fit_to_history(make_panel(n_days=n_days), recipe)
 
 
 def test_a_long_horizon_is_validated_on_more_days_than_it_has():
     recipe = replace(Recipe(), task=TaskConfig(horizon=35))
-    fitted = fitting_history(make_panel(n_days=400), recipe)
+    fitted = fit_to_history(make_panel(n_days=400), recipe)
     assert fitted.train.validation_days == 42
     with pytest.raises(
         NoDataError, match=r"has 100 days.*horizon of 35 days needs 154"
     ):
-        fitting_history(make_panel(n_days=100), recipe)
+        fit_to_history(make_panel(n_days=100), recipe)
 
 
 def test_six_weeks_are_the_least():
     with pytest.raises(NoDataError, match=r"has 41 days.*needs 42"):
-        learn(make_panel(n_days=41), RECIPE)
+        train_model(make_panel(n_days=41), RECIPE)
 
 
 def test_the_watermark_names_the_data(panel):

@@ -122,15 +122,15 @@ def test_the_ledger_has_the_backfill_and_its_steps(fleet, settings, plan):
     apply_plan(fleet, settings, plan.backfill_id, NOW)
     with fleet.connect() as connection:
         found = connection.execute(
-            sa.select(runs.c.step, runs.c.state, runs.c.counts).order_by(runs.c.run_id)
+            sa.select(runs.c.step, runs.c.state, runs.c.metrics).order_by(runs.c.run_id)
         ).all()
     assert [(row.step, row.state) for row in found] == [
         ("backfill", "done"),
         ("hindcast", "done"),
         ("score", "done"),
     ]
-    assert found[0].counts["done"] == 9
-    assert found[1].counts["rows"] == 8 * 21
+    assert found[0].metrics["done"] == 9
+    assert found[1].metrics["rows"] == 8 * 21
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_an_interrupt_is_a_pause_and_resuming_ends_where_an_unbroken_run_does(
     assert (paused.state, paused.count("done"), len(paused.waiting)) == ("paused", 3, 6)
     assert count(fleet, forecasts) == 3 * 21
     with fleet.connect() as connection:
-        whole = sa.select(runs.c.state, runs.c.counts).where(runs.c.step == "backfill")
+        whole = sa.select(runs.c.state, runs.c.metrics).where(runs.c.step == "backfill")
         [(state, counts)] = connection.execute(whole).all()
     assert (state, counts["state"]) == ("done", "paused")
 

@@ -87,7 +87,7 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
         slot.reason == "forecast live by that model; a live forecast is never replaced"
     )
     with fleet.connect() as connection:
-        counts = sa.select(runs.c.counts).where(runs.c.step == "hindcast")
+        counts = sa.select(runs.c.metrics).where(runs.c.step == "hindcast")
         assert connection.scalar(counts)["rows"] == 2 * 21
 
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from forecaster.config import TaskConfig, days_to_learn
+from forecaster.config import TaskConfig, min_training_days
 from forecaster.errors import BadInputError, NoDataError
-from forecaster.model.two_stage_fit import Recipe, fitting_history
+from forecaster.model.two_stage_fit import Recipe, fit_to_history
 from pipelines.backfill import BackfillRequest, apply_plan, make_plan
 from pipelines.runs.ledger import recorded
 from pipelines.schema import depots, forecasts
@@ -168,12 +168,12 @@ def test_an_origin_with_too_little_history_is_out_and_no_training_is_offered(
 
 def test_the_least_history_is_what_a_training_accepts():
     for horizon in (1, 7, 14, 63):
-        least = days_to_learn(horizon)
+        least = min_training_days(horizon)
         recipe = Recipe(task=TaskConfig(horizon=horizon))
-        fitting_history(make_panel(n_depots=2, n_days=least), recipe)
+        fit_to_history(make_panel(n_depots=2, n_days=least), recipe)
         short = make_panel(n_depots=2, n_days=least - 1)
         with pytest.raises(NoDataError, match="The history has"):
-            fitting_history(short, recipe)
+            fit_to_history(short, recipe)
 
 
 def test_only_what_is_missing_is_made_unless_all_of_it_is_asked_for(
@@ -245,7 +245,7 @@ def test_time_is_estimated_from_past_runs(fleet, settings, add_model):
     add_model(days_before(30))
     assert planned(fleet, settings).slots[0].estimate_s is None
     with recorded(fleet, "hindcast") as run:
-        run.counts["rows"] = 42
+        run.metrics["rows"] = 42
     with fleet.begin() as connection:
         connection.execute(
             sa.text("update runs set finished_at = started_at + interval '6 seconds'")

@@ -112,7 +112,7 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
         recorded(clean_engine, "nightly", date(2026, 3, 31)) as whole,
     ):
         with recorded(clean_engine, "ingest", parent=whole) as step:
-            step.counts |= {"files": 2, "refused": None, "load_seconds": 0.3}
+            step.metrics |= {"files": 2, "refused": None, "load_seconds": 0.3}
             structlog.get_logger().warning("feed_late", says="3 depots are late.")
         raise NoDataError("There is no demand. Load some.")
     shape = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  ")
@@ -131,10 +131,10 @@ def test_people_read_when_which_run_which_step_what_and_how_long(clean_engine, w
 @pytest.mark.parametrize(
     ("event", "fields", "said"),
     [
-        ("fit", {"fit": "judged", "epoch": 4, "most": 40, "best_mape": 0.0931},
-         "judged fit, epoch 4 of 40, best MAPE 9.31 %"),
-        ("fit", {"fit": "served", "epoch": 4, "most": 9},
-         "served fit, epoch 4 of 9"),
+        ("fit", {"fit": "evaluation", "epoch": 4, "most": 40, "best_mape": 0.0931},
+         "evaluation fit, epoch 4 of 40, best MAPE 9.31 %"),
+        ("fit", {"fit": "production", "epoch": 4, "most": 9},
+         "production fit, epoch 4 of 9"),
         ("file", {"path": "a.csv", "state": "refused", "reason": "It is empty."},
          "a.csv: refused: It is empty."),
         ("file", {"path": "a.csv", "state": "loaded", "accepted": 3, "rejected": 0},

@@ -127,7 +127,7 @@ def test_a_backtest_as_of_a_night_knows_no_correction_since(
     count_again(fleet, "A0", day, 90_000, morning_after(LAST + timedelta(days=9)))
     monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
     monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
-    monkeypatch.setattr("forecaster.model.two_stage_fit.learn", _learn_nothing)
+    monkeypatch.setattr("forecaster.model.two_stage_fit.train_model", _learn_nothing)
 
     def wape(*options):
         asked = ("backtest", "--holdout-days", "3", "--horizon", "3", "--json")
@@ -143,7 +143,7 @@ def test_a_backtest_as_of_a_night_knows_no_correction_since(
 
 
 def _learn_nothing(panel, *_, **__):
-    return SimpleNamespace(served=make_artefact(panel, horizon=3), seconds=0.0)
+    return SimpleNamespace(production=make_artefact(panel, horizon=3), seconds=0.0)
 
 
 def test_a_depot_committed_while_a_panel_is_read_is_in_it_whole_or_not_at_all(

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.demand import counting
 from pipelines.demand.retention import drop_old_orders
+from pipelines.ingest.withdrawal import withdraw
 from pipelines.schema import orders
 from pipelines.settings import Settings
-from tests.pipelines.ingest.ingesting import rows
+from tests.pipelines.ingest.ingesting import load_one, rows, write
 from tests.pipelines.make import add_depot, add_orders
 
 pytestmark = pytest.mark.db
@@ -99,3 +100,51 @@ def test_without_the_setting_every_order_is_kept(fleet):
     with pytest.raises(NothingToDoError, match="HARBOR_KEEP_ORDERS_DAYS"):
         drop_old_orders(fleet, Settings(), NOW)
     assert rows(fleet, "orders") == held
+
+
+ORDERS = "order_id,depot_id,ordered_at\n"
+
+
+def load_file(engine, folder, name, *lines):
+    """Loads a file of orders and returns its id."""
+    path = write(folder / name, ORDERS + "".join(f"{line}\n" for line in lines))
+    load_one(engine, path)
+    with engine.connect() as connection:
+        return connection.scalar(sa.text("select max(file_id) from files"))
+
+
+def held_ids(engine):
+    with engine.connect() as connection:
+        return sorted(connection.scalars(sa.select(orders.c.order_id)))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("1,A,2024-03-01T10:00", "1,A,2024-06-21T10:00"),  # moved to a day that is kept
+        (
+            "1,A,2024-06-21T10:00",
+            "1,A,2024-03-01T10:00",
+        ),  # moved to one that is dropped
+        ("1,A,2024-03-01T10:00", "1,A,2024-03-02T10:00"),  # both days are dropped
+    ],
+)
+def test_a_withdrawal_does_not_restore_a_dropped_order(
+    clean_engine, tmp_path, first, second
+):
+    load_file(clean_engine, tmp_path, "a.csv", first, "2,A,2024-06-20T10:00")
+    load_file(clean_engine, tmp_path, "b.csv", second)
+    drop_old_orders(clean_engine, SETTINGS, NOW)
+    assert rows(clean_engine, "superseded_rows") == []
+    again = load_file(clean_engine, tmp_path, "c.csv", "1,A,2024-06-22T10:00")
+    withdraw(clean_engine, [again - 1, again])
+    assert held_ids(clean_engine) == ["2"]
+
+
+def test_superseded_rows_of_kept_orders_stay(clean_engine, tmp_path):
+    load_file(clean_engine, tmp_path, "a.csv", "1,A,2024-06-20T10:00")
+    moved = load_file(clean_engine, tmp_path, "b.csv", "1,A,2024-06-21T10:00")
+    drop_old_orders(clean_engine, SETTINGS, NOW)
+    withdraw(clean_engine, [moved])
+    (row,) = rows(clean_engine, "orders")
+    assert "2024-06-20 10:00:00" in map(str, row)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from pipelines.demand import counting
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.settings import Settings
 from tests.pipelines.demo.test_fleet import read_orders
 
@@ -19,8 +19,8 @@ def test_every_order_goes_in_and_is_counted_on_its_local_day(clean_engine, tmp_p
     """Over both changes of the clocks, with repeats and corrections, and twice."""
     fleet = invent(1, 4, 190, date(2026, 4, 5))
     write_files(fleet, tmp_path)
-    first = ingest(clean_engine, [str(tmp_path)], Reading(force=True), Settings())
-    second = ingest(clean_engine, [str(tmp_path)], Reading(force=True), Settings())
+    first = ingest(clean_engine, [str(tmp_path)], FileOptions(force=True), Settings())
+    second = ingest(clean_engine, [str(tmp_path)], FileOptions(force=True), Settings())
     assert {file.state for file in first.files} == {"loaded"}
     assert sum(file.counts.rejected for file in first.files) == 0
     assert second.is_nothing_new

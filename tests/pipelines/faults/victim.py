@@ -140,8 +140,8 @@ def invent_training() -> None:
     def learn(panel: Any, *_: Any) -> Any:
         earlier = panel.as_of(panel.origin - timedelta(days=JUDGED_DAYS))
         return SimpleNamespace(
-            judged=make_artefact(earlier), served=make_artefact(panel),
-            judged_fit=fit, served_fit=fit, seconds=0.0,
+            evaluation=make_artefact(earlier), production=make_artefact(panel),
+            evaluation_fit=fit, production_fit=fit, seconds=0.0,
         )  # fmt: skip
 
     train._learn = learn
@@ -151,14 +151,14 @@ def invent_training() -> None:
 
 def train_a_little() -> None:
     """Some epochs of a small network, and two checkpoints."""
-    from forecaster.model.trainer import EPOCHS_BETWEEN_SETTLINGS
+    from forecaster.model.trainer import EPOCHS_BETWEEN_CHECKPOINTS
     from forecaster.model.two_stage_fit import Recipe
 
     recipe = Recipe(
         TaskConfig(horizon=7, context=28),
         ModelConfig(units=4, head_units=4),
         TrainConfig(
-            epochs=CHECKPOINT * EPOCHS_BETWEEN_SETTLINGS + 1,
+            epochs=CHECKPOINT * EPOCHS_BETWEEN_CHECKPOINTS + 1,
             batch_size=8,
             validation_days=JUDGED_DAYS,
         ),

@@ -56,7 +56,7 @@ def test_the_alarm_says_since_when_by_how_much_and_what_to_do():
     assert "3 days in a row, from 2024-01-02 to 2024-01-04" in alarm
     assert "MAPE 40.0 % against 20.0 %" in alarm
     assert "harbor train" in alarm
-    assert found.counts()["alarms"] == [alarm]
+    assert found.metrics()["alarms"] == [alarm]
 
 
 @pytest.mark.parametrize(

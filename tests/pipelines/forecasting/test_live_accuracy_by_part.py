@@ -183,7 +183,9 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
     add_scores(engine, "A0", n_days, missed, live)
     add_scores(engine, "A1", 28, 0)
     panel = read_panel(engine, LAST)
-    plain = replace(made, delivery=replace(made.delivery, gated=("A0",)))
+    plain = replace(
+        made, postprocessing=replace(made.postprocessing, fallback_depots=("A0",))
+    )
     expected = infer.forecast(plain if gated else made, panel).p50_dh
     assert np.allclose(expected[0], infer.forecast(made, panel).p50_dh[0]) != gated
     with recorded(engine, "forecast") as run:
@@ -193,7 +195,7 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
         order = (forecasts.c.depot_id, forecasts.c.target_on)
         said = list(connection.scalars(query.order_by(*order)))
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
-    assert run.counts.get("gated_depots") == (["A0"] if gated else None)
+    assert run.metrics.get("gated_depots") == (["A0"] if gated else None)
     assert live_fallback.worse_depots(engine) == (["A0"] if gated else [])
 
 

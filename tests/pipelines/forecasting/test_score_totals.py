@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.forecasting import scoring
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.schema import (
     demand_versions,
     depot_score_totals,
@@ -235,6 +235,6 @@ def test_sums_follow_nights_corrections_closures_hindcasts_and_moves(
     file = tmp_path / "depots.csv"
     columns = "depot_id,name,city,timezone,country,subdivision"
     file.write_text(f"{columns}\nA0,A0,Utrecht,UTC,NL,\n")
-    ingest(fleet, [str(file)], Reading(), Settings())
+    ingest(fleet, [str(file)], FileOptions(), Settings())
     assert_in_step(fleet)
     assert "Utrecht" in {key[3] for key in kept(fleet)}

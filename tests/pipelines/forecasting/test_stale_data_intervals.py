@@ -7,7 +7,7 @@ import numpy as np
 
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import infer
-from forecaster.inference.intervals import plain_table
+from forecaster.inference.intervals import uniform_table
 from pipelines.forecasting.stale_data_intervals import LEAST_WIDER, widen_intervals
 from tests.make import (
     START,
@@ -46,7 +46,7 @@ def test_a_late_depot_is_as_unsure_as_from_a_day_earlier():
     missing = {"D1": 1, "D2": 2}
     panel = panel_without(missing)
     reach_h = 0.1 * np.array([1, 2, 3, 4, 5, 6, 7], np.float32)
-    made = replace(make_artefact(panel), intervals=plain_table(-reach_h, 2 * reach_h))
+    made = replace(make_artefact(panel), intervals=uniform_table(-reach_h, 2 * reach_h))
     before = infer.forecast(made, panel)
     after = widen_intervals(before, made, panel, missing)
 
@@ -73,7 +73,7 @@ def test_a_flat_table_and_an_empty_one_keep_the_order_of_quantiles():
     panel = panel_without({"D1": 9})
     for reach in (0.0, 0.4):
         flat_h = np.full(7, reach, np.float32)
-        made = replace(make_artefact(panel), intervals=plain_table(-flat_h, flat_h))
+        made = replace(make_artefact(panel), intervals=uniform_table(-flat_h, flat_h))
         after = widen_intervals(infer.forecast(made, panel), made, panel, {"D1": 9})
         assert (after.p10_dh >= 0).all()
         assert (after.p10_dh <= after.p50_dh).all()

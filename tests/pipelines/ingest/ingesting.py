@@ -8,7 +8,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from pyarrow import parquet as pq
 
-from pipelines.ingest import FileReport, IngestReport, Reading, ingest
+from pipelines.ingest import FileOptions, FileReport, IngestReport, ingest
 from pipelines.settings import Settings
 
 TODAY = date(2026, 6, 1)
@@ -22,18 +22,18 @@ MOMENTS = {"known_at", "superseded_at"}
 
 
 def load(
-    engine: sa.Engine, *paths: Path | str, dry_run: bool = False, **reading: Any
+    engine: sa.Engine, *paths: Path | str, dry_run: bool = False, **options: Any
 ) -> IngestReport:
     """Loads files on a day in June 2026."""
     named = [str(path) for path in paths]
     return ingest(
-        engine, named, Reading(**reading), SETTINGS, dry_run=dry_run, today=TODAY
+        engine, named, FileOptions(**options), SETTINGS, dry_run=dry_run, today=TODAY
     )
 
 
-def load_one(engine: sa.Engine, path: Path | str, **reading: Any) -> FileReport:
+def load_one(engine: sa.Engine, path: Path | str, **options: Any) -> FileReport:
     """Loads one file."""
-    (report,) = load(engine, path, **reading).files
+    (report,) = load(engine, path, **options).files
     return report
 
 

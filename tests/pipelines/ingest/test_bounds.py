@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, data, write
 
 pytestmark = pytest.mark.db
@@ -17,7 +17,7 @@ ORDERS = "order_id,depot_id,ordered_at\n"
 def load(engine, path, **limits):
     """Loads one file under other limits."""
     settings = SETTINGS.model_copy(update=limits)
-    (report,) = ingest(engine, [str(path)], Reading(), settings, today=TODAY).files
+    (report,) = ingest(engine, [str(path)], FileOptions(), settings, today=TODAY).files
     return report
 
 

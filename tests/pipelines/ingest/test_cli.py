@@ -49,7 +49,7 @@ def test_a_load_prints_one_object_and_counts_demand(harbor, clean_engine, tmp_pa
     with clean_engine.connect() as connection:
         demand = connection.execute(sa.text("select orders from demand_versions"))
         assert [row[0] for row in demand] == [1]
-        run = connection.execute(sa.text("select step, state, counts from runs")).one()
+        run = connection.execute(sa.text("select step, state, metrics from runs")).one()
     assert run[:2] == ("ingest", "done")
     assert run[2]["accepted"] == run[2]["rejected"] == run[2]["files"] == 1
 
@@ -98,9 +98,11 @@ def test_a_load_that_corrects_days_says_how_many(harbor, clean_engine, tmp_path)
     later = write(tmp_path / "b.csv", DAILY + "A,2024-01-01,2\nA,2024-01-02,3\n")
     harbor("ingest", later)
     with clean_engine.connect() as connection:
-        found = sa.text("select counts from runs where step = 'ingest' order by run_id")
-        counts = list(connection.scalars(found))
-    assert [(each["new"], each["corrected"]) for each in counts] == [(1, 0), (1, 1)]
+        found = sa.text(
+            "select metrics from runs where step = 'ingest' order by run_id"
+        )
+        metrics = list(connection.scalars(found))
+    assert [(each["new"], each["corrected"]) for each in metrics] == [(1, 0), (1, 1)]
 
 
 def test_a_dry_run_does_not_say_that_anything_went_in(harbor, tmp_path):

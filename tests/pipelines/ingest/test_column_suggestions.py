@@ -9,7 +9,7 @@ from forecaster.errors import RefusedFileError
 from pipelines.ingest import column_suggestions
 from pipelines.ingest.file_schemas import KINDS
 from pipelines.ingest.kind_detection import recognise
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 
 STRANGE = {
     "as a city publishes them": (
@@ -31,16 +31,16 @@ STRANGE = {
 def test_what_is_offered_loads_when_it_is_copied(case):
     header, (kind, *names) = STRANGE[case]
     with pytest.raises(RefusedFileError) as refusal:
-        recognise(header, Reading(), "strange.csv")
+        recognise(header, FileOptions(), "strange.csv")
     offered = re.search(r"if it is (\w+): (.*)\.$", str(refusal.value))
     assert offered is not None, refusal.value
     assert offered[1] == kind
     pairs = [each.split("=", 1) for each in shlex.split(offered[2])[1::2]]
-    plan = recognise(header, Reading(columns=dict(pairs)), "strange.csv")
+    plan = recognise(header, FileOptions(columns=dict(pairs)), "strange.csv")
     assert plan.kind.name == kind
     assert [plan.names[column] for column in KINDS[kind].wanted] == names
 
 
 @pytest.mark.parametrize("header", [["a", "b", "c"], [""], [], ["date", "name"]])
 def test_nothing_is_offered_where_names_tell_nothing(header):
-    assert column_suggestions.options(header, list(KINDS.values())) is None
+    assert column_suggestions.suggest(header, list(KINDS.values())) is None

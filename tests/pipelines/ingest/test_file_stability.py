@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pipelines.ingest import Reading, file_stability, ingest
+from pipelines.ingest import FileOptions, file_stability, ingest
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, rows, write
 
@@ -39,7 +39,7 @@ def naps(monkeypatch):
 
 
 def states(engine, settings, path):
-    report = ingest(engine, [str(path)], Reading(), settings, today=TODAY)
+    report = ingest(engine, [str(path)], FileOptions(), settings, today=TODAY)
     return {file.path.rsplit("/", 1)[-1]: file.state for file in report.files}
 
 

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from pipelines.cli import db, doctor
 from pipelines.cli.workplace import make_inbox, workplace
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.inbox import put_away
 from pipelines.ingest.sources import find_sources
 from pipelines.settings import Settings
@@ -63,7 +63,7 @@ def inbox(tmp_path):
 
 def load(engine, settings, *paths, **options):
     named = [str(path) for path in paths or [settings.inbox]]
-    report = ingest(engine, named, Reading(), settings, today=TODAY, **options)
+    report = ingest(engine, named, FileOptions(), settings, today=TODAY, **options)
     return {file.path.rsplit("/", 1)[-1]: file.state for file in report.files}
 
 

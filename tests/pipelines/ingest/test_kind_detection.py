@@ -4,7 +4,7 @@ import pytest
 
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest.kind_detection import recognise
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 
 
 @pytest.mark.parametrize(
@@ -19,19 +19,19 @@ from pipelines.ingest.report import Reading
     ],
 )
 def test_the_columns_tell_the_kind(header, kind):
-    assert recognise(header.split(), Reading(), "x.csv").kind.name == kind
+    assert recognise(header.split(), FileOptions(), "x.csv").kind.name == kind
 
 
 def test_what_is_not_read_is_known():
     header = ["weather", "depot_id", "", "date", " orders "]
-    plan = recognise(header, Reading(), "x.csv")
+    plan = recognise(header, FileOptions(), "x.csv")
     assert plan.ignored == ["weather"]
     assert plan.positions == {"depot_id": 1, "date": 3, "orders": 4}
 
 
 def test_a_mapped_name_goes_before_the_contracts_own():
     header = ["depot_id", "date", "orders", "trips"]
-    plan = recognise(header, Reading(columns={"orders": "Trips"}), "x.csv")
+    plan = recognise(header, FileOptions(columns={"orders": "Trips"}), "x.csv")
     assert plan.positions["orders"] == 3
     assert plan.ignored == ["orders"]
 
@@ -45,25 +45,25 @@ def test_a_mapped_name_goes_before_the_contracts_own():
     ids=["wanted", "optional"],
 )
 def test_a_mapping_to_a_name_that_is_not_there_is_refused(column, header):
-    reading = Reading(columns={column: "nope"})
+    options = FileOptions(columns={column: "nope"})
     with pytest.raises(RefusedFileError, match=r"x\.csv has no column 'nope'"):
-        recognise(header, reading, "x.csv")
+        recognise(header, options, "x.csv")
 
 
 def test_a_mapping_of_another_kind_does_no_harm():
-    reading = Reading(columns={"order_id": "Ref"})
-    found = recognise(["depot_id", "date", "orders"], reading, "x.csv")
+    options = FileOptions(columns={"order_id": "Ref"})
+    found = recognise(["depot_id", "date", "orders"], options, "x.csv")
     assert found.kind.name == "daily"
 
 
 def test_a_column_serves_only_what_it_was_mapped_to():
-    reading = Reading(columns={"orders": "date"}, kind="daily")
+    options = FileOptions(columns={"orders": "date"}, kind="daily")
     with pytest.raises(RefusedFileError, match="no column 'date'"):
-        recognise(["depot_id", "date"], reading, "x.csv")
+        recognise(["depot_id", "date"], options, "x.csv")
 
 
 @pytest.mark.parametrize(
-    ("header", "reading", "says"),
+    ("header", "options", "says"),
     [
         pytest.param(
             ["order_id", "depot_id", "when"],
@@ -88,15 +88,15 @@ def test_a_column_serves_only_what_it_was_mapped_to():
         ),
     ],
 )
-def test_a_missing_column_is_named_with_what_to_pass(header, reading, says):
+def test_a_missing_column_is_named_with_what_to_pass(header, options, says):
     with pytest.raises(RefusedFileError) as refused:
-        recognise(header, Reading(**reading), "x.csv")
+        recognise(header, FileOptions(**options), "x.csv")
     assert str(refused.value) == says
 
 
 def test_a_stranger_is_told_what_each_kind_wants():
     with pytest.raises(RefusedFileError) as refused:
-        recognise(["Base Number", "", "Trips"], Reading(), "x.csv")
+        recognise(["Base Number", "", "Trips"], FileOptions(), "x.csv")
     said = str(refused.value)
     assert "(found: Base Number, Trips)" in said
     assert "orders wants order_id, depot_id, ordered_at" in said
@@ -109,18 +109,18 @@ def test_a_file_that_could_be_two_kinds_is_asked_about():
     with pytest.raises(
         RefusedFileError, match=r"could be orders or daily.*--kind orders"
     ):
-        recognise(header, Reading(), "x.csv")
-    assert recognise(header, Reading(kind="daily"), "x.csv").kind.name == "daily"
+        recognise(header, FileOptions(), "x.csv")
+    assert recognise(header, FileOptions(kind="daily"), "x.csv").kind.name == "daily"
 
 
 def test_a_column_that_comes_twice_is_refused_only_where_it_is_read():
     with pytest.raises(RefusedFileError, match="column 'date' 2 times"):
-        recognise(["depot_id", "date", "orders", "Date"], Reading(), "x.csv")
-    recognise(["depot_id", "date", "orders", "note", "note"], Reading(), "x.csv")
+        recognise(["depot_id", "date", "orders", "Date"], FileOptions(), "x.csv")
+    recognise(["depot_id", "date", "orders", "note", "note"], FileOptions(), "x.csv")
 
 
 @pytest.mark.parametrize(
-    ("reading", "says"),
+    ("options", "says"),
     [
         ({"kind": "trips"}, "kind is 'trips'.*orders, daily, depots, events"),
         (
@@ -133,19 +133,22 @@ def test_a_column_that_comes_twice_is_refused_only_where_it_is_read():
         ({"encoding": "utf-9"}, "encoding is 'utf-9'"),
     ],
 )
-def test_a_reading_is_checked_at_the_door(reading, says):
+def test_file_options_are_validated(options, says):
     with pytest.raises(BadInputError, match=says):
-        Reading(**reading)
+        FileOptions(**options)
 
 
 def test_what_bytes_mean_depends_on_how_they_are_read():
     columns = {"depot_id": "Base", "date": "Day", "orders": "Trips"}
-    plain = Reading().fingerprint("daily", columns)
-    assert Reading(kind="daily", columns=columns).fingerprint("daily", columns) == plain
-    assert Reading(encoding="UTF8").fingerprint("daily", columns) == plain
+    plain = FileOptions().fingerprint("daily", columns)
+    assert (
+        FileOptions(kind="daily", columns=columns).fingerprint("daily", columns)
+        == plain
+    )
+    assert FileOptions(encoding="UTF8").fingerprint("daily", columns) == plain
     others = [
-        Reading(date_format="%m/%d/%Y").fingerprint("daily", columns),
-        Reading(encoding="cp1252").fingerprint("daily", columns),
-        Reading().fingerprint("daily", columns | {"orders": "Vehicles"}),
+        FileOptions(date_format="%m/%d/%Y").fingerprint("daily", columns),
+        FileOptions(encoding="cp1252").fingerprint("daily", columns),
+        FileOptions().fingerprint("daily", columns | {"orders": "Vehicles"}),
     ]
     assert len({plain, *others}) == 4

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from pyarrow import parquet as pq
 
-from pipelines.ingest import Reading, ingest, loading, parquet, text_blocks
+from pipelines.ingest import FileOptions, ingest, loading, parquet, text_blocks
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
@@ -220,7 +220,7 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
         ("more.csv", 2 * "A,2024-01-01,1\n" + bad, "refused"),
     ):
         path = str(write(tmp_path / name, DAILY + body))
-        (file,) = ingest(clean_engine, [path], Reading(), strict, today=TODAY).files
+        (file,) = ingest(clean_engine, [path], FileOptions(), strict, today=TODAY).files
         assert file.state == state
     assert file.error.startswith(
         "more.csv has 1 bad rows of 3, more than the 25% that may be put aside "
@@ -228,10 +228,10 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
     )
     assert len(quarantined(clean_engine)) == 1
     # Such a file need not be read to its end.
-    monkeypatch.setattr(loading, "HOPELESS", 1)
+    monkeypatch.setattr(loading, "MAX_REJECTED_ROWS", 1)
     monkeypatch.setattr(text_blocks, "READ_AT_ONCE", 64)
     path = str(write(tmp_path / "long.csv", DAILY + 100 * bad))
-    (file,) = ingest(clean_engine, [path], Reading(), strict, today=TODAY).files
+    (file,) = ingest(clean_engine, [path], FileOptions(), strict, today=TODAY).files
     assert re.match(r"long.csv has \d bad rows of \d, more", file.error)
 
 

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, ConfigError
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.nightly.steps import NightlyRun, ingest_inbox
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
@@ -28,7 +28,7 @@ def load(engine, *paths, sources, **asked):
     """Loads files where harbor.toml has these sources."""
     settings = SETTINGS.model_copy(update={"sources": sources})
     named = [str(path) for path in paths]
-    return ingest(engine, named, Reading(**asked), settings, today=TODAY).files
+    return ingest(engine, named, FileOptions(**asked), settings, today=TODAY).files
 
 
 def files(engine):
@@ -59,9 +59,9 @@ def test_the_night_reads_its_inbox_by_the_same_sources(clean_engine, tmp_path):
     for day in ("05", "13"):
         text = HEADER + f"A;{day}/11/2025;1.000\n"
         write(settings.inbox / f"north-{day}.csv", text)
-    run = SimpleNamespace(engine=clean_engine, counts={})
+    run = SimpleNamespace(engine=clean_engine, metrics={})
     ingest_inbox(NightlyRun(clean_engine, settings, datetime.now(UTC), None, None), run)
-    assert run.counts == {"files": 2, "refused": 0}
+    assert run.metrics == {"files": 2, "refused": 0}
     assert set(rows(clean_engine, "daily_counts")) == {
         ("A", date(2025, 11, 5), 1000),
         ("A", date(2025, 11, 13), 1000),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest import Reading, database_source, workbook
+from pipelines.ingest import FileOptions, database_source, workbook
 from pipelines.ingest.numbers import OTHER, find_decimal
 from tests.pipelines.ingest.ingesting import (
     load_one,
@@ -165,4 +165,4 @@ def test_three_decimals_of_a_database_are_no_thousands():
 
 def test_another_mark_is_wrong_usage():
     with pytest.raises(BadInputError, match="decimal is ';'"):
-        Reading(decimal=";")
+        FileOptions(decimal=";")

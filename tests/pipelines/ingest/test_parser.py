@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import Reading, ingest, ipc
+from pipelines.ingest import FileOptions, ingest, ipc
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.sources import find_sources
 from pipelines.settings import Settings
@@ -20,12 +20,12 @@ DAILY = "depot_id,date,orders\n"
 ORDERS = "order_id,depot_id,ordered_at\n"
 
 
-def parcels_of(parser, path, **reading):
-    """Every parcel of a file, its rows as plain bytes."""
+def chunks_of(parser, path, **options):
+    """Every chunk of a file, its rows as plain bytes."""
     (source,) = find_sources([str(path)])
-    opened = parser.open(source, Reading(**reading), TODAY)
+    opened = parser.open(source, FileOptions(**options), TODAY)
     order = opened.conventions()
-    found = [(*vars(parcel).values(),) for parcel in opened.parcels(order)]
+    found = [(*vars(chunk).values(),) for chunk in opened.chunks(order)]
     return opened.plan, order, [(bytes(rows), *rest) for rows, *rest in found]
 
 
@@ -64,7 +64,7 @@ def test_a_child_says_what_this_process_would(child, odd_files):
         answers = []
         for path in odd_files:
             try:
-                answers.append(parcels_of(parser, path))
+                answers.append(chunks_of(parser, path))
             except RefusedFileError as error:
                 answers.append(str(error))
         said.append(answers)
@@ -81,7 +81,7 @@ def test_a_load_with_a_child_leaves_what_one_without_does(
 ):
     settings = Settings(home=tmp_path, parser_memory_mib=768)
     named = [str(path) for path in odd_files]
-    first = ingest(clean_engine, named, Reading(), settings, today=TODAY)
+    first = ingest(clean_engine, named, FileOptions(), settings, today=TODAY)
     assert [file.state for file in first.files] == [
         "loaded", "loaded", "refused", "refused", "loaded", "loaded",
     ]  # fmt: skip
@@ -113,18 +113,18 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_p
     with pytest.raises(
         RefusedFileError, match=r"needs more memory than its parser may"
     ):
-        parcels_of(child, path)
+        chunks_of(child, path)
     # The next file is parsed by another child.
-    assert parcels_of(child, write(tmp_path / "b.csv", DAILY + "A,2024-01-01,1\n"))
+    assert chunks_of(child, write(tmp_path / "b.csv", DAILY + "A,2024-01-01,1\n"))
 
 
 def test_a_child_that_is_killed_costs_its_file_only(child, tmp_path):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
-    parcels_of(child, path)
+    chunks_of(child, path)
     child._child._process.kill()
-    with pytest.raises(RefusedFileError, match="or breaks it"):
-        parcels_of(child, path)
-    assert parcels_of(child, path)[2][0][1] == 1
+    with pytest.raises(RefusedFileError, match="or makes it crash"):
+        chunks_of(child, path)
+    assert chunks_of(child, path)[2][0][1] == 1
 
 
 def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
@@ -132,11 +132,11 @@ def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
 ):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
     (source,) = find_sources([str(path)])
-    child.open(source, Reading(), TODAY)
-    assert parcels_of(child, path)[2]
-    opened = child.open(source, Reading(), TODAY)
-    next(opened.parcels(opened.conventions()))
-    assert parcels_of(child, path)[2]
+    child.open(source, FileOptions(), TODAY)
+    assert chunks_of(child, path)[2]
+    opened = child.open(source, FileOptions(), TODAY)
+    next(opened.chunks(opened.conventions()))
+    assert chunks_of(child, path)[2]
 
 
 def test_a_message_cut_short_is_an_end():
@@ -152,7 +152,7 @@ def test_a_message_cut_short_is_an_end():
 def test_no_child_outlives_its_parser(tmp_path):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
     with Parser(memory_mib=768) as parser:
-        parcels_of(parser, path)
+        chunks_of(parser, path)
         pid = parser._child._process.pid
         os.kill(pid, 0)
     with pytest.raises(ProcessLookupError):
@@ -171,7 +171,7 @@ def test_a_load_tells_of_its_rows_and_bytes_as_they_go_by(clean_engine, tmp_path
     for _ in ("loaded", "known already"):
         told = []
         ingest(
-            clean_engine, [str(tmp_path)], Reading(), Settings(most_rejected=1),
+            clean_engine, [str(tmp_path)], FileOptions(), Settings(most_rejected=1),
             told.append, today=TODAY,
         )  # fmt: skip
         assert [far.name for far in told] == ["a.csv", "b.csv"]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 import sqlalchemy as sa
 
-from pipelines.ingest import Reading, ingest, replay
+from pipelines.ingest import FileOptions, ingest, replay
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, rows, write
 
@@ -25,7 +25,7 @@ def load(clean_engine, tmp_path):
     def run(name, lines, header="order_id,depot_id,ordered_at", **asked):
         path = write(tmp_path / name, "\n".join([header, *lines, ""]))
         settings = SETTINGS.model_copy(update={"sources": SOURCES})
-        asked = Reading(**asked)
+        asked = FileOptions(**asked)
         return ingest(clean_engine, [str(path)], asked, settings, today=TODAY).files[0]
 
     return run
@@ -129,12 +129,12 @@ def test_rows_out_of_quarantine_go_to_the_namespace_of_their_file(load, clean_en
         change = 'update quarantine set raw = raw || \'{"ordered_at": "2024-01-01"}\''
         connection.execute(sa.text(change))
     now = datetime(2026, 6, 1, tzinfo=UTC)
-    assert replay(clean_engine, Reading(), settings, now).accepted == 1
+    assert replay(clean_engine, FileOptions(), settings, now).accepted == 1
     with clean_engine.connect() as connection:
         found = connection.scalars(sa.text("select distinct id_namespace from orders"))
         assert list(found) == ["north"]
     gone = SETTINGS.model_copy(update={"sources": {}})
     load("north3.csv", [*orders("A", 3), "5,A,soon"])
-    told = replay(clean_engine, Reading(), gone, now)
+    told = replay(clean_engine, FileOptions(), gone, now)
     assert told.accepted == 0
     assert "harbor.toml has no sources" in told.reasons[0]

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from forecaster.errors import NothingToDoError
 from pipelines.cli import app
-from pipelines.ingest import Reading, Replayed, replay
+from pipelines.ingest import FileOptions, Replayed, replay
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
@@ -27,8 +27,8 @@ DAILY = "depot_id,date,orders\n"
 NOW = datetime(TODAY.year, TODAY.month, TODAY.day, 9, tzinfo=UTC)
 
 
-def let_out(engine, now=NOW, path=None, **reading):
-    return replay(engine, Reading(**reading), SETTINGS, now, path)
+def let_out(engine, now=NOW, path=None, **options):
+    return replay(engine, FileOptions(**options), SETTINGS, now, path)
 
 
 def counted(engine):

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from pipelines.cli import app
-from pipelines.ingest import Reading, ingest
+from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.sources import without_secrets
 from pipelines.ingest.spool import Spool
 from pipelines.settings import Settings
@@ -94,7 +94,7 @@ def test_what_is_fetched_is_bounded(clean_engine, web):
     web.files["/big.csv"] = ("text/csv", ONE.encode() + b"\n" * (2 << 20))
     settings = Settings(max_file_mib=1)
     url = f"http://{web.url}/big.csv"
-    report = ingest(clean_engine, [url], Reading(), settings, today=TODAY)
+    report = ingest(clean_engine, [url], FileOptions(), settings, today=TODAY)
     assert "holds more than 1 MiB (HARBOR_MAX_FILE_MIB)" in only(report).error
 
 
@@ -129,7 +129,7 @@ def test_an_archive_that_is_of_no_use_is_refused(clean_engine, tmp_path, make, s
 def test_an_archive_that_unpacks_to_too_much_is_refused_whole(clean_engine, tmp_path):
     bomb = archive(tmp_path / "a.zip", a_csv=ONE, b_csv=DAILY + "\n" * (2 << 20))
     settings = Settings(max_file_mib=1)
-    report = ingest(clean_engine, [str(bomb)], Reading(), settings, today=TODAY)
+    report = ingest(clean_engine, [str(bomb)], FileOptions(), settings, today=TODAY)
     assert "b.csv holds more than 1 MiB" in only(report).error
     assert rows(clean_engine, "daily_counts") == []
 
@@ -138,7 +138,7 @@ def test_an_archive_of_the_inbox_moves_as_a_whole(clean_engine, tmp_path):
     settings = Settings(home=tmp_path)
     settings.inbox.mkdir()
     archive(settings.inbox / "n.zip", a_csv=ONE, b_csv=DAILY + "B,2024-01-01,1\n")
-    ingest(clean_engine, [str(settings.inbox)], Reading(), settings, today=TODAY)
+    ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings, today=TODAY)
     found = [path.name for path in settings.inbox.rglob("*.zip")]
     assert found == ["n.zip"]
     assert (settings.inbox / "done" / "n.zip").is_file()
@@ -150,7 +150,7 @@ def test_an_archive_of_which_a_file_was_refused_stays_in_the_inbox(
     settings = Settings(home=tmp_path)
     settings.inbox.mkdir()
     archive(settings.inbox / "n.zip", a_csv=ONE, b_csv="what,is\n1,2\n")
-    ingest(clean_engine, [str(settings.inbox)], Reading(), settings, today=TODAY)
+    ingest(clean_engine, [str(settings.inbox)], FileOptions(), settings, today=TODAY)
     assert (settings.inbox / "n.zip").is_file()
 
 

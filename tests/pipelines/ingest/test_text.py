@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import text_blocks
-from pipelines.ingest.report import Reading
+from pipelines.ingest.report import FileOptions
 from pipelines.ingest.sources import find_sources
 from pipelines.ingest.text import open_text
 from tests.pipelines.ingest.ingesting import write
@@ -16,9 +16,9 @@ from tests.pipelines.ingest.ingesting import write
 HEADER = "depot_id,date,orders"
 
 
-def opened(path, **reading):
+def opened(path, **options):
     (source,) = find_sources([str(path)])
-    return open_text(source, Reading(**reading))
+    return open_text(source, FileOptions(**options))
 
 
 def all_rows(file, detail=False):

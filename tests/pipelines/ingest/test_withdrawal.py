@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.cli import app
 from pipelines.demand import counting, retention
-from pipelines.ingest import Reading, replay
+from pipelines.ingest import FileOptions, replay
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.settings import Settings
 from pipelines.store import files as ledger
@@ -138,7 +138,7 @@ def test_rows_out_of_quarantine_go_with_their_file_and_stay_below_later_ones(
     load_one(clean_engine, early)
     later = write(tmp_path / "later.csv", DAILY + "A,2024-01-02,9\n")
     load_one(clean_engine, later)
-    replay(clean_engine, Reading(date_format="%d.%m.%Y"), SETTINGS, NOW)
+    replay(clean_engine, FileOptions(date_format="%d.%m.%Y"), SETTINGS, NOW)
     assert counted(clean_engine)["A", "2024-01-02"] == 9
     withdraw(clean_engine, [file_id_of(clean_engine, "later.csv")])
     assert counted(clean_engine) == {("A", "2024-01-01"): 1, ("A", "2024-01-02"): 2}

@@ -39,8 +39,8 @@ COUNTED = {
     "watch": {"worse_days": 3, "alarms": ["It is worse."]},
     "ingest": {"files": 4, "refused": 1},
 }
-SET_COUNTS = """
-update runs set counts = cast(:counts as jsonb)
+SET_METRICS = """
+update runs set metrics = cast(:metrics as jsonb)
 where run_id = (select max(run_id) from runs where step = :step and state = 'done')
 """
 
@@ -49,10 +49,10 @@ def seed_watched(engine: sa.Engine) -> None:
     """Three nights of which one failed, numbers of each step, and a night that runs."""
     seed(engine, THROUGH)
     seed_pipeline(engine, THROUGH)
-    statement = sa.text(SET_COUNTS).bindparams(sa.bindparam("counts", type_=sa.JSON))
+    statement = sa.text(SET_METRICS).bindparams(sa.bindparam("metrics", type_=sa.JSON))
     with engine.begin() as connection:
-        for step, counts in COUNTED.items():
-            connection.execute(statement, {"step": step, "counts": counts})
+        for step, metrics in COUNTED.items():
+            connection.execute(statement, {"step": step, "metrics": metrics})
         heartbeats.beat(connection, "scheduler", ("here", 1))
         connection.execute(
             sa.insert(schema.dashboard_probes),

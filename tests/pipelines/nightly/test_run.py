@@ -59,7 +59,7 @@ def light(monkeypatch):
                 data_watermark="", filename="v.npz", sha256="", role="challenger",
                 scores={}, run_id=run.run_id,
             )  # fmt: skip
-        run.counts["model"] = version
+        run.metrics["model"] = version
 
     monkeypatch.setattr(training, "train", train)
     passed = CanaryResult("v", None, None, ())
@@ -340,7 +340,7 @@ def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
     assert done["steps"]["forecast"]["late_depots"] == 2
     with fleet.connect() as connection:
         counts = connection.scalar(
-            sa.select(runs.c.counts).where(runs.c.step == "nightly")
+            sa.select(runs.c.metrics).where(runs.c.step == "nightly")
         )
     assert counts["late_depots"] == 2
 

@@ -120,7 +120,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # The file says of itself how good it is.
     served = forecast.load_recorded(settings.artefacts, champion)
     assert served.backtest == table
-    assert champion["scores"]["network_share"] == served.delivery.share
+    assert champion["scores"]["network_share"] == served.postprocessing.network_share
 
     # Three depots, seven days, live; every quantile in order.
     assert count(fleet, forecasts, forecasts.c.is_live) == 21

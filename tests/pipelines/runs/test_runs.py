@@ -121,7 +121,7 @@ def test_following_tells_each_line_and_state_once_until_the_end(clean_engine, lo
 
     def a_step(_):
         with recorded(clean_engine, "demand", DAY, parent=whole) as step:
-            step.counts["new"] = 4
+            step.metrics["new"] = 4
             logs.info("counted")
 
     def the_end(_):
@@ -198,8 +198,8 @@ def place(clean_engine, monkeypatch):
 @pytest.mark.usefixtures("place")
 def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
     with recorded(clean_engine, "train", DAY) as run:
-        run.counts |= {"device_memory_peak_bytes": None, "compilations": 7}
-        run.counts |= {"host_memory_peak_bytes": 1536 * 2**20}
+        run.metrics |= {"device_memory_peak_bytes": None, "compilations": 7}
+        run.metrics |= {"host_memory_peak_bytes": 1536 * 2**20}
     capsys.readouterr()
     command.show_run(run.run_id, lines=0)
     shown = capsys.readouterr().out
@@ -213,8 +213,8 @@ def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
     clean_engine, capsys
 ):
     with recorded(clean_engine, "judge", DAY) as run:
-        run.counts |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
-        run.counts |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
+        run.metrics |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
+        run.metrics |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
     capsys.readouterr()
     command.list_runs()
     told = capsys.readouterr().out
@@ -258,7 +258,7 @@ def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsy
 @pytest.mark.parametrize(("epochs", "expected"), [(200, 10), (10, 10), (3, 3)])
 def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expected):
     with capture_logs() as logs:
-        note = _noted("judged")
+        note = _noted("evaluation")
         for epoch in range(1, epochs + 1):
             note(epoch, epochs, 0.1)
     assert len(logs) == expected
@@ -271,7 +271,7 @@ def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expect
 
 def test_a_fit_without_a_best_says_nothing_of_it():
     with capture_logs() as logs:
-        note = _noted("served")
+        note = _noted("production")
         note(1, 2, float("inf"))
         note(2, 2, 8.25)
     assert ["best_mape" in line for line in logs] == [False, True]

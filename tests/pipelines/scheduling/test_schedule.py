@@ -287,7 +287,7 @@ def test_after_downtime_the_policy_is_followed_and_written_down(
         f"policy for missed nights is '{policy}'" in row["error"] for row in told
     )
     (decision,) = fleet.ledger("schedule")
-    assert decision["counts"] == {
+    assert decision["metrics"] == {
         "policy": policy,
         "run": [str(day(number)) for number in ran],
         "left_out": [str(day(number)) for number in left_out],
@@ -387,7 +387,7 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
     clock.run_due()
     (origin,) = fleet.ran
     with fleet.engine.begin() as connection:
-        connection.execute(sa.update(runs).values(counts={"late_depots": 2}))
+        connection.execute(sa.update(runs).values(metrics={"late_depots": 2}))
         demand = sa.insert(runs).values(
             step="demand", parent_id=1, state="done", finished_at=sa.func.now()
         )

@@ -25,7 +25,7 @@ def night(engine, meanwhile=lambda: None):
             meanwhile()
             counting.rebuild_in(run, NOW)
         with recorded(engine, "train", DAY, parent=whole) as run:
-            run.counts["model"] = "m1"
+            run.metrics["model"] = "m1"
     return whole.run_id
 
 

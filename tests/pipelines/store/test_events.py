@@ -15,7 +15,7 @@ from pipelines.backfill.vintages import VintageChanges
 from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, first_origin, noon_after, read_panel
-from pipelines.ingest import Reading, replay
+from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
 from pipelines.store import events as store
 from tests.pipelines.ingest.ingesting import SETTINGS, counts, load, load_one, write
@@ -129,7 +129,7 @@ def test_replaying_an_older_file_takes_no_correction_back(clean_engine, tmp_path
         connection.execute(
             sa.text('update quarantine set raw = raw || \'{"value": "5"}\'')
         )
-    done = replay(clean_engine, Reading(), SETTINGS, NOON)
+    done = replay(clean_engine, FileOptions(), SETTINGS, NOON)
     assert (done.accepted, done.unchanged, done.left) == (0, 1, 0)
     assert [event.ends_on for event in standing(clean_engine)] == [date(2026, 8, 2)]
 

@@ -217,7 +217,7 @@ def test_the_night_says_so_in_the_ledger_and_as_an_alarm(
     assert alarm["log_level"] == "warning"
     assert alarm["reason"].startswith(f"{bad}: Its canary failed: ")
     with clean_engine.connect() as connection:
-        counts = connection.scalar(sa.select(runs.c.counts))
+        counts = connection.scalar(sa.select(runs.c.metrics))
     assert counts["canary"]["passed"] is False
     assert counts["canary_failed"] == alarm["reason"]
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.db
 @pytest.fixture
 def settings(tmp_path):
     settings = Settings(home=tmp_path)
-    for folder in (settings.artefacts, settings.checkpoints / "cut-off" / "judged"):
+    for folder in (settings.artefacts, settings.checkpoints / "cut-off" / "evaluation"):
         folder.mkdir(parents=True)
     for name in ("whole.npz", ".half.77.tmp"):
         (settings.artefacts / name).write_text("weights")

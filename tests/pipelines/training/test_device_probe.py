@@ -153,8 +153,8 @@ def test_only_trainings_of_nights_count(clean_engine):
         recorded(clean_engine, "nightly") as night,
         recorded(clean_engine, "train", parent=night) as of_a_night,
     ):
-        of_a_night.counts |= {"cache_hits": 9, "cache_misses": 1}
+        of_a_night.metrics |= {"cache_hits": 9, "cache_misses": 1}
     with recorded(clean_engine, "train") as by_hand:
-        by_hand.counts |= {"cache_hits": 0, "cache_misses": 7}
+        by_hand.metrics |= {"cache_hits": 0, "cache_misses": 7}
     (found,) = findings.look_at_costs(clean_engine)
     assert found.says.startswith("90% of programs found")

@@ -47,7 +47,7 @@ def test_a_training_finds_all_that_a_warm_up_compiled(fleet, database_url, tmp_p
         assert connection.scalar(sa.select(sa.func.count()).select_from(models)) == 0
         train(tmp_path, database_url)
         cost = connection.scalar(
-            sa.text("select counts from runs where step = 'train' and state = 'done'")
+            sa.text("select metrics from runs where step = 'train' and state = 'done'")
         )
     assert (cost["compilations"], cost["cache_misses"]) == (0, 0)
     assert cost["cache_hits"] == warmed["compilations"]

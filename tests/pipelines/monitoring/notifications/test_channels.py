@@ -2,7 +2,7 @@
 
 import pytest
 
-from forecaster.errors import ConfigError, NoticeError
+from forecaster.errors import ConfigError, NotificationError
 from pipelines.monitoring.notifications.channels import channels_of
 from pipelines.monitoring.notifications.rules import Notice
 from pipelines.settings import Settings
@@ -37,7 +37,7 @@ def test_a_webhook_that_does_not_take_it_is_a_sentence_without_its_address(
 ):
     web.answers.append(status)
     with pytest.raises(
-        NoticeError, match=f"did not accept a notice: it answered {status}"
+        NotificationError, match=f"did not accept a notice: it answered {status}"
     ):
         send(post)
     assert len(web.posted) == 1
@@ -45,14 +45,14 @@ def test_a_webhook_that_does_not_take_it_is_a_sentence_without_its_address(
 
 def test_a_mail_server_that_refuses_us_is_a_sentence_without_the_password(letter):
     wrong = letter.model_copy(update={"notice_smtp_user": "s3cret-user"})
-    with pytest.raises(NoticeError, match="535") as refused:
+    with pytest.raises(NotificationError, match="535") as refused:
         send(wrong)
     assert "s3cret'" not in str(refused.value)
 
 
 def test_a_mail_server_without_tls_gets_no_password(mail, letter):
     strict = letter.model_copy(update={"notice_smtp_tls": "starttls"})
-    with pytest.raises(NoticeError, match="STARTTLS"):
+    with pytest.raises(NotificationError, match="STARTTLS"):
         send(strict)
     assert not any("AUTH" in line for talk in mail.talk for line in talk)
 
@@ -67,7 +67,7 @@ def test_a_mail_server_without_tls_gets_no_password(mail, letter):
     ],
 )
 def test_no_error_tells_the_webhooks_address(update):
-    with pytest.raises((NoticeError, ConfigError)) as raised:
+    with pytest.raises((NotificationError, ConfigError)) as raised:
         send(Settings(**update))
     assert "s3cret" not in str(raised.value)
     assert "s3cret" not in repr(Settings(**update))
