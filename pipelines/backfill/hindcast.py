@@ -112,7 +112,9 @@ class Hindcaster:
         remaining = batch.origins
         while remaining:
             panel = self._panels_through(last).at(last)
-            forecasts = forecast_origins(self._artefact(batch.version), panel, remaining)
+            forecasts = forecast_origins(
+                self._artefact(batch.version), panel, remaining
+            )
             for origin, forecast in (
                 reversed(list(forecasts)) if batch.is_newest_first else forecasts
             ):

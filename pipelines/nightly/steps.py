@@ -46,7 +46,9 @@ def ingest_inbox(night: NightlyRun, run: Run) -> None:
     if not any(night.settings.inbox.iterdir()):
         run.metrics["files"] = 0
         return
-    report = ingest(run.engine, [str(night.settings.inbox)], FileOptions(), night.settings)
+    report = ingest(
+        run.engine, [str(night.settings.inbox)], FileOptions(), night.settings
+    )
     run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
 
 
