@@ -77,13 +77,13 @@ def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
     return [
         {
             "part": score.part,
-            "mape": _percent(score.error, score.compared),
-            "naive_mape": _percent(score.naive_error, score.compared),
-            "median_mape": _percent(score.median_error, score.compared),
-            "wape": _percent(score.miss, score.volume),
-            "bias": _percent(score.gap, score.volume),
-            "coverage80": score.inside / score.scored,
-            "days": score.scored,
+            "mape": _percent(score.ape_sum, score.n_comparable),
+            "naive_mape": _percent(score.naive_ape_sum, score.n_comparable),
+            "median_mape": _percent(score.median_ape_sum, score.n_comparable),
+            "wape": _percent(score.abs_error_sum, score.actual_sum),
+            "bias": _percent(score.error_sum, score.actual_sum),
+            "coverage80": score.n_in_interval / score.n,
+            "days": score.n,
         }
         for score in scores
     ]
@@ -101,7 +101,7 @@ def assess(days: list[DayScores], settings: Settings) -> LiveAccuracy:
       settings: Alarm thresholds.
     """
     worse = _days_worse(days)
-    mape, naive = _mean(days, "error"), _mean(days, "naive_error")
+    mape, naive = _mean(days, "ape_sum"), _mean(days, "naive_ape_sum")
     coverage = _coverage(days)
     alarms = (
         _worse_alarm(days, worse, settings),
@@ -115,26 +115,26 @@ def _days_worse(days: list[DayScores]) -> list[date]:
     """The latest consecutive days on which the naive was better, newest first."""
     worse: list[date] = []
     for day in reversed(days):
-        if day.compared == 0:
+        if day.n_comparable == 0:
             continue
-        if day.error <= day.naive_error:
+        if day.ape_sum <= day.naive_ape_sum:
             break
         worse.append(day.target_on)
     return worse
 
 
-def _mean(days: list[DayScores], error: str) -> float | None:
-    compared = sum(day.compared for day in days)
-    if compared == 0:
+def _mean(days: list[DayScores], column: str) -> float | None:
+    n_comparable = sum(day.n_comparable for day in days)
+    if n_comparable == 0:
         return None
-    return float(sum(getattr(day, error) for day in days)) / compared
+    return float(sum(getattr(day, column) for day in days)) / n_comparable
 
 
 def _coverage(days: list[DayScores]) -> float | None:
-    scored = sum(day.scored for day in days)
-    if scored < MIN_DEPOT_DAYS:
+    n = sum(day.n for day in days)
+    if n < MIN_DEPOT_DAYS:
         return None
-    return sum(day.inside for day in days) / scored
+    return sum(day.n_in_interval for day in days) / n
 
 
 def _worse_alarm(
@@ -143,7 +143,7 @@ def _worse_alarm(
     if len(worse) < settings.alarm_worse_days:
         return None
     bad = [day for day in days if day.target_on >= worse[-1]]
-    mape, naive = _mean(bad, "error"), _mean(bad, "naive_error")
+    mape, naive = _mean(bad, "ape_sum"), _mean(bad, "naive_ape_sum")
     assert mape is not None, "the days were compared"
     assert naive is not None, "the days were compared"
     return (

@@ -79,7 +79,7 @@ def train(
     evaluation = replace(result.evaluation, backtest=table)
     production = replace(result.production, backtest=table)
     with engine.begin() as connection:
-        for model, role in ((evaluation, "judge"), (production, "challenger")):
+        for model, role in ((evaluation, "evaluation"), (production, "challenger")):
             _record(connection, settings, model, role, scores, run)
     # Only an interrupted training needs its checkpoints.
     folder = _checkpoint_folder(panel, settings, recipe)
@@ -170,7 +170,7 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
     with snapshot(engine) as connection:
         champion = models.champion(connection)
         run_id = None if champion is None else champion["run_id"]
-        found = None if run_id is None else models.judge_of(connection, run_id)
+        found = None if run_id is None else models.evaluation_of(connection, run_id)
     if found is None:
         return None
     try:

@@ -23,11 +23,11 @@ def days(*errors, naive=0.2, inside=80):
     return [
         DayScores(
             START + timedelta(days=number),
-            scored=100,
-            inside=inside,
-            compared=0 if error is None else 100,
-            error=100 * (error or 0),
-            naive_error=0 if error is None else 100 * naive,
+            n=100,
+            n_in_interval=inside,
+            n_comparable=0 if error is None else 100,
+            ape_sum=100 * (error or 0),
+            naive_ape_sum=0 if error is None else 100 * naive,
         )
         for number, error in enumerate(errors)
     ]
@@ -112,8 +112,8 @@ def test_only_what_was_shown_live_counts(clean_engine):
     ]
     for day in found:
         mine = _expected(rows, day.target_on)
-        assert (day.scored, day.inside, day.compared) == mine[:3]
-        assert (day.error, day.naive_error) == pytest.approx(mine[3:])
+        assert (day.n, day.n_in_interval, day.n_comparable) == mine[:3]
+        assert (day.ape_sum, day.naive_ape_sum) == pytest.approx(mine[3:])
 
 
 def _write(engine, rows):

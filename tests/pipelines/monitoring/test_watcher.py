@@ -90,7 +90,9 @@ def test_a_scheduler_that_leads_is_seen_and_shows_life(
     clock.start()
     try:
         for _ in range(500):
-            if snapshot.take(looks, settings, NOW, None).tallies["scheduler_beat_at"]:
+            if snapshot.take(looks, settings, NOW, None).tallies[
+                "scheduler_heartbeat_at"
+            ]:
                 break
             stopped.wait(0.02)
         else:

@@ -91,12 +91,12 @@ def test_only_what_is_old_and_that_nothing_needs_goes(clean_engine, settings, ad
     with clean_engine.begin() as connection:
         add_depot(connection)
     add("champion", "champion", promoted_days_ago=400, run_id=crowned)
-    add("its judge", "judge", run_id=crowned)
+    add("its judge", "evaluation", run_id=crowned)
     add("waiting", "challenger")
     add("before", "retired", days_ago=500, promoted_days_ago=450)
     add("long before", "retired", days_ago=600, promoted_days_ago=500)
     add("refused", "rejected", run_id=refused)
-    add("judge of refused", "judge", run_id=refused)
+    add("judge of refused", "evaluation", run_id=refused)
     add("young", "rejected", days_ago=YOUNG)
     add("shown", "rejected")
     add("shown before", "rejected")
@@ -135,7 +135,7 @@ def test_one_that_was_champion_for_long_is_kept_from_the_day_it_was_replaced(
         promoted_days_ago=400,
         run_id=run,
     )
-    add("its judge", "judge", days_ago=400, run_id=run)
+    add("its judge", "evaluation", days_ago=400, run_id=run)
     assert prune_artefacts(clean_engine, settings).is_nothing
     assert len(there(settings)) == 4
 
@@ -159,7 +159,7 @@ def test_a_file_that_another_pruning_takes_first_is_no_failure(
 def test_what_a_backfill_under_way_names_stays(
     clean_engine, settings, add, state, stays
 ):
-    add("old", "judge")
+    add("old", "evaluation")
     plan = {"asked": {}, "ledger": {}, "state": state}
     slot = {"number": 1, "step": "forecast", "is_in": True, "reason": "", "rows": 0}
     slot |= {"overwrites": 0, "state": "waiting", "model_version": "old"}

@@ -110,7 +110,7 @@ def test_a_model_made_bad_is_not_shown_and_the_champion_stays(
     assert f"harbor models show {bad}" in verdict.reason
     assert shown(clean_engine) == champion
     kept = recorded_model(clean_engine, bad)
-    assert (kept["role"], kept["reason"]) == ("rejected", verdict.reason)
+    assert (kept["role"], kept["decision_reason"]) == ("rejected", verdict.reason)
     assert kept["scores"]["canary"]["passed"] is False
     assert kept["scores"]["models"] == SCORES["models"]
 
