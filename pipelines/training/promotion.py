@@ -64,7 +64,9 @@ def promote_if_better(
         challenger = _challenger(connection, version)
         champion = models.champion(connection)
     if challenger["role"] != "challenger":
-        reason = f"It has been judged already. {challenger['decision_reason'] or ''}".strip()
+        reason = (
+            f"It has been judged already. {challenger['decision_reason'] or ''}".strip()
+        )
         return PromotionDecision(
             challenger["version"], challenger["role"] == "champion", reason
         )
