@@ -1,4 +1,4 @@
-"""Forecasts from one origin with one artefact, and writes them down."""
+"""Forecasts from one origin with one model, and stores the result."""
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -26,7 +26,7 @@ from pipelines.store import forecasts as store
 
 log = structlog.get_logger()
 
-# A forecast made later than this after its origin's local day ended is a hindcast.
+# Hours after the end of the origin's local day; a later forecast is a hindcast.
 LIVE_HOURS = 36
 
 
@@ -40,21 +40,21 @@ def forecast_from(
 ) -> str:
     """Forecasts every depot with the champion, and returns its version.
 
-    Safe to repeat: the forecasts of one origin and model are replaced as a whole. From
-    an origin before the champion's training ended, the newest model that saw nothing
-    later takes its place.
+    Safe to repeat: the forecasts of one origin and model are replaced together. For an
+    origin before the champion's training data ends, the newest model trained on nothing
+    later is used.
 
     Args:
       engine: Database the pipelines own.
       artefacts: Folder of exported models.
-      origin: Last day whose demand may be seen.
+      origin: Last day of the demand used.
       now: Time of the run; decides whether the forecast is live.
-      zone: The fleet's own, in which the origin's day ends.
-      run: The ledger's row.
+      zone: The fleet's time zone, in which the origin's day ends.
+      run: The run that records the metrics.
 
     Raises:
-      NoModelError: no model may forecast from that origin.
-      ArtefactError: its file is missing or not what was recorded.
+      NoModelError: no model is eligible for that origin.
+      ArtefactError: its file is missing or differs from the recorded one.
       NoDataError: there is no demand up to the origin.
     """
     counting.require_recent_demand(engine, origin)
@@ -66,27 +66,27 @@ def forecast_from(
     if live:
         loaded = live_fallback.with_live_fallback(engine, loaded)
     panel = _panel(engine, origin, zone, live)
-    made = measure_inference(run, lambda: infer.forecast(loaded, panel))
+    result = measure_inference(run, lambda: infer.forecast(loaded, panel))
     if live:
-        made = stale_data_intervals.widen_intervals(made, loaded, panel, missing)
-    write(engine, panel, made, str(model["version"]), now, zone, run)
+        result = stale_data_intervals.widen_intervals(result, loaded, panel, missing)
+    write(engine, panel, result, str(model["version"]), now, zone, run)
     if run is not None:
         run.metrics |= live_fallback.metrics(loaded)
     return str(model["version"])
 
 
 def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:
-    """The champion, or for an earlier origin the newest model that may serve it.
+    """Returns the champion, or for an earlier origin the newest eligible model.
 
     Raises:
-      NoModelError: there is none.
+      NoModelError: no model is eligible.
     """
     champion = models.champion(connection)
     if champion is not None and champion["trained_through"] <= origin:
         return champion
-    found = models.newest_trained_through(connection, origin)
-    if found is not None:
-        return found
+    model = models.newest_trained_through(connection, origin)
+    if model is not None:
+        return model
     if champion is None:
         raise NoModelError(
             "No champion has been promoted. Train one with 'harbor train', then "
@@ -99,10 +99,10 @@ def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:
 
 
 def require_kept(model: dict[str, Any]) -> None:
-    """Refuses a model whose artefact was pruned.
+    """Rejects a model whose artefact was pruned.
 
     Raises:
-      ArtefactError: it was.
+      ArtefactError: the artefact was pruned.
     """
     if model["pruned_at"] is not None:
         raise ArtefactError(
@@ -114,10 +114,10 @@ def require_kept(model: dict[str, Any]) -> None:
 
 
 def load_recorded(artefacts: Path, model: dict[str, Any]) -> Artefact:
-    """Loads a model's artefact, if it is the file that was recorded.
+    """Loads a model's artefact and verifies its checksum.
 
     Raises:
-      ArtefactError: it is missing, unusable, another file, or was pruned.
+      ArtefactError: it is missing, invalid, not the recorded file, or pruned.
     """
     require_kept(model)
     path = artefacts / str(model["filename"])
@@ -127,20 +127,20 @@ def load_recorded(artefacts: Path, model: dict[str, Any]) -> Artefact:
 def write(
     engine: sa.Engine,
     panel: Panel,
-    made: Forecast,
+    forecast: Forecast,
     version: str,
     now: datetime,
     zone: ZoneInfo,
     run: Run | None,
 ) -> None:
-    """Writes one origin's forecasts in one transaction.
+    """Stores the forecasts of one origin in one transaction.
 
-    What was forecast in time stays where this is a hindcast, or began earlier.
+    A stored live forecast is kept if this one is a hindcast or was made earlier.
     """
     with engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
         rows = forecast_rows(
-            panel.origin, version, panel, made,
+            panel.origin, version, panel, forecast,
             live=live, made_at=now, run_id=run.run_id if run else None,
         )  # fmt: skip
         if not store.replace_forecasts(
@@ -148,28 +148,28 @@ def write(
         ):
             log.warning("live_forecast_stays", origin=str(panel.origin), model=version)
             return
-        totals = total_rows(panel.origin, version, made)
+        totals = total_rows(panel.origin, version, forecast)
         store.replace_totals(connection, panel.origin, version, totals)
     if run is not None:
         run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
 
 
 def _panel(engine: sa.Engine, origin: date, zone: ZoneInfo, live: bool) -> Panel:
-    """What is known now, or for a hindcast what was known in the night after."""
+    """The panel as known now, or for a hindcast as known in the night after the origin."""
     if live:
         return read_panel(engine, origin)
     return PanelsAsKnown(engine, origin, zone).at(origin)
 
 
 def is_live(origin: date, newest: date | None, now: datetime, zone: ZoneInfo) -> bool:
-    """Whether a forecast made now from that origin counts as live.
+    """Whether a forecast made now from an origin counts as live.
 
     Args:
-      origin: The last day it may see.
-      newest: The newest day of known demand. What has come in is not forecast any more:
-        from an earlier origin it is a hindcast, however soon it is made.
-      now: With a time zone.
-      zone: The fleet's own.
+      origin: Last day of the demand used.
+      newest: The newest day of known demand; a forecast from an earlier origin is a
+        hindcast, however soon it is made.
+      now: Current time, with a time zone.
+      zone: The fleet's time zone.
     """
     if newest is not None and origin < newest:
         return False

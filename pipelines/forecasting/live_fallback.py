@@ -1,8 +1,7 @@
-"""The naive gate: depots whose live forecasts were worse than the seasonal naive's.
+"""Fallback to the baseline for depots whose live forecasts are worse than the naive's.
 
-They get the plain forecast, without the network's correction, until they are not worse
-any more. An artefact has a gate of its own, by days that its fit had not seen; this one
-is by what was shown since.
+They get the baseline forecast, without the network's correction, as long as they are
+worse. An artefact also has depots gated by its holdout; these are gated by live scores.
 """
 
 from dataclasses import replace
@@ -19,7 +18,7 @@ MAX_LISTED = 50
 
 
 def worse_depots(engine: sa.Engine) -> list[str]:
-    """Depots that missed more than the seasonal naive over four weeks of live forecasts."""
+    """Depots with a larger live error than the seasonal naive's over four weeks."""
     with engine.connect() as connection:
         return store.worse_depots(
             connection, LOOK_BACK_DAYS, MIN_FALLBACK_DAYS, FALLBACK_MARGIN
@@ -27,7 +26,7 @@ def worse_depots(engine: sa.Engine) -> list[str]:
 
 
 def with_live_fallback(engine: sa.Engine, loaded: Artefact) -> Artefact:
-    """The artefact with the depots gated that the live scores gate, beside its own."""
+    """Returns the artefact with depots gated by live scores added to its own."""
     gated = {*loaded.postprocessing.fallback_depots, *worse_depots(engine)}
     postprocessing = replace(
         loaded.postprocessing, fallback_depots=tuple(sorted(gated))
@@ -36,7 +35,7 @@ def with_live_fallback(engine: sa.Engine, loaded: Artefact) -> Artefact:
 
 
 def metrics(loaded: Artefact) -> dict[str, Any]:
-    """For the ledger: how many depots are gated, and which; nothing where none is."""
+    """Run metrics: the number of gated depots and their ids; empty without any."""
     gated = loaded.postprocessing.fallback_depots
     if not gated:
         return {}

@@ -1,4 +1,4 @@
-"""Scores forecasts whose days are now known, beside both baselines."""
+"""Scores forecasts whose actuals are now known, with both baselines."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -17,14 +17,14 @@ from pipelines.store import forecasts as store
 
 
 def score_known_days(engine: sa.Engine, zone: ZoneInfo) -> int:
-    """Scores every forecast that has none yet, or whose actual was corrected.
+    """Scores every forecast without a score, or whose actual was corrected.
 
     Args:
       engine: Database the pipelines own.
-      zone: The fleet's own; decides what was known to the baselines at an origin.
+      zone: The fleet's time zone; decides what was known at an origin.
 
     Returns:
-      Depot-days scored.
+      Number of depot-days scored.
     """
     with snapshot(engine) as connection:
         origins = store.origins_to_score(connection)
@@ -40,12 +40,16 @@ def _score(engine: sa.Engine, panel: Panel, origin: date) -> int:
 
 
 def _baselines(panel: Panel) -> Iterator[tuple[Any, ...]]:
-    """depot_id, target_on and both baselines of each day ahead."""
+    """Yields depot_id, target_on and both baselines for each day ahead."""
     demand_dt = panel.demand_dt.astype(float)
     naive_dh = seasonal_naive(demand_dt, panel.n_steps, MAX_HORIZON)
     median_dh = median4(demand_dt, panel.n_steps, MAX_HORIZON)
     for depot, depot_id in enumerate(panel.depot_ids):
         for step in range(MAX_HORIZON):
             target = panel.origin + timedelta(days=step + 1)
-            both = (naive_dh[depot, step], median_dh[depot, step])
-            yield (depot_id, target, *(None if np.isnan(v) else float(v) for v in both))
+            baselines = (naive_dh[depot, step], median_dh[depot, step])
+            yield (
+                depot_id,
+                target,
+                *(None if np.isnan(v) else float(v) for v in baselines),
+            )

@@ -1,4 +1,4 @@
-"""What went wrong in one sentence, and what to do about it."""
+"""Describes an error in one sentence, with what to do about it."""
 
 import errno
 import os
@@ -15,11 +15,11 @@ UNEXPECTED = (
 )
 
 
-# What XLA's own errors begin with; their type lies in jaxlib, which may not be there.
+# The prefix of XLA's out-of-memory errors; their type is in jaxlib, which is optional.
 FULL_DEVICE = "RESOURCE_EXHAUSTED"
-# What writes checkpoints begins so too, and ends a page of its own words with the system's.
+# Checkpoint writes raise with the same prefix, and end with the system's message.
 FULL_DISK = os.strerror(errno.ENOSPC)
-UNUSABLE = frozenset(
+UNUSABLE_PATH_ERRNOS = frozenset(
     {
         errno.EACCES,
         errno.EPERM,
@@ -33,7 +33,7 @@ UNUSABLE = frozenset(
 
 
 def describe_error(error: BaseException) -> str:
-    """An error as the ledger keeps it."""
+    """Returns the message for an error, as stored with the run."""
     if isinstance(error, HarborError):
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -42,24 +42,26 @@ def describe_error(error: BaseException) -> str:
         )
     if isinstance(error, BaseExceptionGroup):
         return error.message
-    if _is_unusable_place(error):
-        return _told_of_place(error)
+    if _is_unusable_path(error):
+        return _describe_path_error(error)
     first = (
-        [FULL_DISK] if _wrote_no_more(error) else str(error).strip().splitlines()[:1]
+        [FULL_DISK]
+        if _is_full_checkpoint_disk(error)
+        else str(error).strip().splitlines()[:1]
     )
-    told = ": ".join([type(error).__name__, *first]).rstrip(".")
-    return f"{told}. {_what_to_do(error)}."
+    message = ": ".join([type(error).__name__, *first]).rstrip(".")
+    return f"{message}. {_what_to_do(error)}."
 
 
 def is_expected(error: BaseException) -> bool:
-    """Whether a sentence says enough of an error: it is no fault of the program.
+    """Whether an error is no fault of the program, so that it needs no traceback.
 
-    So it is with every error of `forecaster.errors`, with a full disk, with a database
-    that went away, with a place that cannot be used, and with a group of such.
+    Expected are every error of `forecaster.errors`, a full disk, a lost database, an
+    unusable path, and a group of these.
     """
     if isinstance(error, BaseExceptionGroup):
-        return all(is_expected(each) for each in error.exceptions)
-    known = isinstance(error, HarborError) or _is_unusable_place(error)
+        return all(is_expected(member) for member in error.exceptions)
+    known = isinstance(error, HarborError) or _is_unusable_path(error)
     return known or _is_full_disk(error) or _is_lost_database(error)
 
 
@@ -75,16 +77,16 @@ def _what_to_do(error: BaseException) -> str:
     return UNEXPECTED
 
 
-def _is_unusable_place(error: BaseException) -> bool:
-    """Whether a file or folder is of the wrong kind or closed to this user."""
+def _is_unusable_path(error: BaseException) -> bool:
+    """Whether a file or folder is of the wrong type or not accessible to this user."""
     return (
         isinstance(error, OSError)
-        and error.errno in UNUSABLE
+        and error.errno in UNUSABLE_PATH_ERRNOS
         and error.filename is not None
     )
 
 
-def _told_of_place(error: BaseException) -> str:
+def _describe_path_error(error: BaseException) -> str:
     assert isinstance(error, OSError)
     return (
         f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}. Name another "
@@ -93,22 +95,22 @@ def _told_of_place(error: BaseException) -> str:
 
 
 def _is_full_disk(error: BaseException) -> bool:
-    cause = _of_driver(error)
+    cause = _driver_error(error)
     if isinstance(cause, OSError):
         return cause.errno == errno.ENOSPC
-    return isinstance(cause, DiskFull) or _wrote_no_more(error)
+    return isinstance(cause, DiskFull) or _is_full_checkpoint_disk(error)
 
 
-def _wrote_no_more(error: BaseException) -> bool:
-    """Whether a checkpoint met a full disk; it is told as an error of a value."""
+def _is_full_checkpoint_disk(error: BaseException) -> bool:
+    """Whether a checkpoint write met a full disk; it is raised as a ValueError."""
     return str(error).startswith(FULL_DEVICE) and FULL_DISK in str(error)
 
 
 def _is_lost_database(error: BaseException) -> bool:
     lost = (psycopg.OperationalError, psycopg.InterfaceError, PendingRollbackError)
-    return isinstance(_of_driver(error), lost)
+    return isinstance(_driver_error(error), lost)
 
 
-def _of_driver(error: BaseException) -> BaseException | None:
-    """What SQLAlchemy has wrapped; COPY goes past it, and raises the driver's own."""
+def _driver_error(error: BaseException) -> BaseException | None:
+    """The driver's error, which SQLAlchemy wraps; COPY raises it unwrapped."""
     return error.orig if isinstance(error, DBAPIError) else error

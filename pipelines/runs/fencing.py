@@ -1,10 +1,10 @@
-"""Keeps a run that has lost its place from publishing anything more.
+"""Fencing: prevents a run that lost its lock or was failed as stale from publishing.
 
-A run loses its place when it is given up because its heartbeat stopped, or when the
-session that holds its lock ends. Every transaction of the run asks the database just
-before it commits whether the run still has its place, and holds the run's row until the
-commit is through: who takes the place over waits for that row first. So what the old run
-publishes is whole before the new one begins, or is not published at all.
+A run is lost when it is failed because its heartbeat stopped, or when the session that
+holds its lock ends. Just before each commit, the run's transaction checks in the database
+that it is still running, and locks the run's row until the commit is through. A run that
+takes over waits for that row first, so a transaction of the old run either commits before
+the new run begins, or not at all.
 """
 
 from dataclasses import dataclass
@@ -20,26 +20,26 @@ TAKE_OVER_TIMEOUT_S = 60
 
 
 class LostRunError(DatabaseError):
-    """A run that has lost its place tried to write."""
+    """A lost run tried to write."""
 
 
 @dataclass(frozen=True)
 class Fence:
-    """What must still be true when a transaction of a run commits.
+    """The conditions that must hold when a transaction of a run commits.
 
     Args:
-      run_ids: Of the run and of the whole it belongs to; all must be running.
-      lock: Held for the whole; None for a run that needs none.
+      run_ids: Ids of the run and its parent; all must be running.
+      lock: The parent's lock; None for a run that needs none.
     """
 
     run_ids: tuple[int, ...]
     lock: HeldLock | None
 
     def check(self, connection: sa.Connection) -> None:
-        """Asks the database, in the transaction that is about to commit.
+        """Checks the conditions in the transaction that is about to commit.
 
         Raises:
-          LostRunError: a run has been given up, or its lock is gone.
+          LostRunError: a run is no longer running, or its lock is gone.
         """
         gone = set(self.run_ids) - runs.hold_running(connection, self.run_ids)
         if gone:
@@ -57,7 +57,7 @@ class Fence:
 
 
 def fenced(engine: sa.Engine, fence: Fence) -> sa.Engine:
-    """The same engine, with the same connections, that commits only within the fence."""
+    """A copy of the engine, on the same pool, that checks the fence before each commit."""
     # An engine's copy has events of its own.
     copy = engine.execution_options()
     sa.event.listen(copy, "commit", fence.check)
@@ -65,25 +65,25 @@ def fenced(engine: sa.Engine, fence: Fence) -> sa.Engine:
 
 
 def take_over(engine: sa.Engine, step: str, reason: str) -> list[int]:
-    """Gives up every run of a step, once what it is publishing now is through.
+    """Fails every unfinished run of a step, after its commit in progress.
 
     Args:
       engine: Database the pipelines own.
-      step: Of runs that only the holder of a lock may make; we hold it now.
-      reason: Why they are over, in one sentence.
+      step: A step that needs a lock, which the caller holds.
+      reason: The error message of the failed runs.
 
     Returns:
-      The runs given up, and the steps beneath them.
+      Ids of the failed runs and of their steps.
 
     Raises:
-      DatabaseError: one of them neither commits nor ends.
+      DatabaseError: a run neither commits nor ends in time.
     """
     try:
         with engine.begin() as connection:
             wait = sa.text(f"set local lock_timeout = '{TAKE_OVER_TIMEOUT_S}s'")
             connection.execute(wait)
-            found = runs.hold_unfinished(connection, step)
-            for run_id in found:
+            run_ids = runs.hold_unfinished(connection, step)
+            for run_id in run_ids:
                 runs.end_lost(connection, run_id, reason)
     except OperationalError:
         raise DatabaseError(
@@ -91,4 +91,4 @@ def take_over(engine: sa.Engine, step: str, reason: str) -> list[int]:
             f"{TAKE_OVER_TIMEOUT_S} seconds and does not end. Find its process with "
             "'harbor runs list --json', and stop it."
         ) from None
-    return found
+    return run_ids

@@ -1,4 +1,4 @@
-"""Shows that a run is alive while it works, and finds those that are not any more."""
+"""Heartbeats of runs, and the detection of stale runs."""
 
 import os
 import socket
@@ -16,31 +16,31 @@ from pipelines.store import run_lines, runs
 
 log = structlog.get_logger()
 
-BEAT_S = 5.0
+HEARTBEAT_INTERVAL_S = 5.0
 LOST_AFTER = timedelta(minutes=2)
-"""Longer than a database restarts, so that a run which waits for it is not given up."""
+"""Longer than a database restart, so that a run waiting for it is not failed."""
 LOST_WITHOUT_PROCESS_AFTER = timedelta(seconds=20)
-"""Some beats, not none: a container may have the host's name and processes of its own."""
+"""Several heartbeats: a container may share the host's name but not its processes."""
 STATEMENT_TIMEOUT_MS = 10_000
 
 
 def this_process() -> tuple[str, int]:
-    """Host and pid, as the ledger names them."""
+    """Host name and pid of this process, as stored with a run."""
     return socket.gethostname(), os.getpid()
 
 
 class Heartbeat:
-    """Renews the heartbeats of a run and its steps, from a thread with its own connection.
+    """Renews the heartbeats of a run and its steps from a background thread.
 
-    The step may compute for minutes and hold every other connection meanwhile.
+    It has its own connection: a step may hold every other one for minutes.
     """
 
-    def __init__(self, engine: sa.Engine, every_s: float) -> None:
-        """Nothing beats before `start`.
+    def __init__(self, engine: sa.Engine, interval_s: float) -> None:
+        """Prepares the thread; `start` starts it.
 
         Args:
-          engine: Tells where the database is; its pool is not used.
-          every_s: Seconds from one beat to the next.
+          engine: Gives the database's URL; its pool is not used.
+          interval_s: Seconds between heartbeats.
         """
         timeout = f"-c statement_timeout={STATEMENT_TIMEOUT_MS}"
         self._engine = sa.create_engine(
@@ -49,25 +49,25 @@ class Heartbeat:
             pool_pre_ping=True,
             connect_args={"options": timeout},
         )
-        self._every_s = every_s
+        self._interval_s = interval_s
         self._run_ids: set[int] = set()
         self._guard = Lock()
         self._stopped = Event()
-        self._thread = Thread(target=self._beat_on, name="heartbeat", daemon=True)
+        self._thread = Thread(target=self._run_loop, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Beats from now on."""
+        """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Writes the last lines, ends the thread and closes its connection."""
+        """Stops the thread, writes the last log lines and closes the connection."""
         self._stopped.set()
         self._thread.join()
         self.write_lines()
         self._engine.dispose()
 
     def write_lines(self) -> None:
-        """Writes down what runs have logged; what cannot be written waits."""
+        """Stores the buffered log lines; on an error they stay buffered."""
         lines = LOG.take()
         if not lines:
             return
@@ -76,34 +76,34 @@ class Heartbeat:
                 run_lines.write_lines(connection, lines)
         except SQLAlchemyError as error:
             LOG.give_back(lines)
-            told = {"lines": len(lines), "reason": _first_line(error)}
-            log.warning("lines_wait", **self._of_run(), **told)
+            fields = {"lines": len(lines), "reason": _first_line(error)}
+            log.warning("log_lines_buffered", **self._run_field(), **fields)
 
-    def take(self, run_id: int) -> None:
-        """Beats for one more run."""
+    def add(self, run_id: int) -> None:
+        """Adds a run whose heartbeat is renewed."""
         with self._guard:
             self._run_ids.add(run_id)
 
-    def leave(self, run_id: int) -> None:
-        """Beats for it no more."""
+    def remove(self, run_id: int) -> None:
+        """Stops renewing the heartbeat of a run."""
         with self._guard:
             self._run_ids.discard(run_id)
 
-    def _beat_on(self) -> None:
-        while not self._stopped.wait(self._every_s):
+    def _run_loop(self) -> None:
+        while not self._stopped.wait(self._interval_s):
             try:
-                self._beat()
+                self._renew()
             except SQLAlchemyError as error:
                 # The database may be away for a minute; the run waits, or fails by itself.
                 reason = _first_line(error)
-                log.warning("heartbeat_missed", **self._of_run(), reason=reason)
+                log.warning("heartbeat_missed", **self._run_field(), reason=reason)
 
-    def _of_run(self) -> dict[str, int]:
-        """The whole's number: this thread does not inherit what its lines are bound to."""
+    def _run_field(self) -> dict[str, int]:
+        """The parent's run id for log lines: this thread does not inherit the context."""
         with self._guard:
             return {"run_id": min(self._run_ids)} if self._run_ids else {}
 
-    def _beat(self) -> None:
+    def _renew(self) -> None:
         self.write_lines()
         with self._guard:
             run_ids = sorted(self._run_ids)
@@ -112,51 +112,51 @@ class Heartbeat:
         with self._engine.begin() as connection:
             alive = runs.beat(connection, run_ids)
         for run_id in set(run_ids) - alive:
-            # It ended a moment ago, or another command has given it up.
-            self.leave(run_id)
+            # It has just ended, or another process has failed it as stale.
+            self.remove(run_id)
 
 
 def fail_stale_runs(
-    engine: sa.Engine, process_is_there: Callable[[int], bool] | None = None
+    engine: sa.Engine, process_exists: Callable[[int], bool] | None = None
 ) -> list[int]:
-    """Ends the runs whose heartbeat stopped, with a sentence, and returns their ids.
+    """Marks runs whose heartbeat stopped as failed, and returns their ids.
 
     Args:
       engine: Database the pipelines own.
-      process_is_there: Whether this machine has a process of that pid; asked of runs of
-        this machine only, which need not be waited for as long.
+      process_exists: Whether this machine has a process of that pid. A run of this
+        machine without a process is stale sooner.
     """
-    there = process_is_there or _process_is_there
-    lost = []
+    exists = process_exists or _process_exists
+    stale = []
     with engine.begin() as connection:
         for run in runs.silent_runs(connection, LOST_WITHOUT_PROCESS_AFTER):
-            if run["silence"] < LOST_AFTER and not _is_gone(run, there):
+            if run["silence"] < LOST_AFTER and not _is_gone(run, exists):
                 continue
             runs.end_lost(connection, run["run_id"], _stale_run_message(run))
-            lost.append(int(run["run_id"]))
-    for run_id in lost:
-        log.warning("run_lost", run_id=run_id)
-    return lost
+            stale.append(int(run["run_id"]))
+    for run_id in stale:
+        log.warning("run_stale", run_id=run_id)
+    return stale
 
 
-def _is_gone(run: dict[str, Any], process_is_there: Callable[[int], bool]) -> bool:
-    return run["host"] == socket.gethostname() and not process_is_there(run["pid"])
+def _is_gone(run: dict[str, Any], process_exists: Callable[[int], bool]) -> bool:
+    return run["host"] == socket.gethostname() and not process_exists(run["pid"])
 
 
-def _process_is_there(pid: int) -> bool:
+def _process_exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's, so it is there
+    except PermissionError:  # another user's process
         return True
     return True
 
 
 def _stale_run_message(run: dict[str, Any]) -> str:
-    who = f"process {run['pid']} on {run['host']}" if run["pid"] else "its process"
+    process = f"process {run['pid']} on {run['host']}" if run["pid"] else "its process"
     return (
-        f"Its heartbeat stopped at {run['heartbeat_at']:%Y-%m-%d %H:%M:%S %Z}: {who} "
+        f"Its heartbeat stopped at {run['heartbeat_at']:%Y-%m-%d %H:%M:%S %Z}: {process} "
         "was killed, or lost the database. What it stored is complete; start it "
         "again, and it continues from there."
     )

@@ -1,4 +1,4 @@
-"""Records a step while it runs: one row in `runs`, whatever happens."""
+"""The ledger of runs: records every step as one row in `runs`, however it ends."""
 
 import time
 import traceback
@@ -14,10 +14,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from structlog.contextvars import bound_contextvars
 
 from forecaster.errors import NothingToDoError
-from pipelines.runs import heartbeat
 from pipelines.runs.error_messages import describe_error, is_expected
 from pipelines.runs.fencing import Fence, LostRunError, fenced
-from pipelines.runs.heartbeat import Heartbeat
+from pipelines.runs.heartbeat import (
+    HEARTBEAT_INTERVAL_S,
+    Heartbeat,
+    fail_stale_runs,
+    this_process,
+)
 from pipelines.store import runs
 from pipelines.store.locks import HeldLock
 
@@ -29,14 +33,14 @@ class Run:
     """A step that runs now; its metrics end up in the ledger."""
 
     run_id: int
-    heart: Heartbeat
+    heartbeat: Heartbeat
     fence: Fence
-    # Commits only as long as the run has its place: what it publishes goes through this.
+    # Commits only while the run holds its fence; everything published uses it.
     engine: sa.Engine
     metrics: dict[str, Any] = field(default_factory=dict)
-    # What the ledger says if it fails, where the exception alone says too little.
+    # The stored message if the run fails; by default the exception's.
     error: str = ""
-    began_s: float = field(default_factory=time.monotonic)
+    started_s: float = field(default_factory=time.monotonic)
 
 
 @contextmanager
@@ -47,27 +51,27 @@ def recorded(
     parent: Run | None = None,
     lock: HeldLock | None = None,
 ) -> Iterator[Run]:
-    """Writes a row before the work and its end after it; its heart beats in between.
+    """Records a run: inserts its row, renews its heartbeat, and stores how it ended.
 
-    The row is committed on its own, so that a run which died is still seen: whoever
-    begins a run of its own gives those up first.
+    The row is committed before the work begins, so that a crashed run is visible; the
+    next top-level run marks it as failed.
 
     Args:
       engine: Database the pipelines own.
-      step: Its name in the ledger.
-      origin: The partition, if it has one.
-      parent: The whole that the step belongs to.
-      lock: Without which the run may publish nothing; a step has its parent's.
+      step: Name of the step.
+      origin: Origin of the run, if it has one.
+      parent: The run that the step belongs to.
+      lock: A lock the run needs to publish; a step uses its parent's.
 
     Raises:
-      LostRunError: it was given up while it worked.
+      LostRunError: it was marked as failed while it was still running.
     """
     if parent is None:
-        heartbeat.fail_stale_runs(engine)
-    with _beating(engine, parent) as heart:
-        run = _begin(engine, step, origin, parent, lock, heart)
-        # Nothing may come between the row and this: a signal that ends the process there
-        # would leave a run that is running for ever.
+        fail_stale_runs(engine)
+    with _heartbeat_of(engine, parent) as heartbeat:
+        run = _begin(engine, step, origin, parent, lock, heartbeat)
+        # Nothing may come between the insert and this: a signal there would leave a run
+        # that is stored as running for ever.
         try:
             with bound_contextvars(run_id=run.run_id, step=step):
                 log.info("started", origin=None if origin is None else str(origin))
@@ -77,7 +81,7 @@ def recorded(
             _end_after(error, engine, run, step, state)
             raise
         finally:
-            heart.leave(run.run_id)
+            heartbeat.remove(run.run_id)
         _end(engine, run, step, "done")
 
 
@@ -87,15 +91,15 @@ def _begin(
     origin: date | None,
     parent: Run | None,
     lock: HeldLock | None,
-    heart: Heartbeat,
+    heartbeat: Heartbeat,
 ) -> Run:
     with engine.begin() as connection:
         parent_id = parent.run_id if parent else None
-        process = heartbeat.this_process()
+        process = this_process()
         run_id = runs.begin_run(connection, step, origin, parent_id, process)
-    heart.take(run_id)
+    heartbeat.add(run_id)
     fence = _fence(run_id, parent, lock)
-    return Run(run_id, heart, fence, fenced(engine, fence))
+    return Run(run_id, heartbeat, fence, fenced(engine, fence))
 
 
 def _fence(run_id: int, parent: Run | None, lock: HeldLock | None) -> Fence:
@@ -105,42 +109,42 @@ def _fence(run_id: int, parent: Run | None, lock: HeldLock | None) -> Fence:
 
 
 @contextmanager
-def _beating(engine: sa.Engine, parent: Run | None) -> Iterator[Heartbeat]:
-    """A heart of its own for a whole, and the whole's heart for a step of it."""
+def _heartbeat_of(engine: sa.Engine, parent: Run | None) -> Iterator[Heartbeat]:
+    """Starts a heartbeat for a top-level run; a step shares its parent's."""
     if parent is not None:
-        yield parent.heart
+        yield parent.heartbeat
         return
-    heart = Heartbeat(engine, heartbeat.BEAT_S)
-    heart.start()
+    heartbeat = Heartbeat(engine, HEARTBEAT_INTERVAL_S)
+    heartbeat.start()
     try:
-        yield heart
+        yield heartbeat
     finally:
-        heart.stop()
+        heartbeat.stop()
 
 
 def _end(
     engine: sa.Engine, run: Run, step: str, state: str, error: str | None = None
 ) -> None:
-    # Before the end, so that who follows the run sees them.
-    run.heart.write_lines()
+    # Before the end, so that a follower of the run sees them.
+    run.heartbeat.write_lines()
     with engine.begin() as connection:
         if not runs.end_run(connection, run.run_id, state, run.metrics, error):
-            # It was given up; this says so.
+            # It was marked as failed; this raises the reason.
             run.fence.check(connection)
-    told = run.metrics if error is None else {"error": error}
-    took = round(time.monotonic() - run.began_s, 1)
-    log.info(state, step=step, run_id=run.run_id, took_seconds=took, **told)
+    fields = run.metrics if error is None else {"error": error}
+    took_seconds = round(time.monotonic() - run.started_s, 1)
+    log.info(state, step=step, run_id=run.run_id, took_seconds=took_seconds, **fields)
 
 
 def _end_after(
     error: BaseException, engine: sa.Engine, run: Run, step: str, state: str
 ) -> None:
-    """Writes down how it failed, if the database is there; what failed is raised after."""
+    """Stores how a run failed, if the database is available; the caller raises the error."""
     try:
         if not run.error and isinstance(error, Exception) and not is_expected(error):
             lines = traceback.format_exception(error)
             log.error("traceback", run_id=run.run_id, step=step, lines=lines)
         _end(engine, run, step, state, run.error or describe_error(error))
     except (SQLAlchemyError, LostRunError):
-        said = describe_error(error)
-        log.warning("end_not_recorded", step=step, run_id=run.run_id, error=said)
+        message = describe_error(error)
+        log.warning("end_not_recorded", step=step, run_id=run.run_id, error=message)

@@ -1,6 +1,6 @@
-"""What a step costs: compiling, steps, memory, latency; it ends up in the ledger.
+"""Measures the cost of a step: compile time, step time, memory and latency.
 
-The names are those of the metrics too: seconds, bytes, and plain counts.
+Metric names end in their unit: seconds or bytes; the others are counts.
 """
 
 import math
@@ -16,28 +16,28 @@ from pipelines.runs.ledger import Run
 if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import TrainingResult
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-MEASURED_AGAIN_S = 10.0
-"""A forecast that takes longer is not made twice more to be measured."""
+MAX_REPEATED_INFERENCE_S = 10.0
+"""A slower forecast is not repeated to measure warm latency and memory."""
 
 
 @contextmanager
 def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
-    """Counts what JAX compiles in the block, and the memory taken; also if it fails."""
+    """Measures JAX compilation and peak memory in the block, also if it fails."""
     from forecaster.model.compile_stats import device_memory, record_compilations
 
-    with record_compilations() as heard:
+    with record_compilations() as stats:
         try:
             yield
         finally:
-            # Asking starts JAX, which may be what failed.
-            peak, limit = device_memory() if heard.programs else (None, None)
+            # Reading device memory starts JAX, which may be what failed.
+            peak, limit = device_memory() if stats.programs else (None, None)
             metrics |= {
-                "compilations": heard.compilations,
-                "cache_hits": heard.cache_hits,
-                "cache_misses": heard.cache_misses,
-                "compile_seconds": round(heard.seconds, 3),
+                "compilations": stats.compilations,
+                "cache_hits": stats.cache_hits,
+                "cache_misses": stats.cache_misses,
+                "compile_seconds": round(stats.seconds, 3),
                 "device_memory_peak_bytes": peak,
                 "device_memory_limit_bytes": limit,
                 "host_memory_peak_bytes": host_memory_peak(),
@@ -45,7 +45,7 @@ def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
 
 
 def step_metrics(learnt: "TrainingResult") -> dict[str, float | None]:
-    """Seconds of the first step, compiling included, and of one of the many after it."""
+    """Seconds of the first training step, with compilation, and of a later one."""
     first = learnt.evaluation_fit
     step = None if math.isnan(first.step_seconds) else round(first.step_seconds, 4)
     return {
@@ -54,33 +54,33 @@ def step_metrics(learnt: "TrainingResult") -> dict[str, float | None]:
     }
 
 
-def measure_inference(run: Run | None, infer: Callable[[], Answer]) -> Answer:
-    """Calls it, and again where there is a run, which is told of time and memory.
+def measure_inference(run: Run | None, infer: Callable[[], Result]) -> Result:
+    """Calls `infer`; with a run, repeats it to measure warm latency and memory.
 
-    The first call is cold: it reads and lays out what the next ones find there.
+    The first call is cold: later ones find the arrays read and laid out.
 
     Args:
-      run: The ledger's row.
-      infer: Gives the same answer every time.
+      run: The run that records the metrics.
+      infer: A deterministic function.
     """
-    answer, cold = _timed(infer)
+    result, cold_s = _timed(infer)
     if run is None:
-        return answer
-    run.metrics["inference_cold_seconds"] = cold
-    if cold <= MEASURED_AGAIN_S:
+        return result
+    run.metrics["inference_cold_seconds"] = cold_s
+    if cold_s <= MAX_REPEATED_INFERENCE_S:
         run.metrics["inference_warm_seconds"] = _timed(infer)[1]
-        run.metrics["inference_memory_bytes"] = _memory_of(infer)
-    return answer
+        run.metrics["inference_memory_bytes"] = _peak_memory(infer)
+    return result
 
 
-def _timed(call: Callable[[], Answer]) -> tuple[Answer, float]:
+def _timed(call: Callable[[], Result]) -> tuple[Result, float]:
     started = time.perf_counter()
-    answer = call()
-    return answer, round(time.perf_counter() - started, 4)
+    result = call()
+    return result, round(time.perf_counter() - started, 4)
 
 
-def _memory_of(call: Callable[[], object]) -> int:
-    """The most it holds at once, bytes; what is counted takes twice as long."""
+def _peak_memory(call: Callable[[], object]) -> int:
+    """Peak memory of a call, in bytes; tracing doubles its time."""
     tracemalloc.start()
     try:
         call()
@@ -90,10 +90,10 @@ def _memory_of(call: Callable[[], object]) -> int:
 
 
 def host_memory_peak() -> int | None:
-    """The most memory this process has held, bytes; None where the system does not tell."""
+    """Peak memory of this process, in bytes; None where the system does not report it."""
     try:
         import resource
     except ImportError:
         return None
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

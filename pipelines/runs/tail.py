@@ -1,4 +1,4 @@
-"""Follows a run from elsewhere: what it logs, and how it and its steps end."""
+"""Follows a run from another process: its log lines and the states of its steps."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from pipelines.database.engine import snapshot
 from pipelines.runs.heartbeat import fail_stale_runs
 from pipelines.store import run_lines, runs
 
-LOOK_EVERY_S = 1.0
+POLL_INTERVAL_S = 1.0
 
 
 @dataclass(frozen=True)
 class RunUpdate:
-    """What is new of a run since the last look.
+    """The changes of a run since the last poll.
 
     Args:
-      changed: It and its steps, if their state is another now.
-      lines: What they have logged since, oldest first.
+      changed: Rows of the run and its steps whose state has changed.
+      lines: New log lines, oldest first.
     """
 
     changed: list[dict[str, Any]]
@@ -28,27 +28,27 @@ class RunUpdate:
 
 
 def newest_run(engine: sa.Engine) -> int:
-    """The newest run that works now; where none does, the newest of all.
+    """Id of the newest run in progress, or else of the newest run.
 
     Raises:
       NoDataError: nothing has run yet.
     """
     with engine.connect() as connection:
-        found = runs.newest_whole(connection)
-    if found is None:
+        run_id = runs.newest_whole(connection)
+    if run_id is None:
         raise NoDataError("Nothing has run yet. 'harbor nightly' runs a night.")
-    return found
+    return run_id
 
 
 def follow(
     engine: sa.Engine, run_id: int, wait: Callable[[float], object]
 ) -> Iterator[RunUpdate]:
-    """Yields what is new, until the run has ended.
+    """Yields the changes of a run until it has ended.
 
     Args:
       engine: Database the pipelines own.
-      run_id: Of the whole.
-      wait: Lets so many seconds pass.
+      run_id: Id of a top-level run.
+      wait: Sleeps for the given number of seconds.
 
     Raises:
       NoDataError: there is no such run.
@@ -58,14 +58,14 @@ def follow(
     while True:
         fail_stale_runs(engine)
         with snapshot(engine) as connection:
-            found = runs.run_with_steps(connection, run_id)
+            rows = runs.run_with_steps(connection, run_id)
             lines = run_lines.lines_of(connection, run_id, after=last_line)
-        if not found:
+        if not rows:
             raise NoDataError(f"There is no run {run_id}. See 'harbor runs list'.")
-        changed = [row for row in found if states.get(row["run_id"]) != row["state"]]
-        states = {row["run_id"]: row["state"] for row in found}
+        changed = [row for row in rows if states.get(row["run_id"]) != row["state"]]
+        states = {row["run_id"]: row["state"] for row in rows}
         last_line = max((line["line_id"] for line in lines), default=last_line)
         yield RunUpdate(changed, lines)
         if states[run_id] != "running":
             return
-        wait(LOOK_EVERY_S)
+        wait(POLL_INTERVAL_S)

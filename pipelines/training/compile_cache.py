@@ -1,7 +1,7 @@
-"""The folder of what JAX has compiled: for one kind of machine, whole, and of bounded size.
+"""The persistent compilation cache: per machine type, verified, and of bounded size.
 
-What lies there is run as it is, so nobody else may write it; and every file has a seal
-beside it, its sha256, which a run that was killed in the middle of writing never made.
+Cached programs are executed as they are, so only this user may write the folder. Each
+entry has a checksum file beside it; an entry from an interrupted write has none.
 """
 
 import hashlib
@@ -25,49 +25,49 @@ log = structlog.get_logger()
 LIBRARIES = ("jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin")
 CPU_INFO = Path("/proc/cpuinfo")
 CPU_LINES = ("model name", "flags", "Features", "CPU part")
-ENTRY, SEAL = "-cache", ".sha256"
-WRITTEN_FOR = timedelta(hours=1)
-"""What has no seal and is younger may be what another process writes now."""
+ENTRY, CHECKSUM = "-cache", ".sha256"
+MIN_AGE = timedelta(hours=1)
+"""A younger entry without a checksum may still be being written."""
 
 
 @contextmanager
-def kept(settings: Settings) -> Iterator[None]:
-    """Has JAX keep what it compiles in the block, and take from there what it can.
+def persistent_cache(settings: Settings) -> Iterator[None]:
+    """Enables JAX's compilation cache in the block.
 
-    Where the folder cannot be trusted, it goes without: the night is slower, not wrong.
+    If the folder cannot be used, JAX compiles without it, which is slower.
     """
     from forecaster.model.compile_stats import persistent_cache
 
-    folder = opened(settings)
+    folder = open_folder(settings)
     if folder is None:
         yield
         return
-    found = set(folder.glob(f"*{ENTRY}"))
+    existing = set(folder.glob(f"*{ENTRY}"))
     with persistent_cache(folder):
         try:
             yield
         finally:
-            _seal(set(folder.glob(f"*{ENTRY}")) - found)
+            _write_checksums(set(folder.glob(f"*{ENTRY}")) - existing)
 
 
-def opened(settings: Settings) -> Path | None:
-    """This machine's folder, cleared of all that is not whole; None if it is not ours."""
+def open_folder(settings: Settings) -> Path | None:
+    """Returns this machine's folder without invalid entries; None if it is unusable."""
     if not settings.compile_cache_mib:
         return None
     folder = settings.compiled / fingerprint()
     try:
-        for each in (settings.compiled, folder):
-            _make_private(each)
+        for path in (settings.compiled, folder):
+            _make_private(path)
         _clear(folder)
-        _bound(settings.compiled, settings.compile_cache_mib * 2**20)
+        _limit_size(settings.compiled, settings.compile_cache_mib * 2**20)
     except OSError as error:
-        log.warning("compile_cache_not_used", because=str(error))
+        log.warning("compile_cache_not_used", reason=str(error))
         return None
     return folder
 
 
 def fingerprint() -> str:
-    """Names what compiled programs run on: the processor's abilities, and the libraries."""
+    """A hash of the processor's features and the library versions."""
     digest = hashlib.sha256(f"{system()} {machine()}".encode())
     digest.update(_processor().encode())
     for name in LIBRARIES:
@@ -76,10 +76,10 @@ def fingerprint() -> str:
 
 
 def _make_private(folder: Path) -> None:
-    """Makes it, or takes from others the right to write it, with what they may have left.
+    """Creates a folder that only this user may write; empties it if others could.
 
     Raises:
-      PermissionError: it is a link, or another account's.
+      PermissionError: the folder is a link, or belongs to another account.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.lstat()
@@ -90,61 +90,61 @@ def _make_private(folder: Path) -> None:
             "Take it away"
         )
     if about.st_mode & 0o022:
-        log.warning("compile_cache_emptied", because=f"{folder} was open to others")
+        log.warning("compile_cache_emptied", reason=f"{folder} was open to others")
         _remove(folder.iterdir())
     folder.chmod(0o700)
 
 
 def _clear(folder: Path) -> None:
-    """Removes entries that are not what was sealed, and seals without an entry."""
-    young = time.time() - WRITTEN_FOR.total_seconds()
+    """Removes entries that do not match their checksum, and orphaned checksums."""
+    young = time.time() - MIN_AGE.total_seconds()
     entries = set(folder.glob(f"*{ENTRY}"))
-    bad = [
+    invalid = [
         entry
         for entry in entries
-        if not _is_whole(entry)
-        and (_seal_of(entry).exists() or entry.lstat().st_mtime < young)
+        if not _is_valid(entry)
+        and (_checksum_file(entry).exists() or entry.lstat().st_mtime < young)
     ]
-    lost = [
-        seal
-        for seal in folder.glob(f"*{SEAL}")
-        if seal.with_name(seal.name.removesuffix(SEAL)) not in entries
+    orphaned = [
+        path
+        for path in folder.glob(f"*{CHECKSUM}")
+        if path.with_name(path.name.removesuffix(CHECKSUM)) not in entries
     ]
-    _remove([*bad, *map(_seal_of, bad), *lost])
-    if bad:
-        log.info("compile_cache_cleared", entries=len(bad))
+    _remove([*invalid, *map(_checksum_file, invalid), *orphaned])
+    if invalid:
+        log.info("compile_cache_cleared", entries=len(invalid))
 
 
-def _is_whole(entry: Path) -> bool:
+def _is_valid(entry: Path) -> bool:
     if not stat.S_ISREG(entry.lstat().st_mode):
         return False
     try:
-        return _seal_of(entry).read_text() == _sha256(entry)
+        return _checksum_file(entry).read_text() == _sha256(entry)
     except FileNotFoundError:
         return False
 
 
-def _bound(above: Path, most_bytes: int) -> None:
-    """Removes the entries of all machines that were used longest ago, down to the bound."""
-    entries = [(entry, entry.lstat()) for entry in above.glob(f"*/*{ENTRY}")]
-    entries.sort(key=lambda each: max(each[1].st_atime, each[1].st_mtime))
+def _limit_size(root: Path, max_bytes: int) -> None:
+    """Removes the least recently used entries of all machines, down to the limit."""
+    entries = [(entry, entry.lstat()) for entry in root.glob(f"*/*{ENTRY}")]
+    entries.sort(key=lambda item: max(item[1].st_atime, item[1].st_mtime))
     size = sum(about.st_size for _, about in entries)
     for entry, about in entries:
-        if size <= most_bytes:
+        if size <= max_bytes:
             return
-        _remove([entry, _seal_of(entry)])
+        _remove([entry, _checksum_file(entry)])
         size -= about.st_size
 
 
-def _seal(entries: Iterable[Path]) -> None:
-    """Writes the sha256 beside each entry that this process has made whole."""
+def _write_checksums(entries: Iterable[Path]) -> None:
+    """Writes the checksum of each complete entry beside it."""
     for entry in entries:
         entry.chmod(0o600)
-        _seal_of(entry).write_text(_sha256(entry))
+        _checksum_file(entry).write_text(_sha256(entry))
 
 
-def _seal_of(entry: Path) -> Path:
-    return entry.with_name(entry.name + SEAL)
+def _checksum_file(entry: Path) -> Path:
+    return entry.with_name(entry.name + CHECKSUM)
 
 
 def _sha256(path: Path) -> str:
@@ -161,7 +161,7 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def _processor() -> str:
-    """What Linux says of the first core; nothing elsewhere, where machines differ less."""
+    """The first core's model and features on Linux; empty on other systems."""
     if not CPU_INFO.is_file():
         return ""
     first = CPU_INFO.read_text().split("\n\n")[0]

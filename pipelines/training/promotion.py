@@ -1,4 +1,4 @@
-"""Whether a challenger becomes champion, with the reason written down."""
+"""Decides whether a challenger becomes champion, and stores the reason."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from pipelines.store import models
 from pipelines.training import canary
 from pipelines.training.canary import CanaryResult
 
-NO_WORSE = 1.02
-"""A challenger may miss by so much more than the champion: it is newer, and two fits of
-the same settings differ by about as much by chance."""
+MAX_MAPE_RATIO = 1.02
+"""Maximum ratio of a challenger's MAPE to the champion's: the challenger has newer data,
+and two fits with the same settings differ by about as much by chance."""
 
 
 AS_BASELINE = "Delivering the baseline, it"
-"""Begins a reason where the network did not help and has no share in the forecast."""
+"""Begins a reason if the network has no share in the forecast."""
 
 
 @dataclass(frozen=True)
@@ -29,84 +29,88 @@ class PromotionDecision:
     version: str
     promoted: bool
     reason: str
-    # None where it did not come to that.
+    # None if no canary was run.
     canary: CanaryResult | None = None
 
     def metrics(self) -> dict[str, Any]:
-        """For the ledger; a canary that failed is told apart, as an alarm."""
-        told: dict[str, Any] = {"promoted": self.promoted, "reason": self.reason}
+        """The decision as run metrics; a failed canary is also an alarm."""
+        metrics: dict[str, Any] = {"promoted": self.promoted, "reason": self.reason}
         if self.canary is not None:
-            told["canary"] = self.canary.to_json()
+            metrics["canary"] = self.canary.to_json()
             if not self.canary.passed:
-                told["canary_failed"] = f"{self.version}: {self.reason}"
-        return told
+                metrics["canary_failed"] = f"{self.version}: {self.reason}"
+        return metrics
 
 
 def promote_if_better(
     engine: sa.Engine, artefacts: Path, version: str | None = None
 ) -> PromotionDecision:
-    """Decides on a challenger by the scores of its judged fit, and by its canary.
+    """Promotes or rejects a challenger by its holdout scores and its canary.
 
-    Over the days that fit had not seen it must beat the seasonal naive and be no worse
-    than the champion's judged fit, nor just as good, and it must not have learnt from
-    less than the champion. The first model of a fleet is promoted whatever its scores, because nothing
-    else can forecast. Whoever would be promoted first forecasts beside the champion, and
-    is not if something is grossly wrong there. A model that has been decided on keeps
-    its verdict.
+    On the holdout, its evaluation model must beat the seasonal naive, and be neither worse
+    than the champion's nor equal to it. It must not be trained on older data than the
+    champion. The first model of a fleet is promoted whatever its scores, because nothing
+    else can forecast. Before promotion the canary must pass. A decision is final.
 
     Args:
       engine: Database the pipelines own.
       artefacts: Folder of exported models.
-      version: Of the challenger; the newest one without it.
+      version: Version of the challenger; by default the newest.
 
     Raises:
       NothingToDoError: there is no challenger.
     """
     with snapshot(engine) as connection:
-        found = _challenger(connection, version)
+        challenger = _challenger(connection, version)
         champion = models.champion(connection)
-    if found["role"] != "challenger":
-        reason = f"It has been judged already. {found['decision_reason'] or ''}".strip()
-        return PromotionDecision(found["version"], found["role"] == "champion", reason)
-    verdict = _verdict(found, champion)
-    if verdict.promoted:
-        tried = canary.run_canary(engine, artefacts, found, champion)
-        verdict = replace(verdict, canary=tried)
-        if not tried.passed:
-            verdict = replace(verdict, promoted=False, reason=tried.sentence())
+    if challenger["role"] != "challenger":
+        reason = (
+            f"It has been judged already. {challenger['decision_reason'] or ''}".strip()
+        )
+        return PromotionDecision(
+            challenger["version"], challenger["role"] == "champion", reason
+        )
+    decision = _decide(challenger, champion)
+    if decision.promoted:
+        canary_result = canary.run_canary(engine, artefacts, challenger, champion)
+        decision = replace(decision, canary=canary_result)
+        if not canary_result.passed:
+            decision = replace(
+                decision, promoted=False, reason=canary_result.sentence()
+            )
     with engine.begin() as connection:
         if _version(models.champion(connection)) == _version(champion):
-            _write(connection, verdict)
-            return verdict
-    # Somebody has promoted another one by hand meanwhile.
+            _store(connection, decision)
+            return decision
+    # Another model was promoted meanwhile.
     return promote_if_better(engine, artefacts, version)
 
 
 def _challenger(connection: sa.Connection, version: str | None) -> dict[str, Any]:
-    found = (
+    challenger = (
         models.newest_challenger(connection)
         if version is None
         else models.model(connection, version)
     )
-    if found is None:
+    if challenger is None:
         raise NothingToDoError(
             "There is no challenger to judge. Train one with 'harbor train'."
         )
-    return found
+    return challenger
 
 
-def _write(connection: sa.Connection, verdict: PromotionDecision) -> None:
-    if verdict.canary is not None:
-        models.keep_canary(connection, verdict.version, verdict.canary.to_json())
-    decide = models.promote if verdict.promoted else models.reject
-    decide(connection, verdict.version, verdict.reason)
+def _store(connection: sa.Connection, decision: PromotionDecision) -> None:
+    if decision.canary is not None:
+        models.keep_canary(connection, decision.version, decision.canary.to_json())
+    decide = models.promote if decision.promoted else models.reject
+    decide(connection, decision.version, decision.reason)
 
 
 def _version(model: dict[str, Any] | None) -> str | None:
     return None if model is None else str(model["version"])
 
 
-def _verdict(
+def _decide(
     challenger: dict[str, Any], champion: dict[str, Any] | None
 ) -> PromotionDecision:
     version, through = challenger["version"], challenger["trained_through"]
@@ -121,39 +125,44 @@ def _verdict(
 
 
 def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDecision:
-    """The rule alone.
+    """Decides promotion from the scores; no I/O.
 
     Args:
-      version: Of the challenger.
-      scores: As `backtesting.evaluation_scores` gives them, in percent; with `network_share`.
+      version: Version of the challenger.
+      scores: As `backtesting.evaluation_scores` gives them, in percent,
+        with `network_share`.
       is_first: Whether there is no champion.
     """
-    own, naive, champion = (
+    challenger, naive, champion = (
         _mape(scores, name) for name in ("gru", "seasonal_naive", "champion")
     )
-    compared = f"MAPE {own:.2f} % against {naive:.2f} % of the seasonal naive"
+    compared = f"MAPE {challenger:.2f} % against {naive:.2f} % of the seasonal naive"
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
-    promoted, why = _rule(own, naive, champion, is_first)
-    it = AS_BASELINE if scores.get("network_share") == 0 else "It"
-    return PromotionDecision(version, promoted, f"{it} {why}: {compared}, {days}.")
+    promoted, outcome = _compare(challenger, naive, champion, is_first)
+    subject = AS_BASELINE if scores.get("network_share") == 0 else "It"
+    return PromotionDecision(
+        version, promoted, f"{subject} {outcome}: {compared}, {days}."
+    )
 
 
-def _rule(
-    own: float, naive: float, champion: float, is_first: bool
+def _compare(
+    challenger: float, naive: float, champion: float, is_first: bool
 ) -> tuple[bool, str]:
-    """Whether a challenger is promoted, and what it does; MAPE in percent."""
-    if not own <= naive:
-        told = "is the first model" if is_first else "does not beat the seasonal naive"
-        return is_first, told
-    if own > NO_WORSE * champion:
+    """Whether a challenger is promoted, and why; all MAPEs in percent."""
+    if not challenger <= naive:
+        outcome = (
+            "is the first model" if is_first else "does not beat the seasonal naive"
+        )
+        return is_first, outcome
+    if challenger > MAX_MAPE_RATIO * champion:
         return False, "is worse than the champion"
-    if f"{own:.2f}" == f"{champion:.2f}":
+    if f"{challenger:.2f}" == f"{champion:.2f}":
         return False, "is no better than the champion"
     return True, "beats the seasonal naive"
 
 
 def _mape(scores: dict[str, Any], model: str) -> float:
-    found = scores.get("models", {}).get(model, {}).get("mape")
-    return math.nan if found is None else float(found)
+    mape = scores.get("models", {}).get(model, {}).get("mape")
+    return math.nan if mape is None else float(mape)

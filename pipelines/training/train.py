@@ -1,4 +1,4 @@
-"""Reads the panel, trains, exports, and records the challenger."""
+"""Trains a model on the panel, exports it and records it as challenger."""
 
 import shutil
 from collections.abc import Callable
@@ -37,7 +37,7 @@ FitReporter = Callable[[str], Callable[[int, int, float], None]]
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A challenger, recorded."""
+    """A recorded challenger."""
 
     version: str
     trained_through: date
@@ -54,15 +54,15 @@ def train(
     report: FitReporter,
     run: Run,
 ) -> TrainedModel:
-    """Trains through a day, and records the model with its scores.
+    """Trains on data through a day, and records the model with its scores.
 
     Args:
       engine: Database the pipelines own.
-      settings: For the folders.
-      through: Last day it may learn from.
-      recipe: What is learnt, and how.
-      report: Given the name of a fit, what to tell of its progress.
-      run: The ledger's row.
+      settings: Folders and time zone.
+      through: Last day of the training data.
+      recipe: Task and training settings.
+      report: Given the name of a fit, returns the callback for its epochs.
+      run: The run that records the metrics.
 
     Raises:
       NoDataError: the history is too short.
@@ -70,36 +70,40 @@ def train(
     counting.require_recent_demand(engine, through)
     panels = PanelsAsKnown(engine, through, settings.zone)
     panel = training_panel(engine, panels, through)
-    learnt = _learn(panel, settings, recipe, report, run.metrics)
-    champion = _champion_judge(engine, settings)
-    scores = evaluation_scores(panel, learnt.evaluation, champion, panels.at)
-    scores["network_share"] = learnt.production.postprocessing.network_share
-    # What any training of this data comes to: whoever is champion is not in it.
+    result = _fit(panel, settings, recipe, report, run.metrics)
+    champion = _champion_evaluation(engine, settings)
+    scores = evaluation_scores(panel, result.evaluation, champion, panels.at)
+    scores["network_share"] = result.production.postprocessing.network_share
+    # Reproducible from the data alone, so without the champion's scores.
     table = {name: scores["models"][name] for name in ("gru", *BASELINES)}
-    judged = replace(learnt.evaluation, backtest=table)
-    served = replace(learnt.production, backtest=table)
+    evaluation = replace(result.evaluation, backtest=table)
+    production = replace(result.production, backtest=table)
     with engine.begin() as connection:
-        for made, role in ((judged, "evaluation"), (served, "challenger")):
-            _record(connection, settings, made, role, scores, run)
-    # Only a training that was cut off needs them.
+        for model, role in ((evaluation, "evaluation"), (production, "challenger")):
+            _record(connection, settings, model, role, scores, run)
+    # Only an interrupted training needs its checkpoints.
     folder = _checkpoint_folder(panel, settings, recipe)
     shutil.rmtree(folder, ignore_errors=True)
-    seconds = round(learnt.seconds, 1)
+    seconds = round(result.seconds, 1)
     run.metrics |= {
-        "model": served.version,
+        "model": production.version,
         "train_seconds": seconds,
-        "epochs": learnt.production_fit.epochs,
-        "steps": learnt.evaluation_fit.steps + learnt.production_fit.steps,
-        "parity_error": served.parity_error,
-        "delivers": postprocessing.describe_share(served.postprocessing.network_share),
+        "epochs": result.production_fit.epochs,
+        "steps": result.evaluation_fit.steps + result.production_fit.steps,
+        "parity_error": production.parity_error,
+        "delivers": postprocessing.describe_share(
+            production.postprocessing.network_share
+        ),
     }
-    return TrainedModel(served.version, through, scores, seconds, served.parity_error)
+    return TrainedModel(
+        production.version, through, scores, seconds, production.parity_error
+    )
 
 
 def training_panel(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> Panel:
-    """What is known now; through a past day, what was known in the night after it.
+    """Returns the panel as known now, or for a past day as known in the night after it.
 
-    A model of a past day forecasts from past origins, which knew no later corrections.
+    A model trained through a past day serves hindcasts, which use no later corrections.
     """
     if through < counting.default_origin(engine):
         return panels.at(through)
@@ -113,21 +117,21 @@ def train_as_worker(
     recipe: "Recipe",
     report: FitReporter,
 ) -> None:
-    """Trains together with process 0, which alone writes and records what comes of it.
+    """Trains together with process 0, which alone stores and records the model.
 
     Args:
       engine: The same database that process 0 reads; nothing is written to it.
-      settings: Which process this is.
-      through: Last day the model may learn from.
-      recipe: What is learnt, and how: the same as process 0's.
-      report: Given the name of a fit, what to tell of its progress.
+      settings: The rank of this process.
+      through: Last day of the training data.
+      recipe: Task and training settings, the same as process 0's.
+      report: Given the name of a fit, returns the callback for its epochs.
 
     Raises:
-      TrainingError: process 0 reads other data, or was told something else.
+      TrainingError: process 0 has other data or another recipe.
     """
     counting.require_recent_demand(engine, through)
     panel = read_panel(engine, through)
-    _learn(panel, settings, recipe, report, metrics={})
+    _fit(panel, settings, recipe, report, metrics={})
 
 
 def precompile(
@@ -137,15 +141,15 @@ def precompile(
     recipe: "Recipe",
     report: FitReporter,
 ) -> dict[str, Any]:
-    """Compiles all that a training would, for the nights to come; nothing is learnt.
+    """Fills the compile cache for later trainings; no model is kept.
 
-    Trains one epoch by the same code and drops it, so that it cannot miss a program.
+    Trains one epoch with the same code and discards it, so that no program is missed.
 
     Returns:
-      What it cost, as in the ledger.
+      The run metrics of the compilation.
 
     Raises:
-      ConfigError: what is compiled would not be kept.
+      ConfigError: the compile cache is turned off.
       NoDataError: the history is too short.
     """
     if not settings.compile_cache_mib:
@@ -154,15 +158,15 @@ def precompile(
             "it some MiB, such as 512."
         )
     counting.require_recent_demand(engine, through)
-    once = replace(recipe, train=replace(recipe.train, epochs=1))
+    single_epoch = replace(recipe, train=replace(recipe.train, epochs=1))
     metrics: dict[str, Any] = {}
     panel = read_panel(engine, through)
-    _learn(panel, settings, once, report, metrics, resumes=False)
+    _fit(panel, settings, single_epoch, report, metrics, resume=False)
     return metrics
 
 
-def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
-    """The fit by which the champion was judged, if it is there and whole."""
+def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | None:
+    """The champion's evaluation model, if its artefact is usable."""
     with snapshot(engine) as connection:
         champion = models.champion(connection)
         run_id = None if champion is None else champion["run_id"]
@@ -177,23 +181,23 @@ def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
 
 
 def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:
-    """Where a training of this data with this recipe left off, if it did."""
+    """The checkpoint folder of a training with this data and recipe."""
     from forecaster.model.checkpoint import fingerprint
     from forecaster.model.two_stage_fit import watermark
 
     return settings.checkpoints / fingerprint(watermark(panel), recipe)
 
 
-def _learn(
+def _fit(
     panel: Panel,
     settings: Settings,
     recipe: "Recipe",
     report: FitReporter,
     metrics: dict[str, Any],
-    resumes: bool = True,
+    resume: bool = True,
 ) -> "TrainingResult":
-    """Learns, and counts what that cost; goes on where one was cut off, if it may."""
-    # JAX takes seconds to import and is not there on the dashboard's host.
+    """Trains and measures the cost; resumes an interrupted training if allowed."""
+    # JAX takes seconds to import and is not installed on the dashboard's host.
     from forecaster.model.checkpoint import Checkpoints
     from forecaster.model.two_stage_fit import train_model
 
@@ -207,32 +211,32 @@ def _learn(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    with compile_cache.kept(settings), measure_training(metrics):
-        learnt = train_model(
-            panel, recipe, open_checkpoints if resumes else None, report
+    with compile_cache.persistent_cache(settings), measure_training(metrics):
+        result = train_model(
+            panel, recipe, open_checkpoints if resume else None, report
         )
-    metrics |= step_metrics(learnt)
-    return learnt
+    metrics |= step_metrics(result)
+    return result
 
 
 def _record(
     connection: sa.Connection,
     settings: Settings,
-    made: Artefact,
+    model: Artefact,
     role: str,
     scores: dict[str, Any],
     run: Run,
 ) -> None:
-    """Publishes the file by rename, then names it in the database."""
-    path = artefact.save(made, settings.artefacts)
+    """Publishes the artefact by rename, then records the model."""
+    path = artefact.save(model, settings.artefacts)
     models.add_model(
         connection,
-        version=made.version,
-        trained_through=made.trained_through,
-        data_watermark=made.data_watermark,
+        version=model.version,
+        trained_through=model.trained_through,
+        data_watermark=model.data_watermark,
         filename=path.name,
         sha256=artefact.file_sha256(path),
-        seed=made.seed,
+        seed=model.seed,
         role=role,
         scores=scores,
         run_id=run.run_id,
@@ -245,7 +249,7 @@ def build_recipe(
     epochs: int | None,
     bfloat16: bool = False,
 ) -> "Recipe":
-    """The default recipe, with what the settings and the command line say."""
+    """The default recipe with the values of settings and command line."""
     from forecaster.model.two_stage_fit import Recipe
 
     default = Recipe()

@@ -94,7 +94,7 @@ def told(engine, database_url, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         if not WRITES:
-            patch.setattr(train, "_learn", learn_at_once)
+            patch.setattr(train, "_fit", learn_at_once)
         for name, value in here.items():
             patch.setenv(name, value)
         for name in STORY:

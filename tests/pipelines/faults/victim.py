@@ -151,7 +151,7 @@ def invent_training() -> None:
             evaluation_fit=fit, production_fit=fit, seconds=0.0,
         )  # fmt: skip
 
-    train._learn = learn
+    train._fit = learn
     train.build_recipe = lambda *_, **__: SimpleNamespace()  # type: ignore[assignment,return-value]
     train._checkpoint_folder = lambda _, settings, __: settings.checkpoints / "none"
 

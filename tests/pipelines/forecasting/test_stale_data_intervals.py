@@ -8,7 +8,7 @@ import numpy as np
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import infer
 from forecaster.inference.intervals import uniform_table
-from pipelines.forecasting.stale_data_intervals import LEAST_WIDER, widen_intervals
+from pipelines.forecasting.stale_data_intervals import MIN_WIDENING, widen_intervals
 from tests.make import (
     START,
     make_artefact,
@@ -57,7 +57,7 @@ def test_a_late_depot_is_as_unsure_as_from_a_day_earlier():
     for name in ("p10_dh", "p90_dh"):
         ratio = reach(after, name) / reach(before, name)
         np.testing.assert_allclose(ratio[[0, 3]], 1)
-        flat = LEAST_WIDER, LEAST_WIDER**2
+        flat = MIN_WIDENING, MIN_WIDENING**2
         np.testing.assert_allclose(
             ratio[1], [2, 3 / 2, 4 / 3, 5 / 4, 6 / 5, 7 / 6, flat[0]], rtol=1e-5
         )
