@@ -114,7 +114,7 @@ def overrides_sentence(result: pd.DataFrame) -> str:
 def _cause(row: dict[Any, Any], notes: list[str]) -> str:
     if notes:
         return ", ".join(notes)
-    if row["basis"] == "similar":
+    if row["basis"] == "cold_start":
         return "No history"
     if row["p10"] <= row["actual"] <= row["p90"]:
         return "Chance: within the 80 % band"

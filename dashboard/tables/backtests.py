@@ -134,8 +134,8 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 
 def _reason(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    if isinstance(model["reason"], str):
-        return formatting.format_dates(model["reason"], zone)
+    if isinstance(model["decision_reason"], str):
+        return formatting.format_dates(model["decision_reason"], zone)
     if model["role"] == "challenger":
         return "To be evaluated in the next nightly run."
     return "No reason recorded."

@@ -149,7 +149,7 @@ def _status_or_reason(depot: Row) -> str:
 def _cell(row: Row, busiest: float) -> str:
     if row["basis"] == "closed":
         return '<td class="day closed">closed</td>'
-    about = "≈" if row["basis"] == "similar" else ""
+    about = "≈" if row["basis"] == "cold_start" else ""
     return (
         f'<td class="day {_shade(row["p50"], busiest)}" title="80 % band {_band(row)}">'
         f"{about}{formatting.orders(row['p50'])}</td>"
@@ -165,7 +165,7 @@ def _day_row(row: Row, remarks: list[str], busiest: float) -> str:
         shade = _shade(row["p50"], busiest)
         orders = formatting.orders(row["p50"])
         cells = f'<td class="day {shade}">{orders}</td><td>{_band(row)}</td>'
-    if row["basis"] == "similar":
+    if row["basis"] == "cold_start":
         remarks = ["From similar depots", *remarks]
     if not math.isnan(row["planned"]):
         planned = formatting.orders(row["planned"])

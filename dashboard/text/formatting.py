@@ -21,7 +21,7 @@ NO_SCORES = {
     "and scores them.",
 }
 
-BASES = {"model": "own history", "similar": "similar depots", "closed": "closed"}
+BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.

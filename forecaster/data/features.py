@@ -140,7 +140,7 @@ def build_features(
       city_mean: Of all depots, where the panel has only some of its cities'.
       last: Which days are wanted; all, without. They are as they are among all.
     """
-    residuals = BaselineResiduals.of(panel)
+    residuals = BaselineResiduals.from_panel(panel)
     if city_mean is None:
         city_mean = CityResidualMean()
         city_mean.add(residuals, panel.cities)

@@ -1,4 +1,4 @@
-"""From a depot's days to what the network reads: the same code for both floors.
+"""Builds the network's inputs from a depot's days, in NumPy or in JAX.
 
 `xp` is NumPy when serving and jax.numpy when training; see `windows`.
 """
@@ -16,16 +16,16 @@ from forecaster.data.yearly_features import YEARLY_RESIDUALS
 
 RECENT_DAYS = 7
 PAST_COLUMNS, TARGET_COLUMNS = 26, 29
-"""Widths of what `past` and `targets` give. New columns come last: an older network reads
-the first that it knows."""
-SMOOTHING_KNOWN = 29
-"""Target columns of a network that corrects the mean with the smoothed forecast."""
-# Rough centre and width of log counts, so that the network reads numbers near 1.
+"""Number of features of `past` and `targets`. New ones come last: an older network reads
+only the first ones."""
+COLUMNS_WITH_SMOOTHING = 29
+"""Fewest target columns of a network whose baseline includes the smoothed forecast."""
+# Rough mean and width of log counts, which scale them to values near 1.
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 
 
 class Slices(NamedTuple):
-    """Stretches of days of some depots, see `windows`.
+    """Windows of days of some depots, see `windows`.
 
     All P = lookback + C + H of them are `day`, the last C + H are `near`.
     """
@@ -60,10 +60,10 @@ def cut(
     depot_b: Int[np.ndarray, " batch"],
     last_b: Int[np.ndarray, " batch"],
 ) -> Slices:
-    """Cuts one stretch of days for each depot asked for.
+    """Cuts one window of days per row.
 
     Args:
-      features: Of the whole panel.
+      features: Features of the whole panel.
       task: Sets C and H.
       depot_b: Depot of each row.
       last_b: Step of each row's last context day. Days before the panel begins are
@@ -106,18 +106,18 @@ def cut(
 
 
 def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
-    """What `cut` gives for the last day of some depots in a row, hardly copied.
+    """Cuts the newest window of consecutive depots, as `cut` does, mostly without copying.
 
-    The origins that are asked together know the same, so nothing is hidden from them.
+    Origins of one pass know the same events, so `lead` is not needed.
 
     Args:
-      features: At least of the days that are read; those of a longer history or of
-        `LastDays` do.
+      features: Features of at least the days of the window: of the whole history, or of
+        `LastDays`.
       task: Sets C and H.
-      depots: Their rows.
+      depots: Rows of the depots.
     """
     near = task.context + task.horizon
-    whole = windows.lookback(task.horizon) + near
+    all_days = windows.lookback(task.horizon) + near
     beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
 
     def days(
@@ -126,21 +126,23 @@ def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
         rows: slice | Int[np.ndarray, " batch"] = depots,
     ) -> Float[np.ndarray, "batch {wanted} *feature"]:
         end = value_dt.shape[1] - beyond
-        found = value_dt[rows, max(0, end - wanted) : end]
-        nothing = [(0, 0), (wanted - found.shape[1], 0), (0, 0)]
-        return np.pad(found, nothing[: found.ndim]) if nothing[1][0] else found
+        available = value_dt[rows, max(0, end - wanted) : end]
+        padding = [(0, 0), (wanted - available.shape[1], 0), (0, 0)]
+        return (
+            np.pad(available, padding[: available.ndim]) if padding[1][0] else available
+        )
 
     return Slices(
         depot=features.embedding_row_d[depots].astype(np.float32),
-        log_demand=days(features.log_demand_dt, whole),
-        observed=days(features.observed_dt, whole),
-        regular=days(features.regular_dt, whole),
-        level=days(features.level_dt, whole),
-        spread=days(features.spread_dt, whole),
-        residual_autocorrelation=days(features.residual_autocorrelation_dt, whole),
-        age=days(features.age_dt, whole),
-        smooth=days(features.smooth_dt, whole),
-        season=days(features.season_dt, whole),
+        log_demand=days(features.log_demand_dt, all_days),
+        observed=days(features.observed_dt, all_days),
+        regular=days(features.regular_dt, all_days),
+        level=days(features.level_dt, all_days),
+        spread=days(features.spread_dt, all_days),
+        residual_autocorrelation=days(features.residual_autocorrelation_dt, all_days),
+        age=days(features.age_dt, all_days),
+        smooth=days(features.smooth_dt, all_days),
+        season=days(features.season_dt, all_days),
         recent_residuals=days(features.recent_residuals_dtf, near),
         yearly=days(features.yearly_dtf, near),
         event_response=days(features.event_response_dtf, near),
@@ -149,18 +151,18 @@ def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
 
 
 def n_context(slices: Slices, horizon: int) -> int:
-    """C of these stretches."""
+    """C of these windows."""
     return int(slices.calendar.shape[-2]) - horizon
 
 
 def past(
     xp: ModuleType, slices: Slices, horizon: int
 ) -> Float[Any, "*batch context 26"]:
-    """What each context day looked like: [..., C, 26].
+    """Features of each context day: [..., C, 26].
 
-    How far it and each of the seven days before it lay from the level, whether each was
-    observed, then level, change of level, spread, residual_autocorrelation and age, and
-    what the last days brought that was not expected.
+    Deviation from level of the day and of the seven days before it, whether each was
+    observed, then level, change of level, spread, residual autocorrelation and age, and
+    the recent residuals of the baseline.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
 
@@ -186,41 +188,44 @@ def past(
 
 
 class Targets(NamedTuple):
-    """What each day ahead shares with days past."""
+    """Features of the days ahead that derive from the past, and the baseline forecast."""
 
-    # [..., C, H, 29]: the last four same weekdays against the level, whether each was
-    # observed and regular, how the day a year ago lay, how the depot answered to such
-    # days before, where their middle lies, what it missed in years before, and where the
-    # smoothed forecast lies from it.
+    # [..., C, H, 29]: the last four same weekdays less the level, whether each was observed
+    # and regular, deviations a year ago, the event response, the trimmed mean less the
+    # level, residuals of earlier years, and the smoothed forecast less the trimmed mean.
     features: Float[Any, "*batch context horizon 29"]
-    # [..., C, H] log counts: the middle of the last four same weekdays.
-    middle: Float[Any, "*batch context horizon"]
-    # [..., C, H] log counts: the mean of that and of the smoothed forecast, which the
-    # network corrects.
-    plain: Float[Any, "*batch context horizon"]
+    # [..., C, H] log counts: the trimmed mean of the last four same weekdays.
+    trimmed_mean: Float[Any, "*batch context horizon"]
+    # [..., C, H] log counts: the mean of that and of the smoothed forecast. The network
+    # corrects it.
+    baseline: Float[Any, "*batch context horizon"]
 
 
 def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
-    """What every origin knows about each of its H days ahead, the calendar apart."""
+    """Features of the H days ahead of every origin, without the calendar."""
     context = n_context(slices, horizon)
     days = (slices.log_demand, slices.observed, slices.regular)
     weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
     level = _of_context(slices.level, slices, horizon)
-    middle = windows.baseline_forecast(xp, log_demand, regular, level)
+    trimmed_mean = windows.baseline_forecast(xp, log_demand, regular, level)
     smoothed = _smoothed_forecast(xp, slices, horizon)
     anomaly = (log_demand - level[..., None, None]) * observed
     yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
     response = windows.days_ahead(xp, slices.event_response, context, horizon)
-    # What kind of day it would be was not known, so nothing of such days is remembered.
+    # Where the kind of day was not known yet, there is no response to such days either.
     response = _as_known(xp, response, slices, slice(1))
-    lift = (middle - level[..., None])[..., None]
-    gap = (smoothed - middle)[..., None]
-    lay, missed = yearly[..., :-YEARLY_RESIDUALS], yearly[..., -YEARLY_RESIDUALS:]
-    features = xp.concatenate(
-        [anomaly, observed, regular, lay, response, lift, missed, gap], axis=-1
+    lift = (trimmed_mean - level[..., None])[..., None]
+    gap = (smoothed - trimmed_mean)[..., None]
+    deviations, past_residuals = (
+        yearly[..., :-YEARLY_RESIDUALS],
+        yearly[..., -YEARLY_RESIDUALS:],
     )
-    return Targets(features, middle, 0.5 * (middle + smoothed))
+    features = xp.concatenate(
+        [anomaly, observed, regular, deviations, response, lift, past_residuals, gap],
+        axis=-1,
+    )
+    return Targets(features, trimmed_mean, 0.5 * (trimmed_mean + smoothed))
 
 
 def calendar_of_today(
@@ -247,13 +252,13 @@ def _as_known(
     slices: Slices,
     lead: slice,
 ) -> Float[Any, "*batch context horizon feature"]:
-    """What the H days after every origin say, and nothing where it was not known yet.
+    """Masks features of the H days ahead with 0 where the origin did not know them yet.
 
     Args:
       xp: numpy or jax.numpy.
       ahead: [..., C, H, F].
-      slices: The days that it is of.
-      lead: The columns of `slices.lead` that speak of it: F of them, or one for all.
+      slices: The windows that `ahead` was cut from.
+      lead: Their columns of `slices.lead`: F of them, or one for all.
     """
     if slices.lead is None:
         return ahead
@@ -268,10 +273,10 @@ def actuals(
 ) -> tuple[
     Float[Any, "*batch context {horizon}"], Float[Any, "*batch context {horizon}"]
 ]:
-    """Log demand of the H days after every origin, and 1.0 where it is known.
+    """Returns log demand of the H days after every origin, and 1.0 where it is known.
 
     Returns:
-      Two of [..., C, H]. Unknown, too, where the depot had no day before the origin.
+      Two arrays [..., C, H]. Also unknown where the depot had no day before the origin.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
     log_demand = slices.log_demand[..., reach:, None]
@@ -285,7 +290,7 @@ def actuals(
 
 
 def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
-    """The same stretches with the last `context` days as their only origins."""
+    """Cuts the windows down to their last `context` context days."""
     near = context + horizon
     tail = windows.lookback(horizon) + near
     near_only = ("recent_residuals", "yearly", "event_response", "calendar", "lead")
@@ -300,7 +305,7 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
 def _smoothed_forecast(
     xp: ModuleType, slices: Slices, horizon: int
 ) -> Float[Any, "*batch context {horizon}"]:
-    """The smoothed level of each origin, and the profile of each target's weekday."""
+    """Smoothed level at each origin plus the weekday profile of each target."""
     context = n_context(slices, horizon)
     newest = windows.same_weekdays(xp, slices.season, context, horizon)[..., 0]
     return _of_context(slices.smooth, slices, horizon)[..., None] + newest

@@ -1,11 +1,10 @@
-"""The one place that cuts past from future.
+"""Cuts windows of past and future days; the only place that separates the two.
 
-Written once for both floors: `xp` is NumPy when serving and jax.numpy when training, so
-that both see the same windows. Every function takes the arrays of one depot, or of many
+`xp` is NumPy when serving and jax.numpy when training, so that both see the same windows. Every function takes the arrays of one depot, or of many
 with leading axes; time is the last axis.
 
-A slice of a depot's days has three stretches: `lookback(horizon)` days that only lags
-reach, C context days, each of which is an origin in training, and H days ahead.
+A window has three parts: `lookback(horizon)` days that only lags read, C context days,
+each of which is an origin in training, and H days ahead.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from typing import Any
 from jaxtyping import Float
 
 REPEATS = 4
-"""Same weekdays looked back at."""
+"""Number of past same weekdays in the features."""
 
 
 def weekday_lag(step: int, repeat: int) -> int:
@@ -36,7 +35,7 @@ def lookback(horizon: int) -> int:
 def same_weekdays(
     xp: ModuleType, value: Float[Any, "*batch day"], context: int, horizon: int
 ) -> Float[Any, "*batch {context} {horizon} 4"]:
-    """What the last four same weekdays of every target had, seen from every origin.
+    """Returns the values of the last four same weekdays of every target, from every origin.
 
     Args:
       xp: numpy or jax.numpy.
@@ -62,7 +61,7 @@ def same_weekdays(
 def days_ahead(
     xp: ModuleType, value: Float[Any, "*batch day feature"], context: int, horizon: int
 ) -> Float[Any, "*batch {context} {horizon} feature"]:
-    """The H days after every origin.
+    """Returns the H days after every origin.
 
     Args:
       xp: numpy or jax.numpy.
@@ -83,13 +82,13 @@ def baseline_forecast(
     regular: Float[Any, "*batch origin horizon 4"],
     level: Float[Any, "*batch origin"],
 ) -> Float[Any, "*batch origin horizon"]:
-    """Middle of the last four same weekdays: the median, its extremes left out.
+    """Baseline forecast: the mean of the last four same weekdays without their extremes.
 
     Args:
       xp: numpy or jax.numpy.
       weekdays: [..., C, H, 4] log counts.
       regular: [..., C, H, 4] 1.0 where that day counts.
-      level: [..., C] log counts, for targets of which no same weekday counts.
+      level: [..., C] log counts, the forecast of targets without a regular same weekday.
 
     Returns:
       [..., C, H] log counts.
@@ -98,18 +97,18 @@ def baseline_forecast(
         [value[..., repeat] for repeat in range(REPEATS)]
         for value in (weekdays, regular)
     )
-    return middle(xp, days, counts, level[..., None])
+    return trimmed_mean(xp, days, counts, level[..., None])
 
 
-def middle(
+def trimmed_mean(
     xp: ModuleType,
     weekdays: Sequence[Float[Any, "*day"]],
     regular: Sequence[Float[Any, "*day"]],
     level: Float[Any, "..."],
 ) -> Float[Any, "*day"]:
-    """`baseline_forecast` of same weekdays that lie in arrays of their own.
+    """Computes `baseline_forecast` from one array per same weekday.
 
-    NumPy's own reductions are slow over an axis as short as theirs.
+    NumPy's reductions are slow over an axis this short.
     """
     count = reduce(xp.add, regular)
     counted = [days * counts for days, counts in zip(weekdays, regular, strict=True)]

@@ -1,4 +1,4 @@
-"""What of a network's answer is delivered, and its bands, from days it has not seen."""
+"""Calibrates an artefact's postprocessing and intervals on days after its training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,60 +16,63 @@ from forecaster.inference.totals import Bands
 
 
 def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
-    """The artefact with its delivery and its intervals, from days it has not seen.
+    """Returns the artefact with postprocessing and intervals fitted to held-out days.
 
     Args:
-      evaluation: Trained through an earlier day than the panel's origin.
-      panel: With the days since; every one of them but the last is an origin.
+      evaluation: Artefact trained through an earlier day than the panel's origin.
+      panel: Demand with the held-out days; each of them but the last is an origin.
 
     Raises:
       NoDataError: a horizon day has no known actual.
     """
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
-    days = _Holdout(_unseen(evaluation, panel, origins), panel, origins)
-    delivery = choose(days.unseen, panel.depot_ids)
-    table = days.intervals_around(delivery)
-    groups = totals.calibrate(
-        days.bands(table, delivery), days.unseen.actual, days.unseen.known, panel.cities
+    holdout = _Holdout(_forecasts(evaluation, panel, origins), panel, origins)
+    postprocessing = choose(holdout.forecasts, panel.depot_ids)
+    table = holdout.intervals_around(postprocessing)
+    totals_table = totals.calibrate(
+        holdout.bands(table, postprocessing),
+        holdout.forecasts.actual,
+        holdout.forecasts.known,
+        panel.cities,
     )
     return replace(
         evaluation,
-        postprocessing=delivery,
+        postprocessing=postprocessing,
         intervals=intervals.scale_to_typical_days(
             table,
             _relative_difficulty(
                 evaluation, panel, len(origins) - evaluation.horizon + 1
             ),
         ),
-        totals=groups,
+        totals=totals_table,
     )
 
 
 @dataclass(frozen=True)
 class _Holdout:
-    """Forecasts of days the fit had not seen, from origins a day apart."""
+    """Forecasts of held-out days, from origins a day apart."""
 
-    unseen: HoldoutForecasts
+    forecasts: HoldoutForecasts
     panel: Panel
     origins: Sequence[int]
 
-    def intervals_around(self, delivery: Postprocessing) -> IntervalTable:
-        """Of what is delivered."""
-        unseen, depot_ids = self.unseen, self.panel.depot_ids
-        actual_odh = np.log1p(np.where(unseen.known, unseen.actual, 0.0))
-        gap_odh = actual_odh - unseen.points(delivery, depot_ids)
+    def intervals_around(self, postprocessing: Postprocessing) -> IntervalTable:
+        """Conformal intervals around the point forecasts."""
+        forecasts, depot_ids = self.forecasts, self.panel.depot_ids
+        actual_odh = np.log1p(np.where(forecasts.known, forecasts.actual, 0.0))
+        residual_odh = actual_odh - forecasts.points(postprocessing, depot_ids)
         return intervals.calibrate(
-            gap_odh / unseen.spread[..., None],
-            unseen.known,
+            residual_odh / forecasts.spread[..., None],
+            forecasts.known,
             self._weekday_oh(),
             depot_ids,
         )
 
-    def bands(self, table: IntervalTable, delivery: Postprocessing) -> Bands:
-        """Orders per day."""
+    def bands(self, table: IntervalTable, postprocessing: Postprocessing) -> Bands:
+        """Quantiles of the held-out days, orders per day."""
         depot_ids = self.panel.depot_ids
-        points = self.unseen.points(delivery, depot_ids)
-        rows = zip(points, self.unseen.spread, self._weekday_oh(), strict=True)
+        points = self.forecasts.points(postprocessing, depot_ids)
+        rows = zip(points, self.forecasts.spread, self._weekday_oh(), strict=True)
         bands = [
             (*intervals.band(table, point_dh, spread_d, weekday_h, depot_ids), point_dh)
             for point_dh, spread_d, weekday_h in rows
@@ -78,33 +81,35 @@ class _Holdout:
         return Bands(*(infer.orders(log) for log in (low, point, high)))
 
     def _weekday_oh(self) -> Int[np.ndarray, "origin horizon"]:
-        horizon = self.unseen.plain.shape[2]
+        horizon = self.forecasts.baseline.shape[2]
         first_o1 = self.panel.start_on.weekday() + 1 + np.array(self.origins)[:, None]
         return (first_o1 + np.arange(horizon)) % 7
 
 
-def _unseen(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
-    """What the artefact says from each origin, beside what happened."""
-    plain, correction, spread, actual, known = [], [], [], [], []
+def _forecasts(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
+    """Raw forecasts of an artefact from each origin, with the actuals."""
+    baseline, correction, spread, actual, known = [], [], [], [], []
     days = [panel.day(step) for step in origins]
-    for said in predict.predict_origins(evaluation, panel, days):
-        actual.append(_ahead(panel, panel.step(said.origin_on), evaluation.horizon))
-        plain.append(said.baseline_dh)
-        correction.append(said.correction_dh)
-        spread.append(said.spread_d)
-        known.append(np.isfinite(actual[-1]) & ~said.cold_start_d[:, None])
-    return HoldoutForecasts(*map(np.stack, (plain, correction, spread, actual, known)))
+    for raw in predict.predict_origins(evaluation, panel, days):
+        actual.append(_ahead(panel, panel.step(raw.origin_on), evaluation.horizon))
+        baseline.append(raw.baseline_dh)
+        correction.append(raw.correction_dh)
+        spread.append(raw.spread_d)
+        known.append(np.isfinite(actual[-1]) & ~raw.cold_start_d[:, None])
+    return HoldoutForecasts(
+        *map(np.stack, (baseline, correction, spread, actual, known))
+    )
 
 
 def _ahead(panel: Panel, step: int, horizon: int) -> Float[np.ndarray, "depot horizon"]:
-    """Orders of the days after a step, NaN where not known (yet)."""
+    """Orders of the days after a step, NaN where not known."""
     orders_dh = panel.demand_dt[:, step + 1 : step + 1 + horizon].astype(float)
     missing = ((0, 0), (0, horizon - orders_dh.shape[1]))
     return np.pad(orders_dh, missing, constant_values=np.nan)
 
 
 def _relative_difficulty(evaluation: Artefact, panel: Panel, days: int) -> float:
-    """How easy these days were beside those of a year, by a plain forecast's residuals."""
+    """How hard the held-out days were to forecast relative to a year, by the baseline."""
     features = build_features(panel, evaluation.kinds, evaluation.horizon)
     n_steps = panel.n_steps
     residual_dt = np.abs(features.recent_residuals_dtf[:, 1:n_steps, 0])

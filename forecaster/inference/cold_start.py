@@ -1,4 +1,4 @@
-"""Depots without a history: they are lent the typical days of depots like them."""
+"""Imputes the history of depots without one from depots of the same city."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from forecaster.errors import NoDataError
 
 
 def impute_from_peers(panel: Panel, cold_start_d: Bool[np.ndarray, " depot"]) -> Panel:
-    """Gives depots never observed the typical days of their city, or of the fleet.
+    """Fills the demand of unobserved depots with the daily median of their city or the fleet.
 
     Raises:
       NoDataError: no depot has been observed.
@@ -25,14 +25,14 @@ def impute_from_peers(panel: Panel, cold_start_d: Bool[np.ndarray, " depot"]) ->
     demand_dt = panel.demand_dt.copy()
     city_d = np.array(panel.cities)
     for depot in np.flatnonzero(cold_start_d):
-        alike_d = (city_d == city_d[depot]) & ~cold_start_d
-        demand_dt[depot] = _typical(
-            panel.demand_dt[alike_d if alike_d.any() else ~cold_start_d]
+        peers_d = (city_d == city_d[depot]) & ~cold_start_d
+        demand_dt[depot] = _daily_median(
+            panel.demand_dt[peers_d if peers_d.any() else ~cold_start_d]
         )
     return replace(panel, demand_dt=demand_dt)
 
 
-def _typical(
+def _daily_median(
     demand_dt: Float[np.ndarray, "depot time"],
 ) -> Float[np.ndarray, " time"]:
     """Median over depots of each day, NaN where none was observed."""

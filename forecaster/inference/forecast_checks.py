@@ -1,7 +1,7 @@
-"""Whether what a new model says may be shown: finite, in range, like the champion.
+"""Sanity checks of a new model's forecast: finite, in range, close to the champion's.
 
-Its scores say how good it is; this says that nothing is grossly wrong with it. So the
-limits lie far outside of what good models differ by.
+Scores measure how good a model is; these checks catch gross faults. The limits lie far
+outside of the differences between good models.
 """
 
 from collections.abc import Iterator
@@ -12,24 +12,24 @@ import numpy as np
 from forecaster.data.panel import Panel
 from forecaster.inference.infer import CLOSED, Forecast
 
-YEAR = 366
-RECENT = 28
-REACH = 10.0
-"""A depot's p90 may be so many times its largest day of the year."""
-FLEET_REACH = 5.0
-"""The fleet's mean day ahead may be so many times its recent mean day, or a part of it."""
-DEPOT_REACH = 3.0
-"""A depot's days ahead may be so many times what the champion says, or a part of it."""
-MOST_APART = 0.1
-"""Share of depots that may be further apart from the champion than that."""
+YEAR_DAYS = 366
+RECENT_DAYS = 28
+MAX_RATIO = 10.0
+"""Largest allowed ratio of a depot's p90 to its largest day of the year."""
+MAX_FLEET_RATIO = 5.0
+"""Largest allowed ratio of the fleet's mean day ahead to its recent mean day, either way."""
+MAX_CHAMPION_RATIO = 3.0
+"""Largest allowed ratio of a depot's days ahead to the champion's, either way."""
+MAX_APART_SHARE = 0.1
+"""Largest share of depots that may exceed `MAX_CHAMPION_RATIO`."""
 FEW_ORDERS = 20.0
-"""Added before sizes are compared: few orders are often many times fewer."""
+"""Orders added to both sides of a ratio: small counts have large ratios."""
 PARITY_LIMIT = 1e-5
-"""NumPy and Flax may differ by so much, in log counts."""
+"""Largest allowed difference between NumPy and Flax, log counts."""
 
 
 class Check(NamedTuple):
-    """One thing that was looked at, and what was found."""
+    """Result of one check; `says` is its message."""
 
     name: str
     passed: bool
@@ -37,36 +37,39 @@ class Check(NamedTuple):
 
 
 def run_checks(
-    said: Forecast, shown: Forecast | None, panel: Panel, parity_error: float
+    candidate: Forecast, champion: Forecast | None, panel: Panel, parity_error: float
 ) -> list[Check]:
-    """Looks at a forecast before anybody else does.
+    """Checks a new model's forecast before it is published.
 
     Args:
-      said: By the new model.
-      shown: By the champion, of the same panel; None where there is none.
-      panel: That both were made from.
-      parity_error: Of the new model, as its export measured it.
+      candidate: The new model's forecast.
+      champion: The champion's forecast of the same panel; None where there is none.
+      panel: The panel of both forecasts.
+      parity_error: Parity error of the new model, measured at its export.
     """
-    found = [_finite(said), _parity(parity_error)]
-    if not found[0].passed:
-        return found
-    found += [_depots_in_range(said, panel), _fleet_in_range(said, panel)]
-    if shown is not None:
-        found.append(_like_champion(said, shown))
-    return found
+    checks = [_finite(candidate), _parity(parity_error)]
+    if not checks[0].passed:
+        return checks
+    checks += [_depots_in_range(candidate, panel), _fleet_in_range(candidate, panel)]
+    if champion is not None:
+        checks.append(_like_champion(candidate, champion))
+    return checks
 
 
-def _finite(said: Forecast) -> Check:
-    wrong = sum(int((~good).sum()) for good in _in_order(said))
+def _finite(candidate: Forecast) -> Check:
+    wrong = sum(int((~good).sum()) for good in _in_order(candidate))
     if wrong:
         says = f"{wrong} numbers are not finite, or not 0 ≤ p10 ≤ p50 ≤ p90"
         return Check("finite", False, says)
     return Check("finite", True, "every number is finite and every band in order")
 
 
-def _in_order(said: Forecast) -> Iterator[np.ndarray]:
-    totals = [(each.p10_h, each.p50_h, each.p90_h) for each in said.totals]
-    for p10, p50, p90 in [(said.p10_dh, said.p50_dh, said.p90_dh), *totals]:
+def _in_order(candidate: Forecast) -> Iterator[np.ndarray]:
+    totals = [(total.p10_h, total.p50_h, total.p90_h) for total in candidate.totals]
+    for p10, p50, p90 in [
+        (candidate.p10_dh, candidate.p50_dh, candidate.p90_dh),
+        *totals,
+    ]:
         # False for NaN, too.
         yield (p10 >= 0) & (p10 <= p50) & (p50 <= p90) & np.isfinite(p90)
 
@@ -76,51 +79,55 @@ def _parity(error: float) -> Check:
     return Check("parity", bool(error <= PARITY_LIMIT), says)
 
 
-def _depots_in_range(said: Forecast, panel: Panel) -> Check:
-    recent_dt = panel.last(YEAR).demand_dt
-    known_d = np.isfinite(recent_dt).sum(axis=1) >= RECENT
+def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
+    recent_dt = panel.last(YEAR_DAYS).demand_dt
+    known_d = np.isfinite(recent_dt).sum(axis=1) >= RECENT_DAYS
     largest_d = np.nan_to_num(recent_dt, nan=0.0).max(axis=1)
-    limit_d = REACH * largest_d + FEW_ORDERS
-    over_d = known_d & (said.p90_dh > limit_d[:, None]).any(axis=1)
+    limit_d = MAX_RATIO * largest_d + FEW_ORDERS
+    over_d = known_d & (candidate.p90_dh > limit_d[:, None]).any(axis=1)
     if over_d.any():
         names = ", ".join(np.array(panel.depot_ids)[over_d][:5])
         says = (
-            f"{int(over_d.sum())} depots are forecast at more than {REACH:.0f} times "
+            f"{int(over_d.sum())} depots are forecast at more than {MAX_RATIO:.0f} times "
             f"their largest day of the year, such as {names}"
         )
         return Check("range", False, says)
     return Check(
         "range",
         True,
-        f"no depot is above {REACH:.0f} times its largest day of the year",
+        f"no depot is above {MAX_RATIO:.0f} times its largest day of the year",
     )
 
 
-def _fleet_in_range(said: Forecast, panel: Panel) -> Check:
-    recent_dt = panel.last(RECENT).demand_dt
+def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:
+    recent_dt = panel.last(RECENT_DAYS).demand_dt
     known_d = np.isfinite(recent_dt).any(axis=1)
-    open_dh = said.basis_dh != CLOSED
-    ahead = said.p50_dh[known_d][open_dh[known_d]]
+    open_dh = candidate.basis_dh != CLOSED
+    ahead = candidate.p50_dh[known_d][open_dh[known_d]]
     if not known_d.any() or not ahead.size:
         return Check("fleet", True, "no recent day, or none ahead, to compare")
     # A mean of depot-days, so that closed ones weigh nothing.
     before = float(np.nanmean(recent_dt[known_d]))
     times = (float(ahead.mean()) + 1.0) / (before + 1.0)
     says = f"an open day ahead has {times:.2f} times the orders of a recent one"
-    return Check("fleet", 1 / FLEET_REACH <= times <= FLEET_REACH, says)
+    return Check("fleet", 1 / MAX_FLEET_RATIO <= times <= MAX_FLEET_RATIO, says)
 
 
-def _like_champion(said: Forecast, shown: Forecast) -> Check:
-    steps = min(said.p50_dh.shape[1], shown.p50_dh.shape[1])
-    ours_d, theirs_d = (
-        each.p50_dh[:, :steps].sum(axis=1) + FEW_ORDERS for each in (said, shown)
+def _like_champion(candidate: Forecast, champion: Forecast) -> Check:
+    steps = min(candidate.p50_dh.shape[1], champion.p50_dh.shape[1])
+    candidate_d, champion_d = (
+        forecast.p50_dh[:, :steps].sum(axis=1) + FEW_ORDERS
+        for forecast in (candidate, champion)
     )
-    apart_d = np.abs(np.log(ours_d / theirs_d)) > np.log(DEPOT_REACH)
-    fleet = float(ours_d.sum() / theirs_d.sum())
+    apart_d = np.abs(np.log(candidate_d / champion_d)) > np.log(MAX_CHAMPION_RATIO)
+    fleet = float(candidate_d.sum() / champion_d.sum())
     says = (
         f"{int(apart_d.sum())} of {len(apart_d)} depots are more than "
-        f"{DEPOT_REACH:.0f} times what the champion says, or a part; the fleet is "
+        f"{MAX_CHAMPION_RATIO:.0f} times what the champion says, or a part; the fleet is "
         f"{fleet:.2f} times"
     )
-    fits = apart_d.mean() <= MOST_APART and 1 / DEPOT_REACH <= fleet <= DEPOT_REACH
+    fits = (
+        apart_d.mean() <= MAX_APART_SHARE
+        and 1 / MAX_CHAMPION_RATIO <= fleet <= MAX_CHAMPION_RATIO
+    )
     return Check("champion", bool(fits), says)

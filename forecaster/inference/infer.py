@@ -13,8 +13,8 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.predict import RawForecast
 from forecaster.inference.totals import Bands, Total
 
-MODEL, SIMILAR, CLOSED = "model", "similar", "closed"
-"""What a forecast rests on: the depot's own days, those of depots like it, or nothing."""
+MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
+"""Basis of a forecast: the depot's own history, that of its peers (cold start), or closed."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Forecast:
 
     Attributes:
       p10_dh: 10 % quantile.
-      p50_dh: The point.
+      p50_dh: The point forecast.
       p90_dh: 90 % quantile.
-      basis_dh: What each rests on.
-      totals: Of the fleet and of each city.
+      basis_dh: MODEL, SIMILAR or CLOSED.
+      totals: Forecast of the fleet, and of each city.
     """
 
     p10_dh: Float[np.ndarray, "depot horizon"]
@@ -41,8 +41,8 @@ class Forecast:
 def forecast(artefact: Artefact, panel: Panel) -> Forecast:
     """Forecasts every depot from the panel's last day.
 
-    A depot without an observed day in reach is forecast from the days of its city (or of
-    the fleet), and marked `similar`.
+    A depot without an observed day in the receptive field is forecast from the days of its
+    city (or of the fleet), and marked `cold_start`.
 
     Args:
       artefact: From `artefact.load`.
@@ -53,7 +53,7 @@ def forecast(artefact: Artefact, panel: Panel) -> Forecast:
         been observed.
       ArtefactError: the artefact was made for other inputs.
     """
-    return _delivered(artefact, panel, predict.predict(artefact, panel))
+    return _postprocess(artefact, panel, predict.predict(artefact, panel))
 
 
 def forecast_origins(
@@ -62,33 +62,33 @@ def forecast_origins(
     """Forecasts every depot from each of some origins, in few passes of the network.
 
     The features of a day come from that day's past, so those of one panel serve every
-    origin in it. A later origin of a pass stands on up to `asking.MAX_ORIGINS` context days
-    more than it does alone, which the network has long forgotten.
+    origin in it. A later origin of a pass reads up to `predict.MAX_ORIGINS` more context
+    days than it does alone; they lie beyond the network's effective context.
 
     Args:
       artefact: From `artefact.load`.
-      panel: As it was known at the last of the origins, and to those before it as far
-        as it reaches.
+      panel: Demand and calendar as known at the last of the origins; it also holds what
+        was known at the earlier ones.
       origins: In order, within the panel.
 
     Raises:
       NoDataError: as `forecast`, at one of the origins.
       ArtefactError: the artefact was made for other inputs.
     """
-    for said in predict.predict_origins(artefact, panel, origins):
-        yield said.origin_on, _delivered(artefact, panel, said)
+    for raw in predict.predict_origins(artefact, panel, origins):
+        yield raw.origin_on, _postprocess(artefact, panel, raw)
 
 
 def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-    """Orders of log counts, log(1 + orders): never negative."""
+    """Converts log counts, log(1 + orders), to orders; never negative."""
     return np.maximum(np.expm1(log_count.astype(float)), 0.0)
 
 
-def _delivered(artefact: Artefact, panel: Panel, said: RawForecast) -> Forecast:
-    """From log counts to orders: never negative, 0 where closed."""
-    low_dh, point_dh, high_dh = _log_bands(artefact, panel, said)
-    closed_dh = said.closed_dh
-    basis_dh = np.where(said.cold_start_d[:, None], SIMILAR, MODEL)
+def _postprocess(artefact: Artefact, panel: Panel, raw: RawForecast) -> Forecast:
+    """Converts a raw forecast to orders with bands and totals; 0 where closed."""
+    low_dh, point_dh, high_dh = _log_bands(artefact, panel, raw)
+    closed_dh = raw.closed_dh
+    basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
     bands = Bands(
         *(
             np.where(closed_dh, 0.0, orders(log_dh))
@@ -102,12 +102,12 @@ def _delivered(artefact: Artefact, panel: Panel, said: RawForecast) -> Forecast:
     )
 
 
-def _log_bands(artefact: Artefact, panel: Panel, said: RawForecast) -> Bands:
+def _log_bands(artefact: Artefact, panel: Panel, raw: RawForecast) -> Bands:
     point_dh = artefact.postprocessing.points(
-        panel.depot_ids, said.baseline_dh, said.correction_dh, said.spread_d
+        panel.depot_ids, raw.baseline_dh, raw.correction_dh, raw.spread_d
     )
-    weekday_h = (said.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
+    weekday_h = (raw.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
     low_dh, high_dh = intervals.band(
-        artefact.intervals, point_dh, said.spread_d, weekday_h, panel.depot_ids
+        artefact.intervals, point_dh, raw.spread_d, weekday_h, panel.depot_ids
     )
     return Bands(low_dh, point_dh, high_dh)

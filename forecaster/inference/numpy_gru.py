@@ -1,4 +1,4 @@
-"""Two GRU layers in NumPy: what Flax's `GRUCell` computes, day by day.
+"""Two GRU layers in NumPy, computed day by day as Flax's `GRUCell` does.
 
 Gates r and z carry one bias, n carries two. A gate g is 1/2 + t/2 with t = tanh of half
 its sum: the halves are in the weights, and t takes the place of g. Depots come last, so
@@ -25,11 +25,11 @@ class Layer(NamedTuple):
 
     @classmethod
     def of(cls, weights: Mapping[str, np.ndarray], name: str) -> "Layer":
-        """From weights as Flax names them.
+        """Builds a layer from weights under Flax's names.
 
         Args:
-          weights: Of one member.
-          name: Of the layer.
+          weights: Weights of one member, by path.
+          name: Name of the layer, such as `gru_1`.
         """
         share = {"r": HALF, "z": HALF, "n": np.float32(1.0)}
 
@@ -47,8 +47,8 @@ class Layer(NamedTuple):
         )
 
 
-class _Room(NamedTuple):
-    """Memory that every step of a layer writes anew."""
+class _Buffers(NamedTuple):
+    """Buffers that every step of a layer overwrites."""
 
     sum_gb: Float32[np.ndarray, "gates batch"]
     input_gb: Float32[np.ndarray, "gates batch"]
@@ -59,22 +59,22 @@ def last_states(
     input_cfb: Float32[np.ndarray, "context feature batch"],
     days: int,
 ) -> Float32[np.ndarray, "batch days unit"]:
-    """The states of the last layer on the last days.
+    """Runs the layers, and returns the last layer's states on the last days.
 
     Args:
       layers: Each reads the states of the one before it.
-      input_cfb: What the first one reads.
-      days: How many.
+      input_cfb: Input of the first layer.
+      days: Number of last days returned.
     """
     context, _, batch = input_cfb.shape
     gates, units = layers[0].within_gu.shape
-    room = _Room(*np.empty((2, gates, batch), np.float32))
+    buffers = _Buffers(*np.empty((2, gates, batch), np.float32))
     states = np.zeros((len(layers), units, batch), np.float32)
     kept_oub = np.empty((days, units, batch), np.float32)
     for day, value_fb in enumerate(input_cfb):
         read_fb = value_fb
         for layer, state_ub in zip(layers, states, strict=True):
-            _step(layer, read_fb, state_ub, room)
+            _step(layer, read_fb, state_ub, buffers)
             read_fb = state_ub
         if day >= context - days:
             kept_oub[day - context + days] = read_fb
@@ -85,11 +85,11 @@ def _step(
     layer: Layer,
     value_fb: Float32[np.ndarray, "feature batch"],
     state_ub: Float32[np.ndarray, "unit batch"],
-    room: _Room,
+    buffers: _Buffers,
 ) -> None:
     """Takes the state one day on, in place."""
     units = len(state_ub)
-    sum_gb, input_gb = room
+    sum_gb, input_gb = buffers
     np.matmul(layer.within_gu, state_ub, out=sum_gb)
     np.matmul(layer.into_gf, value_fb, out=input_gb)
     input_gb += layer.into_bias_g1

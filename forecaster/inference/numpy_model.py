@@ -1,4 +1,4 @@
-"""The forward pass in NumPy: what `model.DepotForecaster` computes, without JAX."""
+"""The forward pass of `model.DepotForecaster` in NumPy, without JAX."""
 
 import numpy as np
 from jaxtyping import Float32
@@ -15,12 +15,12 @@ Weights = dict[str, np.ndarray]
 
 
 class Network:
-    """The members of an artefact, ready to be asked."""
+    """The members of an artefact, ready to run."""
 
     def __init__(self, artefact: Artefact) -> None:
         self._horizon = artefact.horizon
         columns = artefact.weights["target/kernel"].shape[1]
-        self._knows_smoothing = columns >= inputs.SMOOTHING_KNOWN
+        self._has_smoothing = columns >= inputs.COLUMNS_WITH_SMOOTHING
         self._members = [
             _Member(artefact.member(number)) for number in range(artefact.n_members)
         ]
@@ -31,14 +31,14 @@ class Network:
         Float32[np.ndarray, "batch origin horizon"],
         Float32[np.ndarray, "batch origin horizon"],
     ]:
-        """The plain forecast from the last context days, and what the members add to it.
+        """Returns the baseline forecast from the last context days, and the network's correction.
 
         Args:
-          slices: As the network takes them, with a batch axis.
-          span: How many of their last context days are origins.
+          slices: Windows with a batch axis.
+          span: Number of last context days that are origins.
 
         Returns:
-          Log counts; the second is the mean of the members.
+          Both in log counts; the correction is the mean of the members.
         """
         past_bcf = inputs.past(np, slices, self._horizon)
         near = inputs.newest(slices, self._horizon, span)
@@ -46,12 +46,12 @@ class Network:
         corrections = [
             member.correction(slices, past_bcf, targets) for member in self._members
         ]
-        plain = targets.plain if self._knows_smoothing else targets.middle
-        return plain, np.mean(corrections, axis=0)
+        baseline = targets.baseline if self._has_smoothing else targets.trimmed_mean
+        return baseline, np.mean(corrections, axis=0)
 
 
 def require_same_inputs(artefact: Artefact, features: Features) -> None:
-    """Refuses an artefact that was trained for other inputs than this program makes.
+    """Raises unless the artefact was trained on the inputs that this program builds.
 
     Raises:
       ArtefactError: its widths or its calendar columns differ.
@@ -75,7 +75,7 @@ def require_same_inputs(artefact: Artefact, features: Features) -> None:
 
 
 class _Member:
-    """What `model.DepotForecaster` computes, with the weights of one member."""
+    """One member of the network: `model.DepotForecaster` with its weights."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -87,15 +87,17 @@ class _Member:
         past_bcf: Float32[np.ndarray, "batch context feature"],
         targets: Targets,
     ) -> Float32[np.ndarray, "batch origin horizon"]:
-        """What it adds to the plain forecasts of the last days."""
+        """Correction to the baseline forecasts from the last `span` context days."""
         weights = self._weights
-        context, (span, horizon) = past_bcf.shape[1], targets.plain.shape[1:]
+        context, (span, horizon) = past_bcf.shape[1], targets.baseline.shape[1:]
         day_bsm = _dense(weights, "calendar", slices.calendar)
         today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
         today_cfb = np.ascontiguousarray(np.transpose(today_bcf, (1, 2, 0)))
         state_bou = last_states(self._layers, today_cfb, span)
         origin_bof = np.concatenate([state_bou, past_bcf[:, -span:]], axis=-1)
-        near_bsm = day_bsm[:, context - span :] + _own(weights, slices, context - span)
+        near_bsm = day_bsm[:, context - span :] + _depot_effect(
+            weights, slices, context - span
+        )
         ahead_bohm = windows.days_ahead(np, near_bsm, span, horizon)
         target_fm = weights["target/kernel"]
         # An older network knows fewer columns: those it lacks were added behind its own.
@@ -108,18 +110,18 @@ class _Member:
 def _from_origin(
     weights: Weights, origin_bof: Float32[np.ndarray, "batch origin feature"]
 ) -> Float32[np.ndarray, "batch origin horizon hidden"]:
-    """What each origin says to each day ahead: one product for all of them."""
+    """Projects the state of each origin onto each day ahead, in one product."""
     kernel_fhm, bias_hm = weights["origin/kernel"], weights["origin/bias"]
-    said = origin_bof @ kernel_fhm.reshape(len(kernel_fhm), -1)
-    return said.reshape(*origin_bof.shape[:2], *bias_hm.shape) + bias_hm
+    projected = origin_bof @ kernel_fhm.reshape(len(kernel_fhm), -1)
+    return projected.reshape(*origin_bof.shape[:2], *bias_hm.shape) + bias_hm
 
 
-def _own(
+def _depot_effect(
     weights: Weights, slices: Slices, first: int
 ) -> Float32[np.ndarray, "batch day hidden"]:
-    """What is each depot's own on the days from `first` on."""
-    number_b = slices.depot.astype(int)
-    embedding_be = weights["depots/embedding"][number_b] * (number_b > 0)[:, None]
+    """Effect of each depot's embedding on the days from `first` on."""
+    row_b = slices.depot.astype(int)
+    embedding_be = weights["depots/embedding"][row_b] * (row_b > 0)[:, None]
     gain_bm = embedding_be @ weights["gain/kernel"]
     day_bsk = slices.calendar[:, first:, SEASON_COLUMNS:]
     answer_bsm = gain_bm[:, None] * (day_bsk @ weights["answer/kernel"])

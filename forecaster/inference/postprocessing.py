@@ -1,9 +1,9 @@
-"""What the network says, and what is delivered: chosen on days the fit had not seen.
+"""Turns the network's raw forecast into the point forecast, tuned on held-out days.
 
-The point is the plain forecast, and so much of the network's correction as helped; less
-a part of the depot's spread where its residuals are lopsided, as they are where counts are
-small or bad days deep. A depot whose residuals the network made larger keeps the plain
-forecast (the naive gate).
+The point is the baseline forecast plus the share of the network's correction that lowered
+MAPE on the holdout; minus a multiple of the depot's spread where residuals are skewed, as
+they are where counts are small. A depot whose errors the network made larger keeps the
+baseline forecast (the fallback).
 """
 
 from collections.abc import Sequence
@@ -16,25 +16,25 @@ from jaxtyping import Bool, Float
 from forecaster import metrics
 
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
-LEAST_GAIN = 0.01
-"""Less of the network must lower MAPE by this share, or all of it is delivered."""
+MIN_GAIN = 0.01
+"""A smaller share must lower MAPE by this fraction, or the whole correction is used."""
 SHIFTS = tuple(round(0.05 * number, 2) for number in range(21))
-LEAST_BIAS, BIAS_COST, WAPE_COST = -0.02, 0.02, 0.005
-"""A shift may bring the bias down to the first, or by the second at most; and WAPE may
-rise by the third, as a share."""
-GATE_MARGIN = 1.1
-GATE_DAYS = 42
-"""Forecast days a depot is evaluation on at least."""
+MIN_BIAS, MAX_BIAS_COST, MAX_WAPE_COST = -0.02, 0.02, 0.005
+"""Limits of a shift, as fractions: the lowest bias it may lead to, or else the largest
+fall of the bias, and the largest relative rise of WAPE."""
+FALLBACK_MARGIN = 1.1
+MIN_FALLBACK_DAYS = 42
+"""Fewest held-out forecast days by which a depot may fall back to the baseline."""
 
 
 @dataclass(frozen=True)
 class Postprocessing:
-    """How what the network says becomes the point.
+    """How the raw forecast becomes the point forecast.
 
     Attributes:
-      share: Of the network's correction to the plain forecast.
-      shift: Spreads taken off the point.
-      gated: Ids of the depots that keep the plain forecast.
+      network_share: Share of the network's correction to the baseline, 0 to 1.
+      shift: Number of spreads subtracted from the point.
+      fallback_depots: Ids of the depots that keep the baseline forecast.
     """
 
     network_share: float = 1.0
@@ -48,13 +48,13 @@ class Postprocessing:
         correction_dh: Float[np.ndarray, "depot horizon"],
         spread_d: Float[np.ndarray, " depot"],
     ) -> Float[np.ndarray, "depot horizon"]:
-        """Log counts that are delivered.
+        """Point forecasts in log counts.
 
         Args:
-          depot_ids: Of the rows.
-          baseline_dh: The plain forecast, log counts.
-          correction_dh: What the network adds to it.
-          spread_d: Of each depot, log counts.
+          depot_ids: Depots, in the order of the rows.
+          baseline_dh: Baseline forecast, log counts.
+          correction_dh: The network's correction to it, log counts.
+          spread_d: Spread of each depot at the origin, log counts.
         """
         point_dh = (
             baseline_dh
@@ -65,7 +65,7 @@ class Postprocessing:
         return np.where(gated_d[:, None], baseline_dh, point_dh).astype(np.float32)
 
     def to_json(self) -> dict[str, Any]:
-        """For the manifest."""
+        """JSON of the artefact's manifest."""
         return {
             "share": self.network_share,
             "shift": self.shift,
@@ -73,16 +73,18 @@ class Postprocessing:
         }
 
     @classmethod
-    def from_json(cls, kept: dict[str, Any]) -> "Postprocessing":
-        """As `to_json` wrote it."""
-        return cls(float(kept["share"]), float(kept["shift"]), tuple(kept["gated"]))
+    def from_json(cls, stored: dict[str, Any]) -> "Postprocessing":
+        """Reads what `to_json` wrote."""
+        return cls(
+            float(stored["share"]), float(stored["shift"]), tuple(stored["gated"])
+        )
 
 
 def describe_share(share: float | None) -> str:
-    """Names what is delivered for a share of the network's correction to the baseline.
+    """Describes a share of the network's correction for people.
 
     Args:
-      share: Of `Postprocessing`; None where it is not known.
+      share: `Postprocessing.network_share`; None where it is not known.
     """
     if share is None:
         return "–"
@@ -92,34 +94,37 @@ def describe_share(share: float | None) -> str:
 
 
 class HoldoutForecasts(NamedTuple):
-    """Forecasts of days the fit had not seen, [O, D, H]; log counts but for `actual`."""
+    """Raw forecasts of held-out days, [O, D, H], with their actuals; log counts but for `actual`."""
 
-    plain: Float[np.ndarray, "origin depot horizon"]
+    baseline: Float[np.ndarray, "origin depot horizon"]
     correction: Float[np.ndarray, "origin depot horizon"]
     spread: Float[np.ndarray, "origin depot"]
-    # Orders, and whether they are known.
+    # Orders per day, NaN where not known, and whether they are known.
     actual: Float[np.ndarray, "origin depot horizon"]
     known: Bool[np.ndarray, "origin depot horizon"]
 
     def points(
-        self, delivery: Postprocessing, depot_ids: Sequence[str]
+        self, postprocessing: Postprocessing, depot_ids: Sequence[str]
     ) -> Float[np.ndarray, "origin depot horizon"]:
-        """Log counts that would have been delivered."""
-        rows = zip(self.plain, self.correction, self.spread, strict=True)
-        return np.stack([delivery.points(depot_ids, *row) for row in rows])
+        """Point forecasts in log counts under this postprocessing."""
+        rows = zip(self.baseline, self.correction, self.spread, strict=True)
+        return np.stack([postprocessing.points(depot_ids, *row) for row in rows])
 
 
-def choose(unseen: HoldoutForecasts, depot_ids: Sequence[str]) -> Postprocessing:
-    """The delivery of least MAPE, at little cost of WAPE and bias.
+def choose(holdout: HoldoutForecasts, depot_ids: Sequence[str]) -> Postprocessing:
+    """Chooses the postprocessing of least MAPE, within the limits on WAPE and bias.
 
     Args:
-      unseen: Forecasts of a fit for the days after it.
-      depot_ids: Of the depot axis.
+      holdout: Forecasts of a fit for the days after its training.
+      depot_ids: Depots, in the order of the depot axis.
     """
-    delivery = Postprocessing(network_share=_network_share(unseen, depot_ids))
-    delivery = replace(delivery, shift=_shift(unseen, depot_ids, delivery))
+    postprocessing = Postprocessing(network_share=_network_share(holdout, depot_ids))
+    postprocessing = replace(
+        postprocessing, shift=_shift(holdout, depot_ids, postprocessing)
+    )
     return replace(
-        delivery, fallback_depots=_fallback_depots(unseen, depot_ids, delivery)
+        postprocessing,
+        fallback_depots=_fallback_depots(holdout, depot_ids, postprocessing),
     )
 
 
@@ -129,30 +134,34 @@ class _Score(NamedTuple):
     bias: float
 
 
-def _score(unseen: HoldoutForecasts, point_odh: Float[np.ndarray, "..."]) -> _Score:
-    told = (unseen.actual, np.maximum(np.expm1(point_odh), 0.0), unseen.known)
-    return _Score(metrics.mape(*told), metrics.wape(*told), metrics.bias(*told))
+def _score(holdout: HoldoutForecasts, point_odh: Float[np.ndarray, "..."]) -> _Score:
+    arguments = (holdout.actual, np.maximum(np.expm1(point_odh), 0.0), holdout.known)
+    return _Score(
+        metrics.mape(*arguments), metrics.wape(*arguments), metrics.bias(*arguments)
+    )
 
 
-def _network_share(unseen: HoldoutForecasts, depot_ids: Sequence[str]) -> float:
+def _network_share(holdout: HoldoutForecasts, depot_ids: Sequence[str]) -> float:
     def mape(share: float) -> float:
-        return _score(unseen, unseen.points(Postprocessing(share), depot_ids)).mape
+        return _score(holdout, holdout.points(Postprocessing(share), depot_ids)).mape
 
     mapes = {share: mape(share) for share in SHARES}
     best = min(SHARES, key=lambda share: mapes[share])
-    return best if mapes[best] < (1 - LEAST_GAIN) * mapes[1.0] else 1.0
+    return best if mapes[best] < (1 - MIN_GAIN) * mapes[1.0] else 1.0
 
 
 def _shift(
-    unseen: HoldoutForecasts, depot_ids: Sequence[str], delivery: Postprocessing
+    holdout: HoldoutForecasts, depot_ids: Sequence[str], postprocessing: Postprocessing
 ) -> float:
     scores = {
-        shift: _score(unseen, unseen.points(replace(delivery, shift=shift), depot_ids))
+        shift: _score(
+            holdout, holdout.points(replace(postprocessing, shift=shift), depot_ids)
+        )
         for shift in SHIFTS
     }
-    plain = scores[0.0]
-    most_wape = (1 + WAPE_COST) * plain.wape
-    least_bias = min(LEAST_BIAS, plain.bias - BIAS_COST)
+    unshifted = scores[0.0]
+    most_wape = (1 + MAX_WAPE_COST) * unshifted.wape
+    least_bias = min(MIN_BIAS, unshifted.bias - MAX_BIAS_COST)
     allowed = [
         shift
         for shift, score in scores.items()
@@ -163,22 +172,22 @@ def _shift(
 
 
 def _fallback_depots(
-    unseen: HoldoutForecasts, depot_ids: Sequence[str], delivery: Postprocessing
+    holdout: HoldoutForecasts, depot_ids: Sequence[str], postprocessing: Postprocessing
 ) -> tuple[str, ...]:
-    """Depots whose mean absolute miss is larger with the network than without it."""
-    with_d = _misses(unseen, unseen.points(delivery, depot_ids))
-    without_d = _misses(unseen, unseen.plain)
-    enough_d = unseen.known.sum(axis=(0, 2)) >= GATE_DAYS
-    worse_d = enough_d & (with_d > GATE_MARGIN * without_d)
+    """Ids of the depots whose absolute error is larger with the network than without it."""
+    with_d = _absolute_error(holdout, holdout.points(postprocessing, depot_ids))
+    without_d = _absolute_error(holdout, holdout.baseline)
+    enough_d = holdout.known.sum(axis=(0, 2)) >= MIN_FALLBACK_DAYS
+    worse_d = enough_d & (with_d > FALLBACK_MARGIN * without_d)
     return tuple(
         depot for depot, worse in zip(depot_ids, worse_d, strict=True) if worse
     )
 
 
-def _misses(
-    unseen: HoldoutForecasts, point_odh: Float[np.ndarray, "origin depot horizon"]
+def _absolute_error(
+    holdout: HoldoutForecasts, point_odh: Float[np.ndarray, "origin depot horizon"]
 ) -> Float[np.ndarray, " depot"]:
-    """Sum of absolute residuals of each depot, orders."""
+    """Sum of absolute errors of each depot, orders."""
     orders_odh = np.maximum(np.expm1(point_odh), 0.0)
-    miss_odh = np.abs(orders_odh - np.where(unseen.known, unseen.actual, 0.0))
-    return np.where(unseen.known, miss_odh, 0.0).sum(axis=(0, 2))
+    error_odh = np.abs(orders_odh - np.where(holdout.known, holdout.actual, 0.0))
+    return np.where(holdout.known, error_odh, 0.0).sum(axis=(0, 2))

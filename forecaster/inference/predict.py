@@ -1,6 +1,6 @@
-"""Asks the network of an artefact about a panel: what it says before it becomes orders.
+"""Runs the exported network on a panel and returns raw forecasts in log counts.
 
-Depots are asked in parts, on all cores, so that memory does not grow with the fleet.
+Depots are computed in chunks, on all cores, so that memory does not grow with the fleet.
 """
 
 import os
@@ -29,35 +29,35 @@ from forecaster.inference.cold_start import impute_from_peers
 from forecaster.inference.intervals import COLD_START_SPREAD
 from forecaster.inference.numpy_model import Network, require_same_inputs
 
-PART = 256
-"""Depots whose features are held at once, for each core. Fewer are not shared out: small
-products on two threads wait for the interpreter longer than they take."""
-BATCH = 64
-"""Depots the network reads at once: products this small stay in the cache."""
+DEPOTS_PER_CHUNK = 256
+"""Depots whose features are in memory at once, for each core. Smaller chunks do not pay:
+small products on two threads wait for the interpreter longer than they take."""
+BATCH_SIZE = 64
+"""Depots in one forward pass: products this small stay in the processor's cache."""
 MAX_ORIGINS = 64
-"""Days that one pass may span; more would cost memory and save little."""
-EVE = 1
-"""Days past the horizon that are looked at: its last day may be the eve of something."""
+"""Days that the origins of one pass may span; more would cost memory and save little."""
+EVE_DAYS = 1
+"""Days read past the horizon: its last day may be the eve of an event."""
 
 
 @dataclass(frozen=True)
 class RawForecast:
-    """The network's answer before it becomes orders; log counts."""
+    """The network's forecast from one origin before post-processing; log counts."""
 
     origin_on: date
     baseline_dh: Float32[np.ndarray, "depot horizon"]
-    # What the network adds to the plain forecast.
+    # The network's correction to the baseline forecast.
     correction_dh: Float32[np.ndarray, "depot horizon"]
     spread_d: Float32[np.ndarray, " depot"]
     # Depots without an observed day of their own.
     cold_start_d: Bool[np.ndarray, " depot"]
-    # Days that the origin knew to be closed.
+    # Days known at the origin to be closed.
     closed_dh: Bool[np.ndarray, "depot horizon"]
 
 
 @dataclass(frozen=True)
 class _Predictions:
-    """Of some depots, from every day of a pass."""
+    """Forecasts of some depots from every day of a pass; log counts."""
 
     baseline_doh: Float32[np.ndarray, "depot origin horizon"]
     correction_doh: Float32[np.ndarray, "depot origin horizon"]
@@ -65,7 +65,7 @@ class _Predictions:
 
 
 def predict(artefact: Artefact, panel: Panel) -> RawForecast:
-    """What the network says of every depot from the panel's last day.
+    """Forecasts every depot from the panel's last day.
 
     Raises:
       NoDataError: as `forecast`.
@@ -77,40 +77,40 @@ def predict(artefact: Artefact, panel: Panel) -> RawForecast:
 def predict_origins(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[RawForecast]:
-    """What the network says from each of some origins; see `forecast_origins`."""
-    for same in _passes(artefact, panel, origins):
-        yield from _predict_pass(artefact, panel, same)
+    """Forecasts every depot from each of some origins; see `infer.forecast_origins`."""
+    for group in _passes(artefact, panel, origins):
+        yield from _predict_pass(artefact, panel, group)
 
 
 def _passes(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[list[date]]:
-    """Origins that one pass may serve: what is known in advance is the same to all.
+    """Groups origins into passes whose origins know the same about the days ahead.
 
-    Of days further ahead than they look, an earlier origin may know less.
+    About days beyond the horizon an earlier origin may know less.
     """
 
     def knowledge(origin: date) -> tuple[int, bytes]:
         together = (origin - origins[0]).days // MAX_ORIGINS
         return together, _cold_start(artefact, panel, origin).tobytes()
 
-    same: list[date] = []
+    group: list[date] = []
     for origin in origins:
-        if same and not (
-            knowledge(same[-1]) == knowledge(origin)
-            and panel.knows_the_same(same[-1], origin, artefact.horizon + EVE)
+        if group and not (
+            knowledge(group[-1]) == knowledge(origin)
+            and panel.knows_the_same(group[-1], origin, artefact.horizon + EVE_DAYS)
         ):
-            yield same
-            same = []
-        same.append(origin)
-    if same:
-        yield same
+            yield group
+            group = []
+        group.append(origin)
+    if group:
+        yield group
 
 
 def _predict_pass(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[RawForecast]:
-    """One pass, for origins that know of the same depots and events."""
+    """Runs one pass, for origins that know of the same depots and events."""
     known = panel = panel.as_of(origins[-1])
     _require_calendar(panel, artefact.horizon)
     span = (origins[-1] - origins[0]).days + 1
@@ -118,17 +118,18 @@ def _predict_pass(
     panel = impute_from_peers(
         panel.last(receptive_field_days(artefact) + span - 1), cold_start_d
     )
-    parts = [
-        panel.part(first, first + PART) for first in range(0, panel.n_depots, PART)
+    chunks = [
+        panel.part(first, first + DEPOTS_PER_CHUNK)
+        for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK)
     ]
-    asked = _Predictor(artefact, span)
+    predictor = _Predictor(artefact, span)
     # NumPy's products and functions let other threads run.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        surprise = _city_residual_mean(parts, asked.last.read, threads)
-        found = list(threads.map(partial(asked.answers, surprise), parts))
-    baseline_doh = np.concatenate([part.baseline_doh for part in found])
-    correction_doh = np.concatenate([part.correction_doh for part in found])
-    spread_do = np.concatenate([part.spread_do for part in found])
+        city_mean = _city_residual_mean(chunks, predictor.last.read, threads)
+        predictions = list(threads.map(partial(predictor.predict, city_mean), chunks))
+    baseline_doh = np.concatenate([part.baseline_doh for part in predictions])
+    correction_doh = np.concatenate([part.correction_doh for part in predictions])
+    spread_do = np.concatenate([part.spread_do for part in predictions])
     for origin in origins:
         at, first = (origin - origins[0]).days, known.step(origin) + 1
         yield RawForecast(
@@ -142,23 +143,23 @@ def _predict_pass(
 
 
 def _city_residual_mean(
-    parts: Sequence[Panel], days: int, threads: ThreadPoolExecutor
+    chunks: Sequence[Panel], days: int, threads: ThreadPoolExecutor
 ) -> CityResidualMean | None:
-    """What the cities missed on the last days, where no part has all their depots."""
-    if len(parts) == 1:
+    """Mean residuals of the cities, or None where one chunk has all depots."""
+    if len(chunks) == 1:
         return None
     reach = days + CITY_MEAN_DAYS + windows.lookback(1) + SPREAD_DAYS
-    ends = [part.last(reach) for part in parts]
-    surprise = CityResidualMean()
+    ends = [part.last(reach) for part in chunks]
+    city_mean = CityResidualMean()
     for end, residuals in zip(
-        ends, threads.map(BaselineResiduals.of, ends), strict=True
+        ends, threads.map(BaselineResiduals.from_panel, ends), strict=True
     ):
-        surprise.add(residuals, end.cities)
-    return surprise
+        city_mean.add(residuals, end.cities)
+    return city_mean
 
 
 class _Predictor:
-    """What all parts are asked."""
+    """Runs the network on chunks of depots."""
 
     def __init__(self, artefact: Artefact, span: int) -> None:
         self._artefact, self._span = artefact, span
@@ -168,28 +169,28 @@ class _Predictor:
         self._task = replace(artefact.task, context=context)
         self.last = LastDays(context + windows.lookback(artefact.horizon), span)
 
-    def answers(self, surprise: CityResidualMean | None, panel: Panel) -> _Predictions:
-        """The network's answers for some depots, from each of the last days."""
+    def predict(self, city_mean: CityResidualMean | None, panel: Panel) -> _Predictions:
+        """Forecasts some depots from each of the last days."""
         artefact, span = self._artefact, self._span
         features = build_features(
             panel,
             artefact.kinds,
             artefact.horizon,
             self._number_of,
-            surprise,
+            city_mean,
             self.last,
         )
         require_same_inputs(artefact, features)
-        starts = range(0, panel.n_depots, BATCH)
+        starts = range(0, panel.n_depots, BATCH_SIZE)
         batches = [
-            inputs.last(features, self._task, slice(first, first + BATCH))
+            inputs.last(features, self._task, slice(first, first + BATCH_SIZE))
             for first in starts
         ]
-        said = [self._network.forward(slices, span) for slices in batches]
-        plain, correction = zip(*said, strict=True)
+        outputs = [self._network.forward(slices, span) for slices in batches]
+        baseline, correction = zip(*outputs, strict=True)
         end = features.n_steps
         return _Predictions(
-            np.concatenate(plain),
+            np.concatenate(baseline),
             np.concatenate(correction),
             features.spread_dt[:, end - span : end].copy(),
         )
@@ -198,14 +199,14 @@ class _Predictor:
 def _cold_start(
     artefact: Artefact, panel: Panel, origin: date
 ) -> Bool[np.ndarray, " depot"]:
-    """Depots not observed on any day that can reach a forecast from the origin."""
+    """Depots without an observed day in the receptive field of the origin."""
     end = panel.step(origin) + 1
     first = max(0, end - receptive_field_days(artefact))
     return np.logical_not(np.isfinite(panel.demand_dt[:, first:end]).any(axis=1))
 
 
 def receptive_field_days(artefact: Artefact) -> int:
-    """Steps before the origin that can reach a forecast."""
+    """Number of days up to the origin that can influence a forecast."""
     horizon = artefact.horizon
     lags = windows.lookback(horizon) + horizon + LONGEST_LAG
     return artefact.reading_days + lags + SPREAD_DAYS

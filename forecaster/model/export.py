@@ -1,4 +1,4 @@
-"""From trained weights to an artefact, refused if NumPy and Flax disagree."""
+"""Exports trained weights to an artefact, if NumPy and Flax agree on its forecasts."""
 
 import functools
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
 
 
 def flat_weights(params: Mapping[str, Any], above: str = "") -> dict[str, np.ndarray]:
-    """Flax's tree of parameters by path, such as `gru_1/ir/kernel`."""
+    """Flattens Flax's parameter tree to paths, such as `gru_1/ir/kernel`."""
     weights: dict[str, np.ndarray] = {}
     for name, value in params.items():
         path = f"{above}{name}"
@@ -37,24 +37,24 @@ def flat_weights(params: Mapping[str, Any], above: str = "") -> dict[str, np.nda
 def trim_padding(
     weights: dict[str, np.ndarray], n_depots: int
 ) -> dict[str, np.ndarray]:
-    """The weights without the rows of embeddings that are no depot's."""
+    """Returns the weights without the padding rows of the embedding table."""
     rows = {EMBEDDINGS: weights[EMBEDDINGS][:, : n_depots + 1]}
     return weights | rows
 
 
 def library_versions() -> dict[str, str]:
-    """Of the libraries that decide the weights."""
+    """Versions of the libraries that influence the weights."""
     return {name: version(name) for name in LIBRARIES}
 
 
 def with_parity(
     artefact: Artefact, params: Mapping[str, Any], slices: Slices
 ) -> Artefact:
-    """The artefact with its parity error measured.
+    """Measures the parity error, and returns the artefact with it.
 
     Args:
-      artefact: Made of `params`.
-      params: Flax's.
+      artefact: Artefact exported from `params`.
+      params: Flax's parameters.
       slices: Windows to compare on, with a batch axis.
 
     Raises:
@@ -75,16 +75,16 @@ def with_parity(
 def flax_forecast(
     artefact: Artefact, params: Mapping[str, Any], slices: Slices
 ) -> Float[np.ndarray, "batch horizon"]:
-    """What Flax says from the last context day of each window, mean of the members."""
+    """Flax's forecast from the last context day of each window, mean of the members."""
     capacity = params["depots"]["embedding"].shape[1]
     module = DepotForecaster(artefact.horizon, artefact.model, capacity)
     return np.asarray(_newest(module, params, slices)).mean(axis=0)
 
 
-# Of the module's level: the next night's export finds it compiled.
+# At module level, so that the next export reuses the compiled function.
 @functools.partial(jax.jit, static_argnums=0)
 def _newest(module: DepotForecaster, params: Params, slices: Slices) -> Array:
-    """What each member says from the last context day of each window, [K, B, H]."""
+    """Forecast of each member from the last context day of each window, [K, B, H]."""
 
     def of_window(member: Params, one: Slices) -> Array:
         with jax.default_matmul_precision(FLOAT32):

@@ -1,4 +1,4 @@
-"""Several processes, on one host or on many, that train one model together.
+"""Training of one model by several processes, on one host or on many.
 
 Each runs the same program on the same data and takes its share of every batch; the
 gradients are summed over all of them. All end with the same weights. Process 0 alone
@@ -14,7 +14,7 @@ from jax.experimental import multihost_utils
 
 from forecaster.errors import ConfigError, TrainingError
 
-Some = TypeVar("Some")
+TreeT = TypeVar("TreeT")
 
 
 def join(coordinator: str, processes: int, process: int) -> None:
@@ -35,7 +35,7 @@ def join(coordinator: str, processes: int, process: int) -> None:
         )
     if jax.distributed.is_initialized():
         return
-    # What CPUs talk by; accelerators have their own way.
+    # Collectives between CPUs; accelerators have their own.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.distributed.initialize(coordinator, processes, process)
 
@@ -62,13 +62,13 @@ def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
 
 
 def own_rows(batch_size: int) -> slice:
-    """The rows of every batch that this process cuts and computes."""
+    """Rows of every batch that this process computes."""
     share = batch_size // jax.process_count()
     return slice(share * jax.process_index(), share * (jax.process_index() + 1))
 
 
-def broadcast_from_first(tree: Some) -> Some:
-    """The arrays that process 0 has, on every process, bit for bit.
+def broadcast_from_first(tree: TreeT) -> TreeT:
+    """Returns process 0's arrays on every process, bit for bit.
 
     Args:
       tree: NumPy arrays, of the same shapes and types on all.
@@ -77,28 +77,28 @@ def broadcast_from_first(tree: Some) -> Some:
         return tree
     leaves, form = jax.tree.flatten(tree)
     # As bytes: JAX would make 32 bits of 64.
-    told = multihost_utils.broadcast_one_to_all(
+    received = multihost_utils.broadcast_one_to_all(
         [np.frombuffer(np.asarray(leaf).tobytes(), np.uint8) for leaf in leaves]
     )
     arrays = [
-        np.frombuffer(np.asarray(said).tobytes(), leaf.dtype).reshape(leaf.shape)
-        for said, leaf in zip(told, leaves, strict=True)
+        np.frombuffer(np.asarray(content).tobytes(), leaf.dtype).reshape(leaf.shape)
+        for content, leaf in zip(received, leaves, strict=True)
     ]
     return jax.tree.unflatten(form, arrays)
 
 
-def assert_same_inputs(told: bytes) -> None:
-    """Refuses to train where processes were given different things.
+def assert_same_inputs(fingerprint: bytes) -> None:
+    """Raises where the processes have different data or settings.
 
     Args:
-      told: Everything that decides the outcome.
+      fingerprint: Everything that decides the outcome of the training.
 
     Raises:
-      TrainingError: another process was told something else.
+      TrainingError: another process has another fingerprint.
     """
     if jax.process_count() == 1:
         return
-    own = np.frombuffer(hashlib.sha256(told).digest(), np.uint8)
+    own = np.frombuffer(hashlib.sha256(fingerprint).digest(), np.uint8)
     every = multihost_utils.process_allgather(own)
     if (every != own).any():
         raise TrainingError(

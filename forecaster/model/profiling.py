@@ -1,4 +1,4 @@
-"""A trace of what some steps of a training spend their time on, for `jax.profiler`'s readers."""
+"""Traces some steps of a training with `jax.profiler`."""
 
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +13,7 @@ EPOCHS_TRACED = 2
 class Profile:
     """Traces the epochs after a fit's first one, when all is compiled; once.
 
-    It listens where progress is told. What is short ends with its trace, whatever that
-    holds by then.
+    It hooks into the progress report. A fit too short for the trace ends it early.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -24,9 +23,9 @@ class Profile:
         self._ends_after: int | None = None
 
     def watch(self, report: Report) -> Report:
-        """The same report, which also starts and stops the trace."""
+        """Wraps a report, so that it also starts and stops the trace."""
 
-        def told(epoch: int, epochs: int, best: float) -> None:
+        def traced(epoch: int, epochs: int, best: float) -> None:
             if self._ends_after is None:
                 jax.profiler.start_trace(self.folder)
                 self._ends_after, self.traces = epoch + EPOCHS_TRACED, True
@@ -34,7 +33,7 @@ class Profile:
                 self._stop()
             report(epoch, epochs, best)
 
-        return told
+        return traced
 
     def _stop(self) -> None:
         self.traces = False
@@ -50,6 +49,6 @@ class Profile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Ends a trace that still runs."""
+        """Stops a trace that is still running."""
         if self.traces:
             self._stop()

@@ -1,7 +1,7 @@
-"""Epoch after epoch, while the learning rate falls; the best epoch is kept.
+"""The training loop: decays the learning rate and keeps the epoch of lowest validation MAPE.
 
-Several processes that have joined (`hosts.join`) run this same code: each cuts and
-computes its own rows of every batch, and all hold the same state.
+Several processes that have joined (`multihost.join`) run this same code: each computes its
+own rows of every batch, and all hold the same state.
 """
 
 import functools
@@ -32,16 +32,16 @@ WARM_UP_STEPS = 50
 
 @dataclass(frozen=True)
 class Fit:
-    """A finished training.
+    """Result of one fit.
 
     Attributes:
       params: Averaged weights of all members, on the host; every leaf is [K, ...].
-      epochs: Epochs they were trained for.
+      epochs: Number of epochs behind these weights.
       validation_mape: As a fraction; NaN where nothing was held out.
       first_step_seconds: Until the first step had run, compilation included.
-      step_seconds: Of one of the steps after it, with its share of the validations; NaN
-        where a checkpoint left none to take.
-      seconds: In all.
+      step_seconds: Mean seconds of the steps after it, validation included; NaN where a
+        checkpoint left no step to take.
+      seconds: Seconds of the whole fit.
       steps: Optimiser steps taken.
     """
 
@@ -55,7 +55,7 @@ class Fit:
 
 
 class PendingValidation(NamedTuple):
-    """What an epoch said, still on its way to the host."""
+    """Loss and validation errors of an epoch, not fetched from the devices yet."""
 
     epoch: int
     loss: Sums
@@ -80,14 +80,14 @@ def fit(
     """Trains on `features`; with `validation`, keeps the best epoch.
 
     Args:
-      features: Of the training panel.
+      features: Features of the training panel.
       task: What is forecast from what.
       model: Size of the network.
-      config: How it is trained.
+      config: Training settings.
       validation: Features of a panel that shows the validation days too.
-      checkpoints: Where states are kept; training resumes from the newest whole one.
-      report: Told about progress, one evaluation late.
-      start: Weights to go on from; fresh ones by the seed without it.
+      checkpoints: Store of states; training resumes from the newest complete one.
+      report: Called with the progress, one validation late.
+      start: Initial weights; fresh ones by the seed if None.
 
     Raises:
       TrainingError: there is nothing to learn from, or a loss stopped being finite.
@@ -123,7 +123,7 @@ def fit(
 
 
 class _Trainer:
-    """The mapped steps and the data they run on."""
+    """The compiled steps and the data they run on."""
 
     def __init__(
         self,
@@ -158,21 +158,21 @@ class _Trainer:
         self.pending: PendingValidation | None = None
 
     def start(self, params: Params | None) -> Progress:
-        """Training before its first epoch, from these weights or fresh ones."""
+        """Progress before the first epoch, from these weights or fresh ones."""
         example = next(self._batches(epoch=0)).slices
         one = jax.tree.map(lambda value: value[0], example)
         state = train_step.create_train_state(self.setup, one, self.config.seed, params)
         return Progress(0, 0, math.inf, state, state.average)
 
     def placed(self, progress: Progress) -> Progress:
-        """The same, with its arrays where the steps leave theirs."""
+        """Replicates the progress over this process's devices."""
         state, best = train_step.replicate(
             self.own_devices, (progress.state, progress.best)
         )
         return progress._replace(state=state, best=best)
 
     def precompile(self, progress: Progress) -> float:
-        """Seconds until one step has run, compilation included; its result is dropped."""
+        """Compiles and runs one step, drops its result, and returns the seconds taken."""
         started = time.perf_counter()
         batch = self._sharded(next(self._batches(epoch=0)))
         rate = np.float32(0)
@@ -180,11 +180,11 @@ class _Trainer:
         return time.perf_counter() - started
 
     def is_done(self, progress: Progress) -> bool:
-        """Whether the epochs are through; what is best is often the end of the fall."""
+        """Whether all epochs have run."""
         return progress.epoch >= self.most_epochs
 
     def run_epoch(self, progress: Progress) -> Progress:
-        """Runs one epoch, and reads what the one before it said."""
+        """Runs one epoch, collects the previous validation and starts the next."""
         state, key = progress.state, self._key(progress.epoch)
         loss = None
         done = progress.epoch * self.steps
@@ -200,30 +200,30 @@ class _Trainer:
         return progress
 
     def collect_validation(self, progress: Progress) -> Progress:
-        """Waits for what the last look said, and keeps its weights if they are best."""
-        look, self.pending = self.pending, None
-        if look is None:
+        """Waits for the pending validation, and keeps its weights if they are the best so far."""
+        pending, self.pending = self.pending, None
+        if pending is None:
             return progress
-        if not math.isfinite(float(look.loss.total)):
+        if not math.isfinite(float(pending.loss.total)):
             raise TrainingError(
-                f"The loss is {float(look.loss.total)} in epoch {look.epoch}: training "
+                f"The loss is {float(pending.loss.total)} in epoch {pending.epoch}: training "
                 "cannot go on. Lower the learning rate, or look for absurd counts."
             )
-        counted = sum(float(error.n) for error in look.errors)
-        missed = sum(float(error.total) for error in look.errors)
-        mape = missed / counted if counted else math.inf
-        # The first look is kept whatever it says: there may be nothing to validate on.
+        counted = sum(float(error.n) for error in pending.errors)
+        total = sum(float(error.total) for error in pending.errors)
+        mape = total / counted if counted else math.inf
+        # The first one is kept unconditionally: there may be no validation days.
         is_first = progress.best_epoch == 0
         if self.validation is not None and not (is_first or mape < progress.best_mape):
             return progress
         return progress._replace(
-            best_epoch=look.epoch, best_mape=mape, best=look.average
+            best_epoch=pending.epoch, best_mape=mape, best=pending.average
         )
 
     def _start_validation(
         self, progress: Progress, loss: Sums
     ) -> PendingValidation | None:
-        """Asks the validation days every ten steps or so; never waits for the answer."""
+        """Starts a validation about every ten steps, without waiting for its result."""
         every = math.ceil(STEPS_BETWEEN_VALIDATIONS / self.steps)
         if progress.epoch % every and progress.epoch < self.most_epochs:
             return None
@@ -235,9 +235,9 @@ class _Trainer:
         return PendingValidation(progress.epoch, loss, errors, average)
 
     def _rate(self, step: int) -> np.float32:
-        """Learning rate of a step: up in a line, then down to half in a cosine.
+        """Learning rate of a step: linear warm-up, then cosine decay to a half.
 
-        The average over the steps does what a fall to 0 would do.
+        The running average of the weights makes a decay to 0 unnecessary.
         """
         total = self.most_epochs * self.steps
         falling = 0.5 * (1 + math.cos(0.5 * math.pi * step / total))
@@ -261,17 +261,17 @@ class _Trainer:
         return train_step.batches(features, self.task, rows, own)
 
     def _sharded(self, batch: Batch) -> Batch:
-        """Split over this process's devices."""
+        """Shards a batch over this process's devices."""
         return train_step.shard_batch(batch, len(self.own_devices))
 
     def _key(self, epoch: int) -> jax.Array:
         return _epoch_key(self.config.seed, epoch)
 
 
-def _run_fingerprint(*told: object) -> bytes:
-    """What decides a fit's outcome: every configuration, and the demand it sees."""
-    seen = [part for part in told if isinstance(part, Features)]
-    plain = [part for part in told if not isinstance(part, Features)]
+def _run_fingerprint(*inputs: object) -> bytes:
+    """Bytes of everything that decides a fit's outcome: configurations and demand."""
+    seen = [part for part in inputs if isinstance(part, Features)]
+    plain = [part for part in inputs if not isinstance(part, Features)]
     demand = b"".join(part.log_demand_dt.tobytes() for part in seen)
     return repr(plain).encode() + demand
 
@@ -290,16 +290,16 @@ def _epoch_key(seed: Array, epoch: Array) -> Array:
 def _mapped_steps(
     setup: Setup, origins: int, devices: tuple[jax.Device, ...]
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The training and the validation step, compiled once for fits that share a setup.
+    """Maps the training and the validation step, compiled once for fits that share a setup.
 
     Args:
-      setup: What the steps share.
-      origins: Last origins of each window that validation counts.
-      devices: To map over.
+      setup: Setup of both steps.
+      origins: Number of last origins of each window in the validation.
+      devices: Devices to map over.
     """
     step = functools.partial(train_step.train_step, setup)
-    look = functools.partial(train_step.evaluate_step, setup, origins)
+    evaluate = functools.partial(train_step.evaluate_step, setup, origins)
     return (
         train_step.over_devices(step, devices, (None, 0, None, None)),
-        train_step.over_devices(look, devices, (None, 0)),
+        train_step.over_devices(evaluate, devices, (None, 0)),
     )

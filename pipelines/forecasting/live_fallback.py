@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.postprocessing import GATE_DAYS, GATE_MARGIN
+from forecaster.inference.postprocessing import FALLBACK_MARGIN, MIN_FALLBACK_DAYS
 from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
 from pipelines.store import accuracy as store
 
@@ -21,7 +21,9 @@ MAX_LISTED = 50
 def worse_depots(engine: sa.Engine) -> list[str]:
     """Depots that missed more than the seasonal naive over four weeks of live forecasts."""
     with engine.connect() as connection:
-        return store.worse_depots(connection, LOOK_BACK_DAYS, GATE_DAYS, GATE_MARGIN)
+        return store.worse_depots(
+            connection, LOOK_BACK_DAYS, MIN_FALLBACK_DAYS, FALLBACK_MARGIN
+        )
 
 
 def with_live_fallback(engine: sa.Engine, loaded: Artefact) -> Artefact:

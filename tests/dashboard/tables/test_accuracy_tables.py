@@ -28,7 +28,7 @@ def worst(events=(), holidays=(), basis="model", actual=500.0):
     ("found", "expected"),
     [
         (worst(["pay_day"], ["Feast"]), "Feast, Pay day"),
-        (worst(basis="similar"), "No history"),
+        (worst(basis="cold_start"), "No history"),
         (worst(actual=105.0), "Chance: within the 80 % band"),
         (worst(), "No known cause"),
     ],

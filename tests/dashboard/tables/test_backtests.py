@@ -32,7 +32,7 @@ def models():
             "created_at": DAYS[::-1].tz_localize("UTC"),
             "promoted_at": DAYS[::-1],
             "pruned_at": [pd.NaT, pd.NaT],
-            "reason": ["It beats it.", None],
+            "decision_reason": ["It beats it.", None],
             "scores": [SCORES, {}],
         }
     )
@@ -109,7 +109,7 @@ def test_when_a_model_was_made_is_told_in_the_zone_asked_for(models):
 
 
 def test_one_that_waits_for_its_verdict_says_so(models):
-    waiting = models.assign(role="challenger", reason=None)
+    waiting = models.assign(role="challenger", decision_reason=None)
     assert set(backtests.all_models(waiting, ZONE)["Decision"]) == {
         "To be evaluated in the next nightly run."
     }

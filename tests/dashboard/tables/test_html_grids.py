@@ -32,7 +32,7 @@ def two_cities():
     return fleet(
         ("L1", "Wapping", "London", DAYS[0], 1000.0, "model", 900.0),
         ("L1", "Wapping", "London", DAYS[1], 500.0, "model", np.nan),
-        ("R1", "Waalhaven", "Rotterdam", DAYS[0], 10.0, "similar", np.nan),
+        ("R1", "Waalhaven", "Rotterdam", DAYS[0], 10.0, "cold_start", np.nan),
         ("R1", "Waalhaven", "Rotterdam", DAYS[1], 0.0, "closed", np.nan),
     )
 
@@ -157,7 +157,7 @@ def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
             id="events",
         ),
         pytest.param(
-            days_of("similar", ["<b>fair</b>"]),
+            days_of("cold_start", ["<b>fair</b>"]),
             ["120", "96 – 150", "From similar depots, <b>fair</b>"],
             id="a new depot",
         ),

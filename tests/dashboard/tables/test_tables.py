@@ -25,7 +25,7 @@ def test_the_fleets_days_have_whole_orders_and_say_what_they_rest_on():
             "p10": [90.4, 0.0],
             "p50": [100.6, 0.0],
             "p90": [111.0, 0.0],
-            "basis": ["similar", "closed"],
+            "basis": ["cold_start", "closed"],
             "week_before": [99.0, np.nan],
             "p50_before": [95.5, np.nan],
         }

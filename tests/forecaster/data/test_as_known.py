@@ -160,11 +160,11 @@ def test_calibration_hears_what_each_origin_could_say():
     panel = panel_of(*LONG_KNOWN, (GAME, TOLD))
     evaluation = make_artefact(panel.as_of(LAST - timedelta(days=30)))
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
-    unseen = calibration._unseen(evaluation, panel, origins)
+    holdout = calibration._forecasts(evaluation, panel, origins)
     for at, step in enumerate(origins):
         alone = predict.predict(evaluation, panel.as_of(panel.day(step)))
         np.testing.assert_allclose(
-            unseen.correction[at], alone.correction_dh, rtol=2e-3, atol=1e-4
+            holdout.correction[at], alone.correction_dh, rtol=2e-3, atol=1e-4
         )
 
 

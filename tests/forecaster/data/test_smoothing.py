@@ -24,7 +24,7 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
         regular_dt=regular_dt,
         level_dt=level_dt.astype(np.float32),
         residual_dt=nothing_dt,
-        expected_dt=regular_dt,
+        has_baseline_dt=regular_dt,
         spread_dt=np.full_like(log_dt, spread),
     )
     season_dt = smoothing.profile(residuals)
@@ -101,8 +101,8 @@ def test_before_the_first_regular_day_the_level_is_the_depots():
 def test_no_day_sees_a_later_one():
     panel = make_panel()
     whole, cut = (
-        BaselineResiduals.of(panel),
-        BaselineResiduals.of(panel.as_of(panel.day(80))),
+        BaselineResiduals.from_panel(panel),
+        BaselineResiduals.from_panel(panel.as_of(panel.day(80))),
     )
     for of in (
         smoothing.profile,

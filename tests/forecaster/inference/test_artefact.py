@@ -178,7 +178,7 @@ def test_a_model_of_other_inputs_is_refused_with_what_to_do(made):
 def test_an_older_model_reads_the_columns_that_it_knows(made):
     """Columns are added behind those there were: it forecasts as if they said nothing."""
     name, panel = "target/kernel", make_panel()
-    known = made.weights[name][:, : inputs.SMOOTHING_KNOWN - 1]
+    known = made.weights[name][:, : inputs.COLUMNS_WITH_SMOOTHING - 1]
     deaf, older = known.copy(), known[:, :-5]
     deaf[:, -5:] = 0
     said = [

@@ -1,4 +1,4 @@
-"""What is delivered is chosen on unseen days, and only where it helps."""
+"""What is delivered is chosen on holdout days, and only where it helps."""
 
 import numpy as np
 import pytest
@@ -33,12 +33,16 @@ def test_a_network_that_hurts_is_delivered_in_part_or_not_at_all(rng):
 
 
 def test_a_depot_it_hurts_keeps_the_plain_forecast(rng):
-    unseen = unseen_of(rng, plain_noise=0.2, network_noise=0.02)
-    noise = rng.normal(0, 0.8, unseen.plain[:, 2].shape)
-    unseen.correction[:, 2] += noise
-    chosen = choose(unseen, DEPOTS)
+    holdout = unseen_of(rng, plain_noise=0.2, network_noise=0.02)
+    noise = rng.normal(0, 0.8, holdout.baseline[:, 2].shape)
+    holdout.correction[:, 2] += noise
+    chosen = choose(holdout, DEPOTS)
     assert chosen.fallback_depots == ("D2",)
-    plain, correction, spread = unseen.plain[0], unseen.correction[0], unseen.spread[0]
+    plain, correction, spread = (
+        holdout.baseline[0],
+        holdout.correction[0],
+        holdout.spread[0],
+    )
     point = chosen.points(DEPOTS, plain, correction, spread)
     np.testing.assert_allclose(point[2], plain[2], rtol=1e-6)
     assert (point[1] != plain[1].astype(np.float32)).any()
@@ -52,14 +56,14 @@ def test_days_that_collapse_pull_the_point_down_but_not_far(rng):
 
 
 def test_nothing_known_changes_nothing(rng):
-    unseen = unseen_of(rng, 0.1, 0.1)
-    blank = unseen._replace(known=np.zeros_like(unseen.known))
+    holdout = unseen_of(rng, 0.1, 0.1)
+    blank = holdout._replace(known=np.zeros_like(holdout.known))
     assert choose(blank, DEPOTS) == Postprocessing()
 
 
 def test_zeros_for_all_of_the_window_change_nothing(rng):
-    unseen = unseen_of(rng, 0.1, 0.1)
-    chosen = choose(unseen._replace(actual=np.zeros_like(unseen.actual)), DEPOTS)
+    holdout = unseen_of(rng, 0.1, 0.1)
+    chosen = choose(holdout._replace(actual=np.zeros_like(holdout.actual)), DEPOTS)
     assert chosen.network_share == 1.0
     assert chosen.shift == 0.0
 

@@ -97,7 +97,7 @@ def test_what_a_city_missed_lately_is_what_it_missed(monkeypatch):
     """Parts of a fleet tell it from their last days, the fleet at once from all."""
     panel = odd_panel(700, seed=5)
     artefact = make_artefact(panel)
-    monkeypatch.setattr(predict, "PART", 4)
+    monkeypatch.setattr(predict, "DEPOTS_PER_CHUNK", 4)
     heard: list[CityResidualMean] = []
     build = predict.build_features
 
@@ -110,7 +110,7 @@ def test_what_a_city_missed_lately_is_what_it_missed(monkeypatch):
     panel = replace(panel, demand_dt=np.nan_to_num(panel.demand_dt, nan=80.0))
     predict.predict(artefact, panel)
     whole = CityResidualMean()
-    whole.add(BaselineResiduals.of(panel), panel.cities)
+    whole.add(BaselineResiduals.from_panel(panel), panel.cities)
     late_dt, all_dt = heard[0].of(panel.cities), whole.of(panel.cities)
     read = artefact.reading_days + 28 + 3 + panel.ahead
     np.testing.assert_allclose(late_dt[:, -read:], all_dt[:, -read:], 1e-5, 1e-6)

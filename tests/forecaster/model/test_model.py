@@ -48,7 +48,7 @@ def test_training_starts_from_the_plain_forecast(module, apply, window):
     fresh = init_params(module, window, seed=1)
     np.testing.assert_allclose(
         apply({"params": fresh}, window),
-        inputs.targets(jnp, window, TASK.horizon).plain,
+        inputs.targets(jnp, window, TASK.horizon).baseline,
     )
 
 
