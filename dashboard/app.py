@@ -1,4 +1,4 @@
-"""The frame of every page: navigation, how new the numbers are, and what is missing."""
+"""Navigation, and the data freshness banner above every page."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,24 +19,24 @@ s10.7-3.3 11.5-8.5"/></g>"""
 MARK = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">{ANCHOR}</svg>'
 LOGO = f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 152 32" width="152"
 height="32">{ANCHOR}<text x="38" y="22" font-family="sans-serif" font-weight="600"
-font-size="17" fill="#1787ac">Harbor Fleet</text></svg>"""
+font-size="17" fill="#1787ac" textLength="112" lengthAdjust="spacingAndGlyphs">Harbor Fleet</text></svg>"""
 
 
-def frame(without_numbers: Callable[[str], None]) -> None:
-    """Says how new the numbers are.
+def show_freshness(on_no_data: Callable[[str], None]) -> None:
+    """Shows the data freshness banner.
 
     Args:
-      without_numbers: What happens to the sentence of why there are none.
+      on_no_data: Called with a message where there are no depots or no orders.
     """
     fresh = queries.freshness()
     if fresh.depots == 0:
-        without_numbers(
+        on_no_data(
             "No depots yet. Load orders with `harbor ingest PATH`, then run "
             "`harbor nightly`."
         )
         return
     if fresh.last_on is None:
-        without_numbers(
+        on_no_data(
             "Depots are loaded, but they have no orders yet. Load orders with "
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
@@ -44,11 +44,11 @@ def frame(without_numbers: Callable[[str], None]) -> None:
     settings = Settings.load()
     now = datetime.now(settings.zone)
     due_on = settings.due_on(now, dict(fresh.zones))
-    said = banner(fresh, now.date(), due_on, settings.zone)
-    st.caption(said.facts)
-    if said.warning:
-        st.error(said.warning, icon=":material/schedule:")
-    for notice in said.notices:
+    top = banner(fresh, now.date(), due_on, settings.zone)
+    st.caption(top.facts)
+    if top.warning:
+        st.error(top.warning, icon=":material/schedule:")
+    for notice in top.notices:
         st.warning(notice, icon=":material/info:")
 
 
@@ -68,9 +68,9 @@ page = st.navigation(
 )
 st.title(page.title)
 try:
-    session.admit()
-    # What ran and what was refused is looked up before there is any number, too.
-    frame(parts.missing if page.title == PIPELINE else parts.nothing)
+    session.require_login()
+    # Runs and refused files are shown even before any orders are loaded.
+    show_freshness(parts.empty_state if page.title == PIPELINE else parts.stop_with)
     page.run()
 except HarborError as error:
     st.error(str(error), icon=":material/error:")

@@ -1,4 +1,4 @@
-"""Who looks at the page, and whether they may."""
+"""The logged-in user of the session, and access control."""
 
 from datetime import UTC, datetime
 from typing import Any, NoReturn
@@ -9,41 +9,41 @@ from dashboard.auth import login
 from pipelines.settings import Settings
 
 
-def admit() -> None:
-    """Stops the page unless no login is set, or somebody who may has logged in.
+def require_login() -> None:
+    """Stops the page unless no login is configured or an admitted user is logged in.
 
     Raises:
-      ConfigError: the login is set, but not whole.
+      ConfigError: login.toml is incomplete.
     """
     rule = login.rule(Settings.load().home)
     if rule is None:
         return
-    said, now = claims(), datetime.now(UTC)
-    if said is None:
-        _ask_to_log_in("These pages are for planners. Log in to see them.")
-    if login.has_expired(said, now):
-        _ask_to_log_in("Your login has expired. Log in again to see these pages.")
-    refused = rule.refusal(said, now)
-    if refused:
-        st.error(refused, icon=":material/block:")
+    identity, now = claims(), datetime.now(UTC)
+    if identity is None:
+        _show_login("These pages are for planners. Log in to see them.")
+    if login.has_expired(identity, now):
+        _show_login("Your login has expired. Log in again to see these pages.")
+    refusal = rule.refusal(identity, now)
+    if refusal:
+        st.error(refusal, icon=":material/block:")
         st.button("Log out", on_click=st.logout)
         st.stop()
 
 
-def _ask_to_log_in(sentence: str) -> NoReturn:
+def _show_login(sentence: str) -> NoReturn:
     st.info(sentence, icon=":material/lock:")
     st.button("Log in", on_click=st.login, type="primary")
     st.stop()
 
 
 def claims() -> dict[str, Any] | None:
-    """What the provider says of who has logged in; None where nobody has."""
+    """The provider's claims about the logged-in user; None where nobody is logged in."""
     if not st.user.get("is_logged_in", False):
         return None
     return dict(st.user.to_dict())
 
 
-def planner() -> str | None:
-    """The name that the login gives; None where there is no login."""
-    said = claims() or {}
-    return str(said.get("name") or said.get("email") or "") or None
+def planner_name() -> str | None:
+    """The logged-in user's name, or email; None without a login."""
+    identity = claims() or {}
+    return str(identity.get("name") or identity.get("email") or "") or None

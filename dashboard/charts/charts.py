@@ -1,4 +1,4 @@
-"""Table → Altair chart; no I/O. Each chart stays far below 5,000 marks."""
+"""Altair charts of query results; no I/O. Each stays far below 5,000 marks."""
 
 import altair as alt
 import pandas as pd
@@ -8,29 +8,29 @@ from dashboard.charts.encodings import (
     FORECAST,
     MEDIAN,
     NAIVE,
-    SUPPOSED,
+    SCENARIO,
     WHOLE,
-    Drawn,
+    Chart,
     colour,
     dashes,
     days_in_order,
-    finished,
     named_days,
     orders_axis,
     share_axis,
     time_axis,
     tooltips,
+    with_height,
 )
 from dashboard.text import formatting
 
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
-"""Seen on the bars and on the ground, light or dark."""
+"""Visible on bars and background, in light and dark themes."""
 
 
-def daily_totals(totals: pd.DataFrame) -> Drawn:
-    """Bars of orders per day: what happened, then what is forecast.
+def daily_totals(totals: pd.DataFrame) -> Chart:
+    """Bars of orders per day: actuals, then forecasts.
 
     Args:
       totals: As `queries.daily_totals` returns it.
@@ -39,7 +39,7 @@ def daily_totals(totals: pd.DataFrame) -> Drawn:
     table = named_days(totals, "day_on").assign(
         orders=totals["actual"].where(~ahead, totals["p50"]),
         what=ahead.map({True: FORECAST, False: ACTUAL}),
-        remark=[formatting.missing(number) for number in totals["missing"]],
+        remark=[formatting.missing_depots(number) for number in totals["missing"]],
     )
     base = alt.Chart(table).encode(
         x=days_in_order(table, "day_on", every_day=False),
@@ -57,7 +57,7 @@ def daily_totals(totals: pd.DataFrame) -> Drawn:
         color=colour("what", PAST_AND_AHEAD, "square"),
         opacity=alt.condition("datum.missing == 0", alt.value(1.0), alt.value(0.4)),
     )
-    return finished(bars + _whiskers(base))
+    return with_height(bars + _whiskers(base))
 
 
 def _whiskers(base: alt.Chart) -> alt.Chart:
@@ -67,17 +67,17 @@ def _whiskers(base: alt.Chart) -> alt.Chart:
     )
 
 
-def fan(days: pd.DataFrame) -> Drawn:
+def fan(days: pd.DataFrame) -> Chart:
     """History as a line, broken where a day is not known; the forecast in its 80 % band.
 
     Args:
       days: As `queries.depot_days` returns it.
     """
     table = named_days(days, "day_on").drop(columns=["events", "holidays"])
-    table["note"] = [", ".join(day) for day in formatting.remarks(days)]
+    table["note"] = [", ".join(day) for day in formatting.day_notes(days)]
     ahead = table[table["p50"].notna()]
     x = time_axis(table, "day_on")
-    return finished(
+    return with_height(
         alt.layer(
             _band(ahead, x),
             _line(table, x, "actual", ACTUAL, width=1.5),
@@ -88,7 +88,7 @@ def fan(days: pd.DataFrame) -> Drawn:
 
 
 def _special_days(table: pd.DataFrame, x: alt.X) -> alt.Chart:
-    """A triangle at the foot of each day on which something is on."""
+    """A triangle at the foot of each holiday and event."""
     return (
         alt.Chart(table.assign(what=ACTUAL, at=0.0))
         .mark_point(shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=-5)
@@ -104,15 +104,15 @@ def _special_days(table: pd.DataFrame, x: alt.X) -> alt.Chart:
     )
 
 
-def past_forecasts(past: pd.DataFrame) -> Drawn:
-    """What was last said of each day with its 80 % band, and what happened.
+def past_forecasts(past: pd.DataFrame) -> Chart:
+    """The last forecast of each day with its 80 % band, and the actuals.
 
     Args:
       past: As `queries.past_forecasts` returns it.
     """
     table = named_days(past, "target_on")
     x = time_axis(table, "target_on")
-    return finished(
+    return with_height(
         alt.layer(
             _band(table, x),
             _line(table, x, "p50", FORECAST, width=2.5, dots=False),
@@ -128,7 +128,7 @@ def past_forecasts(past: pd.DataFrame) -> Drawn:
     )
 
 
-def accuracy_by_day(by_day: pd.DataFrame) -> Drawn:
+def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
     """MAPE of each day's forecasts as a line, the baselines' beside it.
 
     Args:
@@ -138,7 +138,7 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Drawn:
     own = table["forecaster"] == FORECAST
     lines = _mape(table[own]).mark_line(strokeWidth=2.5, point={"size": 22})
     beside = _mape(table[~own]).mark_line(strokeWidth=1.5)
-    return finished(alt.layer(beside, lines))
+    return with_height(alt.layer(beside, lines))
 
 
 def _mape(table: pd.DataFrame) -> alt.Chart:
@@ -158,23 +158,23 @@ def _mape(table: pd.DataFrame) -> alt.Chart:
     )
 
 
-def what_if(outcome: pd.DataFrame) -> Drawn:
-    """The week as forecast beside the week as supposed, in bars with their numbers.
+def what_if(outcome: pd.DataFrame) -> Chart:
+    """Bars of the forecast beside the scenario, labelled with their orders.
 
     Args:
-      outcome: As `whatif.suppose` returns it.
+      outcome: As `whatif.simulate` returns it.
     """
     both = named_days(outcome, "target_on").melt(
-        id_vars=["day", "target_on"], value_vars=[FORECAST, SUPPOSED], var_name="what",
+        id_vars=["day", "target_on"], value_vars=[FORECAST, SCENARIO], var_name="what",
         value_name="orders",
     )  # fmt: skip
     both["label"] = both["orders"].map(formatting.orders)
     base = alt.Chart(both).encode(
         x=days_in_order(both, "target_on", every_day=True),
-        xOffset=alt.XOffset("what:N", sort=[FORECAST, SUPPOSED]),
+        xOffset=alt.XOffset("what:N", sort=[FORECAST, SCENARIO]),
         y=orders_axis("orders"),
     )
-    coloured = colour("what", [FORECAST, SUPPOSED], "square")
+    coloured = colour("what", [FORECAST, SCENARIO], "square")
     bars = base.mark_bar(cornerRadiusTopLeft=2, cornerRadiusTopRight=2).encode(
         color=coloured,
         tooltip=[
@@ -185,7 +185,7 @@ def what_if(outcome: pd.DataFrame) -> Drawn:
     )
     # Without a colour of the theme's the numbers are black, on dark ground too.
     numbers = base.mark_text(dy=-7, fontSize=11).encode(text="label", color=coloured)
-    return finished(bars + numbers)
+    return with_height(bars + numbers)
 
 
 def _band(table: pd.DataFrame, x: alt.X) -> alt.Chart:

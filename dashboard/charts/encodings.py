@@ -1,7 +1,7 @@
 """Axes, colours, legends and tooltips that every chart shares.
 
-Colours are named by what they mean and take their values from the theme, so that light
-and dark have their own and every chart agrees.
+Colours belong to series and take their values from the theme, so that all charts agree
+in both the light and the dark theme.
 """
 
 import altair as alt
@@ -9,16 +9,16 @@ import pandas as pd
 
 from dashboard.text import formatting
 
-FORECAST, ACTUAL, SUPPOSED = "forecast", "actual", "supposed"
+FORECAST, ACTUAL, SCENARIO = "forecast", "actual", "scenario"
 NAIVE, MEDIAN = "seasonal naive", "median of 4"
 # In the order of `chartCategoricalColors` in .streamlit/config.toml.
-MEANINGS = [FORECAST, ACTUAL, NAIVE, MEDIAN, SUPPOSED]
+MEANINGS = [FORECAST, ACTUAL, NAIVE, MEDIAN, SCENARIO]
 DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
-"""Of each meaning, so that none is told by its colour alone."""
+"""Dash pattern of each series, so that colour is not the only distinction."""
 WHOLE = ",.0f"
 HEIGHT = 280
 # `alt.layer` says that it may give a FacetChart; ours never have facets.
-Drawn = alt.Chart | alt.LayerChart | alt.FacetChart
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
 SPLIT = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 """'Fri 21 Nov' on two lines."""
@@ -42,7 +42,7 @@ def named_days(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
-    """Days as bars stand: every one named, or Mondays only."""
+    """An ordinal axis of days: all labelled, or Mondays only."""
     order = list(dict.fromkeys(table["day"]))
     mondays = table.loc[table[column].dt.day_of_week == 0, "day"].unique()
     axis = alt.Axis(
@@ -55,7 +55,7 @@ def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
 
 
 def time_axis(table: pd.DataFrame, column: str, every_day: bool = False) -> alt.X:
-    """Days on a line: Mondays named, or every one of which there are few."""
+    """A time axis of days: Mondays labelled, or all."""
     named = (table[column].dt.day_of_week == 0) | every_day
     axis = alt.Axis(
         format="%a %-d %b",
@@ -82,19 +82,19 @@ def share_axis(column: str) -> alt.Y:
 
 
 def colour(column: str, values: list[str], symbol: str = "stroke") -> alt.Color:
-    """The colour of what a column says a mark means; the legend names those drawn."""
+    """Colours by series; the legend lists those drawn."""
     scale = alt.Scale(domain=MEANINGS)
     return alt.Color(f"{column}:N", scale=scale, legend=legend(values, symbol))
 
 
 def dashes(column: str, values: list[str]) -> alt.StrokeDash:
-    """How the line of each meaning is broken; the legend names those drawn."""
+    """Dash patterns by series; the legend lists those drawn."""
     scale = alt.Scale(domain=MEANINGS, range=DASHES)
     return alt.StrokeDash(f"{column}:N", scale=scale, legend=legend(values, "stroke"))
 
 
 def legend(values: list[str], symbol: str) -> alt.Legend:
-    """A legend above the chart, of the meanings drawn."""
+    """A legend above the chart, of the series drawn."""
     return alt.Legend(
         values=values,
         title=None,
@@ -108,6 +108,6 @@ def legend(values: list[str], symbol: str) -> alt.Legend:
     )
 
 
-def finished(chart: Drawn) -> Drawn:
-    """The chart at the height all have."""
+def with_height(chart: Chart) -> Chart:
+    """The chart at the common height."""
     return chart.properties(height=HEIGHT)

@@ -6,18 +6,18 @@ import pandas as pd
 from dashboard.charts.encodings import (
     FORECAST,
     NAIVE,
-    Drawn,
+    Chart,
     colour,
     dashes,
-    finished,
     named_days,
     share_axis,
     time_axis,
+    with_height,
 )
 from dashboard.text import formatting
 
 
-def from_model_to_model(trained: pd.DataFrame) -> Drawn:
+def holdout_mape_by_model(trained: pd.DataFrame) -> Chart:
     """MAPE of each model as a dot on a line, the seasonal naive's beside it.
 
     Args:
@@ -26,7 +26,7 @@ def from_model_to_model(trained: pd.DataFrame) -> Drawn:
     table = named_days(trained, "day_on")
     table["said"] = table["mape"].map(formatting.percent)
     values = [FORECAST, NAIVE]
-    return finished(
+    return with_height(
         alt.Chart(table)
         .mark_line(point={"size": 45})
         .encode(

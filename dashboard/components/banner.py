@@ -1,4 +1,4 @@
-"""What every page says first: how new the numbers are, and what is late."""
+"""The banner of every page: data freshness, delays and notices."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -7,17 +7,17 @@ from zoneinfo import ZoneInfo
 from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting
 
-MOST_CITIES = 5
+MAX_CITIES = 5
 
 
 @dataclass(frozen=True)
 class Banner:
-    """What every page says first.
+    """The texts of the banner.
 
     Attributes:
-      facts: Where the numbers come from.
-      warning: What is late or not as it should be; None if nothing is.
-      notices: What the reader should bear in mind.
+      facts: Newest orders, forecast time, model and its training cutoff.
+      warning: A delay or a missing champion; None if all is well.
+      notices: Missing data at forecast time, and accuracy alarms.
     """
 
     facts: str
@@ -26,19 +26,19 @@ class Banner:
 
 
 def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banner:
-    """The sentences about the data and the forecast.
+    """Writes the banner from the freshness of the data and the forecast.
 
     Args:
       fresh: With known demand.
-      today: In the fleet's zone.
-      due_on: The newest day that should be there by now.
-      zone: The fleet's own.
+      today: Today in the fleet's zone.
+      due_on: Newest day whose orders are due.
+      zone: The fleet's time zone.
     """
     facts = [f"Orders up to **{_day(fresh.last_on, today)}**"]
     if fresh.made_at is not None and fresh.trained_through is not None:
         facts += [
-            f"forecast made {formatting.moment(fresh.made_at, zone)}",
-            f"model {formatting.short(fresh.model or formatting.UNKNOWN)}",
+            f"forecast made {formatting.timestamp(fresh.made_at, zone)}",
+            f"model {formatting.short_version(fresh.model or formatting.UNKNOWN)}",
             f"trained through {_day(fresh.trained_through, today)}",
         ]
     warning = _late(fresh, today, due_on) or _not_champion(fresh)
@@ -46,22 +46,24 @@ def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banne
 
 
 def _notices(fresh: Freshness, today: date, zone: ZoneInfo) -> tuple[str, ...]:
-    """A feed that was late when the forecast was made, and alarms of its accuracy."""
-    alarms = tuple(formatting.dated(alarm, zone) for alarm in fresh.alarms)
+    """Data missing at forecast time, and accuracy alarms."""
+    alarms = tuple(formatting.format_dates(alarm, zone) for alarm in fresh.alarms)
     if not fresh.late_cities:
         return alarms
-    cities = [f"{formatting.plain(city)} ({n})" for city, n in fresh.late_cities]
-    more = len(cities) - MOST_CITIES
+    cities = [
+        f"{formatting.escape_markdown(city)} ({n})" for city, n in fresh.late_cities
+    ]
+    more = len(cities) - MAX_CITIES
     rest = f" and {more} more cities" if more > 0 else ""
     late = (
         f"Forecast with missing data: no orders for {_day(fresh.origin, today)} yet from "
-        f"some depots in {', '.join(cities[:MOST_CITIES])}{rest}. Their bands are wider."
+        f"some depots in {', '.join(cities[:MAX_CITIES])}{rest}. Their bands are wider."
     )
     return (late, *alarms)
 
 
 def _late(fresh: Freshness, today: date, due_on: date) -> str | None:
-    assert fresh.last_on is not None, "asked only where there is demand"
+    assert fresh.last_on is not None, "requires known demand"
     if fresh.last_on < due_on:
         ago = (today - fresh.last_on).days
         return (
@@ -95,5 +97,5 @@ def _not_champion(fresh: Freshness) -> str | None:
 
 
 def _day(value: date | None, today: date) -> str:
-    assert value is not None, "asked only where it is known"
+    assert value is not None, "requires a known day"
     return formatting.day(value, year_of=today)

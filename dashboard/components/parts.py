@@ -1,4 +1,4 @@
-"""What pages are put together from: sections with a table and a file behind them."""
+"""Building blocks of the pages: charts, tables, CSV downloads and notices."""
 
 from collections.abc import Callable, Collection
 from typing import Any, NoReturn
@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from dashboard.charts.encodings import Drawn
+from dashboard.charts.encodings import Chart
 from dashboard.tables import export, html_tables
 from dashboard.text import formatting
 
@@ -15,24 +15,24 @@ DAY_FORMAT = "ddd D MMM YYYY"
 
 
 def chart(
-    draw: Callable[[pd.DataFrame], Drawn],
+    draw: Callable[[pd.DataFrame], Chart],
     rows: pd.DataFrame,
     sentence: str,
     table: pd.DataFrame,
     name: str,
 ) -> None:
-    """A chart, the sentence that says what it shows, and its numbers.
+    """Shows a chart with its caption and its data.
 
     Args:
-      draw: From `charts`.
-      rows: What it draws.
-      sentence: What a reader should see in it.
-      table: The numbers behind it, from `tables`.
-      name: Of the file they are saved in; no two charts have the same.
+      draw: A function of `charts`.
+      rows: The chart's data.
+      sentence: Its caption.
+      table: The data to view and download, from `tables`.
+      name: Name of the CSV file; unique per chart.
     """
     st.caption(sentence)
     _drawn(draw, rows, sentence, name)
-    behind(lambda: table, name)
+    data_expander(lambda: table, name)
 
 
 # Some columns hold lists, which Streamlit's own hash does not know.
@@ -40,32 +40,32 @@ def chart(
     max_entries=128, show_spinner=False, hash_funcs={pd.DataFrame: pd.DataFrame.to_csv}
 )
 def _drawn(
-    _draw: Callable[[pd.DataFrame], Drawn],
+    _draw: Callable[[pd.DataFrame], Chart],
     rows: pd.DataFrame,
     alt: str,
     name: str,  # noqa: ARG001 - of the key
 ) -> None:
-    """Puts a chart on the page, kept by its rows and name: Altair takes its time."""
+    """Draws a chart, cached by rows and name because Altair is slow."""
     st.altair_chart(_draw(rows), width="stretch", alt=alt)
 
 
-def behind(made: Callable[[], pd.DataFrame], name: str) -> None:
-    """The numbers, folded away and not made before they are asked for, and as a file.
+def data_expander(made: Callable[[], pd.DataFrame], name: str) -> None:
+    """An expander with a table and its CSV; the table is built when it is opened.
 
     Args:
-      made: Gives the table.
-      name: Of the file it is saved in.
+      made: Builds the table.
+      name: Name of the CSV file.
     """
     numbers = st.expander("View data", key=f"data {name}", on_change="rerun")
     if numbers.open:
         with numbers:
             table = made()
-            show(table)
-            save(table, name)
+            data_table(table)
+            download_button(table, name)
 
 
-def save(table: pd.DataFrame, name: str) -> None:
-    """A button that saves a table."""
+def download_button(table: pd.DataFrame, name: str) -> None:
+    """A button that downloads a table as CSV."""
     st.download_button(
         "Save as CSV",
         export.csv(table),
@@ -78,8 +78,8 @@ def save(table: pd.DataFrame, name: str) -> None:
     )
 
 
-def show(table: pd.DataFrame) -> None:
-    """A table whose days have names and whose percentages say so."""
+def data_table(table: pd.DataFrame) -> None:
+    """A data table with formatted days, percentages and differences."""
     st.dataframe(
         _with_minus(table),
         hide_index=True,
@@ -88,25 +88,25 @@ def show(table: pd.DataFrame) -> None:
     )
 
 
-def figures(said: dict[str, tuple[str, str]]) -> None:
+def key_figures(said: dict[str, tuple[str, str]]) -> None:
     """Large numbers side by side."""
     st.html(html_tables.figures(said))
 
 
-def small(table: pd.DataFrame, name: str, on_wide: Collection[str] = ()) -> None:
-    """A small table written out, and the same as a file.
+def small_table(table: pd.DataFrame, name: str, on_wide: Collection[str] = ()) -> None:
+    """A small HTML table with its CSV download.
 
     Args:
-      table: From `tables` and its like.
-      name: Of the file.
-      on_wide: Columns that a phone has no room for.
+      table: From `tables` or a similar module.
+      name: Name of the CSV file.
+      on_wide: Columns hidden on phones.
     """
     st.html(html_tables.table(table, on_wide))
-    save(table, name)
+    download_button(table, name)
 
 
 def _with_minus(table: pd.DataFrame) -> pd.DataFrame | Styler:
-    """Differences written with the signs of the rest of the page."""
+    """Formats columns of differences with an explicit sign."""
     written: dict[Any, Any] = {
         name: formatting.difference
         for name in table.columns
@@ -137,8 +137,8 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
     return columns
 
 
-def kind_of_scores(live: bool) -> None:
-    """Says whether scores are of live forecasts or of hindcasts."""
+def score_kind_notice(live: bool) -> None:
+    """Shows whether the scores are of live forecasts or hindcasts."""
     if live:
         st.caption("**Live:** forecasts made the night before their first day.")
     else:
@@ -149,12 +149,12 @@ def kind_of_scores(live: bool) -> None:
         )
 
 
-def missing(sentence: str) -> None:
-    """Says why there is nothing to show and what to do."""
+def empty_state(sentence: str) -> None:
+    """Shows a message in place of missing data."""
     st.info(sentence, icon=":material/info:")
 
 
-def nothing(sentence: str) -> NoReturn:
-    """Says why there is nothing to show and what to do, and ends the page."""
-    missing(sentence)
+def stop_with(sentence: str) -> NoReturn:
+    """Shows a message in place of missing data, and stops the page."""
+    empty_state(sentence)
     st.stop()

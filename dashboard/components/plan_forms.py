@@ -9,24 +9,24 @@ from dashboard.auth import session
 from dashboard.planning import overrides, planning
 from dashboard.planning.overrides import Override
 from dashboard.planning.planning import BY_COST, BY_LEVEL, Assumptions
-from dashboard.text import formatting as say
+from dashboard.text import formatting
 
-EVERY = ""
-"""Stands for every depot of the city."""
-SAID = "plan: what was done"
+ALL_DEPOTS = ""
+"""Option that selects every depot of the city."""
+CONFIRMATION = "plan confirmation"
 
 
-def ask_assumptions(here: pd.DataFrame, city: str) -> Assumptions:
-    """What the plan rests on beside the forecast; it stands in the URL.
+def assumptions_form(here: pd.DataFrame, city: str) -> Assumptions:
+    """The form for the plan's assumptions; its values are URL parameters.
 
     Args:
       here: The city's rows of `queries.fleet_week`.
-      city: Its name.
+      city: Name of the city.
     """
-    asks = st.expander("Assumptions", icon=":material/tune:")
-    with asks.container(horizontal=True, vertical_alignment="bottom", key="plan-asks"):
-        usual, own = planning.usual_capacity(here), planning.own_vans(here)
-        capacity = _number("Orders per van per day", "carries", usual, least=1)
+    panel = st.expander("Assumptions", icon=":material/tune:")
+    with panel.container(horizontal=True, vertical_alignment="bottom", key="plan-asks"):
+        default, own = planning.default_capacity(here), planning.known_vans(here)
+        capacity = _number("Orders per van per day", "carries", default, minimum=1)
         vans = _vans(city, own)
         drivers = st.number_input(
             "Drivers per van", min_value=1.0, max_value=5.0, value=1.0, step=0.1,
@@ -40,71 +40,73 @@ def ask_assumptions(here: pd.DataFrame, city: str) -> Assumptions:
             level = _number("Service level, %", "level", 90, 50, 99)
             return Assumptions(capacity, vans, level / 100, drivers_per_van=drivers)
         per_order = _number("Cost per undelivered order", "order", 5)
-        per_van = _number("Cost per idle van per day", "idle", 120, least=1)
+        per_van = _number("Cost per idle van per day", "idle", 120, minimum=1)
     return Assumptions(capacity, vans, None, per_order, per_van, drivers)
 
 
-def ask_override(here: pd.DataFrame, city: str) -> Sequence[Override]:
-    """The form in which a planner changes, takes back, locks or unlocks.
+def override_form(here: pd.DataFrame, city: str) -> Sequence[Override]:
+    """The form for an override: set, undo, lock or unlock.
 
     Args:
       here: The city's rows of `queries.fleet_week`.
-      city: Its name.
+      city: Name of the city.
 
     Returns:
-      What was asked for just now; empty otherwise.
+      The submitted overrides, one per depot; empty if nothing was submitted.
 
     Raises:
-      BadInputError: the form was sent without a reason or a name.
+      BadInputError: the reason or the name is missing.
     """
-    done = st.session_state.pop(SAID, None)
-    if done:
-        st.success(done, icon=":material/check:")
+    confirmation = st.session_state.pop(CONFIRMATION, None)
+    if confirmation:
+        st.success(confirmation, icon=":material/check:")
     places = here.drop_duplicates("depot_id")
     names = dict(zip(places["depot_id"], places["name"], strict=True))
-    offered = names | {EVERY: f"All depots in {city}"}
-    login = session.planner()
+    offered = names | {ALL_DEPOTS: f"All depots in {city}"}
+    login = session.planner_name()
     with st.form("override", width=560):
         action = st.selectbox(
             "Action", list(overrides.ACTIONS), format_func=overrides.ACTIONS.__getitem__
         )
         depot = st.selectbox("Depot", list(offered), format_func=offered.__getitem__)
         days = list(here["target_on"].dt.date.unique())
-        day = st.selectbox("Day", days, format_func=say.day)
+        day = st.selectbox("Day", days, format_func=formatting.day)
         orders = st.number_input(
             "Orders (for “Set orders”)", min_value=0,
-            max_value=overrides.MOST_ORDERS, value=None, step=1,
+            max_value=overrides.MAX_ORDERS, value=None, step=1,
         )  # fmt: skip
-        reason = st.text_input("Reason", max_chars=overrides.LONGEST_REASON)
-        planner = login or st.text_input("Your name", max_chars=overrides.LONGEST_NAME)
+        reason = st.text_input("Reason", max_chars=overrides.MAX_REASON_LENGTH)
+        planner = login or st.text_input(
+            "Your name", max_chars=overrides.MAX_NAME_LENGTH
+        )
         sent = st.form_submit_button("Save", type="primary")
     if not sent:
         return []
-    depots = list(names) if depot == EVERY else [depot]
+    depots = list(names) if depot == ALL_DEPOTS else [depot]
     return [Override(each, day, action, orders, reason, planner) for each in depots]
 
 
-def say_next_time(asked: Sequence[Override]) -> None:
-    """Keeps the sentence that tells what was done until the page runs again."""
-    first = asked[0]
-    of = "" if len(asked) == 1 else f" for {say.count(len(asked), 'depot')}"
-    st.session_state[SAID] = (
-        f"Saved: {say.day(first.day_on)} {overrides.DONE[first.action]}{of}."
+def store_confirmation(saved: Sequence[Override]) -> None:
+    """Stores the confirmation to show when the page reruns."""
+    first = saved[0]
+    of = "" if len(saved) == 1 else f" for {formatting.count(len(saved), 'depot')}"
+    st.session_state[CONFIRMATION] = (
+        f"Saved: {formatting.day(first.day_on)} {overrides.DONE[first.action]}{of}."
     )
 
 
 def _vans(city: str, own: int | None) -> int | None:
     return st.number_input(
-        f"Vans in {say.plain(city)}", min_value=0, max_value=100_000, value=own, step=1,
+        f"Vans in {formatting.escape_markdown(city)}", min_value=0, max_value=100_000, value=own, step=1,
         key=f"vans in {city}", bind="query-params", width=200,
         placeholder="As many as needed",
     )  # fmt: skip
 
 
 def _number(
-    label: str, key: str, usual: int, least: int = 0, most: int = 100_000
+    label: str, key: str, default: int, minimum: int = 0, maximum: int = 100_000
 ) -> int:
     return st.number_input(
-        label, min_value=least, max_value=most, value=usual, step=1, key=key,
+        label, min_value=minimum, max_value=maximum, value=default, step=1, key=key,
         bind="query-params", width=200,
     )  # fmt: skip

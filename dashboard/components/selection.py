@@ -1,4 +1,4 @@
-"""What is chosen lives in the URL, so that a page can be sent to a colleague."""
+"""A select box bound to a URL parameter, so that a page can be shared by its URL."""
 
 from collections.abc import Mapping
 from typing import overload
@@ -21,22 +21,22 @@ def choose_from_url(
 def choose_from_url(
     label: str, name: str, options: Mapping[str, str], default: str | None = None
 ) -> str | None:
-    """A select box whose choice is the URL's parameter `name`.
+    """A select box bound to the URL parameter `name`.
 
-    The URL is the truth: a choice is written there first and read from there.
+    A choice is written to the URL first and read back from there.
 
     Args:
-      label: Above the box.
-      name: The parameter, which holds an option and never its label.
-      options: What to choose from, each with its label.
-      default: Chosen where the URL names none of them.
+      label: Label of the box.
+      name: The URL parameter; it holds the option, not its label.
+      options: The options and their labels.
+      default: Used where the URL has no valid option.
 
     Returns:
       The option the URL names, or the default.
     """
     widget = f"choice of {name}"
-    asked = st.query_params.get(name)
-    chosen = asked if asked in options else default
+    requested = st.query_params.get(name)
+    chosen = requested if requested in options else default
     st.session_state[widget] = chosen
 
     def write() -> None:

@@ -1,7 +1,7 @@
-"""The look of what `grids` writes, in one sheet; the theme has the rest.
+"""CSS of the HTML tables and figures; the theme has the rest.
 
-Everything is drawn from the text's own colour and one accent that reads on light and on
-dark, because HTML is not told which of the two is on.
+Colours derive from the text colour and one accent that is legible on light and dark
+backgrounds, because the HTML does not know the active theme.
 """
 
 from dashboard.tables.html_grids import SHADES

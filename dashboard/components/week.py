@@ -1,7 +1,7 @@
-"""What the page of the days ahead is put together from, kept until the numbers change.
+"""Cached parts of the page "Days ahead".
 
-A thousand depots by seven days take longer to write out than to look up, so what is
-written is kept too, under the `Freshness` it was written under.
+Rendering a thousand depots takes longer than querying them, so the HTML is cached too,
+keyed by `Freshness`.
 """
 
 import pandas as pd
@@ -13,12 +13,12 @@ from dashboard.tables import html_grids
 from dashboard.text import ranking, summaries
 from dashboard.text.summaries import Figures
 
-EVERYWHERE = "All cities"
+ALL_CITIES = "All cities"
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def cities(fresh: Freshness) -> list[str]:
-    """Cities with a depot that is forecast, by name.
+    """Names of the cities with forecast depots, sorted.
 
     Args:
       fresh: With a forecast.
@@ -28,10 +28,10 @@ def cities(fresh: Freshness) -> list[str]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def figures(city: str, fresh: Freshness) -> Figures:
-    """The days ahead of a city, or of `EVERYWHERE`, in a few numbers.
+    """Key figures of a city, or of `ALL_CITIES`.
 
     Args:
-      city: One of `cities`, or `EVERYWHERE`.
+      city: One of `cities`, or `ALL_CITIES`.
       fresh: With a forecast.
     """
     return summaries.week_figures(_here(city, fresh))
@@ -39,27 +39,27 @@ def figures(city: str, fresh: Freshness) -> Figures:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def grid(city: str, order: str, fresh: Freshness) -> str:
-    """The depots of a city, or of `EVERYWHERE`, by day, as HTML.
+    """The depots × days grid of a city, or of `ALL_CITIES`, as HTML.
 
     Args:
-      city: One of `cities`, or `EVERYWHERE`.
-      order: One of `attention.MEANS`.
+      city: One of `cities`, or `ALL_CITIES`.
+      order: One of `ranking.SORT_ORDERS`.
       fresh: With a forecast.
     """
-    return html_grids.week(ranking.ranked(_here(city, fresh), order))
+    return html_grids.week(ranking.rank(_here(city, fresh), order))
 
 
 def rows(city: str, order: str, fresh: Freshness) -> pd.DataFrame:
-    """The numbers of `grid`, every depot of them.
+    """The data of `grid`, including depots cut from the HTML.
 
     Args:
-      city: One of `cities`, or `EVERYWHERE`.
-      order: One of `attention.MEANS`.
+      city: One of `cities`, or `ALL_CITIES`.
+      order: One of `ranking.SORT_ORDERS`.
       fresh: With a forecast.
     """
-    return ranking.ranked(_here(city, fresh), order)
+    return ranking.rank(_here(city, fresh), order)
 
 
 def _here(city: str, fresh: Freshness) -> pd.DataFrame:
     week = queries.fleet_week(fresh)
-    return week if city == EVERYWHERE else week[week["city"] == city]
+    return week if city == ALL_CITIES else week[week["city"] == city]

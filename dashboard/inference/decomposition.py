@@ -1,7 +1,7 @@
-"""What a depot's forecast leans on: its level, the weekday, holidays, events.
+"""The drivers of a depot's forecast: level, weekday, holidays and events.
 
-The model is asked again with what is special about the days ahead taken away, piece by
-piece; what each piece changes is its part. The parts add up to the forecast shown.
+The model is rerun without events, then also without holidays; the differences are their
+effects. The drivers add up to the forecast shown.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ LEVEL_DAYS = 28
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def parts(depot: str, fresh: Freshness) -> pd.DataFrame:
-    """The forecast shown of each day ahead, in parts that add up to it.
+def drivers(depot: str, fresh: Freshness) -> pd.DataFrame:
+    """Splits each day's forecast into drivers that add up to it.
 
     Args:
       depot: A depot_id.
@@ -30,27 +30,27 @@ def parts(depot: str, fresh: Freshness) -> pd.DataFrame:
       day of the week and the last weeks add: all that the others leave), holiday, events, forecast; orders per day.
 
     Raises:
-      ArtefactError: as `asked.load`.
+      ArtefactError: as `served_model.load`.
       NoDataError: no depot of the fleet has demand.
     """
     days = queries.depot_days(depot, fresh)
     shown = days[days["p50"].notna()].reset_index(drop=True)
-    model = served_model.as_delivered(depot, fresh)
-    tables = served_model.what_it_reads(model, depot, fresh)
+    model = served_model.model_for_depot(depot, fresh)
+    tables = served_model.model_inputs(model, depot, fresh)
     bare = _without_holidays(_without_events(tables, fresh), fresh)
-    ordinary, holiday, said = (
-        served_model.answer(model, each, depot, fresh)["p50"]
+    ordinary, holiday, full = (
+        served_model.predict_depot(model, each, depot, fresh)["p50"]
         for each in (bare, _without_events(tables, fresh), tables)
     )
-    # A closed day is no forecast: nothing is made of it.
-    is_open = said > 0
-    share = np.where(is_open, shown["p50"] / said.where(is_open, 1.0), 0.0)
+    # A closed day has no forecast to split.
+    is_open = full > 0
+    share = np.where(is_open, shown["p50"] / full.where(is_open, 1.0), 0.0)
     made = pd.DataFrame(
         {
             "target_on": shown["day_on"],
             "level": np.where(is_open, _level(days), 0.0),
             "holiday": share * (holiday - ordinary),
-            "events": share * (said - holiday),
+            "events": share * (full - holiday),
             "forecast": shown["p50"],
         }
     )

@@ -1,4 +1,4 @@
-"""The model that made the forecast shown, asked again here on the CPU, without JAX."""
+"""Runs the model that made the forecast shown, on the CPU and without JAX."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -22,7 +22,7 @@ Tables = dict[str, pd.DataFrame]
 
 
 def load(fresh: Freshness) -> Artefact:
-    """The model that made the forecast shown.
+    """Loads the model that made the forecast shown.
 
     Args:
       fresh: With a forecast.
@@ -38,14 +38,14 @@ def _load(path: Path, sha256: str) -> Artefact:
     return artefact.load(path, sha256)
 
 
-def as_delivered(depot: str, fresh: Freshness) -> Artefact:
-    """The model, with the depot gated if the night has done so.
+def model_for_depot(depot: str, fresh: Freshness) -> Artefact:
+    """The model, with the baseline fallback applied where the nightly run applied it.
 
     Raises:
       ArtefactError: as `load`.
     """
     model = load(fresh)
-    if not queries.news(depot, fresh).is_gated:
+    if not queries.depot_status(depot, fresh).is_fallback:
         return model
     gated = tuple(sorted({*model.postprocessing.fallback_depots, depot}))
     return replace(
@@ -53,13 +53,13 @@ def as_delivered(depot: str, fresh: Freshness) -> Artefact:
     )
 
 
-def what_it_reads(model: Artefact, depot: str, fresh: Freshness) -> Tables:
-    """What the model's forecast of a depot is made from."""
+def model_inputs(model: Artefact, depot: str, fresh: Freshness) -> Tables:
+    """The input tables of the model's forecast for a depot."""
     first = fresh.origin - timedelta(days=predict.receptive_field_days(model))
     return queries.panel_tables(depot, first, fresh.origin)
 
 
-def answer(
+def predict_depot(
     model: Artefact, tables: Tables, depot: str, fresh: Freshness
 ) -> pd.DataFrame:
     """p10, p50 and p90 of one depot, a row per day of the forecast shown.

@@ -1,8 +1,8 @@
-"""What a depot's days ahead would be under a supposition, computed here on the CPU.
+"""A depot's forecast under a scenario, computed on the CPU.
 
-The model is the one that made the forecast shown, in its NumPy form; JAX is not needed.
-It is asked twice, without the supposition and with it, and what the supposition changes
-is laid on the forecast shown: corrections that came since do not pass for its effect.
+The model that made the forecast runs twice in NumPy, without the scenario and with it.
+The relative change is applied to the forecast shown, so that data corrected since is not
+mistaken for an effect of the scenario.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from forecaster.data.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
 
 
 @dataclass(frozen=True)
-class Supposition:
-    """That one depot has a day of some kind: 'closed', or an event the model knows."""
+class Scenario:
+    """One day of one depot, closed or with an event of a kind the model knows."""
 
     depot: str
     kind: str
@@ -29,10 +29,10 @@ class Supposition:
 
 
 def kinds(fresh: Freshness) -> list[str]:
-    """What may be supposed: closed, and every kind of event the model has learnt.
+    """Kinds of scenarios: closed, and every kind of event in the training data.
 
     Raises:
-      ArtefactError: as `asked.load`.
+      ArtefactError: as `served_model.load`.
     """
     learnt = served_model.load(fresh).kinds
     events = [k for k in learnt if k != HOLIDAY and not k.startswith(NAMED_HOLIDAY)]
@@ -40,68 +40,69 @@ def kinds(fresh: Freshness) -> list[str]:
 
 
 def label(kind: str) -> str:
-    """A supposition as it is offered."""
-    return formatting.kind(kind)
+    """Display name of a kind of scenario."""
+    return formatting.event_name(kind)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def suppose(supposition: Supposition, fresh: Freshness) -> pd.DataFrame:
-    """The days ahead of a depot as they are forecast, and as they would be.
+def simulate(scenario: Scenario, fresh: Freshness) -> pd.DataFrame:
+    """Forecasts a depot's days ahead without and with the scenario.
 
     Args:
-      supposition: About one of those days.
+      scenario: On one of those days.
       fresh: With a forecast of that depot.
 
     Returns:
-      target_on, forecast (as it is shown elsewhere), supposed, supposed_p10,
-      supposed_p90 (orders per day), a row per day of the forecast shown, in order.
+      target_on, forecast (as shown elsewhere), scenario, scenario_p10,
+      scenario_p90 (orders per day), a row per day of the forecast shown, in order.
 
     Raises:
-      ArtefactError: as `asked.load`.
+      ArtefactError: as `served_model.load`.
       NoDataError: no depot of the fleet has demand.
     """
-    days = queries.depot_days(supposition.depot, fresh)
+    days = queries.depot_days(scenario.depot, fresh)
     shown = days[days["p50"].notna()].reset_index(drop=True)
-    now, then = _asked_twice(supposition, fresh)
-    supposed = {
-        name: _moved(shown[name], now[name], then[name])
+    now, then = _baseline_and_scenario(scenario, fresh)
+    simulated = {
+        name: _scale(shown[name], now[name], then[name])
         for name in served_model.QUANTILES
     }
     return pd.DataFrame(
         {
             "target_on": shown["day_on"],
             "forecast": shown["p50"],
-            "supposed": supposed["p50"],
-            "supposed_p10": supposed["p10"],
-            "supposed_p90": supposed["p90"],
+            "scenario": simulated["p50"],
+            "scenario_p10": simulated["p10"],
+            "scenario_p90": simulated["p90"],
         }
     )
 
 
-def _asked_twice(
-    supposition: Supposition, fresh: Freshness
+def _baseline_and_scenario(
+    scenario: Scenario, fresh: Freshness
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The model's answers for the depot, without the supposition and with it."""
-    depot = supposition.depot
-    model = served_model.as_delivered(depot, fresh)
-    tables = served_model.what_it_reads(model, depot, fresh)
+    """The model's forecasts of the depot, without the scenario and with it."""
+    depot = scenario.depot
+    model = served_model.model_for_depot(depot, fresh)
+    tables = served_model.model_inputs(model, depot, fresh)
     added = {
-        "kind": supposition.kind,
-        "starts_on": supposition.day_on,
-        "ends_on": supposition.day_on,
+        "kind": scenario.kind,
+        "starts_on": scenario.day_on,
+        "ends_on": scenario.day_on,
         "depot_id": depot,
     }
     events = [*tables["events"].to_dict("records"), added]
-    supposed = tables | {
+    scenario_tables = tables | {
         "events": pd.DataFrame(events, columns=tables["events"].columns, dtype=object)
     }
     now, then = (
-        served_model.answer(model, each, depot, fresh) for each in (tables, supposed)
+        served_model.predict_depot(model, each, depot, fresh)
+        for each in (tables, scenario_tables)
     )
     return now, then
 
 
-def _moved(shown: pd.Series, now: pd.Series, then: pd.Series) -> pd.Series:
-    """The numbers shown, changed by the share by which the model changes its own."""
+def _scale(shown: pd.Series, now: pd.Series, then: pd.Series) -> pd.Series:
+    """The forecast shown, scaled by the model's relative change."""
     share = np.where(now > 0, then / now.where(now > 0, 1.0), 1.0)
     return shown * share

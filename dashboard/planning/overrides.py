@@ -1,4 +1,4 @@
-"""What planners know better: the one thing the dashboard writes."""
+"""Planners' overrides, the only data that the dashboard writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ ACTIONS = {
 }
 DONE = {SET: "changed", WITHDRAW: "undone", LOCK: "locked", UNLOCK: "unlocked"}
 ADD = "select add_override(:depot, :day, :what, :number, :why, :planner)"
-LONGEST_REASON, LONGEST_NAME, MOST_ORDERS = 500, 100, 9_999_999
+MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Override:
       depot: A depot_id.
       day_on: A day ahead that is forecast.
       action: One of `ACTIONS`.
-      orders: Planned from now on; used by 'set' alone.
-      reason: Why, in words.
-      planner: Who.
+      orders: New number of orders; only for 'set'.
+      reason: Free text.
+      planner: Name of the planner.
 
     Raises:
       BadInputError: the reason or the name is missing or too long, or the orders are
@@ -45,20 +45,20 @@ class Override:
     planner: str
 
     def __post_init__(self) -> None:
-        """Checks at the door; the database checks again."""
-        _require_words("The reason", self.reason, LONGEST_REASON)
-        _require_words("Your name", self.planner, LONGEST_NAME)
+        """Validates the fields; the database validates again."""
+        _require_text("The reason", self.reason, MAX_REASON_LENGTH)
+        _require_text("Your name", self.planner, MAX_NAME_LENGTH)
         if self.action == SET and not (
-            self.orders is not None and 0 <= self.orders <= MOST_ORDERS
+            self.orders is not None and 0 <= self.orders <= MAX_ORDERS
         ):
             raise BadInputError(
-                f"Orders are {self.orders}, but must lie between 0 and {MOST_ORDERS:,}. "
+                f"Orders are {self.orders}, but must lie between 0 and {MAX_ORDERS:,}. "
                 "Give the number that you expect."
             )
 
 
-def add(every: Sequence[Override]) -> None:
-    """Writes overrides down, all or none, and lets every page see them.
+def add(changes: Sequence[Override]) -> None:
+    """Stores overrides in one transaction, and clears the cached freshness.
 
     Raises:
       BadInputError: a day is locked, not forecast, or not as it was thought to be.
@@ -75,16 +75,16 @@ def add(every: Sequence[Override]) -> None:
                 "why": each.reason,
                 "planner": each.planner,
             }
-            for each in every
+            for each in changes
         ],
     )
     queries.freshness.clear()
 
 
-def _require_words(what: str, said: str, longest: int) -> None:
-    length = len(said.strip())
+def _require_text(label: str, text: str, longest: int) -> None:
+    length = len(text.strip())
     if not 0 < length <= longest:
         raise BadInputError(
-            f"{what} has {length} letters, but must have between 1 and {longest}; it is "
+            f"{label} has {length} letters, but must have between 1 and {longest}; it is "
             "kept with the change. Write it into the form and send it again."
         )

@@ -8,21 +8,22 @@ import pandas as pd
 from dashboard.planning import overrides, staffing
 
 BY_LEVEL, BY_COST = "Service level", "Costs"
-UNKNOWN_CAPACITY = 100
-"""Orders a van carries where nothing is known of vans."""
+DEFAULT_CAPACITY = 100
+"""Default orders per van and day where the number of vans is not known."""
 
 
 @dataclass(frozen=True)
 class Assumptions:
-    """What a plan rests on beside the forecast.
+    """The assumptions of a plan.
 
     Attributes:
       capacity: Orders that a van carries per day.
-      vans: Of the city, each day; None where nobody told: as many as are needed.
-      level: Share of days on which all orders shall be carried; None to go by costs.
-      per_order: Cost of one order too many for the vans.
-      per_idle_van: Cost of one van that stands idle for a day.
-      drivers_per_van: On a day.
+      vans: Vans of the city per day; None if not known: as many as needed.
+      level: Service level, the share of days with all orders delivered; None to plan by
+        costs.
+      per_order: Cost of one undelivered order.
+      per_idle_van: Cost of one idle van per day.
+      drivers_per_van: Drivers per van and day.
     """
 
     capacity: float
@@ -33,8 +34,8 @@ class Assumptions:
     drivers_per_van: float = 1.0
 
 
-def own_vans(here: pd.DataFrame) -> int | None:
-    """The vans that a city's depots are known to have; None where that is told of none.
+def known_vans(here: pd.DataFrame) -> int | None:
+    """Total known vans of a city's depots; None if none is known.
 
     Args:
       here: The city's rows of `queries.fleet_week`.
@@ -43,77 +44,81 @@ def own_vans(here: pd.DataFrame) -> int | None:
     return None if known.empty else int(known.sum())
 
 
-def usual_capacity(here: pd.DataFrame) -> int:
-    """Orders a van carries if the city's vans suffice on its busiest day ahead.
-
-    It is where a planner begins who has not said what a van carries.
+def default_capacity(here: pd.DataFrame) -> int:
+    """Default orders per van: the city's vans then suffice on the busiest day ahead.
 
     Args:
       here: The city's rows of `queries.fleet_week`.
     """
-    vans = own_vans(here)
+    vans = known_vans(here)
     busiest = here.groupby("target_on")["p90"].sum().max()
-    return max(int(np.ceil(busiest / vans)), 1) if vans else UNKNOWN_CAPACITY
+    return max(int(np.ceil(busiest / vans)), 1) if vans else DEFAULT_CAPACITY
 
 
-def make(
-    week: pd.DataFrame, touched: pd.DataFrame, assumed: Assumptions
+def make_plan(
+    week: pd.DataFrame, touched: pd.DataFrame, assumptions: Assumptions
 ) -> pd.DataFrame:
     """Vans for every depot and day of one city.
 
     Args:
       week: The city's rows of `queries.fleet_week`.
-      touched: `queries.overrides_ahead`.
-      assumed: See there.
+      touched: As `queries.overrides_ahead` returns it.
+      assumptions: Of the plan.
 
     Returns:
       The columns of `week` with p10, p50 and p90 moved to what planners set, and:
       forecast (the median before), is_set, is_locked, reason, made_by, needed (vans),
-      given (vans of the city's), drivers, left_over (orders that those vans are expected
-      not to carry), enough (chance that they carry all).
+      allocated (vans), drivers, undelivered (expected orders beyond their capacity),
+      service_level (probability that all orders are delivered).
     """
     planned = _with_overrides(week, touched)
     quantiles = [planned[name].to_numpy(float) for name in ("p10", "p50", "p90")]
     case_rs = staffing.cases(*quantiles)
-    needed_r, next_rv = _needed(quantiles, case_rs, assumed)
-    given_r = np.zeros_like(needed_r)
+    needed_r, next_rv = _needed(quantiles, case_rs, assumptions)
+    allocated_r = np.zeros_like(needed_r)
     for rows in planned.groupby("target_on").indices.values():
-        vans = int(needed_r[rows].sum()) if assumed.vans is None else assumed.vans
-        given_r[rows] = staffing.split(next_rv[rows], needed_r[rows], vans)
+        vans = (
+            int(needed_r[rows].sum()) if assumptions.vans is None else assumptions.vans
+        )
+        allocated_r[rows] = staffing.allocate(next_rv[rows], needed_r[rows], vans)
     return planned.assign(
         needed=needed_r,
-        given=given_r,
-        drivers=np.ceil(given_r * assumed.drivers_per_van - 1e-9).astype(int),
-        left_over=staffing.left_over(case_rs, assumed.capacity, given_r),
-        enough=staffing.chance_of_enough(case_rs, assumed.capacity, given_r),
+        allocated=allocated_r,
+        drivers=np.ceil(allocated_r * assumptions.drivers_per_van - 1e-9).astype(int),
+        undelivered=staffing.undelivered(case_rs, assumptions.capacity, allocated_r),
+        service_level=staffing.service_level(
+            case_rs, assumptions.capacity, allocated_r
+        ),
     )
 
 
-def by_day(plan: pd.DataFrame, assumed: Assumptions) -> pd.DataFrame:
-    """The plan's totals: target_on, p50, needed, given, drivers, left_over, spare vans.
+def by_day(plan: pd.DataFrame, assumptions: Assumptions) -> pd.DataFrame:
+    """The plan's totals: target_on, p50, needed, allocated, drivers, undelivered, spare.
 
-    `spare` is NaN where nobody told how many vans there are.
+    `spare` (vans) is NaN where the number of vans is not known.
     """
-    columns = ["p50", "needed", "given", "drivers", "left_over"]
+    columns = ["p50", "needed", "allocated", "drivers", "undelivered"]
     days = plan.groupby("target_on", as_index=False)[columns].sum()
-    vans = float("nan") if assumed.vans is None else assumed.vans
-    return days.assign(spare=vans - days["given"])
+    vans = float("nan") if assumptions.vans is None else assumptions.vans
+    return days.assign(spare=vans - days["allocated"])
 
 
 def _needed(
-    quantiles: list[np.ndarray], case_rs: np.ndarray, assumed: Assumptions
+    quantiles: list[np.ndarray], case_rs: np.ndarray, assumptions: Assumptions
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vans needed by each row, and what each further van is expected to carry."""
-    capacity = assumed.capacity
-    most = staffing.most_useful(case_rs, capacity)
-    if assumed.level is None:
-        next_rv = staffing.carried_by_next(case_rs, capacity, most)
-        costs = (assumed.per_order, assumed.per_idle_van)
+    capacity = assumptions.capacity
+    most = staffing.max_useful_vans(case_rs, capacity)
+    if assumptions.level is None:
+        next_rv = staffing.marginal_orders(case_rs, capacity, most)
+        costs = (assumptions.per_order, assumptions.per_idle_van)
         return staffing.needed_by_cost(next_rv, capacity, *costs), next_rv
     p10_r, p50_r, p90_r = quantiles
-    needed_r = staffing.needed_by_level(p10_r, p50_r, p90_r, capacity, assumed.level)
+    needed_r = staffing.needed_by_level(
+        p10_r, p50_r, p90_r, capacity, assumptions.level
+    )
     most = max(most, int(needed_r.max(initial=0)))
-    return needed_r, staffing.carried_by_next(case_rs, capacity, most)
+    return needed_r, staffing.marginal_orders(case_rs, capacity, most)
 
 
 def _with_overrides(week: pd.DataFrame, touched: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""From forecasts to vans: how many a depot's day needs, and how to split a city's.
+"""Vans needed per depot and day, and their allocation within a city.
 
 Arrays in, arrays out. A day's orders are taken as spread around the median so that the
 forecast's three quantiles hold: normal on the logarithm of one plus the count, with a
@@ -19,7 +19,7 @@ TENTH = NORMAL.inv_cdf(0.9)
 NOTHING = 1e-9
 
 
-def at_share(
+def quantile_orders(
     p10_r: np.ndarray, p50_r: np.ndarray, p90_r: np.ndarray, share: float
 ) -> np.ndarray:
     """Orders that a day stays within, with a probability.
@@ -42,7 +42,7 @@ def at_share(
 def cases(p10_r: np.ndarray, p50_r: np.ndarray, p90_r: np.ndarray) -> np.ndarray:
     """Equally likely numbers of orders of each row, smallest first: [R, S]."""
     shares = (np.arange(N_CASES) + 0.5) / N_CASES
-    columns = [at_share(p10_r, p50_r, p90_r, float(share)) for share in shares]
+    columns = [quantile_orders(p10_r, p50_r, p90_r, float(share)) for share in shares]
     return np.stack(columns, axis=1)
 
 
@@ -56,18 +56,18 @@ def needed_by_level(
     """The least vans that carry all of a day's orders with a probability.
 
     Args:
-      p10_r: As `at_share`, as the next two.
+      p10_r: As `quantile_orders`, as the next two.
       p50_r: The median.
       p90_r: Likewise.
       capacity: Orders that a van carries per day.
       level: The probability, between 0 and 1.
     """
-    orders_r = at_share(p10_r, p50_r, p90_r, level)
+    orders_r = quantile_orders(p10_r, p50_r, p90_r, level)
     # A hair less than a full van more is rounding, not an order.
     return np.ceil(orders_r / capacity - 1e-9).astype(int)
 
 
-def carried_by_next(case_rs: np.ndarray, capacity: float, most: int) -> np.ndarray:
+def marginal_orders(case_rs: np.ndarray, capacity: float, most: int) -> np.ndarray:
     """Orders that each further van of a row is expected to carry: [R, V].
 
     Column v is the van after the first v. It never rises along a row, because a van is
@@ -85,7 +85,7 @@ def carried_by_next(case_rs: np.ndarray, capacity: float, most: int) -> np.ndarr
     return np.stack(columns, axis=1) if columns else np.zeros((len(case_rs), 0))
 
 
-def most_useful(case_rs: np.ndarray, capacity: float) -> int:
+def max_useful_vans(case_rs: np.ndarray, capacity: float) -> int:
     """Vans beyond which none is ever of use to any row."""
     busiest = float(case_rs.max(initial=0.0))
     return int(np.ceil(busiest / capacity))
@@ -100,9 +100,9 @@ def needed_by_cost(
     over would cost, outweigh the part of it that is expected to stand idle.
 
     Args:
-      next_rv: From `carried_by_next`, as far as any van is useful.
+      next_rv: From `marginal_orders`, as far as any van is useful.
       capacity: Orders that a van carries per day.
-      per_order: Cost of one order too many for the vans.
+      per_order: Cost of one undelivered order.
       per_idle_van: Cost of one van that carries nothing all day.
     """
     idle_rv = (capacity - next_rv) / capacity
@@ -110,7 +110,7 @@ def needed_by_cost(
     return pays_rv.sum(axis=1)
 
 
-def split(next_rv: np.ndarray, needed_r: np.ndarray, vans: int) -> np.ndarray:
+def allocate(next_rv: np.ndarray, needed_r: np.ndarray, vans: int) -> np.ndarray:
     """The split of the vans over the rows of one day that carries most orders.
 
     Each van goes where it is expected to carry most, but to no row more than it needs.
@@ -118,7 +118,7 @@ def split(next_rv: np.ndarray, needed_r: np.ndarray, vans: int) -> np.ndarray:
     no better split.
 
     Args:
-      next_rv: From `carried_by_next`, at least as many vans as any row needs.
+      next_rv: From `marginal_orders`, at least as many vans as any row needs.
       needed_r: Vans beyond which a row gets none.
       vans: To be split; those nobody needs are left over.
 
@@ -131,12 +131,12 @@ def split(next_rv: np.ndarray, needed_r: np.ndarray, vans: int) -> np.ndarray:
     return np.bincount(row_k[order], minlength=len(needed_r))
 
 
-def left_over(case_rs: np.ndarray, capacity: float, vans_r: np.ndarray) -> np.ndarray:
+def undelivered(case_rs: np.ndarray, capacity: float, vans_r: np.ndarray) -> np.ndarray:
     """Orders that the vans of each row are expected not to carry."""
     return np.maximum(case_rs - capacity * vans_r[:, None], 0.0).mean(axis=1)
 
 
-def chance_of_enough(
+def service_level(
     case_rs: np.ndarray, capacity: float, vans_r: np.ndarray
 ) -> np.ndarray:
     """How likely the vans of each row carry all of its orders."""

@@ -1,21 +1,21 @@
-"""Every question the dashboard asks, each answered by a documented table.
+"""Read queries of the dashboard, each returning a documented table.
 
-Answers are shared by all sessions, so they are kept under the `Freshness` they were
-given under: what was true before the night cannot be reached after it.
+Results are cached for all sessions and keyed by `Freshness`, so that a stale result
+cannot be served after a nightly run.
 """
 
 from dashboard.queries.accuracy import (
     accuracy,
     depot_accuracy,
+    largest_errors,
+    override_accuracy,
     score_kinds,
-    value_of_overrides,
-    worst_days,
 )
 from dashboard.queries.depot import (
     depot_days,
+    depot_status,
     depots,
     events_ahead,
-    news,
     past_forecasts,
 )
 from dashboard.queries.fleet import daily_totals, fleet_week, freshness
@@ -24,35 +24,35 @@ from dashboard.queries.overrides import override_history, overrides_ahead
 from dashboard.queries.panel import panel_tables
 from dashboard.queries.pipeline import (
     CALENDAR_DAYS,
+    backfills,
     calendar,
     files,
-    plans,
-    rejected,
+    rejected_rows,
     runs,
 )
 
 __all__ = [
     "CALENDAR_DAYS",
     "accuracy",
+    "backfills",
     "calendar",
     "daily_totals",
     "depot_accuracy",
     "depot_days",
+    "depot_status",
     "depots",
     "events_ahead",
     "files",
     "fleet_week",
     "freshness",
+    "largest_errors",
     "models",
-    "news",
+    "override_accuracy",
     "override_history",
     "overrides_ahead",
     "panel_tables",
     "past_forecasts",
-    "plans",
-    "rejected",
+    "rejected_rows",
     "runs",
     "score_kinds",
-    "value_of_overrides",
-    "worst_days",
 ]

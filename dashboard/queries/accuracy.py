@@ -1,4 +1,4 @@
-"""Of the scores."""
+"""Queries of forecast scores."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.sql import accuracy as statements
+from dashboard.queries.sql import accuracy as sql
 
 SCORED_DAYS = 56
-MOST_DEPOTS, MOST_DAYS, MOST_REASONS = 20, 15, 10
+MAX_DEPOTS, MAX_DAYS, MAX_REASONS = 20, 15, 10
 
 
 @dataclass(frozen=True)
 class ScoreKinds:
-    """Which kinds of forecasts have been scored."""
+    """Whether there are scores of live forecasts and of hindcasts."""
 
     has_live: bool
     has_hindcasts: bool
@@ -23,18 +23,18 @@ class ScoreKinds:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def score_kinds(fresh: Freshness) -> ScoreKinds:  # noqa: ARG001 - keys the cache
-    """Which scores there are; `fresh` is part of the cache's key and of nothing else."""
-    row = read(statements.SCORE_KINDS).iloc[0]
+    """Whether live forecasts and hindcasts are scored; `fresh` only keys the cache."""
+    row = read(sql.SCORE_KINDS).iloc[0]
     return ScoreKinds(bool(row["has_live"]), bool(row["has_hindcasts"]))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """How far forecasts and baselines were off over the last 8 weeks of scored days.
+    """Scores of forecasts and baselines over the last 8 weeks of scored days.
 
     Args:
       live: Live forecasts, or hindcasts; never both.
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       One row per grain ('all', 'day', 'city', 'model', 'horizon', 'weekday'), its
@@ -46,7 +46,7 @@ def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - ke
       forecast's over every scored day.
     """
     return read(
-        statements.ACCURACY,
+        sql.ACCURACY,
         numbers=["mape", "wape", "bias", "coverage", "all_mape"],
         days=["day_on"],
         live=live,
@@ -56,54 +56,54 @@ def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - ke
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """The 20 depots whose forecasts were most off, worst first.
+    """The 20 depots with the highest MAPE, worst first.
 
     Args:
       live: As `accuracy`.
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (days,
-      as `accuracy` counts them), n_depots (in all), is_gated (its newest forecast is the
-      plain one).
+      as `accuracy` counts them), n_depots (in all), is_fallback (its newest forecast is the
+      baseline).
     """
     return read(
-        statements.DEPOT_ACCURACY,
+        sql.DEPOT_ACCURACY,
         numbers=["mape", "naive_mape", "bias", "coverage"],
         live=live,
         days_back=SCORED_DAYS,
-        most=MOST_DEPOTS,
+        row_limit=MAX_DEPOTS,
     )
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def worst_days(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """The 15 depot-days that were missed by most orders, worst first.
+def largest_errors(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """The 15 depot-days with the largest absolute errors in orders, largest first.
 
     Args:
       live: As `accuracy`.
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       depot_id, name, city, target_on, actual, p10, p50, p90 (of the last forecast of
       that day), basis, events, holidays (lists, as `depot_days` has them).
     """
     return read(
-        statements.WORST_DAYS,
+        sql.LARGEST_ERRORS,
         numbers=["actual", "p10", "p50", "p90"],
         days=["target_on"],
         live=live,
         days_back=SCORED_DAYS,
-        most=MOST_DAYS,
+        row_limit=MAX_DAYS,
     )
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def value_of_overrides(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """Whether planners knew better, by reason.
+def override_accuracy(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+    """MAPE of overrides, forecast and seasonal naive on overridden days, by reason.
 
     Args:
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       reason (None in the first row, which is of all), counted (days), naive_mape,
@@ -111,7 +111,7 @@ def value_of_overrides(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys
       before any changed day is known.
     """
     return read(
-        statements.VALUE_OF_OVERRIDES,
+        sql.OVERRIDE_ACCURACY,
         numbers=["naive_mape", "forecast_mape", "override_mape"],
-        most=MOST_REASONS + 1,
+        row_limit=MAX_REASONS + 1,
     )

@@ -1,4 +1,4 @@
-"""The dashboard's one connection to Postgres: read only, and never for long."""
+"""The dashboard's Postgres engine: read-only, with short timeouts."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ UNKNOWN = {"42703": "column", "42883": "function"}
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def engine() -> sa.Engine:
-    """The engine all sessions share.
+    """The engine shared by all sessions.
 
     Raises:
       DatabaseError: no database was named, or its address cannot be read.
@@ -53,7 +53,7 @@ def engine() -> sa.Engine:
             "does."
         )
     try:
-        made = sa.create_engine(
+        created = sa.create_engine(
             url.get_secret_value(),
             connect_args={"options": READ_ONLY, "connect_timeout": CONNECT_SECONDS},
             pool_pre_ping=True,
@@ -63,12 +63,12 @@ def engine() -> sa.Engine:
             "HARBOR_DATABASE_URL is not an address that can be read; it looks like "
             "postgresql://USER@HOST/NAME. Mend it and start `harbor dashboard` again."
         ) from None
-    sa.event.listen(made, "connect", _give_up_rights)
-    return made
+    sa.event.listen(created, "connect", _give_up_rights)
+    return created
 
 
 def _give_up_rights(link: Any, _: Any) -> None:
-    """Becomes the role that may read and add overrides, where the user may be it.
+    """Switches to the role that may read and add overrides, where the user may.
 
     Whoever starts the dashboard may be the owner of the tables, as in the embedded
     database; the dashboard itself needs no more than that role.
@@ -87,13 +87,13 @@ class Reader(Protocol):
         statement: str,
         numbers: Sequence[str] = (),
         days: Sequence[str] = (),
-        **asked: Any,
+        **parameters: Any,
     ) -> pd.DataFrame: ...
 
 
 @contextmanager
 def snapshot() -> Iterator[Reader]:
-    """One REPEATABLE READ transaction: all that is read in it is of one moment.
+    """A REPEATABLE READ transaction; all reads in it see one snapshot.
 
     Raises:
       DatabaseError: as `read`.
@@ -103,17 +103,17 @@ def snapshot() -> Iterator[Reader]:
             link = connection.execution_options(isolation_level="REPEATABLE READ")
             yield partial(_read, link)
     except (OperationalError, ProgrammingError) as error:
-        sentence = told(error)
-        if sentence is None:
+        mapped = database_error(error)
+        if mapped is None:
             raise
-        raise sentence from error
+        raise mapped from error
 
 
 def read(
     statement: str,
     numbers: Sequence[str] = (),
     days: Sequence[str] = (),
-    **asked: Any,
+    **parameters: Any,
 ) -> pd.DataFrame:
     """Runs one SELECT in a transaction of its own.
 
@@ -121,14 +121,14 @@ def read(
       statement: With named binds.
       numbers: Columns that become floats, NaN where null.
       days: Columns that become timestamps at midnight, NaT where null.
-      asked: The binds.
+      parameters: The binds.
 
     Raises:
       DatabaseError: the database is not there, not migrated, or too slow; without its
         address.
     """
-    with snapshot() as look:
-        return look(statement, numbers, days, **asked)
+    with snapshot() as reader:
+        return reader(statement, numbers, days, **parameters)
 
 
 def _read(
@@ -136,20 +136,20 @@ def _read(
     statement: str,
     numbers: Sequence[str] = (),
     days: Sequence[str] = (),
-    **asked: Any,
+    **parameters: Any,
 ) -> pd.DataFrame:
-    result = connection.execute(sa.text(statement), asked)
+    result = connection.execute(sa.text(statement), parameters)
     table = pd.DataFrame(result.fetchall(), columns=list(result.keys()))
     kinds = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
     return table.astype(kinds)
 
 
-def call(statement: str, every: Sequence[dict[str, Any]]) -> None:
-    """Calls a function that may write, once for each set of binds; all of it or nothing.
+def call(statement: str, parameter_sets: Sequence[dict[str, Any]]) -> None:
+    """Calls a writing function once per parameter set, in one transaction.
 
     Args:
       statement: With named binds.
-      every: The binds of each call.
+      parameter_sets: The binds of each call.
 
     Raises:
       BadInputError: the function refused it, with its sentence.
@@ -158,8 +158,8 @@ def call(statement: str, every: Sequence[dict[str, Any]]) -> None:
     try:
         with engine().begin() as connection:
             connection.execute(sa.text("set transaction read write"))
-            for asked in every:
-                connection.execute(sa.text(statement), asked)
+            for parameters in parameter_sets:
+                connection.execute(sa.text(statement), parameters)
     except DBAPIError as error:
         code = getattr(error.orig, "sqlstate", None)
         if code == REFUSED:
@@ -167,11 +167,11 @@ def call(statement: str, every: Sequence[dict[str, Any]]) -> None:
             raise BadInputError(str(message)) from error
         if not isinstance(error, OperationalError | ProgrammingError):
             raise
-        raise told(error) or error from error
+        raise database_error(error) or error from error
 
 
-def told(error: OperationalError | ProgrammingError) -> DatabaseError | None:
-    """What a user can do about it; None for a mistake of ours."""
+def database_error(error: OperationalError | ProgrammingError) -> DatabaseError | None:
+    """Maps a database error to a message with a remedy; None for a programming error."""
     code = getattr(error.orig, "sqlstate", None)
     if code == TOO_LONG:
         return DatabaseError(

@@ -1,4 +1,4 @@
-"""Of one depot: its days, what was said of them, what is on."""
+"""Queries of one depot: days, past forecasts, events and status."""
 
 from datetime import timedelta
 
@@ -7,10 +7,10 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.rows import known
-from dashboard.queries.sql import depot as statements
-from dashboard.queries.sql import fleet as fleet_statements
-from dashboard.queries.types import Before, Lateness, News
+from dashboard.queries.rows import none_if_null
+from dashboard.queries.sql import depot as sql
+from dashboard.queries.sql import fleet as fleet_sql
+from dashboard.queries.types import DepotStatus, FeedFreshness, PreviousForecast
 
 HISTORY_DAYS = 56
 PAST_DAYS = 28
@@ -24,43 +24,43 @@ def depots(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
     """Every depot, by city and name.
 
     Args:
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       depot_id, label (name, city and id in one).
     """
-    return read(fleet_statements.DEPOTS)
+    return read(fleet_sql.DEPOTS)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def news(depot: str, fresh: Freshness) -> News:
-    """Whether a depot's orders have come, and what came since the forecast before.
+def depot_status(depot: str, fresh: Freshness) -> DepotStatus:
+    """A depot's feed freshness, previous forecast and fallback state.
 
     Args:
       depot: A depot_id that exists.
       fresh: With known demand; a forecast may be missing.
     """
     row = read(
-        statements.NEWS,
+        sql.DEPOT_STATUS,
         depot=depot,
         as_of=fresh.newest,
-        since=fresh.oldest_news - FORTNIGHT,
+        since=fresh.lagging_day - FORTNIGHT,
         origin=fresh.origin_on,
         until=fresh.until_on,
     ).iloc[0]
-    late = Lateness(
-        last_on=known(row["last_on"]),
-        due_on=known(row["due_on"]),
+    feed = FeedFreshness(
+        last_on=none_if_null(row["last_on"]),
+        due_on=none_if_null(row["due_on"]),
         is_late=bool(row["is_late"]),
     )
-    gated = bool(row["is_gated"])
-    if known(row["before_on"]) is None:
-        return News(late, None, gated)
+    is_fallback = bool(row["is_fallback"])
+    if none_if_null(row["before_on"]) is None:
+        return DepotStatus(feed, None, is_fallback)
     events = tuple(row["new_events"])
-    before = Before(
+    previous = PreviousForecast(
         row["before_on"], row["before_model"], int(row["corrected"]), events
     )
-    return News(late, before, gated)
+    return DepotStatus(feed, previous, is_fallback)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
@@ -80,7 +80,7 @@ def depot_days(depot: str, fresh: Freshness) -> pd.DataFrame:
     until = fresh.until if fresh.origin_on is not None else fresh.newest
     since = fresh.newest - timedelta(days=HISTORY_DAYS - 1)
     return read(
-        statements.DEPOT_DAYS,
+        sql.DEPOT_DAYS,
         numbers=["actual", *FORECAST, "p50_before", "planned"],
         days=["day_on"],
         depot=depot,
@@ -93,18 +93,18 @@ def depot_days(depot: str, fresh: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def past_forecasts(depot: str, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """What was last said of each of 28 past days, beside what happened.
+    """The last forecast of each of 28 past days, with the actuals.
 
     Args:
       depot: A depot_id.
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       target_on, origin_on, actual, p10, p50, p90, is_live, model_version, oldest day
       first. Live forecasts only; hindcasts only where the depot has no live one.
     """
     return read(
-        statements.PAST_FORECASTS,
+        sql.PAST_FORECASTS,
         numbers=["actual", *FORECAST],
         days=["target_on", "origin_on"],
         depot=depot,
@@ -125,7 +125,7 @@ def events_ahead(depot: str, fresh: Freshness) -> pd.DataFrame:
       ('this depot', 'all of CITY', 'everywhere', 'public holiday').
     """
     return read(
-        statements.EVENTS_AHEAD,
+        sql.EVENTS_AHEAD,
         days=["starts_on", "ends_on"],
         depot=depot,
         first=fresh.newest + timedelta(days=1),

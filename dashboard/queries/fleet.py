@@ -1,4 +1,4 @@
-"""Of the whole fleet: how new its numbers are, its totals, its depots by day."""
+"""Queries of the whole fleet: freshness, totals, and depots by day."""
 
 from datetime import timedelta
 
@@ -7,8 +7,8 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.rows import known
-from dashboard.queries.sql import fleet as statements
+from dashboard.queries.rows import none_if_null
+from dashboard.queries.sql import fleet as sql
 
 FLEET_DAYS = 21
 FORECAST = ("p10", "p50", "p90")
@@ -18,24 +18,24 @@ FORTNIGHT = timedelta(days=14)
 
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
 def freshness() -> Freshness:
-    """What is known and how new it is; asked anew every two seconds."""
-    row = read(statements.FRESHNESS).iloc[0]
+    """Freshness of data and forecast; refreshed every two seconds."""
+    row = read(sql.FRESHNESS).iloc[0]
     return Freshness(
         depots=int(row["depots"]),
-        last_on=known(row["last_on"]),
-        champion=known(row["champion"]),
-        origin_on=known(row["origin_on"]),
-        until_on=known(row["until_on"]),
-        model=known(row["model_version"]),
-        trained_through=known(row["trained_through"]),
-        filename=known(row["filename"]),
-        sha256=known(row["sha256"]),
-        made_at=known(row["made_at"]),
-        worked_at=known(row["worked_at"]),
-        last_override=known(row["last_override"]),
-        late_cities=tuple((known(row["late_cities"]) or {}).items()),
+        last_on=none_if_null(row["last_on"]),
+        champion=none_if_null(row["champion"]),
+        origin_on=none_if_null(row["origin_on"]),
+        until_on=none_if_null(row["until_on"]),
+        model=none_if_null(row["model_version"]),
+        trained_through=none_if_null(row["trained_through"]),
+        filename=none_if_null(row["filename"]),
+        sha256=none_if_null(row["sha256"]),
+        made_at=none_if_null(row["made_at"]),
+        worked_at=none_if_null(row["worked_at"]),
+        last_override=none_if_null(row["last_override"]),
+        late_cities=tuple((none_if_null(row["late_cities"]) or {}).items()),
         alarms=tuple(row["alarms"] or ()),
-        zones=tuple((known(row["zones"]) or {}).items()),
+        zones=tuple((none_if_null(row["zones"]) or {}).items()),
     )
 
 
@@ -55,7 +55,7 @@ def daily_totals(city: str, fresh: Freshness) -> pd.DataFrame:
       the 21 days up to the origin and of the days forecast.
     """
     return read(
-        statements.DAILY_TOTALS,
+        sql.DAILY_TOTALS,
         numbers=["actual", *FORECAST],
         days=["day_on"],
         city=city,
@@ -85,11 +85,11 @@ def fleet_week(fresh: Freshness) -> pd.DataFrame:
       0 where they differ by less than half an order a day).
     """
     return read(
-        statements.FLEET_WEEK,
+        sql.FLEET_WEEK,
         numbers=["vans", *FORECAST, *COMPARED],
         days=["last_on", "target_on", "before_on"],
         as_of=fresh.newest,
-        since=fresh.oldest_news - FORTNIGHT,
+        since=fresh.lagging_day - FORTNIGHT,
         origin=fresh.origin,
         model=fresh.model,
         until=fresh.until,

@@ -1,4 +1,4 @@
-"""How new the numbers are; the key under which answers about them are kept."""
+"""Freshness of data and forecast; the cache key of all queries."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 @dataclass(frozen=True)
 class Freshness:
-    """How new everything shown is; whatever changes an answer changes this.
+    """Freshness of everything shown; any change of the data changes it.
 
     Attributes:
       depots: How many are known.
@@ -46,13 +46,13 @@ class Freshness:
     @property
     def origin(self) -> date:
         """The origin of a forecast that is there."""
-        assert self.origin_on is not None, "asked only where there is a forecast"
+        assert self.origin_on is not None, "requires a forecast"
         return self.origin_on
 
     @property
     def until(self) -> date:
         """The last day ahead of a forecast that is there."""
-        assert self.until_on is not None, "asked only where there is a forecast"
+        assert self.until_on is not None, "requires a forecast"
         return self.until_on
 
     @property
@@ -63,11 +63,11 @@ class Freshness:
     @property
     def newest(self) -> date:
         """The last day that is not ahead: the origin, or the newest known demand."""
-        assert self.last_on is not None, "asked only where there is demand"
+        assert self.last_on is not None, "requires known demand"
         return max(self.last_on, self.origin_on or self.last_on)
 
     @property
-    def oldest_news(self) -> date:
+    def lagging_day(self) -> date:
         """The earlier of the origin and the newest known demand."""
-        assert self.last_on is not None, "asked only where there is demand"
+        assert self.last_on is not None, "requires known demand"
         return min(self.last_on, self.origin_on or self.last_on)

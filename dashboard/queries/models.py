@@ -1,13 +1,13 @@
-"""Of the models: which is shown, which were tried, and why."""
+"""Query of the models."""
 
 import pandas as pd
 import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.sql import models as statements
+from dashboard.queries.sql import models as sql
 
-MOST_MODELS = 100
+MAX_MODELS = 100
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -15,7 +15,7 @@ def models(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
     """The champion first, then the others, newest first; 100 at most.
 
     Args:
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       version, role ('champion', 'challenger', 'retired', 'rejected'), trained_through,
@@ -23,4 +23,4 @@ def models(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
       was taken away, missing while it is there), decision_reason (None before it was
       judged), scores (as the backtest of its judged fit gave them; a dict, perhaps empty).
     """
-    return read(statements.MODELS, days=["trained_through"], most=MOST_MODELS)
+    return read(sql.MODELS, days=["trained_through"], row_limit=MAX_MODELS)

@@ -1,4 +1,4 @@
-"""What the model is asked anew with."""
+"""What the model is parameters anew with."""
 
 from datetime import date
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 
 from dashboard.queries.database import snapshot
-from dashboard.queries.sql import depot as statements
+from dashboard.queries.sql import depot as sql
 
 
 def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFrame]:
-    """What the panel of all depots that reach a depot's forecast is built from.
+    """Tables for the panel of all depots that influence a depot's forecast.
 
     These are the depots of its city, or the whole fleet where none of the city has a
     known day.
@@ -23,11 +23,11 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
     Returns:
       depots, demand, events and holidays, as `forecaster.data.panel_builder.build_panel` takes them.
     """
-    asked: dict[str, Any] = {"depot": depot, "first": first, "through": through}
+    parameters: dict[str, Any] = {"depot": depot, "first": first, "through": through}
     with snapshot() as read:
         return {
-            "depots": read(statements.ALIKE_DEPOTS, **asked),
-            "demand": read(statements.ALIKE_DEMAND, numbers=["orders"], **asked),
-            "events": read(statements.ALL_EVENTS),
-            "holidays": read(statements.ALIKE_HOLIDAYS, **asked),
+            "depots": read(sql.PEER_DEPOTS, **parameters),
+            "demand": read(sql.PEER_DEMAND, numbers=["orders"], **parameters),
+            "events": read(sql.ALL_EVENTS),
+            "holidays": read(sql.PEER_HOLIDAYS, **parameters),
         }

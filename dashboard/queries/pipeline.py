@@ -1,4 +1,4 @@
-"""Of the pipeline: what ran, what came in, what is missing."""
+"""Queries of the pipeline: runs, files, missing days and backfills."""
 
 from datetime import timedelta
 
@@ -7,27 +7,27 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.sql import pipeline as statements
+from dashboard.queries.sql import pipeline as sql
 
 CALENDAR_DAYS, REFUSED_DAYS = 28, 14
-MOST_RUNS, MOST_FILES, MOST_REASONS, MOST_PLANS, MOST_DEPOTS = 14, 25, 50, 10, 60
+MAX_RUNS, MAX_FILES, MAX_REASONS, MAX_BACKFILLS, MAX_DEPOTS = 14, 25, 50, 10, 60
 
 
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
 def runs() -> pd.DataFrame:
-    """The newest 14 nights and 14 other runs with their steps; asked anew every 2 s.
+    """The newest 14 nights and 14 other runs with their steps; refreshed every 2 s.
 
     Returns:
       run_id, parent_id (NaN for a whole), step, origin_on, state ('running', 'done',
       'failed', 'skipped'), started_at, finished_at, metrics (a dict), error, seconds (it
-      took, or has taken so far), silent_seconds (since a running one's last sign of
+      took, or has taken so far), heartbeat_age_seconds (since a running one's last sign of
       life, else NaN): wholes newest first, each followed by its steps.
     """
     return read(
-        statements.RUNS,
-        numbers=["parent_id", "seconds", "silent_seconds"],
+        sql.RUNS,
+        numbers=["parent_id", "seconds", "heartbeat_age_seconds"],
         days=["origin_on"],
-        most=MOST_RUNS,
+        row_limit=MAX_RUNS,
     )
 
 
@@ -36,7 +36,7 @@ def files(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
     """The newest 25 files that were loaded and 25 that were refused, newest first.
 
     Args:
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       path, kind, accepted, unchanged, rejected (rows; NaN where refused),
@@ -45,38 +45,38 @@ def files(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
     """
     counts = ["accepted", "unchanged", "rejected"]
     return read(
-        statements.FILES, numbers=counts, most=MOST_FILES, refused_days=REFUSED_DAYS
+        sql.FILES, numbers=counts, row_limit=MAX_FILES, refused_days=REFUSED_DAYS
     )
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def rejected(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+def rejected_rows(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
     """Rows in quarantine, not replayed, by file and reason; newest file first, 50 at most.
 
     Args:
-      fresh: Part of the cache's key and of nothing else.
+      fresh: Only keys the cache.
 
     Returns:
       path, reason, n_rows, first_line, column_name and value (of the first of them).
     """
-    return read(statements.REJECTED, numbers=["first_line"], most=MOST_REASONS)
+    return read(sql.REJECTED, numbers=["first_line"], row_limit=MAX_REASONS)
 
 
 @st.cache_data(ttl=2, max_entries=1, show_spinner=False)
-def plans() -> pd.DataFrame:
-    """The newest 10 backfills and how far they came; asked anew every 2 s.
+def backfills() -> pd.DataFrame:
+    """The newest 10 backfills and how far they came; refreshed every 2 s.
 
     Returns:
       backfill_id, created_at, first_on, last_on (ISO days), state, requested_action,
       done, waiting, failed, skipped (slots), estimate_s (of those waiting, NaN where no past
       run tells), error (of the first that failed).
     """
-    return read(statements.PLANS, numbers=["estimate_s"], most=MOST_PLANS)
+    return read(sql.BACKFILLS, numbers=["estimate_s"], row_limit=MAX_BACKFILLS)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def calendar(fresh: Freshness) -> pd.DataFrame:
-    """Which of the last 28 days of each depot are counted; what lacks most comes first.
+    """State of the last 28 days of each depot; depots with most missing days first.
 
     Args:
       fresh: With known demand.
@@ -87,9 +87,9 @@ def calendar(fresh: Freshness) -> pd.DataFrame:
       many), n_depots (in all; only 60 are given).
     """
     return read(
-        statements.CALENDAR,
+        sql.CALENDAR,
         days=["last_on"],
         since=fresh.newest - timedelta(days=CALENDAR_DAYS - 1),
         until=fresh.newest,
-        most=MOST_DEPOTS,
+        row_limit=MAX_DEPOTS,
     )

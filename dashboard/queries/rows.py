@@ -1,10 +1,10 @@
-"""From rows of the database to what the answers promise."""
+"""Conversion of database values."""
 
 from typing import Any
 
 import pandas as pd
 
 
-def known(value: Any) -> Any:
+def none_if_null(value: Any) -> Any:
     """None where the database had null."""
     return None if pd.isna(value) else value

@@ -5,14 +5,14 @@ from datetime import date
 
 
 @dataclass(frozen=True)
-class Lateness:
-    """How new a depot's orders are, and how new they should be.
+class FeedFreshness:
+    """The newest day of a depot's orders, and the newest day that is due.
 
     Attributes:
-      last_on: Its newest day of known demand; None where none is known.
-      due_on: The newest day on which it was open; None if it has not been open for two
-        weeks.
-      is_late: Whether the first lies before the second, or there is none.
+      last_on: Newest day with known demand; None where none is known.
+      due_on: Newest day on which the depot was open; None if it was closed for the last
+        two weeks.
+      is_late: Whether `last_on` is None or before `due_on`.
     """
 
     last_on: date | None
@@ -21,14 +21,14 @@ class Lateness:
 
 
 @dataclass(frozen=True)
-class Before:
-    """The forecast before the one shown, and what has come since it was made.
+class PreviousForecast:
+    """The depot's previous forecast, and the data that changed after it was made.
 
     Attributes:
-      origin_on: The last day it may have seen.
+      origin_on: Last day the forecast may use.
       model: Version of the model that made it.
-      corrected: Earlier counts of the depot that were corrected since.
-      events: Kinds of events of the days ahead that were loaded since.
+      corrected: Number of daily counts corrected since.
+      events: Kinds of events in the forecast days loaded or changed since.
     """
 
     origin_on: date
@@ -38,16 +38,16 @@ class Before:
 
 
 @dataclass(frozen=True)
-class News:
-    """What a reader should know of a depot before its numbers.
+class DepotStatus:
+    """Notices about one depot, shown above its numbers.
 
     Attributes:
-      late: Whether its orders have come.
-      before: The forecast before; None where there was none.
-      is_gated: Whether its forecast is the plain one, because the model's own were worse
-        than the seasonal naive's.
+      feed: Freshness of its orders.
+      previous: Its previous forecast; None where there is none.
+      is_fallback: Whether its forecast is the baseline, because the model's live
+        forecasts were worse than the seasonal naive's.
     """
 
-    late: Lateness
-    before: Before | None
-    is_gated: bool
+    feed: FeedFreshness
+    previous: PreviousForecast | None
+    is_fallback: bool

@@ -1,4 +1,4 @@
-"""What the server serves: the pages, each of which tells the browser where the server is.
+"""The ASGI application: the pages, with the base URL written into each document.
 
 Left alone, a page opened by its own address looks for the server below that address
 first. It is not there, and the browser logs two errors before the page begins. It is where
@@ -17,21 +17,21 @@ from dashboard.server.guard import Guard, content_security_policy
 
 HERE = Path(__file__).parents[1]
 HEAD = "<head>"
-BESIDE_THE_PAGE = (
+BASE_URL_SCRIPT = (
     "<script>window.__streamlit = {BACKEND_BASE_URL: "
     'new URL(".", location.href).href}</script>'
 )
 
 
-def first_document() -> str:
-    """What a browser loads before any page."""
+def index_html() -> str:
+    """Streamlit's index.html with the base URL script."""
     made = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
-    return made.replace(HEAD, HEAD + BESIDE_THE_PAGE, 1)
+    return made.replace(HEAD, HEAD + BASE_URL_SCRIPT, 1)
 
 
 def routes() -> list[Route]:
-    """Every address at which a page may be opened."""
-    document = first_document()
+    """One route per page, so that each can be opened by its own URL."""
+    document = index_html()
 
     def answer(_: object) -> HTMLResponse:
         return HTMLResponse(document, headers={"Cache-Control": "no-cache"})
@@ -40,5 +40,5 @@ def routes() -> list[Route]:
     return [Route(f"/{page}", answer) for page in ["", *pages]]
 
 
-guard = Middleware(Guard, policy=content_security_policy(first_document()))
+guard = Middleware(Guard, policy=content_security_policy(index_html()))
 app = st.App(HERE / "app.py", routes=routes(), middleware=[guard])

@@ -1,4 +1,4 @@
-"""What every answer forbids the browser, and whose web sockets are refused."""
+"""Security headers, and the check of web socket origins."""
 
 import base64
 import hashlib
@@ -43,7 +43,7 @@ def _sha256(text: str) -> str:
 
 
 class Guard:
-    """Middleware around all that the server answers."""
+    """Middleware that adds security headers and refuses foreign web sockets."""
 
     def __init__(self, app: ASGIApp, policy: str) -> None:
         """Wraps an application.
@@ -76,7 +76,7 @@ class Guard:
 
 
 def is_foreign(headers: Headers) -> bool:
-    """Whether a browser sends this from a page of another host or port.
+    """Whether the Origin header names another host or port.
 
     Args:
       headers: Of the request. Programs that are no browser send no Origin.

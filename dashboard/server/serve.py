@@ -1,4 +1,4 @@
-"""How `harbor dashboard` starts the pages. Imports nothing that takes time."""
+"""Command line and checks of `harbor dashboard`; imports no slow modules."""
 
 import importlib.util
 import sys
@@ -39,7 +39,7 @@ def require_guard(address: str, insecure: bool, guard: Path | None) -> None:
 
     Args:
       address: To listen on.
-      insecure: Whether somebody said that they may be served all the same.
+      insecure: Whether --insecure was given.
       guard: From `login_file`.
 
     Raises:
@@ -82,5 +82,5 @@ def streamlit_arguments(
     }
     if guard is not None:
         flags["secrets.files"] = str(guard)
-    said = [f"--{name}={value}" for name, value in flags.items()]
-    return [sys.executable, "-m", "streamlit", "run", str(APP), *said]
+    options = [f"--{name}={value}" for name, value in flags.items()]
+    return [sys.executable, "-m", "streamlit", "run", str(APP), *options]

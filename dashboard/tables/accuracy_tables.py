@@ -1,4 +1,4 @@
-"""How far off forecasts were, for people. No I/O."""
+"""Display tables of forecast accuracy; no I/O."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ COLUMNS = {
 }
 
 
-def of_grain(scores: pd.DataFrame, grain: str) -> pd.DataFrame:
+def rows_of_grain(scores: pd.DataFrame, grain: str) -> pd.DataFrame:
     """The rows of one grain."""
     return scores[scores["grain"] == grain]
 
 
-def by(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
+def by_grain(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
     """One grain of `queries.accuracy`: a row per heading, baselines' MAPE beside.
 
     Args:
@@ -32,76 +32,76 @@ def by(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
     own = scores[scores["grain"] == grain]
     own = own.assign(name=own[COLUMNS[grain]].map(NAMED.get(grain, _itself)))
     own = own.set_index("name")
-    said = own[own["forecaster"] == "forecast"]
+    model = own[own["forecaster"] == "forecast"]
     of = {name: own[own["forecaster"] == name]["mape"] for name in BASELINES}
     table = pd.DataFrame(
         {
-            "MAPE": 100 * said["mape"],
+            "MAPE": 100 * model["mape"],
             "Naive MAPE": 100 * of["seasonal naive"],
             "Median MAPE": 100 * of["median of 4"],
-            "WAPE": 100 * said["wape"],
-            "Bias": 100 * said["bias"],
-            "In band": 100 * said["coverage"],
-            "Days": said["counted"],
+            "WAPE": 100 * model["wape"],
+            "Bias": 100 * model["bias"],
+            "In band": 100 * model["coverage"],
+            "Days": model["counted"],
         }
     )
     return table.rename_axis(heading).reset_index()
 
 
-def depots(found: pd.DataFrame) -> pd.DataFrame:
-    """`queries.depot_accuracy`, for people; gains are over the seasonal naive."""
+def depots(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.depot_accuracy`; gains are over the seasonal naive."""
     return pd.DataFrame(
         {
-            "Depot": found["name"],
-            "City": found["city"],
-            "MAPE": 100 * found["mape"],
-            "Naive MAPE": 100 * found["naive_mape"],
-            "Bias": 100 * found["bias"],
-            "In band": 100 * found["coverage"],
-            "Days": found["counted"],
-            "Fallback": found["is_gated"].map({True: "on", False: ""}),
+            "Depot": result["name"],
+            "City": result["city"],
+            "MAPE": 100 * result["mape"],
+            "Naive MAPE": 100 * result["naive_mape"],
+            "Bias": 100 * result["bias"],
+            "In band": 100 * result["coverage"],
+            "Days": result["counted"],
+            "Fallback": result["is_fallback"].map({True: "on", False: ""}),
         }
     )
 
 
-def worst_days(found: pd.DataFrame) -> pd.DataFrame:
-    """`queries.worst_days`, for people."""
-    noted = formatting.remarks(found.assign(is_closed=False))
-    rows = zip(found.to_dict("records"), noted, strict=True)
+def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.largest_errors`."""
+    noted = formatting.day_notes(result.assign(is_closed=False))
+    rows = zip(result.to_dict("records"), noted, strict=True)
     return pd.DataFrame(
         {
-            "Day": found["target_on"],
-            "Depot": found["name"],
-            "Forecast": found["p50"].round().astype("Int64"),
-            "Actual": found["actual"].round().astype("Int64"),
-            "Forecast − actual": (found["p50"] - found["actual"])
+            "Day": result["target_on"],
+            "Depot": result["name"],
+            "Forecast": result["p50"].round().astype("Int64"),
+            "Actual": result["actual"].round().astype("Int64"),
+            "Forecast − actual": (result["p50"] - result["actual"])
             .round()
             .astype("Int64"),
-            "Likely cause": [_cause(row, said) for row, said in rows],
+            "Likely cause": [_cause(row, notes) for row, notes in rows],
         }
     )
 
 
-def overrides(found: pd.DataFrame) -> pd.DataFrame:
-    """`queries.value_of_overrides`, for people."""
+def overrides(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.override_accuracy`."""
     return pd.DataFrame(
         {
-            "Reason": found["reason"].fillna("All overrides"),
-            "Naive MAPE": 100 * found["naive_mape"],
-            "Forecast MAPE": 100 * found["forecast_mape"],
-            "Override MAPE": 100 * found["override_mape"],
-            "Days": found["counted"],
+            "Reason": result["reason"].fillna("All overrides"),
+            "Naive MAPE": 100 * result["naive_mape"],
+            "Forecast MAPE": 100 * result["forecast_mape"],
+            "Override MAPE": 100 * result["override_mape"],
+            "Days": result["counted"],
         }
     )
 
 
-def overrides_sentence(found: pd.DataFrame) -> str:
+def overrides_sentence(result: pd.DataFrame) -> str:
     """Whether the planners' changes were worth it, in words.
 
     Args:
-      found: As `queries.value_of_overrides` returns it, not empty.
+      result: As `queries.override_accuracy` returns it, not empty.
     """
-    whole = found.to_dict("records")[0]
+    whole = result.to_dict("records")[0]
     gain = whole["forecast_mape"] - whole["override_mape"]
     verdict = "better" if gain > 0 else "worse" if gain < 0 else "as good"
     return (
@@ -111,9 +111,9 @@ def overrides_sentence(found: pd.DataFrame) -> str:
     )
 
 
-def _cause(row: dict[Any, Any], said: list[str]) -> str:
-    if said:
-        return ", ".join(said)
+def _cause(row: dict[Any, Any], notes: list[str]) -> str:
+    if notes:
+        return ", ".join(notes)
     if row["basis"] == "cold_start":
         return "No history"
     if row["p10"] <= row["actual"] <= row["p90"]:

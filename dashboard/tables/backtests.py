@@ -1,7 +1,7 @@
-"""The scores kept with each model → tables. No I/O.
+"""Display tables of the holdout scores of models; no I/O.
 
-A model is judged by a fit of the same settings that ended before the days it is judged
-on; its scores stand beside those of the baselines and of the champion of that night.
+A model is evaluated by a model with the same settings trained only on earlier days,
+beside the baselines and the champion at the time.
 """
 
 from collections.abc import Mapping
@@ -33,16 +33,16 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> dict[str, tuple[str, st
 
     Args:
       model: A row of `queries.models`.
-      zone: In which times are told.
+      zone: Time zone of the displayed times.
     """
     own = _score(model["scores"].get("models") or {}, OWN) / 100
     naive = _score(model["scores"].get("models") or {}, "seasonal_naive") / 100
     return {
         "Status": (ROLES[model["role"]], f"version {model['version']}"),
-        "Forecasts by": delivers(model["scores"]),
+        "Forecasts by": delivered_forecast(model["scores"]),
         "Trained through": (
             formatting.day(model["trained_through"]),
-            f"made {formatting.moment(model['created_at'], zone)}",
+            f"made {formatting.timestamp(model['created_at'], zone)}",
         ),
         "MAPE": (
             formatting.percent(own),
@@ -51,7 +51,7 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> dict[str, tuple[str, st
     }
 
 
-def delivers(scores: Mapping[str, Any]) -> tuple[str, str]:
+def delivered_forecast(scores: Mapping[str, Any]) -> tuple[str, str]:
     """Whether a model's forecast is its network's or the baseline, and why.
 
     Args:
@@ -88,7 +88,7 @@ def table(scores: Mapping[str, Any]) -> pd.DataFrame:
     )
 
 
-def window(scores: Mapping[str, Any]) -> str | None:
+def holdout_window(scores: Mapping[str, Any]) -> str | None:
     """The origins it was judged from, in words; None where it was not."""
     first, last = scores.get("first_origin"), scores.get("last_origin")
     if not (first and last):
@@ -100,40 +100,42 @@ def labels(models: pd.DataFrame) -> dict[str, str]:
     """Every model by its version, as it is offered for choice."""
     return {
         row["version"]: f"{formatting.day(row['trained_through'])} · "
-        f"{formatting.short(row['version'])} · {ROLES[row['role']]}"
+        f"{formatting.short_version(row['version'])} · {ROLES[row['role']]}"
         for row in models.to_dict("records")
     }
 
 
 def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """`queries.models`, for people; times are told in `zone`."""
+    """Display table of `queries.models`; times in `zone`."""
     of = [dict(scores.get("models") or {}) for scores in models["scores"]]
     return pd.DataFrame(
         {
             "Version": models["version"],
             "Status": models["role"].map(ROLES),
-            "Forecasts by": [delivers(scores)[0] for scores in models["scores"]],
+            "Forecasts by": [
+                delivered_forecast(scores)[0] for scores in models["scores"]
+            ],
             "Trained through": models["trained_through"],
             "MAPE": [_score(scores, OWN) for scores in of],
             "Naive MAPE": [_score(scores, "seasonal_naive") for scores in of],
-            "Decision": [verdict(model, zone) for model in models.to_dict("records")],
+            "Decision": [decision(model, zone) for model in models.to_dict("records")],
         }
     )
 
 
-def verdict(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """Why it was promoted or not, and whether it can forecast no more.
+def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
+    """The reason of the promotion decision, and whether the artefact was pruned.
 
     Args:
       model: A row of `queries.models`.
-      zone: In which times are told.
+      zone: Time zone of the displayed times.
     """
     return f"{_reason(model, zone)} {_pruned(model)}".strip()
 
 
 def _reason(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
     if isinstance(model["decision_reason"], str):
-        return formatting.dated(model["decision_reason"], zone)
+        return formatting.format_dates(model["decision_reason"], zone)
     if model["role"] == "challenger":
         return "To be evaluated in the next nightly run."
     return "No reason recorded."
@@ -163,15 +165,15 @@ def by_training(models: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).dropna().sort_values("day_on")
 
 
-def way_back(models: pd.DataFrame) -> str | None:
-    """The model that going back would make champion; None where there is none."""
+def rollback_target(models: pd.DataFrame) -> str | None:
+    """The version that a rollback would make champion; None where there is none."""
     retired = models[models["role"] == "retired"]
     retired = retired.sort_values("promoted_at", ascending=False, na_position="last")
     return None if retired.empty else str(retired["version"].iloc[0])
 
 
 def _name(key: str) -> str:
-    return NAMES.get(key, formatting.kind(key))
+    return NAMES.get(key, formatting.event_name(key))
 
 
 def _numbers(of: Mapping[str, Any], score: str) -> pd.Series:

@@ -1,4 +1,4 @@
-"""Tables as HTML, where a day must be readable at a glance and lead somewhere.
+"""Depots × days grids as HTML, with links.
 
 Everything from the database is escaped here, and nothing else becomes HTML.
 """
@@ -19,23 +19,23 @@ Row = dict[Hashable, Any]
 
 SHADES = 10
 """Steps of the accent up to a depot's busiest day; `style` has a class for each."""
-MOST_DEPOTS = 120
+MAX_DEPOTS = 120
 """Written out of several cities; a browser takes its time over more."""
-MOST_OF_A_CITY = 600
-LONGEST_SUM = len("99,999")
+MAX_DEPOTS_OF_ONE_CITY = 600
+MAX_SUM_LENGTH = len("99,999")
 
 
 def week(depots: pd.DataFrame, most: int | None = None) -> str:
     """Depots × days with whole orders; a stronger cell is a busier day of that depot.
 
     Args:
-      depots: As `attention.ranked` returns it, in its order; not empty.
+      depots: As `ranking.rank` returns it, in its order; not empty.
       most: Depots to write out, the first ones of each city; totals are of all. More of
-        one city alone than of many, unless said.
+        one city alone than of many, by default.
     """
     n_cities = depots["city"].nunique()
     if most is None:
-        most = MOST_OF_A_CITY if n_cities == 1 else MOST_DEPOTS
+        most = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = "".join(_day_head(day) for day in days)
     rows = depots.to_dict("records")
@@ -60,9 +60,9 @@ def days_ahead(days: pd.DataFrame) -> str:
       days: Rows of `queries.depot_days` that have a forecast; not empty.
     """
     busiest = float(days["p50"].max())
-    remarks = formatting.remarks(days)
+    remarks = formatting.day_notes(days)
     noted = zip(days.to_dict("records"), remarks, strict=True)
-    rows = "".join(_day_row(day, said, busiest) for day, said in noted)
+    rows = "".join(_day_row(day, notes, busiest) for day, notes in noted)
     return (
         f'<table class="hf narrow"><thead><tr><th scope="col">Day</th>'
         '<th scope="col">Orders</th><th scope="col">80 % band</th>'
@@ -113,9 +113,9 @@ def _totals(name: str, rows: list[Row]) -> str:
 def _sum(total: float) -> str:
     """A sum; seven of six figures each are rounded where a phone has no room for them."""
     whole = formatting.orders(total)
-    if len(whole) <= LONGEST_SUM:
+    if len(whole) <= MAX_SUM_LENGTH:
         return whole
-    rounded = formatting.rounded(total)
+    rounded = formatting.abbreviate(total)
     return f'<span class="desk">{whole}</span><span class="phone">{rounded}</span>'
 
 
@@ -127,14 +127,14 @@ def _depot(rows: list[Row]) -> str:
     total = formatting.orders(sum(row["p50"] for row in rows))
     return (
         f'<tr><th scope="row"><a href="{link}">{escape(first["name"])}</a>'
-        f"<small>{_below_name(first)}</small></th>{cells}"
+        f"<small>{_status_or_reason(first)}</small></th>{cells}"
         f'<td class="wide">{total}</td>'
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td></tr>'
     )
 
 
-def _below_name(depot: Row) -> str:
-    """What is late, or what else put the depot where it stands."""
+def _status_or_reason(depot: Row) -> str:
+    """The missing data of a depot, or the reason for its position."""
     if depot["is_silent"] and pd.isna(depot["last_on"]):
         return '<b class="late">no data yet</b>'
     if depot["is_silent"]:

@@ -9,12 +9,12 @@ import pandas as pd
 from dashboard.text import formatting
 
 
-def figures(said: dict[str, tuple[str, str]]) -> str:
+def figures(values: dict[str, tuple[str, str]]) -> str:
     """Large numbers side by side: label → (value, what it is measured against)."""
     cells = "".join(
         f"<div><dt>{escape(label)}</dt><dd>{escape(value)}"
         f"<small>{escape(against)}</small></dd></div>"
-        for label, (value, against) in said.items()
+        for label, (value, against) in values.items()
     )
     return f'<dl class="hf-figures">{cells}</dl>'
 
@@ -70,7 +70,7 @@ def column(values: pd.Series, name: str) -> list[str]:
     if _is_text(values):
         return [_or_dash(value, str) for value in values]
     if pd.api.types.is_integer_dtype(values):
-        form = formatting.difference if name in DIFFERENCES else formatting.whole
+        form = formatting.difference if name in DIFFERENCES else formatting.integer
         return [_or_dash(value, form) for value in values]
     if name in PLAIN:
         return [_or_dash(value, "{:.2f}".format) for value in values]

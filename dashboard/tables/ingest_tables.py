@@ -1,4 +1,4 @@
-"""What came in, what could not be read, and what is missing, for people. No I/O."""
+"""Display tables of files, rejected rows and missing days; no I/O."""
 
 from collections.abc import Hashable
 from html import escape
@@ -31,19 +31,21 @@ STATES = {
 }
 
 
-def files(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """The files of `queries.files` that were loaded, for people.
+def files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """The files of `queries.files` that were loaded, as a display table.
 
     Args:
-      found: Files, refused ones among them.
-      zone: In which times are told.
+      result: Files, refused ones among them.
+      zone: Time zone of the displayed times.
     """
-    loaded = found[found["refused_because"].isna()]
+    loaded = result[result["refused_because"].isna()]
     return pd.DataFrame(
         {
             "File": loaded["path"].map(_name),
             "Kind": loaded["kind"],
-            "Loaded": [formatting.moment(moment, zone) for moment in loaded["came_at"]],
+            "Loaded": [
+                formatting.timestamp(moment, zone) for moment in loaded["came_at"]
+            ],
             "New rows": loaded["accepted"].astype("Int64"),
             "Unchanged rows": loaded["unchanged"].astype("Int64"),
             "Rejected rows": loaded["rejected"].astype("Int64"),
@@ -52,64 +54,64 @@ def files(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     )
 
 
-def refused(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """The files of `queries.files` of which nothing was loaded, for people.
+def refused(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """The files of `queries.files` of which nothing was loaded, as a display table.
 
     Args:
-      found: Files, loaded ones among them.
-      zone: In which times are told.
+      result: Files, loaded ones among them.
+      zone: Time zone of the displayed times.
     """
-    none_of = found[found["refused_because"].notna()]
+    none_of = result[result["refused_because"].notna()]
     return pd.DataFrame(
         {
             "File": none_of["path"].map(_name),
             "Refused": [
-                formatting.moment(moment, zone) for moment in none_of["came_at"]
+                formatting.timestamp(moment, zone) for moment in none_of["came_at"]
             ],
             "Reason and fix": none_of["refused_because"],
         }
     )
 
 
-def rejected(found: pd.DataFrame) -> pd.DataFrame:
-    """`queries.rejected`, for people."""
+def rejected_rows(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.rejected_rows`."""
     return pd.DataFrame(
         {
-            "File": found["path"].map(_name),
-            "Reason": found["reason"],
-            "Rows": found["n_rows"],
-            "First line": found["first_line"].astype("Int64"),
-            "Column": found["column_name"],
-            "Value": found["value"],
+            "File": result["path"].map(_name),
+            "Reason": result["reason"],
+            "Rows": result["n_rows"],
+            "First line": result["first_line"].astype("Int64"),
+            "Column": result["column_name"],
+            "Value": result["value"],
         }
     )
 
 
-def calendar(found: pd.DataFrame, days: list[pd.Timestamp]) -> pd.DataFrame:
-    """`queries.calendar` with a column per day, for people."""
+def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> pd.DataFrame:
+    """`queries.calendar` with a column per day."""
     table = pd.DataFrame(
         {
-            "Depot": found["name"],
-            "Depot id": found["depot_id"],
-            "City": found["city"],
-            "Data to": found["last_on"],
-            "Missing": found["missing"],
+            "Depot": result["name"],
+            "Depot id": result["depot_id"],
+            "City": result["city"],
+            "Data to": result["last_on"],
+            "Missing": result["missing"],
         }
     )
     for number, day in enumerate(days):
-        table[formatting.day(day)] = [states[number] for states in found["states"]]
+        table[formatting.day(day)] = [states[number] for states in result["states"]]
     return table
 
 
-def grid(found: pd.DataFrame, days: list[pd.Timestamp]) -> str:
+def grid(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
     """Depots × days as HTML, a sign for each day; Mondays are named.
 
     Args:
-      found: As `queries.calendar` returns it, not empty.
+      result: As `queries.calendar` returns it, not empty.
       days: Of the states, oldest first.
     """
     heads = "".join(f'<th scope="col">{_head(day)}</th>' for day in days)
-    rows = "".join(_row(row, days) for row in found.to_dict("records"))
+    rows = "".join(_row(row, days) for row in result.to_dict("records"))
     return (
         f'<table class="hf hf-calendar"><thead><tr><th scope="col">Depot</th>{heads}'
         f"</tr></thead><tbody>{rows}</tbody></table>"
@@ -121,20 +123,20 @@ def legend() -> str:
     return ", ".join(f"{sign} {meaning}" for sign, meaning in STATES.values())
 
 
-def sentence(found: pd.DataFrame) -> str:
-    """How whole the last four weeks are.
+def summary(result: pd.DataFrame) -> str:
+    """Summary of the missing days of the last four weeks.
 
     Args:
-      found: As `queries.calendar` returns it, not empty.
+      result: As `queries.calendar` returns it, not empty.
     """
     n_depots, lacking = (
-        int(found["n_depots"].iloc[0]),
-        int((found["missing"] > 0).sum()),
+        int(result["n_depots"].iloc[0]),
+        int((result["missing"] > 0).sum()),
     )
     if not lacking:
         return f"No missing days in the last four weeks ({n_depots:,} depots)."
-    shown = "" if n_depots == len(found) else f"; the first {len(found)} are shown"
-    least = "at least " if lacking == len(found) < n_depots else ""
+    shown = "" if n_depots == len(result) else f"; the first {len(result)} are shown"
+    least = "at least " if lacking == len(result) < n_depots else ""
     return (
         f"{least}{lacking:,} of {formatting.count(n_depots, 'depot')} have missing days{shown}."
     ).capitalize()

@@ -1,4 +1,4 @@
-"""The plan for people: its sentences, its grid, its files. No I/O."""
+"""Display tables, grid and summary of the plan; no I/O."""
 
 from collections.abc import Hashable
 from html import escape
@@ -14,69 +14,69 @@ from dashboard.planning.planning import Assumptions
 from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
-MOST_DAYS_NAMED = 3
+MAX_DAYS_NAMED = 3
 
 
-def assumptions(city: str, assumed: Assumptions) -> str:
-    """What the plan rests on, in words that also stand on paper."""
-    if assumed.level is None:
+def assumptions_text(city: str, assumptions: Assumptions) -> str:
+    """The plan's assumptions as a sentence, also printed."""
+    if assumptions.level is None:
         rule = (
-            f"least expected cost at {assumed.per_order:g} per undelivered order and "
-            f"{assumed.per_idle_van:g} per idle van"
+            f"least expected cost at {assumptions.per_order:g} per undelivered order and "
+            f"{assumptions.per_idle_van:g} per idle van"
         )
     else:
-        rule = f"service level {100 * assumed.level:.0f} %"
+        rule = f"service level {100 * assumptions.level:.0f} %"
     return (
-        f"{city}: {_vans_a_day(assumed)}"
-        f"{formatting.count(round(assumed.capacity), 'order')} per van, {rule}."
+        f"{city}: {_vans_a_day(assumptions)}"
+        f"{formatting.count(round(assumptions.capacity), 'order')} per van, {rule}."
     )
 
 
-def _vans_a_day(assumed: Assumptions) -> str:
+def _vans_a_day(assumptions: Assumptions) -> str:
     return (
         ""
-        if assumed.vans is None
-        else f"{formatting.count(assumed.vans, 'van')} per day, "
+        if assumptions.vans is None
+        else f"{formatting.count(assumptions.vans, 'van')} per day, "
     )
 
 
-def figures(days: pd.DataFrame, assumed: Assumptions) -> dict[str, tuple[str, str]]:
-    """The plan in three numbers; in two where nobody told how many vans there are.
+def figures(days: pd.DataFrame, assumptions: Assumptions) -> dict[str, tuple[str, str]]:
+    """The plan in three numbers; in two where the number of vans is not known.
 
     Args:
       days: As `planning.by_day` gives it, not empty.
-      assumed: Of the plan.
+      assumptions: Of the plan.
     """
     most = max(days.to_dict("records"), key=itemgetter("needed"))
     volume = days["p50"].sum()
-    share = days["left_over"].sum() / volume if volume > 0 else float("nan")
-    of = "" if assumed.vans is None else f", of {assumed.vans:,}"
+    share = days["undelivered"].sum() / volume if volume > 0 else float("nan")
+    of = "" if assumptions.vans is None else f", of {assumptions.vans:,}"
     return {
         "Peak vans needed": (
             f"{int(most['needed']):,}",
             f"on {formatting.day(most['target_on'])}{of}",
         ),
-        **({} if assumed.vans is None else _short(days)),
+        **({} if assumptions.vans is None else _short(days)),
         "Undelivered orders": (
-            formatting.orders(days["left_over"].sum()),
+            formatting.orders(days["undelivered"].sum()),
             f"expected, {formatting.percent(share)} of orders",
         ),
     }
 
 
 def _short(days: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    short = int((days["needed"] - days["given"]).sum())
+    short = int((days["needed"] - days["allocated"]).sum())
     return {
         "Van-days short": (f"{short:,}", formatting.next_days(len(days)).capitalize())
     }
 
 
 def sentence(days: pd.DataFrame, city: str) -> str:
-    """Where the vans reach and where they do not.
+    """Summary of the days on which vans are short.
 
     Args:
       days: As `planning.by_day` gives it, not empty.
-      city: Its name.
+      city: Name of the city.
     """
     if days["spare"].isna().all():
         return (
@@ -84,15 +84,15 @@ def sentence(days: pd.DataFrame, city: str) -> str:
             "needs. Set it under “Assumptions”, or load the depots again with a column "
             "“vans”."
         )
-    short = days[days["given"] < days["needed"]]
+    short = days[days["allocated"] < days["needed"]]
     if short.empty:
         return (
             f"{city} has enough vans every day, with at least "
             f"{formatting.count(int(days['spare'].min()), 'van')} to spare."
         )
     named = [
-        f"{formatting.day(day['target_on'])} ({int(day['needed'] - day['given']):,})"
-        for day in short.to_dict("records")[:MOST_DAYS_NAMED]
+        f"{formatting.day(day['target_on'])} ({int(day['needed'] - day['allocated']):,})"
+        for day in short.to_dict("records")[:MAX_DAYS_NAMED]
     ]
     more = len(short) - len(named)
     rest = f" and {formatting.count(more, 'day')} more" if more else ""
@@ -106,7 +106,7 @@ def grid(plan: pd.DataFrame, days: pd.DataFrame) -> str:
     """Depots × days as HTML: vans, what is missing of them, and the orders.
 
     Args:
-      plan: As `planning.make` gives it, rows of a depot together; not empty.
+      plan: As `planning.make_plan` gives it, rows of a depot together; not empty.
       days: As `planning.by_day` gives it.
     """
     heads = "".join(_head(day) for day in days["target_on"])
@@ -119,20 +119,20 @@ def grid(plan: pd.DataFrame, days: pd.DataFrame) -> str:
 
 
 def table(plan: pd.DataFrame) -> pd.DataFrame:
-    """`planning.make`, for people and for files."""
+    """Display table of `planning.make_plan` and for files."""
     return pd.DataFrame(
         {
             "City": plan["city"],
             "Depot": plan["name"],
             "Depot id": plan["depot_id"],
             "Day": plan["target_on"],
-            "Vans": plan["given"].astype("Int64"),
+            "Vans": plan["allocated"].astype("Int64"),
             "Vans needed": plan["needed"].astype("Int64"),
             "Drivers": plan["drivers"].astype("Int64"),
             "Planned orders": plan["p50"].round().astype("Int64"),
             "Forecast": plan["forecast"].round().astype("Int64"),
-            "Undelivered": plan["left_over"].round().astype("Int64"),
-            "Service level": 100 * plan["enough"],
+            "Undelivered": plan["undelivered"].round().astype("Int64"),
+            "Service level": 100 * plan["service_level"],
             "Locked": plan["is_locked"].map({True: "yes", False: ""}),
             "Reason": plan["reason"].where(plan["is_set"]),
             "Changed by": plan["made_by"].where(plan["is_set"]),
@@ -140,18 +140,18 @@ def table(plan: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def history(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """`queries.override_history`, for people; times are told in `zone`."""
+def history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of `queries.override_history`; times in `zone`."""
     return pd.DataFrame(
         {
-            "When": [formatting.moment(at, zone) for at in found["made_at"]],
-            "Depot": found["name"],
-            "Day": found["target_on"],
-            "Action": found["action"].map(overrides.DONE),
-            "Orders": found["orders"].round().astype("Int64"),
-            "Forecast then": found["p50"].round().astype("Int64"),
-            "Reason": found["reason"],
-            "Changed by": found["made_by"],
+            "When": [formatting.timestamp(at, zone) for at in result["made_at"]],
+            "Depot": result["name"],
+            "Day": result["target_on"],
+            "Action": result["action"].map(overrides.DONE),
+            "Orders": result["orders"].round().astype("Int64"),
+            "Forecast then": result["p50"].round().astype("Int64"),
+            "Reason": result["reason"],
+            "Changed by": result["made_by"],
         }
     )
 
@@ -169,10 +169,10 @@ def _depot(rows: list[Row]) -> str:
 def _cell(row: Row) -> str:
     if row["basis"] == "closed" and not row["is_set"]:
         return '<td class="closed">closed</td>'
-    short = row["needed"] - row["given"]
+    short = row["needed"] - row["allocated"]
     lacks = f' <b class="short">−{short}</b>' if short else ""
     return (
-        f'<td class="day" title="{_title(row)}">{row["given"]}{lacks}'
+        f'<td class="day" title="{_title(row)}">{row["allocated"]}{lacks}'
         f"<small>{_how(row)}{formatting.orders(row['p50'])}</small></td>"
     )
 
@@ -184,22 +184,22 @@ def _how(row: Row) -> str:
 
 
 def _title(row: Row) -> str:
-    said = (
+    title = (
         f"{formatting.count(row['drivers'], 'driver')}; "
-        f"service level {100 * row['enough']:.0f} %"
+        f"service level {100 * row['service_level']:.0f} %"
     )
     if row["is_set"]:
-        said += f"; set by {row['made_by']}: {row['reason']}"
-    return escape(said)
+        title += f"; set by {row['made_by']}: {row['reason']}"
+    return escape(title)
 
 
 def _totals(days: pd.DataFrame) -> str:
     compared = {"Vans needed": days["needed"], "Vans to spare": days["spare"]}
     lines = {
-        "Vans": days["given"],
+        "Vans": days["allocated"],
         **({} if days["spare"].isna().all() else compared),
         "Drivers": days["drivers"],
-        "Undelivered orders": days["left_over"],
+        "Undelivered orders": days["undelivered"],
     }
     rows = []
     for name, numbers in lines.items():

@@ -1,4 +1,4 @@
-"""The table behind each chart, with the headings people read; a CSV of the same.
+"""Display tables of the charts' data, also downloaded as CSV.
 
 Whole numbers are orders or counts; floats are percentages.
 """
@@ -9,7 +9,7 @@ from dashboard.text import formatting
 
 
 def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
-    """`attention.ranked`, for people."""
+    """Display table of `ranking.rank`."""
     return pd.DataFrame(
         {
             "City": depots["city"],
@@ -28,7 +28,7 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
 
 
 def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
-    """`queries.daily_totals`, for people."""
+    """Display table of `queries.daily_totals`."""
     return pd.DataFrame(
         {
             "Day": totals["day_on"],
@@ -36,13 +36,15 @@ def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
             "Forecast": _whole(totals["p50"]),
             "Low (P10)": _whole(totals["p10"]),
             "High (P90)": _whole(totals["p90"]),
-            "Remark": [formatting.missing(number) for number in totals["missing"]],
+            "Remark": [
+                formatting.missing_depots(number) for number in totals["missing"]
+            ],
         }
     )
 
 
 def depot_days(days: pd.DataFrame) -> pd.DataFrame:
-    """`queries.depot_days`, for people."""
+    """Display table of `queries.depot_days`."""
     return pd.DataFrame(
         {
             "Day": days["day_on"],
@@ -51,13 +53,13 @@ def depot_days(days: pd.DataFrame) -> pd.DataFrame:
             "Low (P10)": _whole(days["p10"]),
             "High (P90)": _whole(days["p90"]),
             "Basis": days["basis"].map(formatting.BASES),
-            "Events": [", ".join(day) for day in formatting.remarks(days)],
+            "Events": [", ".join(day) for day in formatting.day_notes(days)],
         }
     )
 
 
 def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
-    """`queries.past_forecasts`, for people; newest day first."""
+    """Display table of `queries.past_forecasts`; newest day first."""
     error = past["p50"] - past["actual"]
     inside = past["actual"].between(past["p10"], past["p90"])
     return pd.DataFrame(
@@ -77,8 +79,8 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
 
 
 def events(events: pd.DataFrame) -> pd.DataFrame:
-    """`queries.events_ahead`, for people."""
-    kinds = events["what"].map(formatting.kind)
+    """Display table of `queries.events_ahead`."""
+    kinds = events["what"].map(formatting.event_name)
     return pd.DataFrame(
         {
             "From": events["starts_on"],
@@ -90,21 +92,21 @@ def events(events: pd.DataFrame) -> pd.DataFrame:
 
 
 def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
-    """`whatif.suppose`, for people."""
+    """Display table of `whatif.simulate`."""
     return pd.DataFrame(
         {
             "Day": outcome["target_on"],
             "Forecast": _whole(outcome["forecast"]),
-            "Scenario": _whole(outcome["supposed"]),
-            "Difference": _whole(outcome["supposed"] - outcome["forecast"]),
-            "Low (P10)": _whole(outcome["supposed_p10"]),
-            "High (P90)": _whole(outcome["supposed_p90"]),
+            "Scenario": _whole(outcome["scenario"]),
+            "Difference": _whole(outcome["scenario"] - outcome["forecast"]),
+            "Low (P10)": _whole(outcome["scenario_p10"]),
+            "High (P90)": _whole(outcome["scenario_p90"]),
         }
     )
 
 
-def leaning(parts: pd.DataFrame) -> pd.DataFrame:
-    """`leaning.parts`, for people."""
+def drivers(parts: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `decomposition.drivers`."""
     return pd.DataFrame(
         {
             "Day": parts["target_on"],
@@ -118,7 +120,7 @@ def leaning(parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_training(trained: pd.DataFrame) -> pd.DataFrame:
-    """`backtests.by_training`, for people."""
+    """Display table of `backtests.by_training`."""
     return pd.DataFrame(
         {
             "Model": trained["version"],

@@ -1,22 +1,22 @@
-"""Whether the orders of one depot have come."""
+"""The warning about a depot's missing data."""
 
-from dashboard.queries.types import Lateness
+from dashboard.queries.types import FeedFreshness
 from dashboard.text import formatting
 
 
-def warning(late: Lateness) -> str | None:
-    """The sentence about a late depot; None where it is not late."""
-    if not late.is_late or late.due_on is None:
+def warning(feed: FeedFreshness) -> str | None:
+    """Writes the warning for a depot with missing data; None if none is missing."""
+    if not feed.is_late or feed.due_on is None:
         return None
-    due = formatting.day(late.due_on)
-    if late.last_on is None:
+    due = formatting.day(feed.due_on)
+    if feed.last_on is None:
         return (
             f"This depot has no data, although it was open on {due}. Its forecast is "
             "based on similar depots. Load its orders with "
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
     return (
-        f"Missing data: this depot's newest orders are from {formatting.day(late.last_on)}, "
+        f"Missing data: this depot's newest orders are from {formatting.day(feed.last_on)}, "
         f"but those of {due} are due. The forecast was made without them. Load them with "
         "`harbor ingest PATH`, then run `harbor nightly`."
     )

@@ -1,4 +1,4 @@
-"""What time it is for the fleet."""
+"""Current time and recent days in the fleet's time zone."""
 
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
@@ -14,10 +14,10 @@ def zone() -> ZoneInfo:
 
 
 def now() -> datetime:
-    """In the fleet's zone."""
+    """Current time in the fleet's zone."""
     return datetime.now(zone())
 
 
 def days_until(last: date, number: int) -> list[pd.Timestamp]:
-    """So many days in a row, the oldest first."""
+    """The `number` days up to `last`, oldest first."""
     return list(pd.date_range(end=pd.Timestamp(last), periods=number))

@@ -3,31 +3,33 @@
 import pandas as pd
 
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.types import Before
+from dashboard.queries.types import PreviousForecast
 from dashboard.text import formatting
 
 
-def sentences(days: pd.DataFrame, before: Before | None, fresh: Freshness) -> list[str]:
+def sentences(
+    days: pd.DataFrame, previous: PreviousForecast | None, fresh: Freshness
+) -> list[str]:
     """Describes the change and its likely causes, one sentence each.
 
     Args:
       days: As `queries.depot_days` returns it.
-      before: None where there is no previous forecast.
+      previous: None where there is no previous forecast.
       fresh: With a forecast.
 
     Returns:
       Empty where the two forecasts have no day in common.
     """
     both = days.dropna(subset=["p50", "p50_before"])
-    if before is None or both.empty:
+    if previous is None or both.empty:
         return []
-    since = formatting.since(before.origin_on, fresh.origin)
+    since = formatting.since(previous.origin_on, fresh.origin)
     change = _direction(both["p50_before"].sum(), both["p50"].sum())
     common = formatting.count(len(both), "day")
     return [
         f"{change} {since}, over the {common} that both forecasts cover.",
         *_new_actuals(days),
-        *_causes(before, fresh, since),
+        *_causes(previous, fresh, since),
     ]
 
 
@@ -54,15 +56,18 @@ def _new_actuals(days: pd.DataFrame) -> list[str]:
     ]
 
 
-def _causes(before: Before, fresh: Freshness, since: str) -> list[str]:
+def _causes(previous: PreviousForecast, fresh: Freshness, since: str) -> list[str]:
     causes = []
-    if before.model != fresh.model:
-        new, old = formatting.short(str(fresh.model)), formatting.short(before.model)
+    if previous.model != fresh.model:
+        new, old = (
+            formatting.short_version(str(fresh.model)),
+            formatting.short_version(previous.model),
+        )
         causes.append(f"New model {since}: {new} instead of {old}.")
-    if before.corrected:
-        counts = formatting.count(before.corrected, "earlier daily count")
+    if previous.corrected:
+        counts = formatting.count(previous.corrected, "earlier daily count")
         causes.append(f"{counts} corrected.")
-    if before.events:
-        named = ", ".join(formatting.kind(kind) for kind in before.events)
+    if previous.events:
+        named = ", ".join(formatting.event_name(kind) for kind in previous.events)
         causes.append(f"New or changed events: {named}.")
     return causes

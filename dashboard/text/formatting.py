@@ -1,4 +1,4 @@
-"""Numbers, days and sentences as people read them. English, whatever the machine's."""
+"""Formats numbers, days and names for people, in English whatever the locale."""
 
 import math
 import re
@@ -24,7 +24,7 @@ NO_SCORES = {
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
-# A day or a moment as programs write it, but neither in a command nor in a file's name.
+# An ISO 8601 day or timestamp, but not inside a command or a file name.
 WRITTEN = re.compile(
     rf"{COMMAND}|(?<![\w/.-])(\d{{4}}-\d\d-\d\d(?:{CLOCK})?)(?![\w/-]|\.\w)"
 )
@@ -37,8 +37,8 @@ def day(value: date | pd.Timestamp, year_of: date | None = None) -> str:
     return f"{WEEKDAYS[value.weekday()]} {value.day} {MONTHS[value.month - 1]}{year}"
 
 
-def rounded(value: float) -> str:
-    """Orders where there is little room: '371k', '3.74M'; below 1,000 whole."""
+def abbreviate(value: float) -> str:
+    """Abbreviated orders: '371k', '3.74M'; below 1,000 not abbreviated."""
     if value < 999.5:
         return orders(value)
     if value < 999_500:
@@ -62,23 +62,23 @@ def iso_day(value: str) -> str:
     return f"{day(found)} {found.year}"
 
 
-def moment(value: datetime, zone: ZoneInfo) -> str:
+def timestamp(value: datetime, zone: ZoneInfo) -> str:
     """'Fri 21 Nov, 04:31' in a zone."""
     local = value.astimezone(zone)
     return f"{day(local)}, {local:%H:%M}"
 
 
-def dated(sentence: str, zone: ZoneInfo) -> str:
-    """A sentence of the program's, its days and moments as people say them.
+def format_dates(sentence: str, zone: ZoneInfo) -> str:
+    """Rewrites the ISO 8601 days and timestamps in a text.
 
     Args:
-      sentence: May hold days and moments as ISO 8601 writes them.
-      zone: In which moments are told.
+      sentence: Text with ISO 8601 days and timestamps.
+      zone: Time zone of the rewritten timestamps.
     """
-    return WRITTEN.sub(lambda found: _said(found, zone), sentence)
+    return WRITTEN.sub(lambda found: _format_match(found, zone), sentence)
 
 
-def _said(found: re.Match[str], zone: ZoneInfo) -> str:
+def _format_match(found: re.Match[str], zone: ZoneInfo) -> str:
     if found[1] is None:
         return found[0]
     try:
@@ -91,19 +91,19 @@ def _said(found: re.Match[str], zone: ZoneInfo) -> str:
     return f"{day(local)} {local.year}, {local:%H:%M}"
 
 
-def short(version: str) -> str:
-    """What tells models apart: a version without the day it was trained through."""
+def short_version(version: str) -> str:
+    """The version without its leading training date."""
     return version.partition("-")[2] or version
 
 
-def whole(value: int) -> str:
+def integer(value: int) -> str:
     """'1,234' or '−12'."""
     return f"{value:,}".replace("-", "−")
 
 
 def difference(value: int) -> str:
     """'+1,234', '−12', or '0'."""
-    return f"+{value:,}" if value > 0 else whole(value)
+    return f"+{value:,}" if value > 0 else integer(value)
 
 
 def orders(value: float) -> str:
@@ -135,7 +135,7 @@ def signed_orders(value: float) -> str:
 
 
 def change(before: float, after: float) -> str:
-    """How far apart two numbers are, as they are shown: '246' and '257' are '+11'."""
+    """Difference of the rounded numbers: '246' and '257' give '+11'."""
     return signed_orders(round(after) - round(before))
 
 
@@ -144,21 +144,25 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def kind(name: str) -> str:
-    """A kind of event as people say it: 'black_friday' is 'Black friday'."""
+def event_name(name: str) -> str:
+    """Display name of an event kind: 'black_friday' becomes 'Black friday'."""
     said = name.replace("_", " ").strip()
     return said[:1].upper() + said[1:]
 
 
-def remarks(days: pd.DataFrame) -> list[list[str]]:
-    """What is on on each day, as people say it: holidays, events, whether it is closed.
+def day_notes(days: pd.DataFrame) -> list[list[str]]:
+    """Holidays, events and closure of each day, as display names.
 
     Args:
       days: With holidays (names), events (kinds) and is_closed.
     """
     noted = zip(days["holidays"], days["events"], days["is_closed"], strict=True)
     return [
-        [*holidays, *map(kind, _but_closures(events)), *(["Closed"] if closed else [])]
+        [
+            *holidays,
+            *map(event_name, _but_closures(events)),
+            *(["Closed"] if closed else []),
+        ]
         for holidays, events, closed in noted
     ]
 
@@ -167,8 +171,8 @@ def _but_closures(events: Iterable[str]) -> list[str]:
     return [event for event in events if event != "closed"]
 
 
-def missing(number: int) -> str:
-    """How many depots a total lacks; nothing where it is whole."""
+def missing_depots(number: int) -> str:
+    """'without 2 depots'; empty if no depot is missing."""
     return "" if number == 0 else f"without {count(number, 'depot')}"
 
 
@@ -177,6 +181,6 @@ def next_days(horizon: int) -> str:
     return "the next day" if horizon == 1 else f"the next {horizon} days"
 
 
-def plain(text: str) -> str:
-    """Somebody's text, with whatever Markdown would make of it taken away."""
+def escape_markdown(text: str) -> str:
+    """Escapes Markdown in user-supplied text."""
     return MARKDOWN.sub(r"\\\1", text)

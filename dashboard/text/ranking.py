@@ -1,4 +1,4 @@
-"""Which depots come first on the page of the days ahead, and why. No I/O."""
+"""Sort order of the depots on the page "Days ahead", with reasons; no I/O."""
 
 import math
 from collections.abc import Hashable
@@ -14,7 +14,7 @@ A_DAY = pd.Timedelta(days=1)
 URGENT, REVISED, BAND, WEEK, NAME = (
     "Urgent", "Changed overnight", "Widest band", "Change vs last week", "Name",
 )  # fmt: skip
-MEANS = {
+SORT_ORDERS = {
     URGENT: "depots with missing data, then those whose forecast changed most since the "
     "previous one",
     REVISED: "depots whose forecast changed most since the previous one",
@@ -22,19 +22,19 @@ MEANS = {
     WEEK: "depots whose orders change most vs last week",
     NAME: "depots by name",
 }
-"""The orders a reader may choose from; the first is where nothing was chosen."""
+"""Sort orders and their descriptions; the first is the default."""
 
 
-def ranked(week: pd.DataFrame, order: str) -> pd.DataFrame:
-    """Depots in an order, with the reason of each one's place.
+def rank(week: pd.DataFrame, order: str) -> pd.DataFrame:
+    """Sorts the depots, and adds the reason for each one's position.
 
     Args:
       week: As `queries.fleet_week` returns it.
-      order: One of `MEANS`.
+      order: One of `SORT_ORDERS`.
 
     Returns:
-      The same rows: by city, in each as asked and then by name, days in order; `reason`
-      says in words what put the depot there, '' where there is nothing to say.
+      The same rows by city, then by `order`, then by name, days in order; `reason` is a
+      short text, '' where there is none.
     """
     with_width = week.assign(
         width=week["p90"] - week["p10"], origin_on=week["target_on"].min() - A_DAY
@@ -44,15 +44,17 @@ def ranked(week: pd.DataFrame, order: str) -> pd.DataFrame:
     depots = widest.drop_duplicates("depot_id")
     keys = _keys(depots, order)
     placed = depots.assign(**keys).sort_values(["city", *keys, "name", "depot_id"])
-    said = {row["depot_id"]: _reason(row, order) for row in placed.to_dict("records")}
-    place = {depot: number for number, depot in enumerate(said)}
+    reasons = {
+        row["depot_id"]: _reason(row, order) for row in placed.to_dict("records")
+    }
+    place = {depot: number for number, depot in enumerate(reasons)}
     return week.assign(
-        place=week["depot_id"].map(place), reason=week["depot_id"].map(said)
+        place=week["depot_id"].map(place), reason=week["depot_id"].map(reasons)
     ).sort_values(["place", "target_on"], ignore_index=True)
 
 
 def _keys(depots: pd.DataFrame, order: str) -> dict[str, pd.Series]:
-    """What to sort by, the smallest first; what is not known comes last."""
+    """Sort keys, ascending; unknown values come last."""
     revised = -depots["revised"].abs()
     if order == URGENT:
         return {"first": ~(depots["is_late"] | depots["is_silent"]), "second": revised}
@@ -66,11 +68,11 @@ def _keys(depots: pd.DataFrame, order: str) -> dict[str, pd.Series]:
 
 
 def _reason(depot: Row, order: str) -> str:
-    """Why a depot stands where it does.
+    """The reason for a depot's position.
 
     Args:
       depot: Its row of the day whose band is widest.
-      order: One of `MEANS`.
+      order: One of `SORT_ORDERS`.
     """
     if order == BAND:
         band = f"{formatting.orders(depot['p10'])} – {formatting.orders(depot['p90'])}"

@@ -1,4 +1,4 @@
-"""What the ledger says of runs and backfills → tables for people. No I/O."""
+"""Runs and backfills as display tables; no I/O."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -10,67 +10,67 @@ import pandas as pd
 from dashboard.text import formatting
 
 STATES = {"done": "✓ done", "failed": "✕ failed", "skipped": "– skipped"}
-SHARES = {"mape", "naive_mape", "coverage"}
-# Said beside it already, or of no use to who reads the page.
-LEFT_OUT = {"origin", "by_run", "gated_depots", "cache_hits", "cache_misses", "steps"}
-LEFT_OUT |= {"compilations", "parity_error", "state"}
-NUMBERS_OF = {"plan"}
-"""What is numbered, not counted."""
-MEASURED = ("_seconds", "_bytes")
-"""How the names of measurements end: `harbor runs show` tells them to engineers."""
-SILENT_S = 120
-"""Seconds without a sign of life after which a run has probably been killed."""
+FRACTIONS = {"mape", "naive_mape", "coverage"}
+# Metrics shown elsewhere on the page, or of no use there.
+HIDDEN = {"origin", "by_run", "gated_depots", "cache_hits", "cache_misses", "steps"}
+HIDDEN |= {"compilations", "parity_error", "state"}
+IDENTIFIERS = {"plan"}
+"""Metrics that are identifiers, not counts."""
+MEASUREMENT_SUFFIXES = ("_seconds", "_bytes")
+"""Name endings of measurements, which only `harbor runs show` prints."""
+MAX_HEARTBEAT_AGE_S = 120
+"""Seconds without a heartbeat after which a run has probably been killed."""
 
 
-def nights(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """The nightly runs of `queries.runs`, for people.
+def nightly_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the nightly runs of `queries.runs`.
 
     Args:
       runs: With their steps.
-      zone: In which times are told.
+      zone: In which times are text.
     """
-    wholes = of_wholes(runs)
-    return _table(wholes[wholes["step"] == "nightly"], zone, "Night of", _origin)
+    parents = parent_runs(runs)
+    return _table(parents[parents["step"] == "nightly"], zone, "Night of", _origin)
 
 
-def others(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """The other runs of `queries.runs`, for people."""
-    wholes = of_wholes(runs)
-    return _table(wholes[wholes["step"] != "nightly"], zone, "Run", _step)
+def other_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the other runs of `queries.runs`."""
+    parents = parent_runs(runs)
+    return _table(parents[parents["step"] != "nightly"], zone, "Run", _step)
 
 
 def steps(runs: pd.DataFrame, run_id: int, zone: ZoneInfo) -> pd.DataFrame:
-    """The steps of one run, in their order."""
+    """Display table of the steps of one run, in order."""
     return _table(runs[runs["parent_id"] == run_id], zone, "Step", _step)
 
 
-def of_wholes(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs that are no step of another."""
+def parent_runs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Runs that are not a step of another run."""
     return runs[runs["parent_id"].isna()]
 
 
 def labels(runs: pd.DataFrame) -> dict[str, str]:
-    """Every whole by its id, as it is offered for choice; nights come first."""
-    wholes = of_wholes(runs)
-    wholes = wholes.sort_values(
+    """Labels of the parent runs for the select box, by run id; nightly runs first."""
+    parents = parent_runs(runs)
+    parents = parents.sort_values(
         ["step", "run_id"],
         key=lambda column: column != "nightly" if column.name == "step" else -column,
     )
     return {
         str(row["run_id"]): f"{_step(row)} · {_origin(row)} · run {row['run_id']}"
-        for row in wholes.to_dict("records")
+        for row in parents.to_dict("records")
     }
 
 
-def counted(metrics: Mapping[str, Any]) -> str:
-    """What a run counted, in words."""
+def metrics_text(metrics: Mapping[str, Any]) -> str:
+    """The metrics of a run as text."""
     # Sentences come last: nothing goes on after a full stop.
     in_order = sorted(metrics.items(), key=lambda count: count[0] == "reason")
-    told = [_count(name, value) for name, value in in_order]
-    return ", ".join(part for part in told if part)
+    text = [_count(name, value) for name, value in in_order]
+    return ", ".join(part for part in text if part)
 
 
-def took(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """'12 s', '3 min 5 s', '2 h 4 min'; a dash where not known."""
     if pd.isna(seconds):
         return formatting.UNKNOWN
@@ -82,18 +82,18 @@ def took(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {left} s"
 
 
-def plans(found: pd.DataFrame) -> pd.DataFrame:
-    """`queries.plans`, for people."""
-    days = zip(found["first_on"], found["last_on"], strict=True)
+def backfills(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.backfills`."""
+    days = zip(result["first_on"], result["last_on"], strict=True)
     return pd.DataFrame(
         {
-            "Plan": found["backfill_id"].astype(str),
+            "Plan": result["backfill_id"].astype(str),
             "Days": [
                 f"{formatting.iso_day(a)} – {formatting.iso_day(b)}" for a, b in days
             ],
-            "State": found["state"],
-            "Progress": [_progress(row) for row in found.to_dict("records")],
-            "Details": [_plan_says(row) for row in found.to_dict("records")],
+            "State": result["state"],
+            "Progress": [_progress(row) for row in result.to_dict("records")],
+            "Details": [_backfill_details(row) for row in result.to_dict("records")],
         }
     )
 
@@ -106,23 +106,29 @@ def _table(
         {
             heading: [named(row) for row in records],
             "State": [_state(row) for row in records],
-            "Started": [formatting.moment(row["started_at"], zone) for row in records],
-            "Duration": [took(row["seconds"]) for row in records],
-            "Result": [formatting.dated(_says(row), zone) for row in records],
+            "Started": [
+                formatting.timestamp(row["started_at"], zone) for row in records
+            ],
+            "Duration": [duration(row["seconds"]) for row in records],
+            "Result": [formatting.format_dates(_result(row), zone) for row in records],
         }
     )
 
 
-def _says(row: Mapping[Any, Any]) -> str:
+def _result(row: Mapping[Any, Any]) -> str:
     failed = isinstance(row["error"], str)
-    return row["error"] if failed else counted(row["metrics"])
+    return row["error"] if failed else metrics_text(row["metrics"])
 
 
 def _state(row: Mapping[Any, Any]) -> str:
     if row["state"] != "running":
         return STATES[row["state"]]
-    silent = row["silent_seconds"]
-    return f"no heartbeat for {took(silent)}" if silent > SILENT_S else "… running"
+    heartbeat_age = row["heartbeat_age_seconds"]
+    return (
+        f"no heartbeat for {duration(heartbeat_age)}"
+        if heartbeat_age > MAX_HEARTBEAT_AGE_S
+        else "… running"
+    )
 
 
 def _origin(row: Mapping[Any, Any]) -> str:
@@ -132,35 +138,37 @@ def _origin(row: Mapping[Any, Any]) -> str:
 
 
 def _step(row: Mapping[Any, Any]) -> str:
-    return formatting.kind(row["step"])
+    return formatting.event_name(row["step"])
 
 
 def _count(name: str, value: Any) -> str:
-    said = name.replace("_", " ")
-    if name in LEFT_OUT or name.endswith(MEASURED) or value is None:
+    label = name.replace("_", " ")
+    if name in HIDDEN or name.endswith(MEASUREMENT_SUFFIXES) or value is None:
         return ""
     match value:
         case bool():
-            told = said if value else f"not {said}"
-        case int() if name in NUMBERS_OF:
-            told = f"{said} {value}"
+            text = label if value else f"not {label}"
+        case int() if name in IDENTIFIERS:
+            text = f"{label} {value}"
         case int():
-            told = f"{value:,} {said.removesuffix('s') if value == 1 else said}"
+            text = f"{value:,} {label.removesuffix('s') if value == 1 else label}"
         case float():
-            told = f"{said} {formatting.percent(value) if name in SHARES else value}"
+            text = (
+                f"{label} {formatting.percent(value) if name in FRACTIONS else value}"
+            )
         case {"passed": bool(passed)}:
-            told = f"{said} {'passed' if passed else 'failed'}"
+            text = f"{label} {'passed' if passed else 'failed'}"
         case dict():
-            told = f"{said} " + ", ".join(
+            text = f"{label} " + ", ".join(
                 f"{key} {each}" for key, each in value.items()
             )
         case list():
-            told = "; ".join(map(str, value))
+            text = "; ".join(map(str, value))
         case str() if name == "model":
-            told = f"{said} {formatting.short(value)}"
+            text = f"{label} {formatting.short_version(value)}"
         case _:
-            told = str(value) if name == "reason" else f"{said} {value}"
-    return told
+            text = str(value) if name == "reason" else f"{label} {value}"
+    return text
 
 
 def _progress(row: Mapping[Any, Any]) -> str:
@@ -168,7 +176,7 @@ def _progress(row: Mapping[Any, Any]) -> str:
     return f"{row['done']:,} of {of:,}"
 
 
-def _plan_says(row: Mapping[Any, Any]) -> str:
+def _backfill_details(row: Mapping[Any, Any]) -> str:
     parts = []
     if row["failed"]:
         parts.append(f"{row['failed']:,} failed: {row['error']}")
@@ -176,7 +184,7 @@ def _plan_says(row: Mapping[Any, Any]) -> str:
         parts.append(f"{formatting.count(row['skipped'], 'slot')} skipped")
     if row["waiting"] and not pd.isna(row["estimate_s"]):
         left = timedelta(seconds=row["estimate_s"]).total_seconds()
-        parts.append(f"about {took(left)} left")
+        parts.append(f"about {duration(left)} left")
     if isinstance(row["requested_action"], str):
         parts.append(f"{row['requested_action']} requested")
     return "; ".join(parts)

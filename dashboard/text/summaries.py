@@ -1,4 +1,4 @@
-"""Table → the one sentence or figure a reader should take from it. No I/O."""
+"""Summary sentences and key figures of query results; no I/O."""
 
 import math
 from collections.abc import Hashable, Iterable
@@ -10,12 +10,12 @@ from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
 Figures = dict[str, tuple[str, str]]
-LEAST_BIAS = 0.0005
+MIN_BIAS = 0.0005
 A_DAY = pd.Timedelta(days=1)
 
 
 def change(rows: Iterable[Row]) -> float:
-    """What depot-days are forecast against the same days a week before, as a fraction.
+    """Relative change of the forecast against the actuals seven days before.
 
     Args:
       rows: With p50 and week_before; those without a known week before do not count.
@@ -29,7 +29,7 @@ def change(rows: Iterable[Row]) -> float:
 
 
 def week_figures(week: pd.DataFrame) -> Figures:
-    """The days ahead in two numbers, and what needs attention in two more.
+    """Key figures of the page "Days ahead".
 
     Args:
       week: Depots and days as `queries.fleet_week` returns them, not empty.
@@ -48,19 +48,21 @@ def week_figures(week: pd.DataFrame) -> Figures:
             formatting.day(cast(pd.Timestamp, by_day.idxmax())),
             f"{formatting.orders(by_day.max())} orders",
         ),
-        **_attention(week.drop_duplicates("depot_id"), week["target_on"].min() - A_DAY),
+        **_status_figures(
+            week.drop_duplicates("depot_id"), week["target_on"].min() - A_DAY
+        ),
     }
 
 
-def _attention(depots: pd.DataFrame, origin: pd.Timestamp) -> Figures:
-    """How many depots are late, and whose forecast changed most since the one before.
+def _status_figures(depots: pd.DataFrame, origin: pd.Timestamp) -> Figures:
+    """Number of depots with missing data, and the largest forecast change.
 
     Args:
       depots: Of the week, a row for each.
       origin: Of its forecast.
     """
     late = int(depots["is_late"].sum())
-    said = {
+    figures = {
         "Depots with missing data": (
             f"{late:,}",
             f"of {formatting.count(len(depots), 'depot')}",
@@ -71,12 +73,12 @@ def _attention(depots: pd.DataFrame, origin: pd.Timestamp) -> Figures:
         most = max(revised, key=lambda depot: abs(depot["revised"]))
         changed = formatting.signed_percent(most["revised"], 0)
         since = formatting.since(most["before_on"], origin)
-        said[f"Largest change {since}"] = (changed, str(most["name"]))
-    return said
+        figures[f"Largest change {since}"] = (changed, str(most["name"]))
+    return figures
 
 
 def depot_figures(days: pd.DataFrame) -> Figures:
-    """A depot's days ahead in two numbers.
+    """Key figures of one depot.
 
     Args:
       days: As `queries.depot_days` returns it, with a forecast.
@@ -101,7 +103,7 @@ def depot_figures(days: pd.DataFrame) -> Figures:
 
 
 def history_sentence(has_forecast: bool) -> str:
-    """What the chart of a depot's days shows."""
+    """Caption of the chart of a depot's days."""
     marks = "Triangles mark holidays and events."
     if not has_forecast:
         return f"Orders per day, last 8 weeks. {marks}"
@@ -109,7 +111,7 @@ def history_sentence(has_forecast: bool) -> str:
 
 
 def past_sentence(past: pd.DataFrame) -> str:
-    """How far off the forecasts of one depot were, in words.
+    """Summary of one depot's forecast errors.
 
     Args:
       past: As `queries.past_forecasts` returns it, not empty.
@@ -122,19 +124,18 @@ def past_sentence(past: pd.DataFrame) -> str:
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
     return (
         f"Last {formatting.count(len(past), 'scored day')}: MAPE {formatting.percent(mape)}, "
-        f"{_too(bias)}, {inside} of {len(past)} days within the 80 % band."
+        f"{_bias_text(bias)}, {inside} of {len(past)} days within the 80 % band."
     )
 
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """The forecast beside both baselines, in words.
+    """Summary of the forecast's MAPE beside both baselines.
 
     Args:
       scores: As `queries.accuracy` returns it, not empty.
     """
     own, naive, median = (
-        _over_all(scores, name)
-        for name in ("forecast", "seasonal naive", "median of 4")
+        _overall(scores, name) for name in ("forecast", "seasonal naive", "median of 4")
     )
     return (
         f"MAPE {formatting.percent(own['mape'])} over "
@@ -151,7 +152,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
     Args:
       scores: As `queries.accuracy` returns it, not empty.
     """
-    own, naive = _over_all(scores, "forecast"), _over_all(scores, "seasonal naive")
+    own, naive = _overall(scores, "forecast"), _overall(scores, "seasonal naive")
     return {
         "MAPE": (
             formatting.percent(own["mape"]),
@@ -160,42 +161,42 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
         "WAPE": (formatting.percent(own["wape"]), "of volume"),
         "Bias": (formatting.signed_percent(own["bias"]), "of volume, + is too high"),
         "In the 80 % band": (formatting.percent(own["coverage"]), "80 % is right"),
-        "Days scored": (f"{int(own['counted']):,}", _left_out(own)),
+        "Days scored": (f"{int(own['counted']):,}", _unscored_note(own)),
     }
 
 
 def what_if_sentence(outcome: pd.DataFrame) -> str:
-    """What the supposition does to the week, in words.
+    """Summary of a scenario's effect on the week.
 
     Args:
-      outcome: As `whatif.suppose` returns it.
+      outcome: As `whatif.simulate` returns it.
     """
-    now, then = outcome["forecast"].sum(), outcome["supposed"].sum()
+    now, then = outcome["forecast"].sum(), outcome["scenario"].sum()
     return (
         f"With this scenario: {formatting.orders(then)} orders instead of "
         f"{formatting.orders(now)} ({formatting.change(now, then)})."
     )
 
 
-def _over_all(scores: pd.DataFrame, forecaster: str) -> Row:
+def _overall(scores: pd.DataFrame, forecaster: str) -> Row:
     """One forecaster's scores over all days; NaN where it forecast none."""
     mine = (scores["grain"] == "all") & (scores["forecaster"] == forecaster)
-    found = scores[mine].to_dict("records")
-    return found[0] if found else dict.fromkeys(scores.columns, math.nan)
+    rows = scores[mine].to_dict("records")
+    return rows[0] if rows else dict.fromkeys(scores.columns, math.nan)
 
 
-def _left_out(own: Row) -> str:
-    """How many scored days have no baseline to stand beside, and how those went."""
+def _unscored_note(own: Row) -> str:
+    """Number of scored days without a baseline, and the MAPE including them."""
     left = int(own["all_counted"] - own["counted"])
     if not left:
         return "per depot and origin"
     return f"{left:,} more have no baseline; with them MAPE {formatting.percent(own['all_mape'])}"
 
 
-def _too(bias: float) -> str:
+def _bias_text(bias: float) -> str:
     if math.isnan(bias):
         return "bias unknown"
-    if abs(bias) < LEAST_BIAS:
+    if abs(bias) < MIN_BIAS:
         return "no bias"
     return (
         f"{formatting.percent(abs(bias))} too {'high' if bias > 0 else 'low'} overall"

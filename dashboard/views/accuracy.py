@@ -1,4 +1,4 @@
-"""How far off the forecasts were, day by day, beside the baselines."""
+"""The page "Accuracy": forecast errors beside the baselines."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from dashboard.text import formatting, summaries
 fresh = queries.freshness()
 kinds = queries.score_kinds(fresh)
 if not (kinds.has_live or kinds.has_hindcasts):
-    parts.nothing(
+    parts.stop_with(
         "No forecast has been scored yet. Scores appear the night after the forecast day; "
         "`harbor backfill run --from DAY --to DAY` makes and scores hindcasts of past days."
     )
@@ -26,33 +26,35 @@ kind = st.segmented_control(
 )
 live = kind == formatting.LIVE
 if not (kinds.has_live if live else kinds.has_hindcasts):
-    parts.nothing(formatting.NO_SCORES[kind])
-parts.kind_of_scores(live)
+    parts.stop_with(formatting.NO_SCORES[kind])
+parts.score_kind_notice(live)
 
 scores = queries.accuracy(live, fresh)
-parts.figures(summaries.accuracy_figures(scores))
+parts.key_figures(summaries.accuracy_figures(scores))
 
 st.header("By day")
 parts.chart(
     charts.accuracy_by_day,
-    accuracy_tables.of_grain(scores, "day"),
+    accuracy_tables.rows_of_grain(scores, "day"),
     summaries.accuracy_sentence(scores),
-    accuracy_tables.by(scores, "day", "Day"),
+    accuracy_tables.by_grain(scores, "day", "Day"),
     "accuracy-by-day",
 )
 
 st.header("By city")
-parts.small(accuracy_tables.by(scores, "city", "City"), "accuracy-by-city")
+parts.small_table(accuracy_tables.by_grain(scores, "city", "City"), "accuracy-by-city")
 
 ahead, weekdays = st.columns(2, gap="large")
 with ahead:
     st.header("By days ahead")
-    parts.small(
-        accuracy_tables.by(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
+    parts.small_table(
+        accuracy_tables.by_grain(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
     )
 with weekdays:
     st.header("By weekday")
-    parts.small(accuracy_tables.by(scores, "weekday", "Weekday"), "accuracy-by-weekday")
+    parts.small_table(
+        accuracy_tables.by_grain(scores, "weekday", "Weekday"), "accuracy-by-weekday"
+    )
 
 depots = queries.depot_accuracy(live, fresh)
 if not depots.empty:
@@ -62,24 +64,31 @@ if not depots.empty:
         "Where MAPE is above Naive MAPE, the model does not yet beat last week. With "
         "Fallback on, the depot gets the baseline forecast until it does."
     )
-    parts.small(accuracy_tables.depots(depots), "accuracy-by-depot", on_wide=("City",))
+    parts.small_table(
+        accuracy_tables.depots(depots), "accuracy-by-depot", on_wide=("City",)
+    )
 
 st.header("Biggest misses")
 st.caption(
     "Ranked by orders, using the last forecast of each day. Above zero: too high."
 )
-parts.small(accuracy_tables.worst_days(queries.worst_days(live, fresh)), "worst-days")
+parts.small_table(
+    accuracy_tables.largest_errors(queries.largest_errors(live, fresh)),
+    "biggest-misses",
+)
 
 st.header("Overrides")
-changed = queries.value_of_overrides(fresh)
+changed = queries.override_accuracy(fresh)
 if changed.empty:
     st.caption("No overrides to score yet. Planners make them on the page “Plan”.")
 else:
     st.caption(accuracy_tables.overrides_sentence(changed))
-    parts.small(accuracy_tables.overrides(changed), "overrides")
+    parts.small_table(accuracy_tables.overrides(changed), "overrides")
 
 st.header("By model")
-parts.small(accuracy_tables.by(scores, "model", "Model"), "accuracy-by-model")
+parts.small_table(
+    accuracy_tables.by_grain(scores, "model", "Model"), "accuracy-by-model"
+)
 
 st.caption(
     "Last 8 weeks of scored days. Each depot, day and origin counts once, at every horizon, "

@@ -1,4 +1,4 @@
-"""One depot: what is forecast, what happened, how far off, and what if."""
+"""The page "Depot": forecast, actuals, errors, drivers and scenarios of one depot."""
 
 import streamlit as st
 
@@ -7,43 +7,44 @@ from dashboard.charts import charts
 from dashboard.components import parts, selection
 from dashboard.inference import decomposition, whatif
 from dashboard.tables import html_grids, tables
-from dashboard.text import feed_freshness, forecast_changes, summaries
-from dashboard.text import formatting as say
+from dashboard.text import feed_freshness, forecast_changes, formatting, summaries
 
 fresh = queries.freshness()
 depots = queries.depots(fresh)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
-asked = st.query_params.get("depot")
+requested = st.query_params.get("depot")
 depot = selection.choose_from_url("Depot", "depot", labels)
-if depot is None and asked:
-    parts.nothing(f"There is no depot “{say.plain(asked)}”. Choose one above.")
+if depot is None and requested:
+    parts.stop_with(
+        f"There is no depot “{formatting.escape_markdown(requested)}”. Choose one above."
+    )
 if depot is None:
-    parts.nothing("Choose a depot above, or click a name on the page “Days ahead”.")
+    parts.stop_with("Choose a depot above, or click a name on the page “Days ahead”.")
 
-news = queries.news(depot, fresh)
-late = feed_freshness.warning(news.late)
-if late:
-    st.warning(late, icon=":material/schedule:")
+status = queries.depot_status(depot, fresh)
+feed_warning = feed_freshness.warning(status.feed)
+if feed_warning:
+    st.warning(feed_warning, icon=":material/schedule:")
 
 days = queries.depot_days(depot, fresh)
 ahead = days[days["p50"].notna()]
 week, history = st.columns([2, 3], gap="large")
 with week:
     if ahead.empty:
-        parts.missing(
+        parts.empty_state(
             "This depot has no forecast yet. The next `harbor nightly` adds one."
         )
     else:
-        parts.figures(summaries.depot_figures(days))
+        parts.key_figures(summaries.depot_figures(days))
         st.html(html_grids.days_ahead(ahead))
-        if news.is_gated:
+        if status.is_fallback:
             st.caption(
                 "The model does not beat last week for this depot, so this is the "
                 "baseline forecast: recent level and weekday pattern."
             )
-        changed = forecast_changes.sentences(days, news.before, fresh)
+        changed = forecast_changes.sentences(days, status.previous, fresh)
         if changed:
-            st.caption(say.plain(" ".join(changed)))
+            st.caption(formatting.escape_markdown(" ".join(changed)))
 with history:
     if days["actual"].notna().any() or not ahead.empty:
         parts.chart(
@@ -54,7 +55,7 @@ with history:
             f"history-{depot}",
         )
     else:
-        parts.missing(
+        parts.empty_state(
             "No data for this depot in the last 8 weeks. Load its orders with "
             "`harbor ingest PATH`."
         )
@@ -62,13 +63,13 @@ with history:
 st.header("Forecast vs actual")
 past = queries.past_forecasts(depot, fresh)
 if past.empty:
-    parts.missing(
+    parts.empty_state(
         "No forecast of this depot has been scored yet. Scores appear the night after the "
         "forecast day; `harbor backfill run --from DAY --to DAY` makes hindcasts of past "
         "days."
     )
 else:
-    parts.kind_of_scores(bool(past["is_live"].all()))
+    parts.score_kind_notice(bool(past["is_live"].all()))
     parts.chart(
         charts.past_forecasts,
         past,
@@ -82,7 +83,7 @@ events = queries.events_ahead(depot, fresh)
 if events.empty:
     st.caption("None in the next 4 weeks.")
 else:
-    parts.small(tables.events(events), f"events-{depot}")
+    parts.small_table(tables.events(events), f"events-{depot}")
 
 if fresh.origin_on is None or ahead.empty:
     st.stop()
@@ -93,7 +94,9 @@ st.caption(
     "events in the model that made the forecast."
 )
 if st.toggle("Show drivers", key="drivers"):
-    parts.small(tables.leaning(decomposition.parts(depot, fresh)), f"drivers-{depot}")
+    parts.small_table(
+        tables.drivers(decomposition.drivers(depot, fresh)), f"drivers-{depot}"
+    )
 
 st.header("What if")
 st.caption(
@@ -110,9 +113,11 @@ with st.container(horizontal=True):
         key="what if",
         width=280,
     )
-    day = st.selectbox("Day", ahead["day_on"].dt.date, format_func=say.day, width=180)
+    day = st.selectbox(
+        "Day", ahead["day_on"].dt.date, format_func=formatting.day, width=180
+    )
 if kind is not None:
-    outcome = whatif.suppose(whatif.Supposition(depot, kind, day), fresh)
+    outcome = whatif.simulate(whatif.Scenario(depot, kind, day), fresh)
     parts.chart(
         charts.what_if,
         outcome,

@@ -1,25 +1,24 @@
-"""The days ahead of every depot, by city, with what needs attention first."""
+"""The page "Days ahead": forecasts of all depots, most urgent first."""
 
 import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
 from dashboard.components import parts, week
-from dashboard.components.week import EVERYWHERE
+from dashboard.components.week import ALL_CITIES
 from dashboard.tables import tables
-from dashboard.text import formatting as say
-from dashboard.text import ranking
+from dashboard.text import formatting, ranking
 
 fresh = queries.freshness()
 if fresh.origin_on is None:
-    parts.nothing(
+    parts.stop_with(
         "No forecast has been made yet. Train a model with `harbor train`, then run "
         "`harbor forecast`; `harbor nightly` does both."
     )
 
 cities = week.cities(fresh)
 if not cities:
-    parts.nothing("The newest forecast has no open depots. Run `harbor forecast`.")
+    parts.stop_with("The newest forecast has no open depots. Run `harbor forecast`.")
 
 figures = st.container()
 st.header("By depot")
@@ -27,10 +26,10 @@ where, which = st.columns([2, 3], gap="medium")
 with where:
     city = st.pills(
         "City",
-        [EVERYWHERE, *cities],
-        default=EVERYWHERE,
+        [ALL_CITIES, *cities],
+        default=ALL_CITIES,
         required=True,
-        format_func=say.plain,
+        format_func=formatting.escape_markdown,
         key="city",
         bind="query-params",
         wrap=True,
@@ -38,7 +37,7 @@ with where:
 with which:
     order = st.pills(
         "Sort by",
-        list(ranking.MEANS),
+        list(ranking.SORT_ORDERS),
         default=ranking.URGENT,
         required=True,
         key="first",
@@ -46,23 +45,25 @@ with which:
         wrap=True,
     )
 with figures:
-    parts.figures(week.figures(city, fresh))
+    parts.key_figures(week.figures(city, fresh))
 st.html(week.grid(city, order, fresh))
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 st.caption(
     f"Forecast orders per day. {shade} = busier, for each depot. First in each city: "
-    f"{ranking.MEANS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
+    f"{ranking.SORT_ORDERS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
     "Click a name for details."
 )
-parts.behind(lambda: tables.fleet_week(week.rows(city, order, fresh)), "days-ahead")
+parts.data_expander(
+    lambda: tables.fleet_week(week.rows(city, order, fresh)), "days-ahead"
+)
 
 st.header("By day")
-totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)
+totals = queries.daily_totals("" if city == ALL_CITIES else city, fresh)
 parts.chart(
     charts.daily_totals,
     totals,
     "Total orders per day: actuals of the last three weeks, and the forecast for "
-    f"{say.next_days(fresh.horizon)}. Paler bars have depots with missing data. Totals are sums "
+    f"{formatting.next_days(fresh.horizon)}. Paler bars have depots with missing data. Totals are sums "
     "of the depots' medians; the thin line is the 80 % band of the total, not a sum of the "
     "depots' bands.",
     tables.daily_totals(totals),

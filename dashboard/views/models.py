@@ -1,4 +1,4 @@
-"""Models: which one forecasts, which were tried, why each was promoted or not."""
+"""The page "Models": champion, candidates, and the reasons for each decision."""
 
 import streamlit as st
 
@@ -6,16 +6,15 @@ from dashboard import queries
 from dashboard.charts import model_charts
 from dashboard.components import parts, selection
 from dashboard.tables import backtests, tables
-from dashboard.text import fleet_time
-from dashboard.text import formatting as say
+from dashboard.text import fleet_time, formatting
 
 models = queries.models(queries.freshness())
 if models.empty:
-    parts.nothing("No model has been trained yet. Train one with `harbor train`.")
+    parts.stop_with("No model has been trained yet. Train one with `harbor train`.")
 
 champions = models[models["role"] == "champion"]
 if champions.empty:
-    parts.missing(
+    parts.empty_state(
         "No model is champion, so no forecasts will be made. Choose one below and promote it "
         "with `harbor models promote VERSION`."
     )
@@ -24,23 +23,23 @@ labels, zone = backtests.labels(models), fleet_time.zone()
 chosen = selection.choose_from_url("Model", "model", labels, models["version"].iloc[0])
 model = models[models["version"] == chosen].to_dict("records")[0]
 
-parts.figures(backtests.figures(model, zone))
-st.markdown(say.plain(backtests.verdict(model, zone)))
+parts.key_figures(backtests.figures(model, zone))
+st.markdown(formatting.escape_markdown(backtests.decision(model, zone)))
 
 st.header("Holdout test")
-judged = backtests.window(model["scores"])
+judged = backtests.holdout_window(model["scores"])
 if judged is None:
-    parts.missing("Not evaluated, so there are no scores.")
+    parts.empty_state("Not evaluated, so there are no scores.")
 else:
     st.caption(
         f"Origins {judged}, forecast by a model with the same settings trained only on earlier "
         "days. MAPE is the mean of |forecast − actual| ÷ actual; WAPE and bias are shares of "
         "volume; MASE below 1 beats the seasonal naive in training."
     )
-    parts.small(backtests.table(model["scores"]), f"backtest-{chosen}")
+    parts.small_table(backtests.table(model["scores"]), f"backtest-{chosen}")
 
 st.header("All models")
-parts.small(
+parts.small_table(
     backtests.all_models(models, zone),
     "models",
     on_wide=("Forecasts by", "Trained through", "MAPE", "Naive MAPE"),
@@ -50,7 +49,7 @@ trained = backtests.by_training(models)
 if trained["version"].nunique() > 1:
     st.header("Holdout MAPE by model")
     parts.chart(
-        model_charts.from_model_to_model,
+        model_charts.holdout_mape_by_model,
         trained,
         "MAPE of each model and of the seasonal naive on the model's holdout days, by the "
         "day the model was trained through. Holdout days differ between models, so compare "
@@ -60,7 +59,7 @@ if trained["version"].nunique() > 1:
     )
 
 st.header("Rollback")
-back = backtests.way_back(models)
+back = backtests.rollback_target(models)
 if back is None:
     st.markdown(
         "There is no former champion. `harbor models promote VERSION` makes any "
@@ -68,7 +67,7 @@ if back is None:
     )
 else:
     st.markdown(
-        f'`harbor models rollback --reason "WHY"` makes {say.plain(back)} champion again, '
+        f'`harbor models rollback --reason "WHY"` makes {formatting.escape_markdown(back)} champion again, '
         "and `harbor forecast` then writes its forecasts. `harbor models promote VERSION` "
         "makes any other model champion. Both refuse a model whose file is damaged or "
         "pruned."

@@ -1,6 +1,6 @@
-"""What is asked of the scores."""
+"""SQL of forecast scores."""
 
-from dashboard.queries.sql.shared import CALLED, IS_GATED, SPECIAL_OF
+from dashboard.queries.sql.shared import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
 from pipelines.schema.counted_forecasts import counted_forecasts
 
 SCORE_KINDS = """
@@ -90,18 +90,18 @@ DEPOT_ACCURACY = f"""{COUNTS}, said as (
     from said
     group by depot_id
     having sum(n_comparable_nonzero) > 0
-), called as ({CALLED}), by_depot as (
+), called as ({DEPOT_NAMES}), by_depot as (
     select summed.*, name, city from summed join called using (depot_id)
     order by mape desc, name, depot_id
-    limit :most
+    limit :row_limit
 )
-select *, {IS_GATED.format(depot="by_depot.depot_id")} as is_gated from by_depot
+select *, {IS_FALLBACK.format(depot="by_depot.depot_id")} as is_fallback from by_depot
 order by mape desc, name, depot_id
 """  # noqa: S608 - of our own words
 
 # Of each depot's day the forecast that was made last; days far off by chance alone are
 # told as well as those on which something was on. Each day's worst come from an index.
-WORST_DAYS = f"""{COUNTS}, days as (
+LARGEST_ERRORS = f"""{COUNTS}, days as (
     select distinct t.target_on
     from score_totals t join asked on t.target_on > asked.last_out
     where t.is_live = :live
@@ -116,11 +116,11 @@ WORST_DAYS = f"""{COUNTS}, days as (
                 and l.origin_on < s.target_on and l.target_on = s.target_on
                 and l.is_live = :live
                 and (l.origin_on, d.city, l.model_version) in (select * from counts))
-        order by abs(s.p50 - s.actual) desc limit :most
+        order by abs(s.p50 - s.actual) desc limit :row_limit
     ) of_day
     order by abs(p50 - actual) desc, target_on desc, depot_id
-    limit :most
-), called as ({CALLED})
+    limit :row_limit
+), called as ({DEPOT_NAMES})
 select w.depot_id, c.name, d.city, w.target_on, w.actual, w.p10, w.p50, w.p90, f.basis,
        {SPECIAL_OF.format(day="w.target_on")}
 from worst w
@@ -132,7 +132,7 @@ order by abs(w.p50 - w.actual) desc, w.target_on desc, w.depot_id
 
 # The last word of planners on each day that is known now, beside what the forecast and
 # the seasonal naive said when it was spoken. A lock of the forecast's own number is none.
-VALUE_OF_OVERRIDES = """
+OVERRIDE_ACCURACY = """
 with final as (
     select distinct on (depot_id, target_on) * from overrides
     order by depot_id, target_on, override_id desc
@@ -155,5 +155,5 @@ from known
 group by grouping sets ((), (reason))
 having count(*) > 0
 order by grouping(reason) desc, counted desc, reason
-limit :most
+limit :row_limit
 """

@@ -1,12 +1,12 @@
-"""What is asked of one depot, and of the fleet it belongs to."""
+"""SQL of one depot and its peers."""
 
-from dashboard.queries.sql.shared import CLOSURES, IS_GATED, SPECIAL_DAYS
+from dashboard.queries.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_DAYS
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
 # The forecast of the depot before the one shown: of an earlier origin, made last there.
 # A night's forecast bears the moment the night began; what it looked at, its own run knows.
-BEFORE = """
+PREVIOUS_FORECAST = """
     select origin_on, model_version, made_at,
            coalesce((select greatest(r.started_at, made_at) from runs r
                      where r.run_id = forecasts.run_id), made_at) as looked_at
@@ -16,10 +16,10 @@ BEFORE = """
 """
 
 # How new a depot's orders are, and what came since the forecast before.
-NEWS = f"""
-with closures as ({CLOSURES}), before as ({BEFORE})
+DEPOT_STATUS = f"""
+with closures as ({CLOSURES}), before as ({PREVIOUS_FORECAST})
 select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
-       {IS_GATED.format(depot="d.depot_id")} as is_gated,
+       {IS_FALLBACK.format(depot="d.depot_id")} as is_fallback,
        b.origin_on as before_on, b.model_version as before_model,
        (select count(*) from demand_versions v
         where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.looked_at)
@@ -40,7 +40,7 @@ with closures as ({CLOSURES}), here as (
 ), special as ({SPECIAL_DAYS}), days as (
     select cast(:since as date) + n as day_on
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
-), before as ({BEFORE})
+), before as ({PREVIOUS_FORECAST})
 select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
        p.p50 as p50_before, o.orders as planned, o.reason, o.made_by,
        coalesce(f.basis = 'closed', {is_closed("g.day_on", "here")}) as is_closed,
@@ -98,7 +98,7 @@ select * from said order by target_on
 
 # The depots whose days reach a forecast of one depot: those of its city, or all of them
 # where none of its city was ever seen, because then the model looks at the whole fleet.
-ALIKE = """
+PEER_DEPOTS_CTE = """
 with here as (
     select city from depots where depot_id = :depot
 ), seen as (
@@ -111,18 +111,18 @@ with here as (
 )
 """
 
-ALIKE_DEPOTS = f"""{ALIKE}
+PEER_DEPOTS = f"""{PEER_DEPOTS_CTE}
 select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
 from alike order by depot_id
 """  # noqa: S608 - of our own words
 
-ALIKE_DEMAND = f"""{ALIKE}
+PEER_DEMAND = f"""{PEER_DEPOTS_CTE}
 select v.depot_id, v.service_on, v.orders
 from demand_versions v join alike using (depot_id)
 where v.superseded_at is null and v.service_on between :first and :through
 """  # noqa: S608 - of our own words
 
-ALIKE_HOLIDAYS = f"""{ALIKE}
+PEER_HOLIDAYS = f"""{PEER_DEPOTS_CTE}
 select country, subdivision, day_on, name from public_holidays
 where country in (select country from alike)
 """  # noqa: S608 - of our own words

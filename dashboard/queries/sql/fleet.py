@@ -1,6 +1,6 @@
-"""What is asked of the whole fleet."""
+"""SQL of the whole fleet."""
 
-from dashboard.queries.sql.shared import CALLED, CLOSURES
+from dashboard.queries.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
@@ -81,7 +81,7 @@ left join forecast_totals t
 order by day_on
 """  # noqa: S608 - of our own words
 
-LEAST_REVISED = 0.5
+MIN_REVISION = 0.5
 """Orders a day by which a forecast must differ from the one before to have changed."""
 
 # Days that are shut in one of the two weeks are not compared. The forecast before is the
@@ -89,7 +89,7 @@ LEAST_REVISED = 0.5
 FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as (
     select max(origin_on) as origin_on from forecasts where origin_on < :origin
-), called as ({CALLED}), place as (
+), called as ({DEPOT_NAMES}), place as (
     select d.*, called.name as called, fresh.last_on, fresh.is_late, fresh.is_silent
     from depots d join called using (depot_id)
     join ({FEED_FRESHNESS}) fresh using (depot_id)
@@ -116,7 +116,7 @@ with closures as ({CLOSURES}), before as (
     select *, sum(p50) filter (where week_before is not null) over depot
               / nullif(sum(week_before) over depot, 0) - 1 as change,
            case when abs(sum(p50 - p50_before) over depot)
-                     < {LEAST_REVISED} * count(p50_before) over depot then 0
+                     < {MIN_REVISION} * count(p50_before) over depot then 0
                 else sum(p50) filter (where p50_before is not null) over depot
                      / nullif(sum(p50_before) over depot, 0) - 1 end as revised
     from week window depot as (partition by depot_id)

@@ -1,4 +1,4 @@
-"""What is asked of the models."""
+"""SQL of the models."""
 
 # Fits that only judged another model are told with that model.
 MODELS = """
@@ -7,5 +7,5 @@ select version, role, trained_through, created_at, promoted_at, pruned_at,
 from models
 where role <> 'evaluation'
 order by (role = 'champion') desc, created_at desc, version desc
-limit :most
+limit :row_limit
 """

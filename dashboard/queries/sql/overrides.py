@@ -1,6 +1,6 @@
-"""What is asked of the planners' overrides."""
+"""SQL of the planners' overrides."""
 
-from dashboard.queries.sql.shared import CALLED
+from dashboard.queries.sql.shared import DEPOT_NAMES
 
 # The newest of each depot's day; those without a number are of days taken back.
 OVERRIDES_AHEAD = """
@@ -12,11 +12,11 @@ order by depot_id, target_on, override_id desc
 """
 
 OVERRIDE_HISTORY = f"""
-with called as ({CALLED})
+with called as ({DEPOT_NAMES})
 select o.override_id, o.depot_id, d.name, o.target_on, o.action, o.orders, o.p50,
        o.reason, o.made_by, o.made_at
 from overrides o join called d using (depot_id)
 where :city = '' or d.city = :city
 order by o.override_id desc
-limit :most
+limit :row_limit
 """  # noqa: S608 - of our own words

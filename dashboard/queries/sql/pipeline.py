@@ -1,16 +1,16 @@
-"""What is asked of the pipeline: what ran, what came, what is missing."""
+"""SQL of runs, files, backfills and missing days."""
 
-from dashboard.queries.sql.shared import CALLED, CLOSURES
+from dashboard.queries.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.closures import is_closed
 
 # The newest nights and the newest other runs, each with the steps beneath it.
 RUNS = """
 with nights as (
     select run_id from runs where parent_id is null and step = 'nightly'
-    order by run_id desc limit :most
+    order by run_id desc limit :row_limit
 ), others as (
     select run_id from runs where parent_id is null and step <> 'nightly'
-    order by run_id desc limit :most
+    order by run_id desc limit :row_limit
 ), wholes as (
     select run_id from nights union all select run_id from others
 )
@@ -20,7 +20,7 @@ select r.run_id, r.parent_id, r.step, r.origin_on, r.state, r.started_at,
          ::float8 as seconds,
        case when r.state = 'running'
             then extract(epoch from clock_timestamp() - r.heartbeat_at)::float8
-       end as silent_seconds
+       end as heartbeat_age_seconds
 from runs r join wholes w on w.run_id = coalesce(r.parent_id, r.run_id)
 order by coalesce(r.parent_id, r.run_id) desc, r.run_id
 """
@@ -31,7 +31,7 @@ FILES = """
 with loaded as (
     select path, kind, accepted, unchanged, rejected, ignored_columns,
            loaded_at as came_at, null as refused_because
-    from files where withdrawn_at is null order by file_id desc limit :most
+    from files where withdrawn_at is null order by file_id desc limit :row_limit
 ), said as (
     select distinct on (l.fields ->> 'path')
            l.fields, l.written_at, r.run_id, r.parent_id
@@ -48,7 +48,7 @@ with loaded as (
            or run_id >= coalesce((select max(run_id) from runs
                                   where step = 'ingest' and parent_id is not null
                                     and state = 'done'), 0))
-    order by written_at desc limit :most
+    order by written_at desc limit :row_limit
 )
 select * from loaded union all select * from refused order by came_at desc
 """
@@ -62,10 +62,10 @@ from quarantine q join files f using (file_id)
 where q.replayed_at is null and q.dismissed_at is null
 group by f.file_id, f.path, q.reason
 order by f.file_id desc, n_rows desc, q.reason
-limit :most
+limit :row_limit
 """
 
-PLANS = """
+BACKFILLS = """
 select b.backfill_id, b.created_at, b.request ->> 'first' as first_on,
        b.request ->> 'last' as last_on, b.state, b.requested_action,
        count(*) filter (where s.state = 'done') as done,
@@ -78,12 +78,12 @@ select b.backfill_id, b.created_at, b.request ->> 'first' as first_on,
 from backfills b left join backfill_slots s using (backfill_id)
 group by b.backfill_id
 order by b.backfill_id desc
-limit :most
+limit :row_limit
 """
 
 # A depot lacks a day on which it was open, since its first count, without one.
 CALENDAR = f"""
-with closures as ({CLOSURES}), called as ({CALLED}), days as (
+with closures as ({CLOSURES}), called as ({DEPOT_NAMES}), days as (
     select cast(:since as date) + n as day_on
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
 ), begun as (
@@ -108,5 +108,5 @@ select depot_id, name, city, last_on, array_agg(state order by day_on) as states
 from known
 group by depot_id, name, city, last_on
 order by missing desc, last_on nulls first, city, name, depot_id
-limit :most
+limit :row_limit
 """  # noqa: S608 - of our own words

@@ -1,9 +1,9 @@
-"""What several statements ask alike: which days are shut, special, or overdue."""
+"""What several sql ask alike: which days are shut, special, or overdue."""
 
 from pipelines.schema import closures
 
 # Names as people read them: with the id where the city has two of that name.
-CALLED = """
+DEPOT_NAMES = """
     select depot_id, city,
            case when count(*) over (partition by city, name) > 1
                 then name || ' · ' || depot_id else name end as name
@@ -45,7 +45,7 @@ SPECIAL_OF = """
 
 # Whether the newest forecast of a depot is the plain one, because the model's own were
 # worse than the seasonal naive's; the run that made it says so.
-IS_GATED = """exists (
+IS_FALLBACK = """exists (
     select from runs r
     where r.run_id = (select f.run_id from forecasts f
                       where f.depot_id = {depot} and f.run_id is not null

@@ -49,7 +49,7 @@ def test_a_page_stands_on_its_own_address_and_fits(fleet, visit, path, size):
 
 def test_behind_a_proxy_that_puts_the_pages_below_a_path_the_server_is_there(chromium):
     page = chromium.new_page()
-    document = {"content_type": "text/html", "body": asgi.first_document()}
+    document = {"content_type": "text/html", "body": asgi.index_html()}
     page.route("**/*", lambda asked: asked.fulfill(**document))
     page.goto("https://ops.example.com/fleet/depot?depot=a/b")
     told = page.evaluate("window.__streamlit.BACKEND_BASE_URL")

@@ -122,12 +122,12 @@ def test_accuracy_has_a_line_for_the_forecast_and_lines_for_baselines():
 
 def test_what_if_puts_both_weeks_side_by_side_with_their_numbers():
     outcome = pd.DataFrame(
-        {"target_on": DAYS[:2], "forecast": [100.4, 1200.0], "supposed": [0.0, 1180.0]}
+        {"target_on": DAYS[:2], "forecast": [100.4, 1200.0], "scenario": [0.0, 1180.0]}
     )
     (bars, rows), (text, labels) = marks(charts.what_if(outcome))
     assert (bars, text) == ("bar", "text")
     assert [(row["what"], row["orders"]) for row in rows] == [
-        ("forecast", 100.4), ("forecast", 1200.0), ("supposed", 0.0), ("supposed", 1180.0),
+        ("forecast", 100.4), ("forecast", 1200.0), ("scenario", 0.0), ("scenario", 1180.0),
     ]  # fmt: skip
     assert [row["label"] for row in labels] == ["100", "1,200", "0", "1,180"]
     drawn = charts.what_if(outcome).to_dict()["layer"]

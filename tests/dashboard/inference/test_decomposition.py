@@ -15,14 +15,14 @@ PARTS = ["level", "weekday", "holiday", "events"]
 
 
 def test_the_parts_add_up_to_the_forecast_shown(dashboard, fresh):
-    parts = decomposition.parts("LON-01", fresh)
+    parts = decomposition.drivers("LON-01", fresh)
     assert len(parts) == fresh.horizon
     np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
     assert (parts["forecast"] > 0).all()
 
 
 def test_an_event_ahead_is_in_its_part_and_in_no_other_day(seeded, write):
-    before = decomposition.parts("RTM-02", queries.freshness())
+    before = decomposition.drivers("RTM-02", queries.freshness())
     day = seeded.through + timedelta(days=3)
     write(
         sa.insert(schema.events).values(
@@ -33,8 +33,8 @@ def test_an_event_ahead_is_in_its_part_and_in_no_other_day(seeded, write):
             file_id=1,
         )
     )
-    decomposition.parts.clear()
-    after = decomposition.parts("RTM-02", queries.freshness())
+    decomposition.drivers.clear()
+    after = decomposition.drivers("RTM-02", queries.freshness())
     moved = ~np.isclose(after["events"], before["events"])
     assert moved[2]
     # The days before the event know nothing of it; the day after may.
@@ -43,15 +43,15 @@ def test_an_event_ahead_is_in_its_part_and_in_no_other_day(seeded, write):
 
 
 def test_a_holiday_ahead_is_in_its_part(seeded, write):
-    before = decomposition.parts("LON-01", queries.freshness())
+    before = decomposition.drivers("LON-01", queries.freshness())
     day = seeded.through + timedelta(days=2)
     write(
         sa.insert(schema.public_holidays).values(
             country="GB", subdivision="", day_on=day, name="A day off"
         )
     )
-    decomposition.parts.clear()
-    after = decomposition.parts("LON-01", queries.freshness())
+    decomposition.drivers.clear()
+    after = decomposition.drivers("LON-01", queries.freshness())
     assert not np.isclose(after["holiday"][1], before["holiday"][1])
     np.testing.assert_allclose(after["level"], before["level"])
 
@@ -59,5 +59,5 @@ def test_a_holiday_ahead_is_in_its_part(seeded, write):
 def test_a_usual_day_is_the_mean_of_the_last_four_weeks(fresh, seeded):
     orders = seeded.demand[seeded.demand["depot_id"] == "LON-01"]["orders"].dropna()
     usual = np.exp(np.log(orders.tail(28) + 1).mean()) - 1
-    level = decomposition.parts("LON-01", fresh)["level"]
+    level = decomposition.drivers("LON-01", fresh)["level"]
     np.testing.assert_allclose(level, usual)

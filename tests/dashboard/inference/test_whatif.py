@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.inference import served_model, whatif
-from dashboard.inference.whatif import Supposition
+from dashboard.inference.whatif import Scenario
 from dashboard.queries import database
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
@@ -55,15 +55,15 @@ def shown(seeded, depot):
     return newest.loc[newest["depot_id"] == depot, "p50"].to_numpy()
 
 
-def share_of_change(folder, seeded, supposition, demand=None, model=None):
-    """What the supposition multiplies the model's own forecast by, day by day."""
+def share_of_change(folder, seeded, scenario, demand=None, model=None):
+    """What the scenario multiplies the model's own forecast by, day by day."""
     demand = seeded.demand if demand is None else demand
     model = artefact.load(next(folder.glob("*.npz"))) if model is None else model
     events = make_events(seeded.through)
-    added = event(supposition.kind, supposition.day_on, supposition.depot)
+    added = event(scenario.kind, scenario.day_on, scenario.depot)
     now = of_whole_fleet(model, seeded, demand, events)
     then = of_whole_fleet(model, seeded, demand, pd.concat([events, added]))
-    changed = then.loc[supposition.depot] / now.loc[supposition.depot]
+    changed = then.loc[scenario.depot] / now.loc[scenario.depot]
     return changed.fillna(1.0).to_numpy()
 
 
@@ -73,13 +73,13 @@ def test_a_supposition_moves_the_forecast_shown_as_it_moves_the_models(
     dashboard, fresh, seeded, kind, depot
 ):
     """The seeded forecasts are not the model's own, so the two can be told apart."""
-    supposition = Supposition(depot, kind, ordinary_day(seeded))
-    outcome = whatif.suppose(supposition, fresh)
-    share = share_of_change(dashboard, seeded, supposition)
+    scenario = Scenario(depot, kind, ordinary_day(seeded))
+    outcome = whatif.simulate(scenario, fresh)
+    share = share_of_change(dashboard, seeded, scenario)
     assert (share != 1).any()
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, depot))
     np.testing.assert_allclose(
-        outcome["supposed"], shown(seeded, depot) * share, rtol=1e-5
+        outcome["scenario"], shown(seeded, depot) * share, rtol=1e-5
     )
     assert outcome["target_on"].dt.date.tolist() == [
         seeded.through + timedelta(days=step) for step in range(1, 8)
@@ -92,10 +92,10 @@ def test_counts_that_changed_since_do_not_pass_for_the_supposition(
     versions = schema.demand_versions
     write(sa.update(versions).values(orders=versions.c.orders * 3))
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.suppose(Supposition("LON-01", "closed", day), fresh)
+    outcome = whatif.simulate(Scenario("LON-01", "closed", day), fresh)
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, "LON-01"))
     others = outcome.drop(index=3)
-    np.testing.assert_allclose(others["supposed"], others["forecast"], rtol=0.2)
+    np.testing.assert_allclose(others["scenario"], others["forecast"], rtol=0.2)
 
 
 def test_a_depot_of_a_city_never_seen_is_forecast_from_the_whole_fleet(
@@ -105,11 +105,11 @@ def test_a_depot_of_a_city_never_seen_is_forecast_from_the_whole_fleet(
     write(sa.delete(versions).where(versions.c.depot_id.like("LON-%")))
     left = seeded.demand[~seeded.demand["depot_id"].str.startswith("LON-")]
     day = seeded.through + timedelta(days=2)
-    supposition = Supposition("LON-02", "promotion", day)
-    outcome = whatif.suppose(supposition, fresh)
-    share = share_of_change(dashboard, seeded, supposition, left)
+    scenario = Scenario("LON-02", "promotion", day)
+    outcome = whatif.simulate(scenario, fresh)
+    share = share_of_change(dashboard, seeded, scenario, left)
     np.testing.assert_allclose(
-        outcome["supposed"], shown(seeded, "LON-02") * share, rtol=1e-5
+        outcome["scenario"], shown(seeded, "LON-02") * share, rtol=1e-5
     )
 
 
@@ -121,7 +121,7 @@ def test_what_is_read_reaches_as_far_back_as_the_model_looks(
     monkeypatch.setattr(
         queries, "panel_tables", lambda *said: reads.append(said) or read(*said)
     )
-    whatif.suppose(Supposition("LON-01", "closed", ordinary_day(seeded)), fresh)
+    whatif.simulate(Scenario("LON-01", "closed", ordinary_day(seeded)), fresh)
     [(_, first, through)] = reads
     days = (through - first).days + 1
     assert days >= predict.receptive_field_days(served_model.load(fresh))
@@ -135,13 +135,13 @@ def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, 
         model, postprocessing=replace(model.postprocessing, fallback_depots=("LON-01",))
     )
     day = ordinary_day(seeded)
-    supposition = Supposition("LON-01", "promotion", day)
-    outcome = whatif.suppose(supposition, queries.freshness())
-    share = share_of_change(dashboard, seeded, supposition, model=plain)
+    scenario = Scenario("LON-01", "promotion", day)
+    outcome = whatif.simulate(scenario, queries.freshness())
+    share = share_of_change(dashboard, seeded, scenario, model=plain)
     np.testing.assert_allclose(
-        outcome["supposed"], shown(seeded, "LON-01") * share, rtol=1e-5
+        outcome["scenario"], shown(seeded, "LON-01") * share, rtol=1e-5
     )
-    own = share_of_change(dashboard, seeded, supposition)
+    own = share_of_change(dashboard, seeded, scenario)
     assert not np.allclose(own, share)
 
 
@@ -166,8 +166,8 @@ def test_nothing_is_written_though_it_could_be(
     st.cache_resource.clear()
     before = everything(clean_engine)
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.suppose(Supposition("LON-01", "closed", day), queries.freshness())
-    assert not outcome["supposed"].equals(outcome["forecast"])
+    outcome = whatif.simulate(Scenario("LON-01", "closed", day), queries.freshness())
+    assert not outcome["scenario"].equals(outcome["forecast"])
     assert everything(clean_engine) == before
 
 

@@ -17,7 +17,7 @@ def forecasts(rng):
     return p50 * rng.uniform(0.5, 0.95, 4), p50, p50 * rng.uniform(1.05, 1.8, 4)
 
 
-def left_over(cases, vans):
+def undelivered(cases, vans):
     """Expected orders not carried, one case after another."""
     missed = [max(orders - CAPACITY * vans, 0.0) for orders in cases]
     return sum(missed) / len(missed)
@@ -25,20 +25,28 @@ def left_over(cases, vans):
 
 @pytest.mark.parametrize(("share", "which"), [(0.1, 0), (0.5, 1), (0.9, 2)])
 def test_the_distribution_holds_the_three_quantiles(forecasts, share, which):
-    np.testing.assert_allclose(staffing.at_share(*forecasts, share), forecasts[which])
+    np.testing.assert_allclose(
+        staffing.quantile_orders(*forecasts, share), forecasts[which]
+    )
 
 
 def test_orders_within_a_share_rise_with_it_and_never_fall_below_nothing(forecasts):
     shares = [0.001, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999]
-    by_share = np.stack([staffing.at_share(*forecasts, share) for share in shares])
+    by_share = np.stack(
+        [staffing.quantile_orders(*forecasts, share) for share in shares]
+    )
     assert (np.diff(by_share, axis=0) > 0).all()
-    assert (staffing.at_share(np.zeros(1), np.ones(1), np.ones(1), 0.001) >= 0).all()
+    assert (
+        staffing.quantile_orders(np.zeros(1), np.ones(1), np.ones(1), 0.001) >= 0
+    ).all()
 
 
 def test_cases_are_equally_likely_draws_of_the_distribution(forecasts):
     drawn = staffing.cases(*forecasts)
     for share in (0.1, 0.25, 0.5, 0.9):
-        below = (drawn <= staffing.at_share(*forecasts, share)[:, None]).mean(axis=1)
+        below = (drawn <= staffing.quantile_orders(*forecasts, share)[:, None]).mean(
+            axis=1
+        )
         np.testing.assert_allclose(below, share, atol=0.5 / staffing.N_CASES + 1e-9)
 
 
@@ -49,7 +57,7 @@ def test_a_closed_day_needs_no_vans():
         0,
     ]
     drawn = staffing.cases(nothing, nothing, nothing)
-    following = staffing.carried_by_next(drawn, 30, 3)
+    following = staffing.marginal_orders(drawn, 30, 3)
     assert staffing.needed_by_cost(following, 30, 10, 1).tolist() == [0, 0]
 
 
@@ -69,9 +77,12 @@ def test_a_level_needs_the_least_vans_that_reach_it(p50, level, expected):
 
 def test_what_a_van_carries_is_what_is_left_over_without_it(forecasts):
     drawn = staffing.cases(*forecasts)
-    following = staffing.carried_by_next(drawn, CAPACITY, 12)
+    following = staffing.marginal_orders(drawn, CAPACITY, 12)
     for row, van in product(range(4), range(12)):
-        without, with_it = left_over(drawn[row], van), left_over(drawn[row], van + 1)
+        without, with_it = (
+            undelivered(drawn[row], van),
+            undelivered(drawn[row], van + 1),
+        )
         np.testing.assert_allclose(following[row, van], without - with_it, atol=1e-9)
     assert (np.diff(following, axis=1) <= 1e-9).all()
 
@@ -81,8 +92,8 @@ def test_vans_by_cost_are_those_of_the_least_expected_cost(
     forecasts, per_order, per_idle_van
 ):
     drawn = staffing.cases(*forecasts)
-    most = staffing.most_useful(drawn, CAPACITY)
-    following = staffing.carried_by_next(drawn, CAPACITY, most)
+    most = staffing.max_useful_vans(drawn, CAPACITY)
+    following = staffing.marginal_orders(drawn, CAPACITY, most)
     found = staffing.needed_by_cost(following, CAPACITY, per_order, per_idle_van)
     for row in range(4):
         idle = [
@@ -90,7 +101,7 @@ def test_vans_by_cost_are_those_of_the_least_expected_cost(
             for vans in range(most + 1)
         ]
         costs = [
-            per_order * left_over(drawn[row], vans) + per_idle_van * idle[vans]
+            per_order * undelivered(drawn[row], vans) + per_idle_van * idle[vans]
             for vans in range(most + 1)
         ]
         assert costs[found[row]] == pytest.approx(min(costs))
@@ -100,7 +111,9 @@ def test_costs_and_levels_agree_where_vans_are_small():
     """With vans of one order the least cost lies at the newsvendor's level."""
     rows = [np.array([value]) for value in (400.0, 500.0, 640.0)]
     drawn = staffing.cases(*rows)
-    following = staffing.carried_by_next(drawn, 1.0, staffing.most_useful(drawn, 1.0))
+    following = staffing.marginal_orders(
+        drawn, 1.0, staffing.max_useful_vans(drawn, 1.0)
+    )
     by_cost = staffing.needed_by_cost(following, 1.0, per_order=9, per_idle_van=1)
     by_level = staffing.needed_by_level(*rows, 1.0, level=0.9)
     assert abs(by_cost[0] - by_level[0]) <= 6  # cases lie about 3 orders apart there
@@ -111,15 +124,15 @@ def test_no_split_carries_more_orders(seed):
     rng = np.random.default_rng(seed)
     p50 = rng.uniform(0, 120, 3)
     drawn = staffing.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
-    following = staffing.carried_by_next(drawn, CAPACITY, 6)
+    following = staffing.marginal_orders(drawn, CAPACITY, 6)
     needed = rng.integers(0, 7, 3)
     for vans in range(13):
-        given = staffing.split(following, needed, vans)
+        given = staffing.allocate(following, needed, vans)
         assert given.sum() == min(vans, needed.sum())
         assert (given <= needed).all()
-        mine = sum(left_over(drawn[row], given[row]) for row in range(3))
+        mine = sum(undelivered(drawn[row], given[row]) for row in range(3))
         best = min(
-            sum(left_over(drawn[row], each[row]) for row in range(3))
+            sum(undelivered(drawn[row], each[row]) for row in range(3))
             for each in product(*(range(n + 1) for n in needed))
             if sum(each) <= vans
         )
@@ -128,19 +141,19 @@ def test_no_split_carries_more_orders(seed):
 
 def test_depots_that_are_alike_share_alike():
     rows = [np.full(3, value) for value in (80.0, 100.0, 120.0)]
-    following = staffing.carried_by_next(staffing.cases(*rows), CAPACITY, 4)
-    given = staffing.split(following, np.full(3, 4), 7)
+    following = staffing.marginal_orders(staffing.cases(*rows), CAPACITY, 4)
+    given = staffing.allocate(following, np.full(3, 4), 7)
     assert sorted(given.tolist()) == [2, 2, 3]
 
 
 def test_the_chance_of_enough_is_that_of_the_level():
     rows = [np.array([90.0]), np.array([100.0]), np.array([111.0])]
     drawn = staffing.cases(*rows)
-    chance = staffing.chance_of_enough(drawn, 111.0, np.array([1]))
+    chance = staffing.service_level(drawn, 111.0, np.array([1]))
     assert chance[0] == pytest.approx(0.9, abs=0.01)
     log = np.log1p([100.0, 111.0])
     sigma = (log[1] - log[0]) / NormalDist().inv_cdf(0.9)
     expected = NormalDist(log[0], sigma).cdf(np.log1p(105.0))
-    some = staffing.chance_of_enough(drawn, 105.0, np.array([1]))
+    some = staffing.service_level(drawn, 105.0, np.array([1]))
     assert some[0] == pytest.approx(expected, abs=0.01)
-    assert staffing.left_over(drawn, 1000.0, np.array([1])).tolist() == [0.0]
+    assert staffing.undelivered(drawn, 1000.0, np.array([1])).tolist() == [0.0]

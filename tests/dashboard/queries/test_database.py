@@ -58,7 +58,7 @@ def test_a_user_who_may_not_read_a_table_is_told_what_to_grant(dashboard):
         connection.execute(sa.text("set local role pg_monitor"))
         with pytest.raises(sa.exc.ProgrammingError) as refused:
             connection.execute(sa.text("select * from depots"))
-    told = database.told(refused.value)
+    told = database.database_error(refused.value)
     assert "does not let the dashboard's user" in str(told)
     assert "grant the user the role harbor_dashboard" in str(told)
 

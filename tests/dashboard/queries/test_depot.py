@@ -64,14 +64,14 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
 
 
 def test_a_late_depot_says_since_when(fresh, seeded):
-    poplar = queries.news("LON-03", fresh).late
+    poplar = queries.depot_status("LON-03", fresh).feed
     assert poplar.is_late
     assert (poplar.last_on, poplar.due_on) == (seeded.through - A_DAY, seeded.through)
-    assert not queries.news("LON-01", fresh).late.is_late
+    assert not queries.depot_status("LON-01", fresh).feed.is_late
 
 
 def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
-    before = queries.news("LON-01", fresh).before
+    before = queries.depot_status("LON-01", fresh).previous
     assert before is not None
     assert (before.origin_on, before.model) == (seeded.through - A_DAY, CHAMPION)
     assert (before.corrected, before.events) == (0, ())
@@ -95,10 +95,10 @@ def test_what_came_since_the_forecast_before_is_counted(seeded, write):
                 orders=7, known_at=sa.func.now(), superseded_at=sa.func.now(),
             )
         )  # fmt: skip
-    before = queries.news("LON-01", queries.freshness()).before
+    before = queries.depot_status("LON-01", queries.freshness()).previous
     assert before is not None
     assert (before.corrected, before.events) == (1, ("game",))
-    elsewhere = queries.news("RTM-02", queries.freshness()).before
+    elsewhere = queries.depot_status("RTM-02", queries.freshness()).previous
     assert elsewhere is not None
     assert (elsewhere.corrected, elsewhere.events) == (0, ())
 
@@ -118,13 +118,13 @@ def test_what_the_night_before_had_brought_itself_is_no_news(seeded, write):
     )  # fmt: skip
 
     def news():
-        before = queries.news("LON-01", queries.freshness()).before
+        before = queries.depot_status("LON-01", queries.freshness()).previous
         return before.corrected, "game" in before.events
 
     assert news() == (1, True)
     forecast_run = sa.select(sa.func.max(schema.runs.c.run_id)).scalar_subquery()
     write(sa.update(schema.forecasts).values(run_id=forecast_run))
-    queries.news.clear()
+    queries.depot_status.clear()
     assert news() == (0, False)
 
 
@@ -133,17 +133,17 @@ def test_nothing_was_forecast_before_the_first_forecast(
 ):
     seed(clean_engine, yesterday, live=False, hindcasts=False)
     fresh = queries.freshness()
-    assert queries.news("LON-01", fresh).before is None
+    assert queries.depot_status("LON-01", fresh).previous is None
     assert queries.depot_days("LON-01", fresh)["p50_before"].isna().all()
 
 
 def test_a_depot_that_gets_the_plain_forecast_says_so(seeded, write):
     gate(write, seeded, "LON-01")
     fresh = queries.freshness()
-    assert queries.news("LON-01", fresh).is_gated
-    assert not queries.news("LON-02", fresh).is_gated
+    assert queries.depot_status("LON-01", fresh).is_fallback
+    assert not queries.depot_status("LON-02", fresh).is_fallback
     scored = queries.depot_accuracy(True, fresh)
-    assert scored.loc[scored["is_gated"], "depot_id"].tolist() == ["LON-01"]
+    assert scored.loc[scored["is_fallback"], "depot_id"].tolist() == ["LON-01"]
 
 
 def gate(write, seeded, depot):

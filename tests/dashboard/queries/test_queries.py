@@ -306,7 +306,7 @@ def test_depots_of_one_name_are_told_apart_by_their_ids(seeded, write):
     for rows in (
         queries.fleet_week(fresh),
         queries.depot_accuracy(True, fresh),
-        queries.worst_days(True, fresh),
+        queries.largest_errors(True, fresh),
         queries.calendar(fresh),
     ):
         for row in rows.to_dict("records"):

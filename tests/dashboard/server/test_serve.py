@@ -62,7 +62,7 @@ def test_the_configuration_beside_the_app_is_as_quiet():
 
 
 def test_a_page_tells_the_browser_where_the_server_is_before_anything_asks():
-    document = asgi.first_document()
+    document = asgi.index_html()
     assert (
         0 < document.find("BACKEND_BASE_URL") < document.find('<script type="module"')
     )

@@ -34,7 +34,7 @@ def worst(events=(), holidays=(), basis="model", actual=500.0):
     ],
 )
 def test_a_bad_day_has_its_probable_cause(found, expected):
-    [row] = rows(accuracy_tables.worst_days(found))
+    [row] = rows(accuracy_tables.largest_errors(found))
     assert row["Likely cause"] == expected
     assert row["Forecast − actual"] == round(100 - found["actual"].iloc[0])
 
@@ -71,7 +71,7 @@ def test_days_ahead_and_weekdays_have_names(grain, column, value, name):
             "mape": 0.1, "wape": 0.1, "bias": 0.0, "coverage": 0.8, "counted": 3,
         }
     )  # fmt: skip
-    assert accuracy_tables.by(scores, grain, "Of")["Of"].tolist() == [name]
+    assert accuracy_tables.by_grain(scores, grain, "Of")["Of"].tolist() == [name]
 
 
 def test_accuracy_is_one_row_a_name_with_percentages():
@@ -87,7 +87,7 @@ def test_accuracy_is_one_row_a_name_with_percentages():
             "counted": [9, 6, 6, 6],
         }
     )
-    [row] = rows(accuracy_tables.by(scores, "city", "City").round(9))
+    [row] = rows(accuracy_tables.by_grain(scores, "city", "City").round(9))
     assert row == {
         "City": "Ghent", "MAPE": 8.0, "Naive MAPE": 12.0, "Median MAPE": 10.0,
         "WAPE": 7.0, "Bias": -1.0, "In band": 79.0, "Days": 6,

@@ -51,11 +51,11 @@ def test_a_backtest_is_a_row_per_forecaster_with_the_model_first():
 @pytest.mark.parametrize("scores", [{}, {"models": {}}, {"models": None}])
 def test_a_model_without_scores_has_an_empty_table_and_no_window(scores):
     assert backtests.table(scores).empty
-    assert backtests.window(scores) is None
+    assert backtests.holdout_window(scores) is None
 
 
 def test_the_window_is_named_in_days():
-    assert backtests.window(SCORES) == "from Sat 1 Nov 2025 to Fri 28 Nov 2025"
+    assert backtests.holdout_window(SCORES) == "from Sat 1 Nov 2025 to Fri 28 Nov 2025"
 
 
 def test_every_model_is_told_with_its_verdict(models):
@@ -124,9 +124,9 @@ def test_models_without_scores_are_not_drawn(models):
 
 
 def test_going_back_is_to_the_one_that_was_champion_last(models):
-    assert backtests.way_back(models) == "old"
+    assert backtests.rollback_target(models) == "old"
     two = pd.concat(
         [models, models.tail(1).assign(version="older", promoted_at=pd.NaT)]
     )
-    assert backtests.way_back(two) == "old"
-    assert backtests.way_back(models.head(1)) is None
+    assert backtests.rollback_target(two) == "old"
+    assert backtests.rollback_target(models.head(1)) is None

@@ -116,7 +116,7 @@ def test_the_reason_of_its_place_stands_below_a_name_unless_it_is_late(two_citie
 def test_one_city_alone_may_be_longer_than_many():
     rows = [
         (f"{n}", f"Depot {n}", "London", DAYS[0], 10.0, "model", 10.0)
-        for n in range(html_grids.MOST_DEPOTS + 1)
+        for n in range(html_grids.MAX_DEPOTS + 1)
     ]
     assert "more: choose" not in html_grids.week(fleet(*rows))
 

@@ -62,14 +62,14 @@ def test_every_sign_is_explained():
 
 
 def test_what_lacks_is_told_in_a_sentence():
-    assert ingest_tables.sentence(calendar(WHOLE)).startswith(
+    assert ingest_tables.summary(calendar(WHOLE)).startswith(
         "No missing days in the last four weeks"
     )
-    assert ingest_tables.sentence(calendar(LACKS, WHOLE)) == (
+    assert ingest_tables.summary(calendar(LACKS, WHOLE)) == (
         "1 of 2 depots have missing days."
     )
     many = calendar(LACKS, LACKS, n_depots=1000)
-    assert ingest_tables.sentence(many) == (
+    assert ingest_tables.summary(many) == (
         "At least 2 of 1,000 depots have missing days; the first 2 are shown."
     )
 

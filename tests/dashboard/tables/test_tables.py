@@ -117,9 +117,9 @@ def test_a_supposition_is_told_with_its_difference():
         {
             "target_on": DAYS[:1],
             "forecast": [100.0],
-            "supposed": [80.4],
-            "supposed_p10": [70.0],
-            "supposed_p90": [90.0],
+            "scenario": [80.4],
+            "scenario_p10": [70.0],
+            "scenario_p90": [90.0],
         }
     )
     [row] = rows(tables.what_if(outcome))

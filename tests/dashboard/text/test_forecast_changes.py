@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.queries.types import Before
+from dashboard.queries.types import PreviousForecast
 from dashboard.text import forecast_changes
 from tests.dashboard.components.test_banner import FRESH
 
 DAYS = pd.date_range("2025-11-20", periods=3).as_unit("s")  # Thursday to Saturday
-SAME = Before(date(2025, 11, 18), str(FRESH.model), 0, ())
+SAME = PreviousForecast(date(2025, 11, 18), str(FRESH.model), 0, ())
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_the_change_is_told_over_the_days_both_are_of(days):
 
 
 def test_each_cause_is_named(days):
-    other = Before(SAME.origin_on, "20251118-a", 3, ("pay_day", "game"))
+    other = PreviousForecast(SAME.origin_on, "20251118-a", 3, ("pay_day", "game"))
     assert forecast_changes.sentences(days, other, FRESH)[2:] == [
         "New model overnight: ab instead of a.",
         "3 earlier daily counts corrected.",

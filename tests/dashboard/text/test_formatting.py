@@ -27,7 +27,9 @@ def test_days_have_names(value, year_of, expected):
 
 def test_a_moment_is_told_in_the_zone_asked_for():
     made = datetime(2025, 11, 20, 23, 31, tzinfo=UTC)
-    assert formatting.moment(made, ZoneInfo("Europe/Helsinki")) == "Fri 21 Nov, 01:31"
+    assert (
+        formatting.timestamp(made, ZoneInfo("Europe/Helsinki")) == "Fri 21 Nov, 01:31"
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,12 +51,12 @@ def test_a_moment_is_told_in_the_zone_asked_for():
         (formatting.signed_orders(1250), "+1,250"),
         (formatting.count(1, "day"), "1 day"),
         (formatting.count(2000, "day"), "2,000 days"),
-        (formatting.kind("black_friday"), "Black friday"),
-        (formatting.whole(-1234), "−1,234"),
-        (formatting.short("20251119-7fde911c"), "7fde911c"),
-        (formatting.short("v1"), "v1"),
-        (formatting.missing(0), ""),
-        (formatting.missing(1), "without 1 depot"),
+        (formatting.event_name("black_friday"), "Black friday"),
+        (formatting.integer(-1234), "−1,234"),
+        (formatting.short_version("20251119-7fde911c"), "7fde911c"),
+        (formatting.short_version("v1"), "v1"),
+        (formatting.missing_depots(0), ""),
+        (formatting.missing_depots(1), "without 1 depot"),
         (formatting.next_days(1), "the next day"),
         (formatting.next_days(14), "the next 14 days"),
     ],
@@ -88,7 +90,7 @@ def test_numbers_read_as_people_say_them(written, expected):
     ],
 )  # fmt: skip
 def test_days_in_a_sentence_have_names(written, expected):
-    assert formatting.dated(written, ZoneInfo("Europe/Helsinki")) == expected
+    assert formatting.format_dates(written, ZoneInfo("Europe/Helsinki")) == expected
 
 
 @pytest.mark.parametrize(
@@ -99,11 +101,11 @@ def test_days_in_a_sentence_have_names(written, expected):
     ],
 )  # fmt: skip
 def test_orders_are_rounded_where_there_is_little_room(value, expected):
-    assert formatting.rounded(value) == expected
+    assert formatting.abbreviate(value) == expected
 
 
 def test_markdown_in_a_name_stays_text():
-    assert formatting.plain(":red[x] <b>*y*") == r"\:red\[x\] \<b\>\*y\*"
+    assert formatting.escape_markdown(":red[x] <b>*y*") == r"\:red\[x\] \<b\>\*y\*"
 
 
 def test_what_is_on_is_holidays_then_events_then_whether_it_is_closed():
@@ -114,7 +116,7 @@ def test_what_is_on_is_holidays_then_events_then_whether_it_is_closed():
             "is_closed": [False, True, True],
         }
     )
-    assert formatting.remarks(days) == [
+    assert formatting.day_notes(days) == [
         ["Feast, of all", "Pay day"],
         ["Closed"],
         ["Closed"],

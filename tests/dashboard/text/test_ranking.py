@@ -43,7 +43,7 @@ def week():
 
 
 def shown(week, order):
-    ranked = ranking.ranked(week, order)
+    ranked = ranking.rank(week, order)
     return ranked.drop_duplicates("depot_id")
 
 
@@ -62,13 +62,13 @@ def test_depots_come_in_the_order_asked_for_within_their_city(week, order, names
 
 
 def test_every_order_says_what_it_means():
-    assert len(ranking.MEANS) == 5
-    assert all(means.startswith("depots") for means in ranking.MEANS.values())
+    assert len(ranking.SORT_ORDERS) == 5
+    assert all(means.startswith("depots") for means in ranking.SORT_ORDERS.values())
 
 
-@pytest.mark.parametrize("order", ranking.MEANS)
+@pytest.mark.parametrize("order", ranking.SORT_ORDERS)
 def test_no_row_is_lost_and_days_stay_in_order(week, order):
-    ranked = ranking.ranked(week.sample(frac=1, random_state=3), order)
+    ranked = ranking.rank(week.sample(frac=1, random_state=3), order)
     assert len(ranked) == len(week)
     for _, own in ranked.groupby("depot_id"):
         assert own["target_on"].tolist() == list(DAYS)

@@ -13,7 +13,7 @@ ZONE = ZoneInfo("Europe/Amsterdam")
 BEGAN = datetime(2025, 11, 21, 3, 30, tzinfo=UTC)
 COLUMNS = [
     "run_id", "parent_id", "step", "origin_on", "state", "started_at", "metrics", "error",
-    "seconds", "silent_seconds",
+    "seconds", "heartbeat_age_seconds",
 ]  # fmt: skip
 
 
@@ -30,14 +30,14 @@ LOAD = (9, np.nan, "ingest", None, "failed", BEGAN, {}, "It is full.", 4000.0, n
 
 def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
-    [night] = run_descriptions.nights(ledger, ZONE).to_dict("records")
+    [night] = run_descriptions.nightly_runs(ledger, ZONE).to_dict("records")
     assert night == {
         "Night of": "Thu 20 Nov", "State": "✓ done", "Started": "Fri 21 Nov, 04:30",
         "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
     assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
-    [other] = run_descriptions.others(ledger, ZONE).to_dict("records")
+    [other] = run_descriptions.other_runs(ledger, ZONE).to_dict("records")
     assert (other["Run"], other["State"]) == ("Ingest", "✕ failed")
     assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
 
@@ -56,7 +56,9 @@ def test_runs_are_offered_nights_first_and_newest_first():
 )
 def test_a_running_one_says_whether_it_lives(silent, expected):
     row = (*NIGHT[:4], "running", BEGAN, {}, None, 700.0, silent)
-    assert run_descriptions.nights(runs(row), ZONE)["State"].tolist() == [expected]
+    assert run_descriptions.nightly_runs(runs(row), ZONE)["State"].tolist() == [
+        expected
+    ]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_a_running_one_says_whether_it_lives(silent, expected):
     ],
 )  # fmt: skip
 def test_counts_become_words(metrics, expected):
-    assert run_descriptions.counted(metrics) == expected
+    assert run_descriptions.metrics_text(metrics) == expected
 
 
 def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():
@@ -99,7 +101,7 @@ def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():
             "error": ["No model."],
         }
     )
-    [row] = run_descriptions.plans(found).to_dict("records")
+    [row] = run_descriptions.backfills(found).to_dict("records")
     assert row == {
         "Plan": "4", "Days": "Sat 1 Nov 2025 – Mon 3 Nov 2025", "State": "paused",
         "Progress": "1 of 3",

@@ -121,7 +121,7 @@ def test_a_baseline_without_a_day_to_repeat_is_a_dash():
 
 
 def test_a_supposition_is_told_as_a_difference():
-    outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "supposed": [1000.0, 0.0]})
+    outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "scenario": [1000.0, 0.0]})
     assert summaries.what_if_sentence(outcome) == (
         "With this scenario: 1,000 orders instead of 1,400 (−400)."
     )

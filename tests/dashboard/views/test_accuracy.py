@@ -167,7 +167,7 @@ def test_depots_come_worst_first_with_their_own_scores(fresh, live_scores):
 def test_the_worst_days_are_those_most_orders_off_with_what_was_on(
     fresh, seeded, live_scores
 ):
-    found = queries.worst_days(True, fresh)
+    found = queries.largest_errors(True, fresh)
     live = live_scores.sort_values("origin_on")
     last = live.groupby(["depot_id", "target_on"]).last().reset_index()
     last = last.assign(off=(last["p50"] - last["actual"]).abs())
@@ -195,7 +195,7 @@ def test_changes_by_hand_are_compared_with_forecast_and_naive(seeded, write):
     for row in made:
         values = base | dict(zip(names, row, strict=True))
         write(sa.insert(schema.overrides).values(**values))
-    whole, strike = queries.value_of_overrides(queries.freshness()).to_dict("records")
+    whole, strike = queries.override_accuracy(queries.freshness()).to_dict("records")
     known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
     actual = known["LON-01", day]
     assert (strike["reason"], strike["counted"], whole["counted"]) == ("A strike", 1, 1)

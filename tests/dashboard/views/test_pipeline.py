@@ -105,7 +105,7 @@ def test_a_refused_file_is_told_until_it_is_mended_or_taken_away(seeded, clean_e
 
 
 def test_rows_put_aside_are_counted_by_file_and_reason(worked):
-    found = queries.rejected(worked)
+    found = queries.rejected_rows(worked)
     assert found[["reason", "n_rows", "first_line", "value"]].to_numpy().tolist() == [
         ["is no moment", 2, 10, "=cmd()"],
         ["names no depot", 1, 12, "32.13.2025"],
@@ -116,12 +116,12 @@ def test_rows_that_were_replayed_are_not_put_aside_any_more(worked, write):
     rows = schema.quarantine
     again = rows.c.reason == "is no moment"
     write(sa.update(rows).where(again).values(replayed_at=sa.func.now()))
-    found = queries.rejected(queries.freshness())
+    found = queries.rejected_rows(queries.freshness())
     assert found["reason"].tolist() == ["names no depot"]
 
 
 def test_a_plan_is_counted_by_the_state_of_its_slots(worked):
-    [plan] = queries.plans().to_dict("records")
+    [plan] = queries.backfills().to_dict("records")
     assert [plan[name] for name in ("done", "waiting", "failed", "skipped")] == [1] * 4
     assert (plan["estimate_s"], plan["error"]) == (90.0, "No model saw nothing later.")
 
