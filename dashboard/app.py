@@ -37,7 +37,7 @@ def frame(without_numbers: Callable[[str], None]) -> None:
         return
     if fresh.last_on is None:
         without_numbers(
-            "Depots are known, but none of their orders are counted yet. Load them with "
+            "Depots are loaded, but they have no orders yet. Load orders with "
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
         return

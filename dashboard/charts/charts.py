@@ -46,9 +46,9 @@ def daily_totals(totals: pd.DataFrame) -> Drawn:
         tooltip=[
             alt.Tooltip("day:N", title="Day"),
             alt.Tooltip("orders", title="Orders", format=WHOLE),
-            alt.Tooltip("what:N", title="Which are"),
-            alt.Tooltip("p10", title="1 in 10 below", format=WHOLE),
-            alt.Tooltip("p90", title="1 in 10 above", format=WHOLE),
+            alt.Tooltip("what:N", title="Series"),
+            alt.Tooltip("p10", title="Low (P10)", format=WHOLE),
+            alt.Tooltip("p90", title="High (P90)", format=WHOLE),
             alt.Tooltip("remark:N", title="Remark"),
         ],
     )
@@ -98,7 +98,7 @@ def _special_days(table: pd.DataFrame, x: alt.X) -> alt.Chart:
             color=colour("what", PAST_AND_AHEAD),
             tooltip=[
                 alt.Tooltip("day:N", title="Day"),
-                alt.Tooltip("note:N", title="What is on"),
+                alt.Tooltip("note:N", title="Events"),
             ],
         )
     )
@@ -151,9 +151,9 @@ def _mape(table: pd.DataFrame) -> alt.Chart:
         strokeDash=dashes("forecaster", values),
         tooltip=[
             alt.Tooltip("day:N", title="Day"),
-            alt.Tooltip("forecaster:N", title="Of the"),
+            alt.Tooltip("forecaster:N", title="Forecaster"),
             alt.Tooltip("said:N", title="MAPE"),
-            alt.Tooltip("counted", title="Days counted", format=WHOLE),
+            alt.Tooltip("counted", title="Days scored", format=WHOLE),
         ],
     )
 
@@ -179,7 +179,7 @@ def what_if(outcome: pd.DataFrame) -> Drawn:
         color=coloured,
         tooltip=[
             alt.Tooltip("day:N", title="Day"),
-            alt.Tooltip("what:N", title="Which are"),
+            alt.Tooltip("what:N", title="Series"),
             alt.Tooltip("orders", title="Orders", format=WHOLE),
         ],
     )

@@ -28,8 +28,8 @@ def tooltips(column: str) -> list[alt.Tooltip]:
     """The day, the number of a column, and the band where there is one."""
     day = alt.Tooltip("day:N", title="Day")
     band = [
-        alt.Tooltip("p10", title="1 in 10 below", format=WHOLE),
-        alt.Tooltip("p90", title="1 in 10 above", format=WHOLE),
+        alt.Tooltip("p10", title="Low (P10)", format=WHOLE),
+        alt.Tooltip("p90", title="High (P90)", format=WHOLE),
     ]
     name = "Orders" if column == "actual" else "Forecast"
     value = alt.Tooltip(column, title=name, format=WHOLE)

@@ -37,7 +37,7 @@ def from_model_to_model(trained: pd.DataFrame) -> Drawn:
             tooltip=[
                 alt.Tooltip("version:N", title="Model"),
                 alt.Tooltip("day:N", title="Trained through"),
-                alt.Tooltip("forecaster:N", title="Of the"),
+                alt.Tooltip("forecaster:N", title="Forecaster"),
                 alt.Tooltip("said:N", title="MAPE"),
             ],
         )

@@ -54,9 +54,8 @@ def _notices(fresh: Freshness, today: date, zone: ZoneInfo) -> tuple[str, ...]:
     more = len(cities) - MOST_CITIES
     rest = f" and {more} more cities" if more > 0 else ""
     late = (
-        f"Made from what there was: the orders of {_day(fresh.origin, today)} had not come "
-        f"from all depots of {', '.join(cities[:MOST_CITIES])}{rest}. The bands are wider "
-        "for it."
+        f"Forecast with missing data: no orders for {_day(fresh.origin, today)} yet from "
+        f"some depots in {', '.join(cities[:MOST_CITIES])}{rest}. Their bands are wider."
     )
     return (late, *alarms)
 
@@ -66,7 +65,7 @@ def _late(fresh: Freshness, today: date, due_on: date) -> str | None:
     if fresh.last_on < due_on:
         ago = (today - fresh.last_on).days
         return (
-            f"The newest orders are of {_day(fresh.last_on, today)}, "
+            f"The newest orders are from {_day(fresh.last_on, today)}, "
             f"{formatting.count(ago, 'day')} ago. Load newer ones with "
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
@@ -74,7 +73,7 @@ def _late(fresh: Freshness, today: date, due_on: date) -> str | None:
         ago = (today - fresh.origin_on).days
         return (
             f"The newest forecast starts from {_day(fresh.origin_on, today)}, "
-            f"{formatting.count(ago, 'day')} ago, although newer orders are in. Run "
+            f"{formatting.count(ago, 'day')} ago, although newer orders are loaded. Run "
             "`harbor nightly`."
         )
     return None
@@ -90,8 +89,8 @@ def _not_champion(fresh: Freshness) -> str | None:
             "`harbor forecast`."
         )
     return (
-        f"This forecast is not the champion's (model {fresh.champion}). Make the "
-        "champion's with `harbor forecast`."
+        f"This forecast is not from the champion (model {fresh.champion}). Update it "
+        "with `harbor forecast`."
     )
 
 

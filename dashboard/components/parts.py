@@ -56,7 +56,7 @@ def behind(made: Callable[[], pd.DataFrame], name: str) -> None:
       made: Gives the table.
       name: Of the file it is saved in.
     """
-    numbers = st.expander("The numbers", key=f"numbers {name}", on_change="rerun")
+    numbers = st.expander("View data", key=f"data {name}", on_change="rerun")
     if numbers.open:
         with numbers:
             table = made()
@@ -140,11 +140,11 @@ def _columns(table: pd.DataFrame) -> dict[str, Any]:
 def kind_of_scores(live: bool) -> None:
     """Says whether scores are of live forecasts or of hindcasts."""
     if live:
-        st.caption("**Live:** forecasts made in the night before their first day.")
+        st.caption("**Live:** forecasts made the night before their first day.")
     else:
         st.warning(
-            "**Hindcasts:** forecasts made later, with only what was known at the time. "
-            "They show what the model can do, not what was shown in the morning.",
+            "**Hindcasts:** forecasts made afterwards, with only the data known at the time. "
+            "They show what the model can do, not what was published.",
             icon=":material/history:",
         )
 

@@ -23,10 +23,10 @@ def ask_assumptions(here: pd.DataFrame, city: str) -> Assumptions:
       here: The city's rows of `queries.fleet_week`.
       city: Its name.
     """
-    asks = st.expander("What the plan rests on", icon=":material/tune:")
+    asks = st.expander("Assumptions", icon=":material/tune:")
     with asks.container(horizontal=True, vertical_alignment="bottom", key="plan-asks"):
         usual, own = planning.usual_capacity(here), planning.own_vans(here)
-        capacity = _number("Orders a van carries a day", "carries", usual, least=1)
+        capacity = _number("Orders per van per day", "carries", usual, least=1)
         vans = _vans(city, own)
         drivers = st.number_input(
             "Drivers per van", min_value=1.0, max_value=5.0, value=1.0, step=0.1,
@@ -37,10 +37,10 @@ def ask_assumptions(here: pd.DataFrame, city: str) -> Assumptions:
             bind="query-params",
         )  # fmt: skip
         if by == BY_LEVEL:
-            level = _number("Days on which all is carried, %", "level", 90, 50, 99)
+            level = _number("Service level, %", "level", 90, 50, 99)
             return Assumptions(capacity, vans, level / 100, drivers_per_van=drivers)
-        per_order = _number("Cost of an order left over", "order", 5)
-        per_van = _number("Cost of a van idle for a day", "idle", 120, least=1)
+        per_order = _number("Cost per undelivered order", "order", 5)
+        per_van = _number("Cost per idle van per day", "idle", 120, least=1)
     return Assumptions(capacity, vans, None, per_order, per_van, drivers)
 
 
@@ -62,22 +62,22 @@ def ask_override(here: pd.DataFrame, city: str) -> Sequence[Override]:
         st.success(done, icon=":material/check:")
     places = here.drop_duplicates("depot_id")
     names = dict(zip(places["depot_id"], places["name"], strict=True))
-    offered = names | {EVERY: f"Every depot of {city}"}
+    offered = names | {EVERY: f"All depots in {city}"}
     login = session.planner()
     with st.form("override", width=560):
         action = st.selectbox(
-            "Do", list(overrides.ACTIONS), format_func=overrides.ACTIONS.__getitem__
+            "Action", list(overrides.ACTIONS), format_func=overrides.ACTIONS.__getitem__
         )
         depot = st.selectbox("Depot", list(offered), format_func=offered.__getitem__)
         days = list(here["target_on"].dt.date.unique())
         day = st.selectbox("Day", days, format_func=say.day)
         orders = st.number_input(
-            "Orders expected (to change the number)", min_value=0,
+            "Orders (for “Set orders”)", min_value=0,
             max_value=overrides.MOST_ORDERS, value=None, step=1,
         )  # fmt: skip
-        reason = st.text_input("Why", max_chars=overrides.LONGEST_REASON)
+        reason = st.text_input("Reason", max_chars=overrides.LONGEST_REASON)
         planner = login or st.text_input("Your name", max_chars=overrides.LONGEST_NAME)
-        sent = st.form_submit_button("Keep", type="primary")
+        sent = st.form_submit_button("Save", type="primary")
     if not sent:
         return []
     depots = list(names) if depot == EVERY else [depot]
@@ -89,7 +89,7 @@ def say_next_time(asked: Sequence[Override]) -> None:
     first = asked[0]
     of = "" if len(asked) == 1 else f" for {say.count(len(asked), 'depot')}"
     st.session_state[SAID] = (
-        f"{say.day(first.day_on)} is {overrides.DONE[first.action]}{of}."
+        f"Saved: {say.day(first.day_on)} {overrides.DONE[first.action]}{of}."
     )
 
 

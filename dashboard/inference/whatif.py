@@ -41,7 +41,7 @@ def kinds(fresh: Freshness) -> list[str]:
 
 def label(kind: str) -> str:
     """A supposition as it is offered."""
-    return "a closed day" if kind == CLOSED else f"“{formatting.kind(kind)}”"
+    return formatting.kind(kind)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

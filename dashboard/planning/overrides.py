@@ -10,12 +10,12 @@ from forecaster.errors import BadInputError
 
 SET, LOCK, UNLOCK, WITHDRAW = "set", "lock", "unlock", "withdraw"
 ACTIONS = {
-    SET: "Change the number",
-    WITHDRAW: "Take the change back",
+    SET: "Set orders",
+    WITHDRAW: "Undo",
     LOCK: "Lock the day",
     UNLOCK: "Unlock the day",
 }
-DONE = {SET: "changed", WITHDRAW: "taken back", LOCK: "locked", UNLOCK: "unlocked"}
+DONE = {SET: "changed", WITHDRAW: "undone", LOCK: "locked", UNLOCK: "unlocked"}
 ADD = "select add_override(:depot, :day, :what, :number, :why, :planner)"
 LONGEST_REASON, LONGEST_NAME, MOST_ORDERS = 500, 100, 9_999_999
 

@@ -77,7 +77,7 @@ def fleet_week(fresh: Freshness) -> pd.DataFrame:
       One row per depot and day. depot_id, name, city, vans, last_on (its newest day of
       known demand), is_late (that is older than it should be), is_silent (it was open,
       and has had none for a fortnight, or never), target_on, p10, p50,
-      p90, basis ('model', 'similar', 'closed'), week_before (orders seven days before
+      p90, basis ('model', 'cold_start', 'closed'), week_before (orders seven days before
       that day, NaN where not known or where it was closed on either), change (of the
       depot's days against those same days, a fraction), p50_before (what the forecast
       before said of that day, NaN where it did not), before_on (the origin of that one,

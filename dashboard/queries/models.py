@@ -20,7 +20,7 @@ def models(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
     Returns:
       version, role ('champion', 'challenger', 'retired', 'rejected'), trained_through,
       created_at, promoted_at and pruned_at (with a zone; the last is when its artefact
-      was taken away, missing while it is there), reason (None before it was judged),
-      scores (as the backtest of its judged fit gave them; a dict, perhaps empty).
+      was taken away, missing while it is there), decision_reason (None before it was
+      judged), scores (as the backtest of its judged fit gave them; a dict, perhaps empty).
     """
     return read(statements.MODELS, days=["trained_through"], most=MOST_MODELS)

@@ -59,7 +59,7 @@ def depots(found: pd.DataFrame) -> pd.DataFrame:
             "Bias": 100 * found["bias"],
             "In band": 100 * found["coverage"],
             "Days": found["counted"],
-            "Naive gate": found["is_gated"].map({True: "on", False: ""}),
+            "Fallback": found["is_gated"].map({True: "on", False: ""}),
         }
     )
 
@@ -74,8 +74,10 @@ def worst_days(found: pd.DataFrame) -> pd.DataFrame:
             "Depot": found["name"],
             "Forecast": found["p50"].round().astype("Int64"),
             "Actual": found["actual"].round().astype("Int64"),
-            "Off by": (found["p50"] - found["actual"]).round().astype("Int64"),
-            "Probably because of": [_cause(row, said) for row, said in rows],
+            "Forecast − actual": (found["p50"] - found["actual"])
+            .round()
+            .astype("Int64"),
+            "Likely cause": [_cause(row, said) for row, said in rows],
         }
     )
 
@@ -84,10 +86,10 @@ def overrides(found: pd.DataFrame) -> pd.DataFrame:
     """`queries.value_of_overrides`, for people."""
     return pd.DataFrame(
         {
-            "Reason": found["reason"].fillna("All changes"),
+            "Reason": found["reason"].fillna("All overrides"),
             "Naive MAPE": 100 * found["naive_mape"],
-            "MAPE of the forecast": 100 * found["forecast_mape"],
-            "MAPE as changed": 100 * found["override_mape"],
+            "Forecast MAPE": 100 * found["forecast_mape"],
+            "Override MAPE": 100 * found["override_mape"],
             "Days": found["counted"],
         }
     )
@@ -103,20 +105,20 @@ def overrides_sentence(found: pd.DataFrame) -> str:
     gain = whole["forecast_mape"] - whole["override_mape"]
     verdict = "better" if gain > 0 else "worse" if gain < 0 else "as good"
     return (
-        f"On {formatting.count(int(whole['counted']), 'day')} that planners changed, their "
-        f"numbers were off by {formatting.percent(whole['override_mape'])} and the "
-        f"forecast's by {formatting.percent(whole['forecast_mape'])}: {verdict}."
+        f"Over {formatting.count(int(whole['counted']), 'day')} with overrides, the overrides' "
+        f"MAPE was {formatting.percent(whole['override_mape'])} and the forecast's "
+        f"{formatting.percent(whole['forecast_mape'])}: {verdict}."
     )
 
 
 def _cause(row: dict[Any, Any], said: list[str]) -> str:
     if said:
         return ", ".join(said)
-    if row["basis"] == "similar":
-        return "No history of its own"
+    if row["basis"] == "cold_start":
+        return "No history"
     if row["p10"] <= row["actual"] <= row["p90"]:
         return "Chance: within the 80 % band"
-    return "Nothing that is known"
+    return "No known cause"
 
 
 def _itself(value: Any) -> Any:

@@ -16,14 +16,14 @@ from forecaster.inference import postprocessing
 OWN = "gru"
 NAMES = {
     OWN: "this model",
-    "champion": "the champion then",
+    "champion": "champion then",
     "seasonal_naive": "seasonal naive",
     "median4": "median of 4",
 }
 ROLES = {
     "champion": "champion",
-    "challenger": "not judged yet",
-    "retired": "was champion",
+    "challenger": "not evaluated yet",
+    "retired": "former champion",
     "rejected": "not promoted",
 }
 
@@ -38,7 +38,7 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> dict[str, tuple[str, st
     own = _score(model["scores"].get("models") or {}, OWN) / 100
     naive = _score(model["scores"].get("models") or {}, "seasonal_naive") / 100
     return {
-        "This model": (ROLES[model["role"]], f"version {model['version']}"),
+        "Status": (ROLES[model["role"]], f"version {model['version']}"),
         "Forecasts by": delivers(model["scores"]),
         "Trained through": (
             formatting.day(model["trained_through"]),
@@ -58,7 +58,11 @@ def delivers(scores: Mapping[str, Any]) -> tuple[str, str]:
       scores: As `queries.models` has them.
     """
     share = scores.get("network_share")
-    why = {None: "not kept", 0: "its network did not help", 1: "as it says"}
+    why = {
+        None: "not recorded",
+        0: "its network did not help",
+        1: "its correction in full",
+    }
     return postprocessing.describe_share(share), why.get(
         share, "the rest is the baseline"
     )
@@ -107,12 +111,12 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Version": models["version"],
-            "Is": models["role"].map(ROLES),
+            "Status": models["role"].map(ROLES),
             "Forecasts by": [delivers(scores)[0] for scores in models["scores"]],
             "Trained through": models["trained_through"],
             "MAPE": [_score(scores, OWN) for scores in of],
             "Naive MAPE": [_score(scores, "seasonal_naive") for scores in of],
-            "Why": [verdict(model, zone) for model in models.to_dict("records")],
+            "Decision": [verdict(model, zone) for model in models.to_dict("records")],
         }
     )
 
@@ -128,18 +132,18 @@ def verdict(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 
 def _reason(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    if isinstance(model["reason"], str):
-        return formatting.dated(model["reason"], zone)
+    if isinstance(model["decision_reason"], str):
+        return formatting.dated(model["decision_reason"], zone)
     if model["role"] == "challenger":
-        return "It waits to be judged in the next night."
-    return "No reason was kept."
+        return "To be evaluated in the next nightly run."
+    return "No reason recorded."
 
 
 def _pruned(model: Mapping[Any, Any]) -> str:
     if pd.isna(model["pruned_at"]):
         return ""
     on = formatting.iso_day(f"{model['pruned_at']:%Y-%m-%d}")
-    return f"Its artefact was pruned on {on}: it can forecast no more."
+    return f"Artefact pruned on {on}; it can no longer forecast."
 
 
 def by_training(models: pd.DataFrame) -> pd.DataFrame:

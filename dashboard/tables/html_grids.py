@@ -48,8 +48,8 @@ def week(depots: pd.DataFrame, most: int | None = None) -> str:
     return (
         f'<table class="hf hf-week"><thead><tr><th scope="col">Depot</th>{heads}'
         f'<th scope="col" class="wide">{formatting.count(len(days), "day")}</th>'
-        '<th scope="col" class="wide">vs week '
-        f"before</th></tr></thead>{''.join(bodies)}</table>"
+        '<th scope="col" class="wide">vs last '
+        f"week</th></tr></thead>{''.join(bodies)}</table>"
     )
 
 
@@ -66,7 +66,7 @@ def days_ahead(days: pd.DataFrame) -> str:
     return (
         f'<table class="hf narrow"><thead><tr><th scope="col">Day</th>'
         '<th scope="col">Orders</th><th scope="col">80 % band</th>'
-        f'<th scope="col" class="fill">What is on</th></tr></thead><tbody>{rows}'
+        f'<th scope="col" class="fill">Events</th></tr></thead><tbody>{rows}'
         "</tbody></table>"
     )
 
@@ -90,8 +90,8 @@ def _more(n_depots: int) -> str:
     if n_depots <= 0:
         return ""
     return (
-        f'<tr><th scope="row" colspan="10"><small>and {formatting.count(n_depots, "depot")} '
-        "more: choose the city, or open the numbers</small></th></tr>"
+        f'<tr><th scope="row" colspan="10"><small>and {n_depots:,} more: '
+        "choose the city, or open “View data”</small></th></tr>"
     )
 
 
@@ -136,20 +136,20 @@ def _depot(rows: list[Row]) -> str:
 def _below_name(depot: Row) -> str:
     """What is late, or what else put the depot where it stands."""
     if depot["is_silent"] and pd.isna(depot["last_on"]):
-        return '<b class="late">no orders yet</b>'
+        return '<b class="late">no data yet</b>'
     if depot["is_silent"]:
         newest = formatting.day(depot["last_on"])
-        return f'<b class="late">no orders since {newest}</b>'
+        return f'<b class="late">no data since {newest}</b>'
     if depot["is_late"]:
         newest = formatting.day(depot["last_on"])
-        return f'<b class="late">late: orders to {newest}</b>'
+        return f'<b class="late">missing data after {newest}</b>'
     return escape(depot["reason"])
 
 
 def _cell(row: Row, busiest: float) -> str:
     if row["basis"] == "closed":
         return '<td class="day closed">closed</td>'
-    about = "≈" if row["basis"] == "similar" else ""
+    about = "≈" if row["basis"] == "cold_start" else ""
     return (
         f'<td class="day {_shade(row["p50"], busiest)}" title="80 % band {_band(row)}">'
         f"{about}{formatting.orders(row['p50'])}</td>"
@@ -165,8 +165,8 @@ def _day_row(row: Row, remarks: list[str], busiest: float) -> str:
         shade = _shade(row["p50"], busiest)
         orders = formatting.orders(row["p50"])
         cells = f'<td class="day {shade}">{orders}</td><td>{_band(row)}</td>'
-    if row["basis"] == "similar":
-        remarks = ["From depots like it", *remarks]
+    if row["basis"] == "cold_start":
+        remarks = ["From similar depots", *remarks]
     if not math.isnan(row["planned"]):
         planned = formatting.orders(row["planned"])
         remarks = [f"Set to {planned} by {row['made_by']}: {row['reason']}", *remarks]

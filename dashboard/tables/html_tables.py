@@ -22,7 +22,6 @@ def figures(said: dict[str, tuple[str, str]]) -> str:
 PLAIN = {"MASE"}
 """Columns whose fractions are no percentages."""
 DIFFERENCES = {
-    "Off by",
     "Forecast − actual",
     "Difference",
     "Weekday",

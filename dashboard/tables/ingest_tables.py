@@ -10,25 +10,24 @@ import pandas as pd
 
 from dashboard.text import formatting
 
-MENDING = "[How to mend a file](#mend)"
+MENDING = "[How to fix a file](#fix)"
 HOW_TO_MEND = """
-1. **The file is wrong:** mend it, or ask whoever sends it to. Put it into the inbox for the
-   next night, or load it now with `harbor ingest PATH`. Send it whole and under any name:
-   rows that are known already are not counted twice.
-2. **The file is right, but its columns have other names:** say which they are, as in
+1. **The file is wrong:** correct it, or ask its sender to. Put it into the inbox for the next
+   nightly run, or load it now with `harbor ingest PATH`. Send the whole file, under any name: rows
+   that are already loaded are not counted twice.
+2. **The columns have other names:** map them, as in
    `harbor ingest PATH --column depot_id=SHOP --column ordered_at=TIME`.
-3. **The file is right, but its days are written in another way:** say how, as in
+3. **The dates have another format:** give it, as in
    `harbor ingest PATH --date-format "%d/%m/%Y %H:%M"`. Rows of a file that was loaded are
    read again with `harbor quarantine replay --date-format "%d/%m/%Y %H:%M"`.
 
-The page *Correct a wrong file* of the documents (`deploy/docs/correct-a-file.md`) shows each
-with what it prints.
+The page *Correct a wrong file* (`deploy/docs/correct-a-file.md`) shows each with its output.
 """
 STATES = {
-    "counted": ("■", "counted"),
+    "counted": ("■", "data"),
     "missing": ("✕", "missing"),
     "closed": ("–", "closed"),
-    "before": ("·", "before its first count"),
+    "before": ("·", "before first data"),
 }
 
 
@@ -46,9 +45,9 @@ def files(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             "Kind": loaded["kind"],
             "Loaded": [formatting.moment(moment, zone) for moment in loaded["came_at"]],
             "New rows": loaded["accepted"].astype("Int64"),
-            "Known before": loaded["unchanged"].astype("Int64"),
-            "Unreadable": loaded["rejected"].astype("Int64"),
-            "Columns not needed": loaded["ignored_columns"].map(", ".join),
+            "Unchanged rows": loaded["unchanged"].astype("Int64"),
+            "Rejected rows": loaded["rejected"].astype("Int64"),
+            "Ignored columns": loaded["ignored_columns"].map(", ".join),
         }
     )
 
@@ -67,7 +66,7 @@ def refused(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             "Refused": [
                 formatting.moment(moment, zone) for moment in none_of["came_at"]
             ],
-            "Why, and what to do": none_of["refused_because"],
+            "Reason and fix": none_of["refused_because"],
         }
     )
 
@@ -77,7 +76,7 @@ def rejected(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "File": found["path"].map(_name),
-            "Why": found["reason"],
+            "Reason": found["reason"],
             "Rows": found["n_rows"],
             "First line": found["first_line"].astype("Int64"),
             "Column": found["column_name"],
@@ -93,7 +92,7 @@ def calendar(found: pd.DataFrame, days: list[pd.Timestamp]) -> pd.DataFrame:
             "Depot": found["name"],
             "Depot id": found["depot_id"],
             "City": found["city"],
-            "Counted to": found["last_on"],
+            "Data to": found["last_on"],
             "Missing": found["missing"],
         }
     )
@@ -133,15 +132,11 @@ def sentence(found: pd.DataFrame) -> str:
         int((found["missing"] > 0).sum()),
     )
     if not lacking:
-        return (
-            f"Every day of these four weeks on which one of the {n_depots:,} depots was "
-            "open is counted."
-        )
-    shown = "" if n_depots == len(found) else f"; shown are the first {len(found)}"
+        return f"No missing days in the last four weeks ({n_depots:,} depots)."
+    shown = "" if n_depots == len(found) else f"; the first {len(found)} are shown"
     least = "at least " if lacking == len(found) < n_depots else ""
     return (
-        f"{least}{lacking:,} of {formatting.count(n_depots, 'depot')} lack days on which they "
-        f"were open{shown}."
+        f"{least}{lacking:,} of {formatting.count(n_depots, 'depot')} have missing days{shown}."
     ).capitalize()
 
 

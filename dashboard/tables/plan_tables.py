@@ -21,14 +21,14 @@ def assumptions(city: str, assumed: Assumptions) -> str:
     """What the plan rests on, in words that also stand on paper."""
     if assumed.level is None:
         rule = (
-            f"each van pays for itself at {assumed.per_order:g} per order left over and "
+            f"least expected cost at {assumed.per_order:g} per undelivered order and "
             f"{assumed.per_idle_van:g} per idle van"
         )
     else:
-        rule = f"all orders are carried on {100 * assumed.level:.0f} % of days"
+        rule = f"service level {100 * assumed.level:.0f} %"
     return (
-        f"{city}: {_vans_a_day(assumed)}{formatting.count(round(assumed.capacity), 'order')} a van; as many vans as it "
-        f"takes until {rule}."
+        f"{city}: {_vans_a_day(assumed)}"
+        f"{formatting.count(round(assumed.capacity), 'order')} per van, {rule}."
     )
 
 
@@ -36,7 +36,7 @@ def _vans_a_day(assumed: Assumptions) -> str:
     return (
         ""
         if assumed.vans is None
-        else f"{formatting.count(assumed.vans, 'van')} a day, "
+        else f"{formatting.count(assumed.vans, 'van')} per day, "
     )
 
 
@@ -52,12 +52,12 @@ def figures(days: pd.DataFrame, assumed: Assumptions) -> dict[str, tuple[str, st
     share = days["left_over"].sum() / volume if volume > 0 else float("nan")
     of = "" if assumed.vans is None else f", of {assumed.vans:,}"
     return {
-        "Most vans needed": (
+        "Peak vans needed": (
             f"{int(most['needed']):,}",
             f"on {formatting.day(most['target_on'])}{of}",
         ),
         **({} if assumed.vans is None else _short(days)),
-        "Orders left over": (
+        "Undelivered orders": (
             formatting.orders(days["left_over"].sum()),
             f"expected, {formatting.percent(share)} of orders",
         ),
@@ -80,14 +80,14 @@ def sentence(days: pd.DataFrame, city: str) -> str:
     """
     if days["spare"].isna().all():
         return (
-            f"How many vans {city} has is not known, so every depot gets as many as it "
-            "needs. Say it under “What the plan rests on”, or load the depots again with a "
-            "column “vans”."
+            f"The number of vans in {city} is not known, so every depot gets as many as it "
+            "needs. Set it under “Assumptions”, or load the depots again with a column "
+            "“vans”."
         )
     short = days[days["given"] < days["needed"]]
     if short.empty:
         return (
-            f"The vans of {city} reach on every day; at least "
+            f"{city} has enough vans every day, with at least "
             f"{formatting.count(int(days['spare'].min()), 'van')} to spare."
         )
     named = [
@@ -97,8 +97,8 @@ def sentence(days: pd.DataFrame, city: str) -> str:
     more = len(short) - len(named)
     rest = f" and {formatting.count(more, 'day')} more" if more else ""
     return (
-        f"Vans are short on {', '.join(named)}{rest}. They are split so that as many "
-        "orders as possible are carried."
+        f"Vans short on {', '.join(named)}{rest}. They are allocated to deliver as many "
+        "orders as possible."
     )
 
 
@@ -129,13 +129,13 @@ def table(plan: pd.DataFrame) -> pd.DataFrame:
             "Vans": plan["given"].astype("Int64"),
             "Vans needed": plan["needed"].astype("Int64"),
             "Drivers": plan["drivers"].astype("Int64"),
-            "Orders planned": plan["p50"].round().astype("Int64"),
+            "Planned orders": plan["p50"].round().astype("Int64"),
             "Forecast": plan["forecast"].round().astype("Int64"),
-            "Left over": plan["left_over"].round().astype("Int64"),
-            "All carried": 100 * plan["enough"],
+            "Undelivered": plan["left_over"].round().astype("Int64"),
+            "Service level": 100 * plan["enough"],
             "Locked": plan["is_locked"].map({True: "yes", False: ""}),
-            "Why": plan["reason"].where(plan["is_set"]),
-            "By": plan["made_by"].where(plan["is_set"]),
+            "Reason": plan["reason"].where(plan["is_set"]),
+            "Changed by": plan["made_by"].where(plan["is_set"]),
         }
     )
 
@@ -147,11 +147,11 @@ def history(found: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             "When": [formatting.moment(at, zone) for at in found["made_at"]],
             "Depot": found["name"],
             "Day": found["target_on"],
-            "What": found["action"].map(overrides.DONE),
+            "Action": found["action"].map(overrides.DONE),
             "Orders": found["orders"].round().astype("Int64"),
             "Forecast then": found["p50"].round().astype("Int64"),
-            "Why": found["reason"],
-            "By": found["made_by"],
+            "Reason": found["reason"],
+            "Changed by": found["made_by"],
         }
     )
 
@@ -185,8 +185,8 @@ def _how(row: Row) -> str:
 
 def _title(row: Row) -> str:
     said = (
-        f"{formatting.count(row['drivers'], 'driver')}; all orders carried with "
-        f"{100 * row['enough']:.0f} % chance"
+        f"{formatting.count(row['drivers'], 'driver')}; "
+        f"service level {100 * row['enough']:.0f} %"
     )
     if row["is_set"]:
         said += f"; set by {row['made_by']}: {row['reason']}"
@@ -199,7 +199,7 @@ def _totals(days: pd.DataFrame) -> str:
         "Vans": days["given"],
         **({} if days["spare"].isna().all() else compared),
         "Drivers": days["drivers"],
-        "Orders left over": days["left_over"],
+        "Undelivered orders": days["left_over"],
     }
     rows = []
     for name, numbers in lines.items():

@@ -18,11 +18,11 @@ def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
             "Vans": _whole(depots["vans"]),
             "Day": depots["target_on"],
             "Forecast": _whole(depots["p50"]),
-            "1 in 10 below": _whole(depots["p10"]),
-            "1 in 10 above": _whole(depots["p90"]),
-            "Rests on": depots["basis"].map(formatting.BASES),
-            "A week before": _whole(depots["week_before"]),
-            "Said before": _whole(depots["p50_before"]),
+            "Low (P10)": _whole(depots["p10"]),
+            "High (P90)": _whole(depots["p90"]),
+            "Basis": depots["basis"].map(formatting.BASES),
+            "Last week": _whole(depots["week_before"]),
+            "Previous forecast": _whole(depots["p50_before"]),
         }
     )
 
@@ -34,8 +34,8 @@ def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
             "Day": totals["day_on"],
             "Actual": _whole(totals["actual"]),
             "Forecast": _whole(totals["p50"]),
-            "1 in 10 below": _whole(totals["p10"]),
-            "1 in 10 above": _whole(totals["p90"]),
+            "Low (P10)": _whole(totals["p10"]),
+            "High (P90)": _whole(totals["p90"]),
             "Remark": [formatting.missing(number) for number in totals["missing"]],
         }
     )
@@ -48,10 +48,10 @@ def depot_days(days: pd.DataFrame) -> pd.DataFrame:
             "Day": days["day_on"],
             "Actual": _whole(days["actual"]),
             "Forecast": _whole(days["p50"]),
-            "1 in 10 below": _whole(days["p10"]),
-            "1 in 10 above": _whole(days["p90"]),
-            "Rests on": days["basis"].map(formatting.BASES),
-            "What is on": [", ".join(day) for day in formatting.remarks(days)],
+            "Low (P10)": _whole(days["p10"]),
+            "High (P90)": _whole(days["p90"]),
+            "Basis": days["basis"].map(formatting.BASES),
+            "Events": [", ".join(day) for day in formatting.remarks(days)],
         }
     )
 
@@ -66,9 +66,11 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
             "Forecast": _whole(past["p50"]),
             "Actual": _whole(past["actual"]),
             "Forecast − actual": _whole(error),
-            "Off by": 100 * error.abs() / past["actual"].where(past["actual"] > 0),
-            "In the band": inside.map({True: "yes", False: "no"}),
-            "Made from": past["origin_on"],
+            "Absolute % error": 100
+            * error.abs()
+            / past["actual"].where(past["actual"] > 0),
+            "In band": inside.map({True: "yes", False: "no"}),
+            "Origin": past["origin_on"],
             "Model": past["model_version"],
         }
     ).iloc[::-1]
@@ -81,8 +83,8 @@ def events(events: pd.DataFrame) -> pd.DataFrame:
         {
             "From": events["starts_on"],
             "To": events["ends_on"],
-            "What": events["what"].where(events["is_holiday"], kinds),
-            "Where": events["scope"],
+            "Event": events["what"].where(events["is_holiday"], kinds),
+            "Scope": events["scope"],
         }
     )
 
@@ -93,10 +95,10 @@ def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
         {
             "Day": outcome["target_on"],
             "Forecast": _whole(outcome["forecast"]),
-            "Supposed": _whole(outcome["supposed"]),
+            "Scenario": _whole(outcome["supposed"]),
             "Difference": _whole(outcome["supposed"] - outcome["forecast"]),
-            "1 in 10 below": _whole(outcome["supposed_p10"]),
-            "1 in 10 above": _whole(outcome["supposed_p90"]),
+            "Low (P10)": _whole(outcome["supposed_p10"]),
+            "High (P90)": _whole(outcome["supposed_p90"]),
         }
     )
 
@@ -121,7 +123,7 @@ def by_training(trained: pd.DataFrame) -> pd.DataFrame:
         {
             "Model": trained["version"],
             "Trained through": trained["day_on"],
-            "Of the": trained["forecaster"],
+            "Forecaster": trained["forecaster"],
             "MAPE": 100 * trained["mape"],
         }
     )

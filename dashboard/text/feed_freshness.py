@@ -11,12 +11,12 @@ def warning(late: Lateness) -> str | None:
     due = formatting.day(late.due_on)
     if late.last_on is None:
         return (
-            f"No orders of this depot are known, although it was open on {due}. Its "
-            "forecast is that of depots like it. Load its orders with "
+            f"This depot has no data, although it was open on {due}. Its forecast is "
+            "based on similar depots. Load its orders with "
             "`harbor ingest PATH`, then run `harbor nightly`."
         )
     return (
-        f"This depot's orders are late: the newest are of {formatting.day(late.last_on)}, "
-        f"and those of {due} should be there. Its forecast was made without them. Load "
-        "them with `harbor ingest PATH`, then run `harbor nightly`."
+        f"Missing data: this depot's newest orders are from {formatting.day(late.last_on)}, "
+        f"but those of {due} are due. The forecast was made without them. Load them with "
+        "`harbor ingest PATH`, then run `harbor nightly`."
     )

@@ -1,4 +1,4 @@
-"""What changed in a depot's forecast since the one before, and what came in between."""
+"""Changes in a depot's forecast since the previous one, and their likely causes."""
 
 import pandas as pd
 
@@ -8,11 +8,11 @@ from dashboard.text import formatting
 
 
 def sentences(days: pd.DataFrame, before: Before | None, fresh: Freshness) -> list[str]:
-    """The change and its causes, each in a sentence.
+    """Describes the change and its likely causes, one sentence each.
 
     Args:
       days: As `queries.depot_days` returns it.
-      before: None where nothing was forecast before.
+      before: None where there is no previous forecast.
       fresh: With a forecast.
 
     Returns:
@@ -21,37 +21,48 @@ def sentences(days: pd.DataFrame, before: Before | None, fresh: Freshness) -> li
     both = days.dropna(subset=["p50", "p50_before"])
     if before is None or both.empty:
         return []
-    now, then = both["p50"].sum(), both["p50_before"].sum()
-    change = (
-        f"The forecast of {formatting.day(before.origin_on)} said {formatting.orders(then)} "
-        f"orders for the {formatting.count(len(both), 'day')} that both cover; this one says "
-        f"{formatting.orders(now)} ({formatting.change(then, now)})."
+    since = formatting.since(before.origin_on, fresh.origin)
+    change = _direction(both["p50_before"].sum(), both["p50"].sum())
+    common = formatting.count(len(both), "day")
+    return [
+        f"{change} {since}, over the {common} that both forecasts cover.",
+        *_new_actuals(days),
+        *_causes(before, fresh, since),
+    ]
+
+
+def _direction(before: float, after: float) -> str:
+    """'Up 11 from 429', 'Down 11 from 429' or 'Unchanged at 429'."""
+    difference = round(after) - round(before)
+    if difference == 0:
+        return f"Unchanged at {formatting.orders(before)}"
+    direction = "Up" if difference > 0 else "Down"
+    return (
+        f"{direction} {formatting.orders(abs(difference))} from "
+        f"{formatting.orders(before)}"
     )
-    return [change, *_arrived(days), *_causes(before, fresh)]
 
 
-def _arrived(days: pd.DataFrame) -> list[str]:
-    """What the days brought that were ahead then."""
+def _new_actuals(days: pd.DataFrame) -> list[str]:
+    """Actuals of days that the previous forecast covered."""
     known = days.dropna(subset=["actual", "p50_before"])
     return [
-        f"{formatting.day(row['day_on'])} brought {formatting.orders(row['actual'])} orders; "
-        f"{formatting.orders(row['p50_before'])} were forecast "
+        f"{formatting.day(row['day_on'])}: {formatting.orders(row['actual'])} orders, "
+        f"{formatting.orders(row['p50_before'])} forecast "
         f"({formatting.change(row['p50_before'], row['actual'])})."
         for row in known.to_dict("records")
     ]
 
 
-def _causes(before: Before, fresh: Freshness) -> list[str]:
-    told = []
+def _causes(before: Before, fresh: Freshness, since: str) -> list[str]:
+    causes = []
     if before.model != fresh.model:
-        now, then = formatting.short(str(fresh.model)), formatting.short(before.model)
-        told.append(f"Another model made it: {now} instead of {then}.")
+        new, old = formatting.short(str(fresh.model)), formatting.short(before.model)
+        causes.append(f"New model {since}: {new} instead of {old}.")
     if before.corrected:
-        were = "was" if before.corrected == 1 else "were"
-        told.append(
-            f"{formatting.count(before.corrected, 'earlier count')} {were} corrected."
-        )
+        counts = formatting.count(before.corrected, "earlier daily count")
+        causes.append(f"{counts} corrected.")
     if before.events:
         named = ", ".join(formatting.kind(kind) for kind in before.events)
-        told.append(f"New or changed on the days ahead: {named}.")
-    return told
+        causes.append(f"New or changed events: {named}.")
+    return causes

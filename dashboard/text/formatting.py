@@ -15,13 +15,13 @@ MONTHS = (
 UNKNOWN = "–"
 LIVE, HINDCAST = "Live", "Hindcast"
 NO_SCORES = {
-    LIVE: "No live forecast has been scored yet. A score appears in the night after the "
-    "day that was forecast. Hindcasts are there to look at meanwhile.",
+    LIVE: "No live forecast has been scored yet. Scores appear the night after the "
+    "forecast day. Choose Hindcast meanwhile.",
     HINDCAST: "There are no hindcasts. `harbor backfill run --from DAY --to DAY` makes "
     "and scores them.",
 }
 
-BASES = {"model": "own history", "similar": "depots like it", "closed": "closed"}
+BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # A day or a moment as programs write it, but neither in a command nor in a file's name.
@@ -46,12 +46,12 @@ def rounded(value: float) -> str:
     return f"{value / 1_000_000:.3g}M"
 
 
-def since(before: pd.Timestamp, origin: pd.Timestamp) -> str:
-    """'overnight' where the forecast before was made a day earlier, else 'since' its day.
+def since(before: date, origin: date) -> str:
+    """'overnight' if the previous forecast is one day older, else 'since Mon 17 Nov'.
 
     Args:
-      before: Origin of the forecast before.
-      origin: Of the forecast that is compared with it.
+      before: Origin of the previous forecast.
+      origin: Origin of the forecast compared with it.
     """
     return "overnight" if (origin - before).days == 1 else f"since {day(before)}"
 

@@ -12,14 +12,14 @@ Row = dict[Hashable, Any]
 A_DAY = pd.Timedelta(days=1)
 
 URGENT, REVISED, BAND, WEEK, NAME = (
-    "Urgent", "Changed overnight", "Widest band", "Changed in a week", "Name",
+    "Urgent", "Changed overnight", "Widest band", "Change vs last week", "Name",
 )  # fmt: skip
 MEANS = {
-    URGENT: "depots whose orders are late, then those whose forecast changed most since "
-    "the one before",
-    REVISED: "depots whose forecast changed most since the one before",
+    URGENT: "depots with missing data, then those whose forecast changed most since the "
+    "previous one",
+    REVISED: "depots whose forecast changed most since the previous one",
     BAND: "depots with the widest 80 % band on any day",
-    WEEK: "depots whose week changes most against the week before",
+    WEEK: "depots whose orders change most vs last week",
     NAME: "depots by name",
 }
 """The orders a reader may choose from; the first is where nothing was chosen."""
@@ -77,7 +77,7 @@ def _reason(depot: Row, order: str) -> str:
         return f"{band} on {formatting.day(depot['target_on'])}"
     if order == WEEK:
         known = not math.isnan(depot["change"])
-        return _changed(depot["change"], "on the week before") if known else ""
+        return _changed(depot["change"], "vs last week") if known else ""
     if order == NAME:
         vans = depot["vans"]
         return "" if math.isnan(vans) else formatting.count(int(vans), "van")

@@ -93,7 +93,7 @@ def plans(found: pd.DataFrame) -> pd.DataFrame:
             ],
             "State": found["state"],
             "Progress": [_progress(row) for row in found.to_dict("records")],
-            "What": [_plan_says(row) for row in found.to_dict("records")],
+            "Details": [_plan_says(row) for row in found.to_dict("records")],
         }
     )
 
@@ -106,9 +106,9 @@ def _table(
         {
             heading: [named(row) for row in records],
             "State": [_state(row) for row in records],
-            "Began": [formatting.moment(row["started_at"], zone) for row in records],
-            "Took": [took(row["seconds"]) for row in records],
-            "What it says": [formatting.dated(_says(row), zone) for row in records],
+            "Started": [formatting.moment(row["started_at"], zone) for row in records],
+            "Duration": [took(row["seconds"]) for row in records],
+            "Result": [formatting.dated(_says(row), zone) for row in records],
         }
     )
 
@@ -122,7 +122,7 @@ def _state(row: Mapping[Any, Any]) -> str:
     if row["state"] != "running":
         return STATES[row["state"]]
     silent = row["silent_seconds"]
-    return f"silent for {took(silent)}" if silent > SILENT_S else "… running"
+    return f"no heartbeat for {took(silent)}" if silent > SILENT_S else "… running"
 
 
 def _origin(row: Mapping[Any, Any]) -> str:
@@ -173,10 +173,10 @@ def _plan_says(row: Mapping[Any, Any]) -> str:
     if row["failed"]:
         parts.append(f"{row['failed']:,} failed: {row['error']}")
     if row["left_out"]:
-        parts.append(f"{formatting.count(row['left_out'], 'slot')} left out")
+        parts.append(f"{formatting.count(row['left_out'], 'slot')} skipped")
     if row["waiting"] and not pd.isna(row["estimate_s"]):
         left = timedelta(seconds=row["estimate_s"]).total_seconds()
-        parts.append(f"about {took(left)} left by past runs")
+        parts.append(f"about {took(left)} left")
     if isinstance(row["wanted"], str):
-        parts.append(f"somebody asked it to {row['wanted']}")
+        parts.append(f"{row['wanted']} requested")
     return "; ".join(parts)

@@ -42,7 +42,7 @@ def week_figures(week: pd.DataFrame) -> Figures:
     return {
         f"Orders in {formatting.next_days(len(by_day))}": (
             formatting.orders(by_day.sum()),
-            f"{against} on the week before",
+            f"{against} vs last week",
         ),
         "Busiest day": (
             formatting.day(cast(pd.Timestamp, by_day.idxmax())),
@@ -61,14 +61,17 @@ def _attention(depots: pd.DataFrame, origin: pd.Timestamp) -> Figures:
     """
     late = int(depots["is_late"].sum())
     said = {
-        "Orders late": (f"{late:,}", f"of {formatting.count(len(depots), 'depot')}")
+        "Depots with missing data": (
+            f"{late:,}",
+            f"of {formatting.count(len(depots), 'depot')}",
+        )
     }
     revised = depots.dropna(subset=["revised"]).to_dict("records")
     if revised:
         most = max(revised, key=lambda depot: abs(depot["revised"]))
         changed = formatting.signed_percent(most["revised"], 0)
         since = formatting.since(most["before_on"], origin)
-        said[f"Changed most {since}"] = (changed, str(most["name"]))
+        said[f"Largest change {since}"] = (changed, str(most["name"]))
     return said
 
 
@@ -83,11 +86,12 @@ def depot_figures(days: pd.DataFrame) -> Figures:
     earlier = pd.Timedelta(days=len(ahead))
     before = days[days["day_on"].isin(ahead["day_on"] - earlier)]
     known = before["actual"].notna().sum()
-    of = "" if known == len(before) else f" on {formatting.count(known, 'known day')}"
+    days_before = formatting.count(len(ahead), "day")
+    of = "" if known == len(before) else f" ({known} with data)"
     return {
         f"Orders in {formatting.next_days(len(ahead))}": (
             formatting.orders(ahead["p50"].sum()),
-            f"{formatting.orders(before['actual'].sum())} in the {len(ahead)} before{of}",
+            f"{formatting.orders(before['actual'].sum())} in the previous {days_before}{of}",
         ),
         "Busiest day": (
             formatting.day(cast(pd.Timestamp, by_day.idxmax())),
@@ -98,13 +102,10 @@ def depot_figures(days: pd.DataFrame) -> Figures:
 
 def history_sentence(has_forecast: bool) -> str:
     """What the chart of a depot's days shows."""
-    marks = "A triangle marks a holiday or an event."
+    marks = "Triangles mark holidays and events."
     if not has_forecast:
-        return f"Orders per day of the last 8 weeks. {marks}"
-    return (
-        "Orders per day of the last 8 weeks and of the days ahead. Eight in ten days "
-        f"should fall within the shaded band. {marks}"
-    )
+        return f"Orders per day, last 8 weeks. {marks}"
+    return f"Orders per day: last 8 weeks and forecast. Shaded: 80 % band. {marks}"
 
 
 def past_sentence(past: pd.DataFrame) -> str:
@@ -120,9 +121,8 @@ def past_sentence(past: pd.DataFrame) -> str:
     bias = error.sum() / volume if volume > 0 else float("nan")
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
     return (
-        f"On the last {formatting.count(len(past), 'scored day')} the forecast was off by "
-        f"{formatting.percent(mape)} of the day's orders on average (MAPE) and "
-        f"{_too(bias)}; {inside} of {len(past)} days fell within the 80 % band."
+        f"Last {formatting.count(len(past), 'scored day')}: MAPE {formatting.percent(mape)}, "
+        f"{_too(bias)}, {inside} of {len(past)} days within the 80 % band."
     )
 
 
@@ -137,11 +137,11 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
         for name in ("forecast", "seasonal naive", "median of 4")
     )
     return (
-        f"The forecast was off by {formatting.percent(own['mape'])} of a day's orders on "
-        f"average, over {formatting.count(int(own['counted']), 'day')} counted. On the same "
-        "days repeating the week before would have been off by "
-        f"{formatting.percent(naive['mape'])}, the median of the last four same weekdays by "
-        f"{formatting.percent(median['mape'])}."
+        f"MAPE {formatting.percent(own['mape'])} over "
+        f"{formatting.count(int(own['counted']), 'day')}. On the same days: "
+        f"{formatting.percent(naive['mape'])} for repeating last week, "
+        f"{formatting.percent(median['mape'])} for the median of the last four same "
+        "weekdays."
     )
 
 
@@ -160,7 +160,7 @@ def accuracy_figures(scores: pd.DataFrame) -> Figures:
         "WAPE": (formatting.percent(own["wape"]), "of volume"),
         "Bias": (formatting.signed_percent(own["bias"]), "of volume, + is too high"),
         "In the 80 % band": (formatting.percent(own["coverage"]), "80 % is right"),
-        "Days counted": (f"{int(own['counted']):,}", _left_out(own)),
+        "Days scored": (f"{int(own['counted']):,}", _left_out(own)),
     }
 
 
@@ -172,8 +172,8 @@ def what_if_sentence(outcome: pd.DataFrame) -> str:
     """
     now, then = outcome["forecast"].sum(), outcome["supposed"].sum()
     return (
-        f"These days would have {formatting.orders(then)} orders instead of "
-        f"{formatting.orders(now)}: {formatting.change(now, then)}."
+        f"With this scenario: {formatting.orders(then)} orders instead of "
+        f"{formatting.orders(now)} ({formatting.change(now, then)})."
     )
 
 
@@ -194,9 +194,9 @@ def _left_out(own: Row) -> str:
 
 def _too(bias: float) -> str:
     if math.isnan(bias):
-        return "of unknown bias"
+        return "bias unknown"
     if abs(bias) < LEAST_BIAS:
-        return "neither too high nor too low over all"
+        return "no bias"
     return (
-        f"{formatting.percent(abs(bias))} too {'high' if bias > 0 else 'low'} over all"
+        f"{formatting.percent(abs(bias))} too {'high' if bias > 0 else 'low'} overall"
     )

@@ -12,13 +12,12 @@ fresh = queries.freshness()
 kinds = queries.score_kinds(fresh)
 if not (kinds.has_live or kinds.has_hindcasts):
     parts.nothing(
-        "No forecast has been scored yet. A score appears in the night after the day that "
-        "was forecast; `harbor backfill run --from DAY --to DAY` makes and scores hindcasts "
-        "of past days."
+        "No forecast has been scored yet. Scores appear the night after the forecast day; "
+        "`harbor backfill run --from DAY --to DAY` makes and scores hindcasts of past days."
     )
 
 kind = st.segmented_control(
-    "Scores of",
+    "Forecasts",
     [formatting.LIVE, formatting.HINDCAST],
     default=formatting.LIVE if kinds.has_live else formatting.HINDCAST,
     required=True,
@@ -57,35 +56,36 @@ with weekdays:
 
 depots = queries.depot_accuracy(live, fresh)
 if not depots.empty:
-    st.header("Depots that were most off")
+    st.header("Least accurate depots")
     st.caption(
         f"The first {len(depots)} of {formatting.count(depots['n_depots'].iloc[0], 'depot')}. "
-        "Where MAPE is above the naive's, the model is worth nothing there yet; where the "
-        "naive gate is on, the depot gets the plain forecast until it is."
+        "Where MAPE is above Naive MAPE, the model does not yet beat last week. With "
+        "Fallback on, the depot gets the baseline forecast until it does."
     )
     parts.small(accuracy_tables.depots(depots), "accuracy-by-depot", on_wide=("City",))
 
-st.header("Days that were most off")
-st.caption("By orders, in the last forecast of each day. Above zero is too high.")
+st.header("Biggest misses")
+st.caption(
+    "Ranked by orders, using the last forecast of each day. Above zero: too high."
+)
 parts.small(accuracy_tables.worst_days(queries.worst_days(live, fresh)), "worst-days")
 
-st.header("What planners changed")
+st.header("Overrides")
 changed = queries.value_of_overrides(fresh)
 if changed.empty:
-    st.caption("No day that a planner changed on the page “Plan” is known yet.")
+    st.caption("No overrides to score yet. Planners make them on the page “Plan”.")
 else:
     st.caption(accuracy_tables.overrides_sentence(changed))
-    parts.small(accuracy_tables.overrides(changed), "changes")
+    parts.small(accuracy_tables.overrides(changed), "overrides")
 
 st.header("By model")
 parts.small(accuracy_tables.by(scores, "model", "Model"), "accuracy-by-model")
 
 st.caption(
-    "The last 8 weeks of scored days. Every depot, day and origin counts once, however "
-    "many days ahead it was forecast, if both baselines have a forecast of it too. MAPE is "
-    "the mean of |forecast − actual| ÷ actual over days with any orders. WAPE and bias are "
-    "shares of the volume of all days; bias is forecast minus actual, so above zero is too "
-    "high. Days known to be closed are not scored. Where two models forecast from the same "
-    "day, the one made last counts. Seasonal naive repeats the week before; median of 4 "
-    "takes the last four same weekdays."
+    "Last 8 weeks of scored days. Each depot, day and origin counts once, at every horizon, "
+    "if both baselines have a forecast too. MAPE is the mean of |forecast − actual| ÷ actual "
+    "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
+    "actual, so above zero is too high. Closed days are not scored. If two models forecast "
+    "from the same origin, the latest forecast counts. Seasonal naive repeats last week; "
+    "median of 4 is the median of the last four same weekdays."
 )

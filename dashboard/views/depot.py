@@ -18,7 +18,7 @@ depot = selection.choose_from_url("Depot", "depot", labels)
 if depot is None and asked:
     parts.nothing(f"There is no depot “{say.plain(asked)}”. Choose one above.")
 if depot is None:
-    parts.nothing("Choose a depot above, or a name on the page “Days ahead”.")
+    parts.nothing("Choose a depot above, or click a name on the page “Days ahead”.")
 
 news = queries.news(depot, fresh)
 late = feed_freshness.warning(news.late)
@@ -38,8 +38,8 @@ with week:
         st.html(html_grids.days_ahead(ahead))
         if news.is_gated:
             st.caption(
-                "The model has been worse here than repeating the week before, so this is "
-                "the plain forecast: the level and weekdays of the last weeks."
+                "The model does not beat last week for this depot, so this is the "
+                "baseline forecast: recent level and weekday pattern."
             )
         changed = forecast_changes.sentences(days, news.before, fresh)
         if changed:
@@ -55,17 +55,17 @@ with history:
         )
     else:
         parts.missing(
-            "No orders of this depot are known in the last 8 weeks. Load them with "
+            "No data for this depot in the last 8 weeks. Load its orders with "
             "`harbor ingest PATH`."
         )
 
-st.header("What was said, and what happened")
+st.header("Forecast vs actual")
 past = queries.past_forecasts(depot, fresh)
 if past.empty:
     parts.missing(
-        "No forecast of this depot has been scored yet. A score appears in the night after "
-        "the day that was forecast; `harbor backfill run --from DAY --to DAY` makes "
-        "hindcasts of past days."
+        "No forecast of this depot has been scored yet. Scores appear the night after the "
+        "forecast day; `harbor backfill run --from DAY --to DAY` makes hindcasts of past "
+        "days."
     )
 else:
     parts.kind_of_scores(bool(past["is_live"].all()))
@@ -77,40 +77,40 @@ else:
         f"past-forecasts-{depot}",
     )
 
-st.header("Holidays and events ahead")
+st.header("Upcoming holidays and events")
 events = queries.events_ahead(depot, fresh)
 if events.empty:
-    st.caption("No holidays or events are known for the next 4 weeks.")
+    st.caption("None in the next 4 weeks.")
 else:
     parts.small(tables.events(events), f"events-{depot}")
 
 if fresh.origin_on is None or ahead.empty:
     st.stop()
 
-st.header("What it leans on")
+st.header("Why this forecast")
 st.caption(
-    "The forecast taken apart by the model that made it: a usual day of the last four weeks, "
-    "and what the weekday, holidays and events add to it or take away."
+    "A usual day of the last four weeks, plus or minus the effects of weekday, holidays and "
+    "events in the model that made the forecast."
 )
-if st.toggle("Take the forecast apart", key="leaning"):
-    parts.small(tables.leaning(decomposition.parts(depot, fresh)), f"leaning-{depot}")
+if st.toggle("Show drivers", key="drivers"):
+    parts.small(tables.leaning(decomposition.parts(depot, fresh)), f"drivers-{depot}")
 
 st.header("What if")
 st.caption(
-    "Computed here and now with the model that made the forecast. Nothing is kept, and the "
-    "forecast stays as it is."
+    "Recomputed with the model that made the forecast. Nothing is saved; the forecast does "
+    "not change."
 )
 with st.container(horizontal=True):
     kind = st.selectbox(
-        "Suppose this depot has",
+        "Scenario",
         whatif.kinds(fresh),
         index=None,
         format_func=whatif.label,
-        placeholder="Nothing special",
+        placeholder="None",
         key="what if",
         width=280,
     )
-    day = st.selectbox("On", ahead["day_on"].dt.date, format_func=say.day, width=180)
+    day = st.selectbox("Day", ahead["day_on"].dt.date, format_func=say.day, width=180)
 if kind is not None:
     outcome = whatif.suppose(whatif.Supposition(depot, kind, day), fresh)
     parts.chart(

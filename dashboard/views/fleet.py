@@ -19,9 +19,7 @@ if fresh.origin_on is None:
 
 cities = week.cities(fresh)
 if not cities:
-    parts.nothing(
-        "The newest forecast has none of the depots that are open. Run `harbor forecast`."
-    )
+    parts.nothing("The newest forecast has no open depots. Run `harbor forecast`.")
 
 figures = st.container()
 st.header("By depot")
@@ -50,10 +48,11 @@ with which:
 with figures:
     parts.figures(week.figures(city, fresh))
 st.html(week.grid(city, order, fresh))
+shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 st.caption(
-    "Orders forecast per day. The stronger a cell, the busier that day is for its depot. "
-    f"First in each city come {ranking.MEANS[order]}; below a name stands why it is where "
-    "it is. ≈ is forecast from depots like it. A name leads to its depot."
+    f"Forecast orders per day. {shade} = busier, for each depot. First in each city: "
+    f"{ranking.MEANS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
+    "Click a name for details."
 )
 parts.behind(lambda: tables.fleet_week(week.rows(city, order, fresh)), "days-ahead")
 
@@ -62,10 +61,10 @@ totals = queries.daily_totals("" if city == EVERYWHERE else city, fresh)
 parts.chart(
     charts.daily_totals,
     totals,
-    "Orders per day of all these depots: three weeks as they were, and "
-    f"{say.next_days(fresh.horizon)} as forecast. A paler bar lacks the orders of depots "
-    "that have not reported that day. Totals are sums of the depots' medians; the thin "
-    "line is the 80 % band of the total, which is no sum of the depots' bands.",
+    "Total orders per day: actuals of the last three weeks, and the forecast for "
+    f"{say.next_days(fresh.horizon)}. Paler bars have depots with missing data. Totals are sums "
+    "of the depots' medians; the thin line is the 80 % band of the total, not a sum of the "
+    "depots' bands.",
     tables.daily_totals(totals),
     "daily-totals",
 )

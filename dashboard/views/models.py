@@ -16,8 +16,8 @@ if models.empty:
 champions = models[models["role"] == "champion"]
 if champions.empty:
     parts.missing(
-        "No model is champion, so no forecast will be made. Choose one below and make it "
-        "champion with `harbor models promote VERSION`."
+        "No model is champion, so no forecasts will be made. Choose one below and promote it "
+        "with `harbor models promote VERSION`."
     )
 
 labels, zone = backtests.labels(models), fleet_time.zone()
@@ -27,15 +27,15 @@ model = models[models["version"] == chosen].to_dict("records")[0]
 parts.figures(backtests.figures(model, zone))
 st.markdown(say.plain(backtests.verdict(model, zone)))
 
-st.header("On days it had not seen")
+st.header("Holdout test")
 judged = backtests.window(model["scores"])
 if judged is None:
-    parts.missing("It was never judged, so there are no scores of it.")
+    parts.missing("Not evaluated, so there are no scores.")
 else:
     st.caption(
-        f"Forecasts {judged}, by a fit of the same settings that ended before. MAPE is the "
-        "mean of |forecast − actual| ÷ actual; WAPE and bias are shares of volume; MASE "
-        "below 1 beats the seasonal naive in training."
+        f"Origins {judged}, forecast by a model with the same settings trained only on earlier "
+        "days. MAPE is the mean of |forecast − actual| ÷ actual; WAPE and bias are shares of "
+        "volume; MASE below 1 beats the seasonal naive in training."
     )
     parts.small(backtests.table(model["scores"]), f"backtest-{chosen}")
 
@@ -48,28 +48,28 @@ parts.small(
 
 trained = backtests.by_training(models)
 if trained["version"].nunique() > 1:
-    st.header("From model to model")
+    st.header("Holdout MAPE by model")
     parts.chart(
         model_charts.from_model_to_model,
         trained,
-        "MAPE of each model on the days it was judged on, by the day it was trained "
-        "through, beside the seasonal naive on the same days. Days differ from model to "
-        "model, so compare the two lines, not one with itself.",
+        "MAPE of each model and of the seasonal naive on the model's holdout days, by the "
+        "day the model was trained through. Holdout days differ between models, so compare "
+        "the two lines with each other, not one model with the next.",
         tables.by_training(trained),
-        "model-to-model",
+        "holdout-mape-by-model",
     )
 
-st.header("Going back")
+st.header("Rollback")
 back = backtests.way_back(models)
 if back is None:
     st.markdown(
-        "No other model was champion before. `harbor models promote VERSION` makes any "
+        "There is no former champion. `harbor models promote VERSION` makes any "
         "model champion, and `harbor forecast` then writes its forecasts."
     )
 else:
     st.markdown(
         f'`harbor models rollback --reason "WHY"` makes {say.plain(back)} champion again, '
         "and `harbor forecast` then writes its forecasts. `harbor models promote VERSION` "
-        "makes any other model champion. Both refuse a model whose file is not whole, or "
-        "was pruned."
+        "makes any other model champion. Both refuse a model whose file is damaged or "
+        "pruned."
     )

@@ -12,14 +12,12 @@ from dashboard.text import formatting as say
 fresh = queries.freshness()
 if fresh.origin_on is None:
     parts.nothing(
-        "No forecast has been made yet, so there is nothing to plan for. Train a model "
+        "No forecast has been made yet, so there is nothing to plan. Train a model "
         "with `harbor train`, then run `harbor forecast`."
     )
 week = queries.fleet_week(fresh)
 if week.empty:
-    parts.nothing(
-        "The newest forecast has none of the depots that are open. Run `harbor forecast`."
-    )
+    parts.nothing("The newest forecast has no open depots. Run `harbor forecast`.")
 
 cities = list(week["city"].unique())
 city = st.pills(
@@ -41,25 +39,25 @@ st.markdown(say.plain(plan_tables.sentence(days, city)))
 
 st.html(plan_tables.grid(plan, days))
 st.caption(
-    f"{say.plain(plan_tables.assumptions(city, assumed))} Large: vans of the city; "
-    "underlined: how many more it would need. Small: orders planned, with “set” or “locked” where a "
-    "planner did so."
+    f"{say.plain(plan_tables.assumptions(city, assumed))} Large: vans "
+    "allocated; underlined: vans short. Small: planned orders, with “set” or “locked” where a "
+    "planner overrode them."
 )
 parts.behind(lambda: plan_tables.table(plan), f"plan-{city}")
 
-st.header("What was changed by hand")
+st.header("Override history")
 history = queries.override_history(city, fresh)
 if history.empty:
-    st.caption("Nobody has changed a number of this city yet.")
+    st.caption("No overrides in this city yet.")
 else:
     parts.small(
         plan_tables.history(history, fleet_time.zone()),
-        f"changes-{city}",
-        on_wide=("Forecast then", "What"),
+        f"overrides-{city}",
+        on_wide=("Forecast then", "Action"),
     )
 
 with st.container(key="plan-form"):
-    st.header("Change a number")
+    st.header("Override a forecast")
     asked = plan_forms.ask_override(here, city)
 if asked:
     overrides.add(asked)

@@ -13,7 +13,7 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.predict import RawForecast
 from forecaster.inference.totals import Bands, Total
 
-MODEL, SIMILAR, CLOSED = "model", "similar", "closed"
+MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
 """Basis of a forecast: the depot's own history, that of its peers (cold start), or closed."""
 
 
@@ -42,7 +42,7 @@ def forecast(artefact: Artefact, panel: Panel) -> Forecast:
     """Forecasts every depot from the panel's last day.
 
     A depot without an observed day in the receptive field is forecast from the days of its
-    city (or of the fleet), and marked `similar`.
+    city (or of the fleet), and marked `cold_start`.
 
     Args:
       artefact: From `artefact.load`.
@@ -88,7 +88,7 @@ def _postprocess(artefact: Artefact, panel: Panel, raw: RawForecast) -> Forecast
     """Converts a raw forecast to orders with bands and totals; 0 where closed."""
     low_dh, point_dh, high_dh = _log_bands(artefact, panel, raw)
     closed_dh = raw.closed_dh
-    basis_dh = np.where(raw.cold_start_d[:, None], SIMILAR, MODEL)
+    basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
     bands = Bands(
         *(
             np.where(closed_dh, 0.0, orders(log_dh))

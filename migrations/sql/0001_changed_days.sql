@@ -5,7 +5,7 @@
 create function harbor_mark_all_days() returns trigger language plpgsql as $$
 begin
     if coalesce(current_setting('harbor.days_are_marked', true), '') <> 'yes' then
-        insert into dirty_days (day_on) values ('-infinity');
+        insert into changed_days (day_on) values ('-infinity');
     end if;
     return null;
 end $$;
@@ -13,7 +13,7 @@ end $$;
 -- The service day lies within two days of the wall-clock time, whatever the zones.
 create function harbor_mark_changed_days() returns trigger language plpgsql as $$
 begin
-    insert into dirty_days (day_on)
+    insert into changed_days (day_on)
     select distinct ordered_local::date + shift
     from (select ordered_local from before union all select ordered_local from after) o
     cross join generate_series(-2, 2) as shift;
@@ -24,7 +24,7 @@ create function harbor_mark_all_if_zones_change() returns trigger language plpgs
 begin
     if exists (select depot_id, timezone from after
                except select depot_id, timezone from before) then
-        insert into dirty_days (day_on) values ('-infinity');
+        insert into changed_days (day_on) values ('-infinity');
     end if;
     return null;
 end $$;
@@ -34,7 +34,7 @@ create function harbor_mark_all_if_new_depots() returns trigger language plpgsql
 begin
     if coalesce(current_setting('harbor.days_are_marked', true), '') <> 'yes'
        and exists (select from after) then
-        insert into dirty_days (day_on) values ('-infinity');
+        insert into changed_days (day_on) values ('-infinity');
     end if;
     return null;
 end $$;
@@ -56,4 +56,4 @@ create trigger depots_updated after update on depots
     for each statement execute function harbor_mark_all_if_zones_change();
 
 -- Everything is counted once.
-insert into dirty_days (day_on) values ('-infinity');
+insert into changed_days (day_on) values ('-infinity');

@@ -42,12 +42,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("backfill_id", name=op.f("pk_backfills")),
     )
     op.create_table(
-        "beats",
+        "heartbeats",
         sa.Column("process", sa.Text(), nullable=False),
         sa.Column("host", sa.Text(), nullable=False),
         sa.Column("pid", sa.BigInteger(), nullable=False),
-        sa.Column("beat_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("process", name=op.f("pk_beats")),
+        sa.Column("heartbeat_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("process", name=op.f("pk_heartbeats")),
     )
     op.create_table(
         "demo_fleet",
@@ -131,10 +131,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("depot_id", name=op.f("pk_depots")),
     )
     op.create_table(
-        "dirty_days",
+        "changed_days",
         sa.Column("mark_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("day_on", sa.Date(), nullable=False),
-        sa.PrimaryKeyConstraint("mark_id", name=op.f("pk_dirty_days")),
+        sa.PrimaryKeyConstraint("mark_id", name=op.f("pk_changed_days")),
     )
     op.create_table(
         "event_versions",
@@ -184,7 +184,7 @@ def upgrade() -> None:
         sa.Column("file_id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("sha256", sa.Text(), nullable=False),
-        sa.Column("reading", sa.Text(), nullable=False),
+        sa.Column("options_sha256", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column(
             "source", sa.Text(), server_default=sa.text("'default'"), nullable=False
@@ -207,9 +207,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("file_id", name=op.f("pk_files")),
     )
     op.create_index(
-        "uq_files_sha256_reading",
+        "uq_files_sha256_options_sha256",
         "files",
-        ["sha256", "reading"],
+        ["sha256", "options_sha256"],
         unique=True,
         postgresql_where=sa.text("withdrawn_at IS NULL"),
     )
@@ -259,22 +259,24 @@ def upgrade() -> None:
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("channel", sa.Text(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("sentence", sa.Text(), nullable=False),
+        sa.Column("message", sa.Text(), nullable=False),
         sa.Column(
             "made_at",
             sa.DateTime(timezone=True),
             server_default=sa.text("now()"),
             nullable=False,
         ),
-        sa.Column("tries", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("next_try_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column(
+            "attempts", sa.Integer(), server_default=sa.text("0"), nullable=False
+        ),
+        sa.Column("next_attempt_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("error", sa.Text(), nullable=True),
         sa.CheckConstraint(
             "kind in ('failure','recovery','silence')", name=op.f("ck_notices_kind")
         ),
         sa.CheckConstraint(
-            "sent_at is null or next_try_at is null", name=op.f("ck_notices_sent")
+            "sent_at is null or next_attempt_at is null", name=op.f("ck_notices_sent")
         ),
         sa.PrimaryKeyConstraint("notice_id", name=op.f("pk_notices")),
         sa.UniqueConstraint("key", "channel", name="uq_notices_key_channel"),
@@ -416,12 +418,12 @@ def upgrade() -> None:
             server_default=sa.text("'{}'"),
             nullable=False,
         ),
-        sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("decision_reason", sa.Text(), nullable=True),
         sa.Column("promoted_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("run_id", sa.BigInteger(), nullable=True),
         sa.Column("pruned_at", sa.DateTime(timezone=True), nullable=True),
         sa.CheckConstraint(
-            "role in ('challenger','champion','retired','rejected','judge')",
+            "role in ('challenger','champion','retired','rejected','evaluation')",
             name=op.f("ck_models_role"),
         ),
         sa.ForeignKeyConstraint(
@@ -535,21 +537,21 @@ def upgrade() -> None:
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("model_version", sa.Text(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("scored", sa.BigInteger(), nullable=False),
-        sa.Column("inside", sa.BigInteger(), nullable=False),
-        sa.Column("volume", sa.Double(), nullable=False),
-        sa.Column("gap", sa.Double(), nullable=False),
-        sa.Column("miss", sa.Double(), nullable=False),
-        sa.Column("with_naive", sa.BigInteger(), nullable=False),
-        sa.Column("with_naive_miss", sa.Double(), nullable=False),
-        sa.Column("with_naive_naive_miss", sa.Double(), nullable=False),
-        sa.Column("compared", sa.BigInteger(), nullable=False),
-        sa.Column("compared_inside", sa.BigInteger(), nullable=False),
-        sa.Column("compared_volume", sa.Double(), nullable=False),
-        sa.Column("compared_gap", sa.Double(), nullable=False),
-        sa.Column("compared_error", sa.Double(), nullable=False),
-        sa.Column("naive_error", sa.Double(), nullable=False),
-        sa.Column("median_error", sa.Double(), nullable=False),
+        sa.Column("n", sa.BigInteger(), nullable=False),
+        sa.Column("n_in_interval", sa.BigInteger(), nullable=False),
+        sa.Column("actual_sum", sa.Double(), nullable=False),
+        sa.Column("error_sum", sa.Double(), nullable=False),
+        sa.Column("abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("n_with_naive", sa.BigInteger(), nullable=False),
+        sa.Column("with_naive_abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("with_naive_naive_abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("n_comparable_nonzero", sa.BigInteger(), nullable=False),
+        sa.Column("n_comparable_nonzero_in_interval", sa.BigInteger(), nullable=False),
+        sa.Column("comparable_nonzero_actual_sum", sa.Double(), nullable=False),
+        sa.Column("comparable_nonzero_error_sum", sa.Double(), nullable=False),
+        sa.Column("comparable_ape_sum", sa.Double(), nullable=False),
+        sa.Column("naive_ape_sum", sa.Double(), nullable=False),
+        sa.Column("median_ape_sum", sa.Double(), nullable=False),
         sa.ForeignKeyConstraint(
             ["depot_id"],
             ["depots.depot_id"],
@@ -611,7 +613,7 @@ def upgrade() -> None:
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("run_id", sa.BigInteger(), nullable=True),
         sa.CheckConstraint(
-            "basis in ('model','similar','closed')", name=op.f("ck_forecasts_basis")
+            "basis in ('model','cold_start','closed')", name=op.f("ck_forecasts_basis")
         ),
         sa.CheckConstraint(
             "0 <= p10 and p10 <= p50 and p50 <= p90",
@@ -647,29 +649,29 @@ def upgrade() -> None:
         sa.Column("city", sa.Text(), nullable=False),
         sa.Column("model_version", sa.Text(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("scored", sa.BigInteger(), nullable=False),
-        sa.Column("inside", sa.BigInteger(), nullable=False),
-        sa.Column("volume", sa.Double(), nullable=False),
-        sa.Column("gap", sa.Double(), nullable=False),
-        sa.Column("miss", sa.Double(), nullable=False),
-        sa.Column("positive", sa.BigInteger(), nullable=False),
-        sa.Column("positive_error", sa.Double(), nullable=False),
-        sa.Column("beside_naive", sa.BigInteger(), nullable=False),
-        sa.Column("beside_naive_error", sa.Double(), nullable=False),
-        sa.Column("beside_naive_naive_error", sa.Double(), nullable=False),
-        sa.Column("common", sa.BigInteger(), nullable=False),
-        sa.Column("common_inside", sa.BigInteger(), nullable=False),
-        sa.Column("common_volume", sa.Double(), nullable=False),
-        sa.Column("common_gap", sa.Double(), nullable=False),
-        sa.Column("common_miss", sa.Double(), nullable=False),
-        sa.Column("naive_gap", sa.Double(), nullable=False),
-        sa.Column("naive_miss", sa.Double(), nullable=False),
-        sa.Column("median_gap", sa.Double(), nullable=False),
-        sa.Column("median_miss", sa.Double(), nullable=False),
-        sa.Column("compared", sa.BigInteger(), nullable=False),
-        sa.Column("compared_error", sa.Double(), nullable=False),
-        sa.Column("naive_error", sa.Double(), nullable=False),
-        sa.Column("median_error", sa.Double(), nullable=False),
+        sa.Column("n", sa.BigInteger(), nullable=False),
+        sa.Column("n_in_interval", sa.BigInteger(), nullable=False),
+        sa.Column("actual_sum", sa.Double(), nullable=False),
+        sa.Column("error_sum", sa.Double(), nullable=False),
+        sa.Column("abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("n_nonzero", sa.BigInteger(), nullable=False),
+        sa.Column("ape_sum", sa.Double(), nullable=False),
+        sa.Column("n_with_naive_nonzero", sa.BigInteger(), nullable=False),
+        sa.Column("with_naive_ape_sum", sa.Double(), nullable=False),
+        sa.Column("with_naive_naive_ape_sum", sa.Double(), nullable=False),
+        sa.Column("n_comparable", sa.BigInteger(), nullable=False),
+        sa.Column("n_comparable_in_interval", sa.BigInteger(), nullable=False),
+        sa.Column("comparable_actual_sum", sa.Double(), nullable=False),
+        sa.Column("comparable_error_sum", sa.Double(), nullable=False),
+        sa.Column("comparable_abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("naive_error_sum", sa.Double(), nullable=False),
+        sa.Column("naive_abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("median_error_sum", sa.Double(), nullable=False),
+        sa.Column("median_abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("n_comparable_nonzero", sa.BigInteger(), nullable=False),
+        sa.Column("comparable_ape_sum", sa.Double(), nullable=False),
+        sa.Column("naive_ape_sum", sa.Double(), nullable=False),
+        sa.Column("median_ape_sum", sa.Double(), nullable=False),
         sa.ForeignKeyConstraint(
             ["model_version"],
             ["models.version"],
@@ -724,7 +726,7 @@ def upgrade() -> None:
         "ix_scores_origin_on", "scores", ["origin_on", "target_on"], unique=False
     )
     op.create_index(
-        "ix_scores_target_on_miss",
+        "ix_scores_target_on_abs_error",
         "scores",
         ["target_on", "is_live", sa.literal_column("abs(p50 - actual)")],
         unique=False,

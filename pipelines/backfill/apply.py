@@ -1,4 +1,4 @@
-"""Applies a plan slot by slot: may be paused, cancelled, resumed, and tried again."""
+"""Applies a backfill plan slot by slot; it can be paused, resumed, cancelled and retried."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,18 +23,18 @@ from pipelines.training.train import FitReporter
 
 @dataclass(frozen=True)
 class ProgressCallbacks:
-    """What is told while a plan is applied."""
+    """Callbacks that report the progress of a plan while it is applied."""
 
-    # A slot that has ended.
-    slot: Callable[[Slot], None] = lambda _: None
-    # A sentence for people.
-    say: Callable[[str], None] = lambda _: None
-    # Given the name of a fit, what to tell of its progress.
-    fits: FitReporter = lambda _: lambda *_: None
+    # Called with each slot that has ended.
+    on_slot: Callable[[Slot], None] = lambda _: None
+    # Called with a message for people.
+    on_message: Callable[[str], None] = lambda _: None
+    # Given the name of a fit, returns the callback for its epochs.
+    on_fit: FitReporter = lambda _: lambda *_: None
 
 
-class _StopWantedError(NothingToDoError):
-    """Somebody wants the backfill to stop here; no failure."""
+class _StopRequestedError(NothingToDoError):
+    """A pause or cancellation was requested; not a failure."""
 
 
 def apply_plan(
@@ -44,33 +44,31 @@ def apply_plan(
     now: datetime,
     callbacks: ProgressCallbacks = ProgressCallbacks(),
 ) -> BackfillPlan:
-    """Does every slot that waits, and returns the plan as it stands then.
+    """Runs every waiting slot of a plan, and returns the updated plan.
 
-    Each slot is written whole or not at all, so that a plan may be interrupted anywhere
-    and resumed. An interrupt pauses it and is raised again.
+    Each slot is written in one transaction, so a plan can be interrupted at any point
+    and resumed. An interrupt pauses the plan and is raised again.
 
     Args:
       engine: Database the pipelines own.
-      settings: For the folders and the zone.
-      backfill_id: Of a plan that waits, was paused, broke off, or had failures.
+      settings: Folders and time zone.
+      backfill_id: A plan that is waiting, paused, interrupted, or has failed slots.
       now: Time of the run.
       callbacks: Called as slots end and trainings progress.
 
     Raises:
       NoDataError: there is no such plan.
-      BadInputError: the ledger has moved since it was made, or it was cancelled.
-      NothingToDoError: nothing in it waits, or another backfill is being applied.
-      LostRunError: it lost its lock; the slots written before stay.
+      BadInputError: data or models changed since it was made, or it was cancelled.
+      NothingToDoError: no slot is waiting, or another backfill is being applied.
+      LostRunError: the run lost its lock; slots already written are kept.
     """
     with coordination.hold_apply_lock(engine) as lock:
         with snapshot(engine) as connection:
             plan = read_plan(connection, backfill_id)
         _require_work(plan)
         preconditions.require_unchanged(engine, settings, plan)
-        with recorded(engine, "backfill", plan.request.last, lock=lock) as whole:
-            stop = _Applying(
-                engine, settings, plan, now, callbacks, whole
-            ).run_through()
+        with recorded(engine, "backfill", plan.request.last, lock=lock) as parent:
+            stop = _PlanRunner(engine, settings, plan, now, callbacks, parent).run_all()
         if stop is not None:
             raise stop
         with snapshot(engine) as connection:
@@ -84,16 +82,16 @@ def _require_work(plan: BackfillPlan) -> None:
             "backfill plan'."
         )
     if not plan.waiting:
-        told = f"Plan {plan.backfill_id} has no slots left to do."
+        message = f"Plan {plan.backfill_id} has no slots left to do."
         if plan.failed:
-            again = f"'harbor backfill retry {plan.backfill_id} --failed'"
-            told += f" {len(plan.failed)} failed; {again} tries them again."
-        raise NothingToDoError(told)
+            retry = f"'harbor backfill retry {plan.backfill_id} --failed'"
+            message += f" {len(plan.failed)} failed; {retry} tries them again."
+        raise NothingToDoError(message)
 
 
 @dataclass
-class _Applying:
-    """A plan at work."""
+class _PlanRunner:
+    """Runs the slots of one plan beneath one backfill run."""
 
     engine: sa.Engine
     settings: Settings
@@ -102,118 +100,123 @@ class _Applying:
     callbacks: ProgressCallbacks
     run: Run
 
-    def run_through(self) -> BaseException | None:
-        """Every waiting slot; ends as done, failed, paused or cancelled.
+    def run_all(self) -> BaseException | None:
+        """Runs every waiting slot, and sets the plan's final state.
 
         Returns:
-          What stopped it from outside: that is a pause, and no failure of the run.
+          The interrupt that paused the plan, if one did; it is not a failure of the run.
         """
-        stop: BaseException | None = None
+        interrupt: BaseException | None = None
         self._set_state("running")
         try:
-            self._do_all()
-        except _StopWantedError:
-            self._set_state("cancelled" if self._wanted() == "cancel" else "paused")
-        except (KeyboardInterrupt, SystemExit) as outside:
+            self._run_slots()
+        except _StopRequestedError:
+            self._set_state(
+                "cancelled" if self._requested_action() == "cancel" else "paused"
+            )
+        except (KeyboardInterrupt, SystemExit) as error:
             self._set_state("paused")
-            stop = outside
+            interrupt = error
         else:
-            self._set_state("failed" if self._as_it_stands().failed else "done")
-        plan = self._as_it_stands()
+            self._set_state("failed" if self._reload().failed else "done")
+        plan = self._reload()
         self.run.metrics |= {
             "plan": plan.backfill_id,
             "state": plan.state,
             **{state: plan.count(state) for state in ("done", "failed", "waiting")},
         }
-        return stop
+        return interrupt
 
-    def _do_all(self) -> None:
-        self._each("ingest", "demand", "train")
+    def _run_slots(self) -> None:
+        self._run_shared("ingest", "demand", "train")
         hindcaster = Hindcaster(
             self.engine, self.settings, self.plan.backfill_id, self._depots(), self.now
         )
         waiting = [slot for slot in self.plan.waiting if slot.step == "forecast"]
         for batch in hindcaster.batches(waiting):
-            self._make_way(hindcaster.forget)
+            self._yield_to_nightly(hindcaster.invalidate_panels)
             self._forecast(hindcaster, batch)
-        self._each("score")
+        self._run_shared("score")
 
-    def _each(self, *steps: str) -> None:
-        """Slots that are done once for all origins; each may move the ledger."""
+    def _run_shared(self, *steps: str) -> None:
+        """Runs the steps done once for all origins; each may change data or models."""
         for slot in self.plan.waiting:
             if slot.step in steps:
-                self._make_way()
-                with self._judged([slot]), self._step(slot.step, slot.origin_on) as run:
-                    rows = SHARED_STEPS[slot.step](self._whole, slot, run)
+                self._yield_to_nightly()
+                with (
+                    self._failures_recorded([slot]),
+                    self._step(slot.step, slot.origin_on) as run,
+                ):
+                    rows = SHARED_STEPS[slot.step](self._context, slot, run)
                     self._end(slot, run, rows)
 
     def _end(self, slot: Slot, run: Run, rows: int) -> None:
         with run.engine.begin() as connection:
             number, plan_id = slot.number, self.plan.backfill_id
             store.end_slot(connection, plan_id, number, "done", run.run_id, rows=rows)
-            data_snapshot = preconditions.data_snapshot(
-                connection, self.settings, self.plan
-            )
-            store.set_ledger(connection, plan_id, data_snapshot)
-        self.callbacks.slot(slot)
+            current = preconditions.data_snapshot(connection, self.settings, self.plan)
+            store.set_ledger(connection, plan_id, current)
+        self.callbacks.on_slot(slot)
 
     def _forecast(self, hindcaster: Hindcaster, batch: Batch) -> None:
         ended: set[int] = set()
 
         def done(slot: Slot) -> None:
             ended.add(slot.number)
-            self.callbacks.slot(slot)
-            self._make_way(hindcaster.forget)
+            self.callbacks.on_slot(slot)
+            self._yield_to_nightly(hindcaster.invalidate_panels)
 
         with (
-            self._judged(batch.slots, ended),
+            self._failures_recorded(batch.slots, ended),
             self._step("hindcast", batch.origins[-1]) as run,
         ):
             hindcaster.forecast(batch, run, done)
 
     @contextmanager
-    def _judged(
+    def _failures_recorded(
         self, slots: Sequence[Slot], ended: Collection[int] = ()
     ) -> Iterator[None]:
-        """What is not done when something goes wrong has failed; the rest goes on."""
+        """Marks the unfinished slots as failed on an error; later slots still run."""
         try:
             yield
-        except (_StopWantedError, LostRunError):
+        except (_StopRequestedError, LostRunError):
             raise
-        except Exception as error:  # noqa: BLE001 - written down, and told at the end
-            left = [slot for slot in slots if slot.number not in ended]
-            self._fail(left, describe_error(error))
+        except Exception as error:  # noqa: BLE001 - recorded, and reported at the end
+            unfinished = [slot for slot in slots if slot.number not in ended]
+            self._fail(unfinished, describe_error(error))
 
-    def _fail(self, slots: list[Slot], told: str) -> None:
+    def _fail(self, slots: list[Slot], message: str) -> None:
         with self.engine.begin() as connection:
             for slot in slots:
                 store.end_slot(
                     connection, self.plan.backfill_id, slot.number, "failed",
-                    self.run.run_id, error=told,
+                    self.run.run_id, error=message,
                 )  # fmt: skip
         for slot in slots:
-            self.callbacks.slot(slot)
+            self.callbacks.on_slot(slot)
 
     @contextmanager
     def _step(self, name: str, origin: date | None) -> Iterator[Run]:
-        """A row in the ledger beneath the backfill's own."""
+        """Records a step as a run beneath the backfill's run."""
         with recorded(self.engine, name, origin, parent=self.run) as run:
             yield run
 
-    def _make_way(self, afterwards: Callable[[], None] = lambda: None) -> None:
-        """Lets a nightly run go first; what it changed is read anew afterwards."""
-        self._stop_if_wanted()
+    def _yield_to_nightly(self, after_wait: Callable[[], None] = lambda: None) -> None:
+        """Waits for a nightly run to end; `after_wait` discards what it made stale."""
+        self._stop_if_requested()
         if coordination.yield_to_nightly(
-            self.engine, self.callbacks.say, lambda: self._wanted() is not None
+            self.engine,
+            self.callbacks.on_message,
+            lambda: self._requested_action() is not None,
         ):
-            afterwards()
-            self._stop_if_wanted()
+            after_wait()
+            self._stop_if_requested()
 
-    def _stop_if_wanted(self) -> None:
-        if self._wanted() is not None:
-            raise _StopWantedError("The backfill was paused or cancelled.")
+    def _stop_if_requested(self) -> None:
+        if self._requested_action() is not None:
+            raise _StopRequestedError("The backfill was paused or cancelled.")
 
-    def _wanted(self) -> str | None:
+    def _requested_action(self) -> str | None:
         with self.engine.connect() as connection:
             return store.wanted(connection, self.plan.backfill_id)
 
@@ -221,7 +224,7 @@ class _Applying:
         with self.engine.begin() as connection:
             store.set_state(connection, self.plan.backfill_id, state)
 
-    def _as_it_stands(self) -> BackfillPlan:
+    def _reload(self) -> BackfillPlan:
         with snapshot(self.engine) as connection:
             return read_plan(connection, self.plan.backfill_id)
 
@@ -230,15 +233,15 @@ class _Applying:
             return self.plan.request.depot_ids(connection)
 
     @property
-    def _whole(self) -> StepContext:
-        return StepContext(self.settings, self.now, self._fits)
+    def _context(self) -> StepContext:
+        return StepContext(self.settings, self.now, self._epoch_reporter)
 
-    def _fits(self, fit: str) -> Callable[[int, int, float], None]:
-        """A training's progress, at which it makes way and may be stopped."""
-        tell = self.callbacks.fits(fit)
+    def _epoch_reporter(self, fit: str) -> Callable[[int, int, float], None]:
+        """Reports a fit's epochs; yields to nightly runs and stops between them."""
+        report = self.callbacks.on_fit(fit)
 
-        def told(epoch: int, epochs: int, best: float) -> None:
-            tell(epoch, epochs, best)
-            self._make_way()
+        def on_epoch(epoch: int, epochs: int, best: float) -> None:
+            report(epoch, epochs, best)
+            self._yield_to_nightly()
 
-        return told
+        return on_epoch

@@ -1,4 +1,4 @@
-"""What may be done to a plan from another terminal: pause, cancel, try again."""
+"""Controls a plan from another process: pause, cancel, retry."""
 
 import sqlalchemy as sa
 
@@ -8,25 +8,25 @@ from pipelines.backfill.plan import BackfillPlan, read_plan
 from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
 
-ENDED = ("done", "cancelled")
+TERMINAL_STATES = ("done", "cancelled")
 
 
 def pause(engine: sa.Engine, backfill_id: int) -> str:
-    """Asks whoever applies a plan to stop after the slot at hand; says what happens.
+    """Requests a pause after the current slot, and returns a message.
 
     Raises:
       NoDataError: there is no such plan.
-      NothingToDoError: it is not being applied.
+      NothingToDoError: the plan is not being applied.
     """
     plan = _plan(engine, backfill_id)
     if not is_running(engine, plan):
-        # One that died still reads so.
+        # A plan whose process died is still stored as running.
         state = "broken off" if plan.state == "running" else plan.state
         raise NothingToDoError(
             f"Plan {backfill_id} is {state} and not being applied, so there is nothing to "
             "pause. See 'harbor backfill status'."
         )
-    _want(engine, backfill_id, "pause")
+    _request_action(engine, backfill_id, "pause")
     return (
         f"Plan {backfill_id} pauses after its current slot; 'harbor backfill resume "
         f"{backfill_id}' continues it."
@@ -34,17 +34,17 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
 
 
 def cancel(engine: sa.Engine, backfill_id: int) -> str:
-    """Ends a plan for good; what it has written stays. Says what happens.
+    """Cancels a plan, keeping what it has written, and returns a message.
 
     Raises:
       NoDataError: there is no such plan.
-      NothingToDoError: it has ended already.
+      NothingToDoError: the plan has ended already.
     """
     plan = _plan(engine, backfill_id)
-    if plan.state in ENDED:
+    if plan.state in TERMINAL_STATES:
         raise NothingToDoError(f"Plan {backfill_id} is {plan.state} already.")
     if is_running(engine, plan):
-        _want(engine, backfill_id, "cancel")
+        _request_action(engine, backfill_id, "cancel")
         return f"Plan {backfill_id} is cancelled after its current slot."
     with engine.begin() as connection:
         store.set_state(connection, backfill_id, "cancelled")
@@ -55,7 +55,7 @@ def cancel(engine: sa.Engine, backfill_id: int) -> str:
 
 
 def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
-    """Lets the failed slots of a plan wait again, and returns how many.
+    """Sets the failed slots of a plan to waiting, and returns their number.
 
     Raises:
       NoDataError: there is no such plan.
@@ -63,14 +63,14 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
     """
     _plan(engine, backfill_id)
     with engine.begin() as connection:
-        again = store.wait_again(connection, backfill_id)
-    if not again:
+        n_slots = store.wait_again(connection, backfill_id)
+    if not n_slots:
         raise NothingToDoError(f"Plan {backfill_id} has no failed slots.")
-    return again
+    return n_slots
 
 
 def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:
-    """Whether the plan is being applied: one that died still reads `running`."""
+    """Whether the plan is being applied; after a crash its state is still `running`."""
     return plan.state == "running" and coordination.is_backfill_running(engine)
 
 
@@ -79,6 +79,6 @@ def _plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
         return read_plan(connection, backfill_id)
 
 
-def _want(engine: sa.Engine, backfill_id: int, wanted: str) -> None:
+def _request_action(engine: sa.Engine, backfill_id: int, action: str) -> None:
     with engine.begin() as connection:
-        store.want(connection, backfill_id, wanted)
+        store.want(connection, backfill_id, action)

@@ -1,4 +1,4 @@
-"""The nightly run goes first: a backfill stands aside while one is at work."""
+"""Locks between backfills and nightly runs: a nightly run has priority."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from pipelines.runs.fencing import take_over
 from pipelines.store.backfill import APPLY_LOCK
 from pipelines.store.locks import HeldLock, is_free, try_lock
 
-LOOK_EVERY_S = 2.0
+POLL_INTERVAL_S = 2.0
 TAKEN_OVER = (
     "It was killed, or lost the database session that held its lock, and another "
     "backfill has begun. The slots it finished are complete; 'harbor backfill "
@@ -21,29 +21,29 @@ TAKEN_OVER = (
 
 
 def is_nightly_running(engine: sa.Engine) -> bool:
-    """Whether a nightly run holds its lock now."""
+    """Whether a nightly run holds its lock."""
     return _is_held(engine, NIGHTLY_LOCK)
 
 
 def yield_to_nightly(
-    engine: sa.Engine, tell: Callable[[str], None], must_stop: Callable[[], bool]
+    engine: sa.Engine, notify: Callable[[str], None], must_stop: Callable[[], bool]
 ) -> bool:
-    """Waits as long as a nightly run is at work, and says whether there was one.
+    """Waits until no nightly run is in progress; returns whether it had to wait.
 
     Args:
       engine: Database the pipelines own.
-      tell: Told once that it waits, and once that it goes on.
-      must_stop: Whether somebody wants the backfill to stop meanwhile.
+      notify: Called with a message when the wait begins and when it ends.
+      must_stop: Whether a pause or cancellation was requested meanwhile.
     """
     if not is_nightly_running(engine):
         return False
-    tell(
+    notify(
         "A nightly run is in progress and goes first; the backfill waits until it "
         "has ended."
     )
     while is_nightly_running(engine) and not must_stop():
-        time.sleep(LOOK_EVERY_S)
-    tell("The backfill continues.")
+        time.sleep(POLL_INTERVAL_S)
+    notify("The backfill continues.")
     return True
 
 
@@ -54,7 +54,7 @@ def is_backfill_running(engine: sa.Engine) -> bool:
 
 @contextmanager
 def hold_apply_lock(engine: sa.Engine) -> Iterator[HeldLock]:
-    """Keeps other backfills out; a process that dies lets go.
+    """Holds the lock that only one backfill may hold; it ends with the session.
 
     Raises:
       NothingToDoError: another one is being applied.

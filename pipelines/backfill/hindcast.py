@@ -1,4 +1,4 @@
-"""The forecast slots of a plan: grouped by model and knowledge, and written one by one."""
+"""Runs the forecast slots of a plan: grouped by model and vintage, written one by one."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -21,34 +21,33 @@ from pipelines.forecasting.forecast_rows import forecast_rows, total_rows
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
-from pipelines.store import backfill_inputs as ground
+from pipelines.store import backfill_inputs, models
 from pipelines.store import demand as demand_store
 from pipelines.store import forecasts as forecast_store
-from pipelines.store import models
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Slots whose origins one model serves, and which knew the same."""
+    """Forecast slots with the same model and the same vintage of the data."""
 
     version: str
-    # In the order in which they are wanted.
+    # In the requested order.
     slots: tuple[Slot, ...]
 
     @property
     def origins(self) -> list[date]:
-        """Earliest first."""
+        """Origins of the slots, earliest first."""
         return sorted(slot.origin_on for slot in self.slots if slot.origin_on)
 
     @property
     def is_newest_first(self) -> bool:
-        """Whether the last origin is wanted first."""
+        """Whether the newest origin is forecast first."""
         return self.slots[0].origin_on != self.origins[0]
 
 
 @dataclass
 class Hindcaster:
-    """Forecasts batch after batch, reading the counts once and each artefact once."""
+    """Forecasts batches; reads the counts and each artefact once."""
 
     engine: sa.Engine
     settings: Settings
@@ -59,9 +58,9 @@ class Hindcaster:
     _panels: PanelsAsKnown | None = None
 
     def batches(self, slots: Sequence[Slot]) -> list[Batch]:
-        """Slots in order, cut where the model or what was known changes.
+        """Groups consecutive slots by model and vintage.
 
-        A slot whose model the plan did not know yet gets the newest that may serve it.
+        A slot planned without a model gets the newest one trained on nothing later.
         """
         by_origin = {slot.origin_on: slot for slot in slots if slot.origin_on}
         if not by_origin:
@@ -72,21 +71,21 @@ class Hindcaster:
             changes = VintageChanges(
                 [
                     Correction(*row)
-                    for row in ground.corrections(connection, origins[-1])
+                    for row in backfill_inputs.corrections(connection, origins[-1])
                 ],
-                ground.announced(connection)
+                backfill_inputs.announced(connection)
                 | {
                     first_origin(moment, self.settings.zone)
-                    for moment in ground.events_changed(connection)
+                    for moment in backfill_inputs.events_changed(connection)
                 },
                 self.settings.zone,
             )
         versions = {origin: _version(by_origin[origin], known) for origin in origins}
         step = -1 if slots[0].origin_on == origins[-1] else 1
         return [
-            Batch(version or "", tuple(by_origin[day] for day in same[::step]))
+            Batch(version or "", tuple(by_origin[day] for day in group[::step]))
             for version, days in groupby(origins, versions.__getitem__)
-            for same in group_by_vintage(list(days), changes)
+            for group in group_by_vintage(list(days), changes)
         ][::step]
 
     def forecast(self, batch: Batch, run: Run, done: Callable[[Slot], None]) -> None:
@@ -94,13 +93,13 @@ class Hindcaster:
 
         Args:
           batch: From `batches`.
-          run: The ledger's row.
-          done: Told of each slot once it has ended; may raise to stop, or have `forget`
-            read the counts anew for the slots after it.
+          run: The run that records the metrics.
+          done: Called with each slot that has ended; may raise to stop, or call
+            `invalidate_panels` so that later slots read the counts again.
 
         Raises:
-          NoModelError: no model may serve it.
-          ArtefactError: the model's file is missing or not what was recorded.
+          NoModelError: the batch has no model.
+          ArtefactError: the model's file is missing or differs from the recorded one.
         """
         slots = {slot.origin_on: slot for slot in batch.slots}
         first, last = batch.origins[0], batch.origins[-1]
@@ -110,27 +109,27 @@ class Hindcaster:
                 f"'harbor train --through {first}'."
             )
         run.metrics |= {"origins": 0, "rows": 0, "model": batch.version}
-        left = batch.origins
-        while left:
+        remaining = batch.origins
+        while remaining:
             panel = self._panels_through(last).at(last)
-            swept = forecast_origins(self._artefact(batch.version), panel, left)
-            for origin, made in (
-                reversed(list(swept)) if batch.is_newest_first else swept
+            forecasts = forecast_origins(self._artefact(batch.version), panel, remaining)
+            for origin, forecast in (
+                reversed(list(forecasts)) if batch.is_newest_first else forecasts
             ):
-                self._write(slots[origin], batch.version, panel, made, run)
-                left = [day for day in left if day != origin]
+                self._write(slots[origin], batch.version, panel, forecast, run)
+                remaining = [day for day in remaining if day != origin]
                 done(slots[origin])
                 if self._panels is None:
                     break
 
     def _write(
-        self, slot: Slot, version: str, panel: Panel, made: Forecast, run: Run
+        self, slot: Slot, version: str, panel: Panel, forecast: Forecast, run: Run
     ) -> None:
         """Writes one origin's hindcast and ends its slot, in one transaction."""
         origin = slot.origin_on
         assert origin is not None, "a forecast has an origin"
         table = forecast_rows(
-            origin, version, panel, made,
+            origin, version, panel, forecast,
             live=False, made_at=self.now, run_id=run.run_id,
         )  # fmt: skip
         if self.depot_ids is not None:
@@ -138,7 +137,7 @@ class Hindcaster:
             table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
         slot_key = (self.backfill_id, slot.number)
         with run.engine.begin() as connection:
-            if not self._replace(connection, origin, version, table, made):
+            if not self._replace(connection, origin, version, table, forecast):
                 store.leave_slot_out(
                     connection, *slot_key, run.run_id, LIVE_FORECAST_KEPT
                 )
@@ -156,15 +155,15 @@ class Hindcaster:
         origin: date,
         version: str,
         table: pa.Table,
-        made: Forecast,
+        forecast: Forecast,
     ) -> bool:
-        """Whether the hindcast was written: a live forecast stays."""
+        """Replaces a stored hindcast; returns False where a live forecast is kept."""
         written = forecast_store.replace_forecasts(
             connection, origin, version, table,
             live=False, made_at=self.now, depot_ids=self.depot_ids,
         )  # fmt: skip
         if written and self.depot_ids is None:
-            totals = total_rows(origin, version, made)
+            totals = total_rows(origin, version, forecast)
             forecast_store.replace_totals(connection, origin, version, totals)
         return written
 
@@ -172,13 +171,13 @@ class Hindcaster:
         if version not in self._loaded:
             with self.engine.connect() as connection:
                 model = models.model(connection, version)
-            assert model is not None, "it was found a moment ago"
+            assert model is not None, "the plan named it"
             folder = self.settings.artefacts
             self._loaded = {version: forecasting.load_recorded(folder, model)}
         return self._loaded[version]
 
     def _panels_through(self, last: date) -> PanelsAsKnown:
-        """Every version of the counts, read once for the newest origin there is."""
+        """Panels as known at any origin, read once through the newest day of data."""
         if self._panels is None:
             with self.engine.connect() as connection:
                 newest = demand_store.last_day(connection)
@@ -186,20 +185,20 @@ class Hindcaster:
             self._panels = PanelsAsKnown(self.engine, last, self.settings.zone)
         return self._panels
 
-    def forget(self) -> None:
-        """Reads the counts anew next time: a night may have come in between."""
+    def invalidate_panels(self) -> None:
+        """Discards the counts, which a nightly run may have changed."""
         self._panels = None
 
 
 def _version(slot: Slot, known: Sequence[dict[str, object]]) -> str | None:
-    """The planned model, or the newest that saw nothing after the slot's origin.
+    """Version of the planned model, or of the newest trained on nothing after the origin.
 
     Args:
-      slot: Of a forecast.
-      known: Models whose artefacts are kept, newest first.
+      slot: A forecast slot.
+      known: Models whose artefacts are stored, newest first.
     """
     if slot.model_version is not None:
         return slot.model_version
     origin = slot.origin_on
-    fitting = (each for each in known if each["trained_through"] <= origin)  # type: ignore[operator]
-    return next((str(each["version"]) for each in fitting), None)
+    eligible = (model for model in known if model["trained_through"] <= origin)  # type: ignore[operator]
+    return next((str(model["version"]) for model in eligible), None)

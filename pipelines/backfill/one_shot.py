@@ -1,4 +1,4 @@
-"""A backfill in one go: planned and applied at once."""
+"""Plans a backfill and applies it in one call."""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -24,17 +24,16 @@ def run_backfill(
 ) -> BackfillPlan:
     """Hindcasts every origin between two days, then scores them.
 
-    Each origin uses the newest model that saw nothing after it, and only the counts that
-    were known in the night after it. An origin that no model may serve is left out, and
-    says so.
+    Each origin uses the newest model trained on nothing later, and only the counts known
+    in the night after it. An origin without such a model is skipped, with the reason.
 
     Args:
       engine: Database the pipelines own.
-      settings: For the folders and the zone.
+      settings: Folders and time zone.
       first: First origin.
       last: Last origin.
       now: Time of the run.
-      report: Told of each origin when it is done.
+      report: Called with the slot of each origin when it has ended.
 
     Raises:
       BadInputError: `last` lies before `first`.
@@ -42,17 +41,17 @@ def run_backfill(
     """
     plan = make_plan(engine, settings, BackfillRequest(first, last, only="all"))
 
-    def tell(slot: Slot) -> None:
+    def on_slot(slot: Slot) -> None:
         if slot.step == "forecast":
             report(slot)
 
     try:
         _require_an_origin(plan)
         plan = apply_plan(
-            engine, settings, plan.backfill_id, now, ProgressCallbacks(slot=tell)
+            engine, settings, plan.backfill_id, now, ProgressCallbacks(on_slot=on_slot)
         )
     except HarborError:
-        # One that was refused is nothing that anybody planned.
+        # A refused plan is not kept: nobody asked for one.
         with engine.begin() as connection:
             store.drop_unbegun(connection, plan.backfill_id)
         raise

@@ -1,4 +1,4 @@
-"""A plan: what is to be done, slot by slot, and how it stands."""
+"""A stored backfill plan: its request, its slots and their states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -14,23 +14,23 @@ from pipelines.store import backfill as store
 
 @dataclass(frozen=True)
 class Slot:
-    """One step over one partition: in the plan or left out, for a reason.
+    """One step over one partition, included in the plan or skipped, with the reason.
 
     Args:
-      number: In the order of the plan, from 1.
-      step: One of `asking.STEPS`.
-      origin_on: Of a forecast; the last day learnt from, for a training.
-      is_in: Whether anything is done.
-      reason: Why, or why not.
-      model_version: That forecasts; None where there is none, or none yet.
-      rows: It writes, or wrote; 0 where that is not known in advance.
-      estimate_s: Seconds by past runs; None without any.
-      overwrites: Forecasts that are there and will be replaced.
-      newest_made_at: Of those.
+      number: Position in the plan, from 1.
+      step: One of `request.STEPS`.
+      origin_on: Origin of a forecast; last day of the data for a training.
+      is_in: Whether the slot is run.
+      reason: Why it is run or skipped.
+      model_version: Model of the forecast; None where there is none, or none yet.
+      rows: Rows written or to be written; 0 where that is unknown in advance.
+      estimate_s: Estimated seconds from past runs; None without any.
+      overwrites: Number of stored forecasts that will be replaced.
+      newest_made_at: When the newest of those was made.
       state: left out, waiting, done or failed.
-      error: Why it failed.
-      run_id: Of the run that did it last.
-      finished_at: When.
+      error: Error message of a failed slot.
+      run_id: The last run that processed it.
+      finished_at: When it ended.
     """
 
     number: int
@@ -50,28 +50,28 @@ class Slot:
 
     @property
     def action(self) -> str:
-        """What is done, in one word."""
+        """The step, or `leave` for a slot that is not run."""
         return self.step if self.is_in else "leave"
 
     @property
     def model(self) -> str | None:
-        """The model that forecast; None where none did."""
+        """Version of the model that forecast the slot; None before it is done."""
         return self.model_version if self.state == "done" else None
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is still to be done."""
+        """Whether the slot has not been run yet."""
         return self.state == "waiting"
 
     @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> Self:
-        """From the columns of `backfill_slots`."""
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """A slot from a row of `backfill_slots`."""
         return cls(**{field.name: row[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True)
 class BackfillPlan:
-    """A plan as it stands."""
+    """A backfill plan with the current states of its slots."""
 
     backfill_id: int
     created_at: datetime
@@ -81,7 +81,7 @@ class BackfillPlan:
     slots: Sequence[Slot]
 
     def count(self, state: str) -> int:
-        """Slots in a state."""
+        """Number of slots in a state."""
         return sum(slot.state == state for slot in self.slots)
 
     def of(self, step: str) -> list[Slot]:
@@ -90,7 +90,7 @@ class BackfillPlan:
 
     @property
     def waiting(self) -> list[Slot]:
-        """Slots still to be done, in order."""
+        """Slots that have not been run yet, in order."""
         return [slot for slot in self.slots if slot.is_waiting]
 
     @property
@@ -100,7 +100,7 @@ class BackfillPlan:
 
     @property
     def without_model(self) -> list[date]:
-        """Origins that no model may serve and one could be trained for, earliest first."""
+        """Origins without an eligible model for which one could be trained, earliest first."""
         return sorted(
             slot.origin_on
             for slot in self.slots
@@ -108,9 +108,9 @@ class BackfillPlan:
         )
 
     def seconds_left(self) -> float | None:
-        """By past runs; None where some slot has none to go by."""
+        """Estimated seconds left; None where a waiting slot has no estimate."""
         seconds = [slot.estimate_s for slot in self.waiting]
-        known = [each for each in seconds if each is not None]
+        known = [estimate for estimate in seconds if estimate is not None]
         return sum(known) if len(known) == len(seconds) else None
 
 
@@ -120,22 +120,22 @@ LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never repl
 
 
 def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:
-    """A plan and its slots.
+    """Reads a plan and its slots.
 
     Raises:
-      NoDataError: there is none of that id.
+      NoDataError: there is no plan of that id.
     """
-    found = store.plan(connection, backfill_id)
-    if found is None:
+    row = store.plan(connection, backfill_id)
+    if row is None:
         raise NoDataError(
             f"There is no backfill plan {backfill_id}. See 'harbor backfill status'."
         )
-    rows = store.plan_slots(connection, backfill_id)
+    slots = store.plan_slots(connection, backfill_id)
     return BackfillPlan(
         backfill_id=backfill_id,
-        created_at=found["created_at"],
-        request=BackfillRequest.from_json(found["asked"]),
-        ledger=found["ledger"],
-        state=found["state"],
-        slots=[Slot.of_row(row) for row in rows],
+        created_at=row["created_at"],
+        request=BackfillRequest.from_json(row["asked"]),
+        ledger=row["ledger"],
+        state=row["state"],
+        slots=[Slot.from_row(slot) for slot in slots],
     )

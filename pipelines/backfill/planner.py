@@ -1,4 +1,4 @@
-"""Lays a backfill out: every slot with what is done and why, or why not."""
+"""Plans a backfill: every slot with its action and the reason."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -21,22 +21,21 @@ from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
-from pipelines.store import backfill_inputs as ground
-from pipelines.store import models, plan_snapshot
+from pipelines.store import backfill_inputs, models, plan_snapshot
 
 
 def make_plan(
     engine: sa.Engine, settings: Settings, request: BackfillRequest
 ) -> BackfillPlan:
-    """Plans a backfill, and writes the plan down; nothing else is changed.
+    """Plans a backfill and stores the plan; nothing else is written.
 
     Args:
       engine: Database the pipelines own.
-      settings: For the horizon, and the folder that is loaded from.
+      settings: Forecast horizon.
       request: Origins, depots and steps to plan.
 
     Raises:
-      NoDataError: there is no demand, or a depot asked for is unknown.
+      NoDataError: there is no demand, or a requested depot is unknown.
     """
     until = request.last + timedelta(days=settings.horizon)
     with snapshot(engine) as connection:
@@ -51,20 +50,20 @@ def make_plan(
 
 @dataclass(frozen=True)
 class _Layout:
-    """What the slots are laid out from."""
+    """The stored state that the slots are planned from."""
 
     connection: sa.Connection
     request: BackfillRequest
     horizon: int
     # Newest first.
     models: list[dict[str, Any]]
-    held: dict[tuple[date, str], Any]
+    stored: dict[tuple[date, str], Any]
     failed: dict[date, str]
     depot_ids: list[str] | None
     n_depots: int
     first_observed: date | None
     newest: date
-    seconds_a_row: float | None
+    seconds_per_row: float | None
 
     @classmethod
     def read(
@@ -80,166 +79,186 @@ class _Layout:
             request=request,
             horizon=settings.horizon,
             models=models.all_models(connection),
-            held=ground.held_forecasts(connection, request.first, request.last, chosen),
-            failed=ground.failed_before(connection, request.first, request.last),
+            stored=backfill_inputs.held_forecasts(
+                connection, request.first, request.last, chosen
+            ),
+            failed=backfill_inputs.failed_before(
+                connection, request.first, request.last
+            ),
             depot_ids=chosen,
             n_depots=(
-                ground.count_depots(connection) if chosen is None else len(chosen)
+                backfill_inputs.count_depots(connection)
+                if chosen is None
+                else len(chosen)
             ),
-            first_observed=ground.first_observed(connection),
+            first_observed=backfill_inputs.first_observed(connection),
             newest=newest,
-            seconds_a_row=ground.seconds_a_row(connection),
+            seconds_per_row=backfill_inputs.seconds_a_row(connection),
         )
 
     def slots(self) -> list[Slot]:
-        """Every slot in the order in which it is done."""
-        laid_out = [
-            *self._whole("ingest", "loads the new files of the inbox"),
-            *self._whole("demand", "counts demand again"),
+        """Every slot, in execution order."""
+        rows = [
+            *self._shared("ingest", "loads the new files of the inbox"),
+            *self._shared("demand", "counts demand again"),
             *self._training(),
             *self._forecasts(),
-            *self._whole("score", "scores every forecast whose actuals are known"),
+            *self._shared("score", "scores every forecast whose actuals are known"),
         ]
         return [
-            Slot(number, *each[:-1], **each[-1])
-            for number, each in enumerate(laid_out, start=1)
+            Slot(number, *row[:-1], **row[-1])
+            for number, row in enumerate(rows, start=1)
         ]
 
-    def _whole(self, step: str, reason: str) -> Iterator[tuple[Any, ...]]:
-        """A step that is done once for all origins."""
+    def _shared(self, step: str, reason: str) -> Iterator[tuple[Any, ...]]:
+        """The slot of a step that is run once for all origins."""
         if step in self.request.what:
-            took = ground.seconds_a_run(self.connection, step)
-            yield step, None, True, reason, {"estimate_s": took}
+            estimate_s = backfill_inputs.seconds_a_run(self.connection, step)
+            yield step, None, True, reason, {"estimate_s": estimate_s}
 
     def _training(self) -> Iterator[tuple[Any, ...]]:
-        """One training serves every origin that has no model."""
+        """The training slot, which serves every origin without a model."""
         if "train" not in self.request.what:
             return
-        lonely = [
+        without_model = [
             day
             for day in self.request.origins
-            if self._model(day) is None and not self._there_by_pruned(day)
+            if self._model(day) is None and not self._kept_by_pruned(day)
         ]
-        origins = [day for day in lonely if self._may_be_learnt(day)]
-        took = ground.seconds_a_run(self.connection, "train")
+        origins = [day for day in without_model if self._has_enough_history(day)]
+        estimate_s = backfill_inputs.seconds_a_run(self.connection, "train")
         if not origins:
-            told = "every origin has a model that was trained on nothing later"
-            if lonely:
-                told = f"no origin without a model has {self._least_days} days of data"
-            yield "train", None, False, told, {"state": "left out"}
+            reason = "every origin has a model that was trained on nothing later"
+            if without_model:
+                reason = f"no origin without a model has {self._min_days} days of data"
+            yield "train", None, False, reason, {"state": "left out"}
             return
-        told = (
+        reason = (
             f"origins without a model that was trained on nothing later: {len(origins)}"
         )
-        yield "train", min(origins), True, told, {"estimate_s": took}
+        yield "train", min(origins), True, reason, {"estimate_s": estimate_s}
 
     def _forecasts(self) -> Iterator[tuple[Any, ...]]:
         if "forecast" not in self.request.what:
             return
         for origin in self.request.origins:
-            why, is_in, model = self._judged(origin)
-            held = self.held.get((origin, model or ""))
+            reason, is_in, model = self._decide(origin)
+            stored = self.stored.get((origin, model or ""))
             rows = self.n_depots * self.horizon if is_in else 0
-            took = None if self.seconds_a_row is None else rows * self.seconds_a_row
-            more = {
+            estimate_s = (
+                None if self.seconds_per_row is None else rows * self.seconds_per_row
+            )
+            fields = {
                 "model_version": model,
                 "rows": rows,
-                "estimate_s": took if is_in else None,
-                "overwrites": held.rows if is_in and held else 0,
-                "newest_made_at": held.newest_made_at if is_in and held else None,
+                "estimate_s": estimate_s if is_in else None,
+                "overwrites": stored.rows if is_in and stored else 0,
+                "newest_made_at": stored.newest_made_at if is_in and stored else None,
                 "state": "waiting" if is_in else "left out",
             }
-            yield "forecast", origin, is_in, why, more
+            yield "forecast", origin, is_in, reason, fields
 
-    def _judged(self, origin: date) -> tuple[str, bool, str | None]:
-        """Why an origin is in or out, whether it is in, and the model that serves it."""
+    def _decide(self, origin: date) -> tuple[str, bool, str | None]:
+        """The reason, whether the origin is included, and the version of its model."""
         if not self._is_observed(origin):
             return f"there is no data up to {origin}", False, None
         if origin > self.newest:
             return f"the data ends on {self.newest}, before it", False, None
-        if there := self._there_by_pruned(origin):
-            return there, False, None
+        if kept := self._kept_by_pruned(origin):
+            return kept, False, None
         model, pruned = self._model(origin), self._pruned(origin)
         if model is None:
-            why, may_be = self._without_model(origin)
-            why += _pruned_on(pruned)
-            return *(self._wanted(origin, None, why) if may_be else (why, False)), None
+            reason, is_eligible = self._without_model(origin)
+            reason += _pruned_on(pruned)
+            if not is_eligible:
+                return reason, False, None
+            return *self._if_requested(origin, None, reason), None
         version = str(model["version"])
-        kept = "" if pruned is None else " whose artefact is kept,"
-        why = f"the newest model{kept} trained through {model['trained_through']}"
-        return *self._wanted(origin, version, why + _pruned_on(pruned)), version
+        qualifier = "" if pruned is None else " whose artefact is kept,"
+        reason = (
+            f"the newest model{qualifier} trained through {model['trained_through']}"
+        )
+        reason += _pruned_on(pruned)
+        return *self._if_requested(origin, version, reason), version
 
     def _without_model(self, origin: date) -> tuple[str, bool]:
-        """Why an origin that no model may serve is in or out."""
-        if not self._may_be_learnt(origin):
-            few = f"{self._known_days(origin)} days of data up to {origin}"
+        """The reason, and whether an origin without a model can be forecast by this plan."""
+        if not self._has_enough_history(origin):
+            available = f"{self._known_days(origin)} days of data up to {origin}"
             return (
-                f"{NO_MODEL}, and only {few}: training needs {self._least_days}",
+                f"{NO_MODEL}, and only {available}: training needs {self._min_days}",
                 False,
             )
         if "train" in self.request.what:
             return "forecast by the model that this plan trains", True
-        offer = f"{TRAIN_ONE} with 'harbor train --through {origin}', or plan with "
-        return f"{offer}--what train,forecast,score", False
+        command = f"{TRAIN_ONE} with 'harbor train --through {origin}', or plan with "
+        return f"{command}--what train,forecast,score", False
 
-    def _wanted(self, origin: date, version: str | None, why: str) -> tuple[str, bool]:
-        if there := self._there(origin, version or ""):
-            return there, False
+    def _if_requested(
+        self, origin: date, version: str | None, reason: str
+    ) -> tuple[str, bool]:
+        """Applies `--only` to an origin that could be forecast."""
+        if kept := self._kept_reason(origin, version or ""):
+            return kept, False
         if self.request.only == "failed" and origin not in self.failed:
             return "has not failed (--only failed)", False
         if self.request.only == "failed":
             return f"failed before: {self.failed[origin]}", True
-        return why, True
+        return reason, True
 
-    def _there(self, origin: date, version: str) -> str | None:
-        """Why what a model has said from an origin stays; None where it may be written."""
-        held = self.held.get((origin, version))
-        if held is None:
+    def _kept_reason(self, origin: date, version: str) -> str | None:
+        """Why a model's stored forecast from an origin is kept; None if it can be written."""
+        stored = self.stored.get((origin, version))
+        if stored is None:
             return None
-        if held.live:
+        if stored.live:
             return LIVE_FORECAST_KEPT
-        whole = held.rows >= self.n_depots * self.horizon
-        if whole and self.request.only == "missing":
+        is_complete = stored.rows >= self.n_depots * self.horizon
+        if is_complete and self.request.only == "missing":
             return "already there (--only missing)"
         return None
 
-    def _there_by_pruned(self, origin: date) -> str | None:
-        """As `_there`, of the model that would forecast if it were not pruned."""
+    def _kept_by_pruned(self, origin: date) -> str | None:
+        """As `_kept_reason`, for the model that would forecast if it were not pruned."""
         pruned = self._pruned(origin)
-        return None if pruned is None else self._there(origin, pruned["version"])
+        return None if pruned is None else self._kept_reason(origin, pruned["version"])
 
     def _is_observed(self, origin: date) -> bool:
         return self.first_observed is not None and self.first_observed <= origin
 
-    def _may_be_learnt(self, origin: date) -> bool:
-        """Whether there is history enough to train a model through an origin."""
-        return self._known_days(origin) >= self._least_days
+    def _has_enough_history(self, origin: date) -> bool:
+        """Whether there is enough history to train a model through an origin."""
+        return self._known_days(origin) >= self._min_days
 
     def _known_days(self, origin: date) -> int:
-        """Days from the first that is known up to an origin."""
+        """Number of days of data up to an origin."""
         if self.first_observed is None:
             return 0
         return max((origin - self.first_observed).days + 1, 0)
 
     @property
-    def _least_days(self) -> int:
+    def _min_days(self) -> int:
         return min_training_days(self.horizon)
 
     def _model(self, origin: date) -> dict[str, Any] | None:
-        """The newest model that saw nothing after an origin, and that can forecast."""
-        known = (each for each in self.models if each["trained_through"] <= origin)
-        return next((each for each in known if each["pruned_at"] is None), None)
+        """The newest unpruned model trained on nothing after an origin."""
+        eligible = (
+            model for model in self.models if model["trained_through"] <= origin
+        )
+        return next((model for model in eligible if model["pruned_at"] is None), None)
 
     def _pruned(self, origin: date) -> dict[str, Any] | None:
-        """The newest model that saw nothing after an origin, where it cannot forecast."""
-        known = (each for each in self.models if each["trained_through"] <= origin)
-        newest = next(known, None)
+        """The newest model trained on nothing after an origin, if it was pruned."""
+        eligible = (
+            model for model in self.models if model["trained_through"] <= origin
+        )
+        newest = next(eligible, None)
         return newest if newest is not None and newest["pruned_at"] else None
 
 
 def _pruned_on(model: dict[str, Any] | None) -> str:
-    """What a reason adds where a newer model was passed over."""
+    """Completes a reason where a newer model was skipped because it is pruned."""
     if model is None:
         return ""
-    on = model["pruned_at"].astimezone(UTC).date()
-    return f"; the artefact of {model['version']} was pruned on {on}"
+    pruned_on = model["pruned_at"].astimezone(UTC).date()
+    return f"; the artefact of {model['version']} was pruned on {pruned_on}"

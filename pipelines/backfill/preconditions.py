@@ -1,4 +1,4 @@
-"""Refuses a plan whose ground has moved, and says what moved."""
+"""Rejects a plan if data or models have changed since it was made."""
 
 from collections.abc import Iterator, Mapping, Set
 from datetime import timedelta
@@ -18,7 +18,7 @@ MAX_LISTED = 5
 def data_snapshot(
     connection: sa.Connection, settings: Settings, plan: BackfillPlan
 ) -> dict[str, Any]:
-    """The ledger as a plan sees it."""
+    """Summarises the data and models that a plan depends on."""
     until = plan.request.last + timedelta(days=settings.horizon)
     return plan_snapshot.ledger_now(connection, plan.request.last, until)
 
@@ -26,41 +26,43 @@ def data_snapshot(
 def require_unchanged(
     engine: sa.Engine, settings: Settings, plan: BackfillPlan
 ) -> None:
-    """Refuses a plan that was made from another ledger.
+    """Rejects a plan if anything it depends on has changed.
 
     Raises:
-      BadInputError: something the plan rests on is not what it was; all of it is named.
+      BadInputError: data or models have changed; the message lists every change.
     """
     with snapshot(engine) as connection:
-        now = data_snapshot(connection, settings, plan)
+        current = data_snapshot(connection, settings, plan)
         depots = plan.request.depot_ids(connection)
         origins = plan_snapshot.overwritten_since(connection, plan.backfill_id, depots)
     planned = {slot.model_version for slot in plan.waiting if slot.model_version}
-    moved = list(_differences(plan.ledger, now, planned))
+    changes = list(_differences(plan.ledger, current, planned))
     if origins:
-        some = ", ".join(str(day) for day in origins[:MAX_LISTED])
+        days = ", ".join(str(day) for day in origins[:MAX_LISTED])
         more = f" and {len(origins) - MAX_LISTED} more" if origins[MAX_LISTED:] else ""
-        moved.append(f"forecasts from {some}{more} were made anew")
-    if moved:
+        changes.append(f"forecasts from {days}{more} were made anew")
+    if changes:
         raise BadInputError(
             f"Data or models have changed since plan {plan.backfill_id} was made: "
-            f"{'; '.join(moved)}. Make a new plan with 'harbor backfill plan'."
+            f"{'; '.join(changes)}. Make a new plan with 'harbor backfill plan'."
         )
 
 
 def _differences(
-    then: Mapping[str, Any], now: Mapping[str, Any], planned: Set[str]
+    before: Mapping[str, Any], after: Mapping[str, Any], planned: Set[str]
 ) -> Iterator[str]:
-    counts = now["counts"][0] - then["counts"][0]
-    if then["counts"] != now["counts"]:
+    counts = after["counts"][0] - before["counts"][0]
+    if before["counts"] != after["counts"]:
         yield f"counts of its days that were recorded: {counts:,}"
     for name in ("events", "depots"):
-        (before, _), (after, _) = then[name], now[name]
-        if then[name] != now[name]:
-            many = f"there are {after} where there were {before}"
-            yield f"{name} changed" + (f" ({many})" if before != after else "")
-    for version in sorted(set(now["models"]) - set(then["models"])):
+        (old_count, _), (new_count, _) = before[name], after[name]
+        if before[name] != after[name]:
+            counted = f"there are {new_count} where there were {old_count}"
+            yield f"{name} changed" + (
+                f" ({counted})" if old_count != new_count else ""
+            )
+    for version in sorted(set(after["models"]) - set(before["models"])):
         yield f"model {version} was added"
-    # Each night prunes models; only those that are still to forecast are missed.
-    for version in sorted(planned & (set(then["models"]) - set(now["models"]))):
+    # Every nightly run prunes models; only those the plan still needs matter.
+    for version in sorted(planned & (set(before["models"]) - set(after["models"]))):
         yield f"model {version} is gone, or its artefact was pruned"

@@ -1,4 +1,4 @@
-"""Steps of a backfill that are done once for all origins; each gives the rows it wrote."""
+"""Backfill steps that run once for all origins; each returns the rows it wrote."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from pipelines.training.train import FitReporter
 
 @dataclass(frozen=True)
 class StepContext:
-    """What such a step is given.
+    """The inputs of a shared step.
 
     Args:
-      settings: For the folders and the zone.
+      settings: Folders and time zone.
       now: Time of the run.
-      fits: Given the name of a fit, what to tell of a training's progress.
+      report: Given the name of a fit, returns the callback for its epochs.
     """
 
     settings: Settings
     now: datetime
-    fits: FitReporter
+    report: FitReporter
 
 
 def _ingest(context: StepContext, _: Slot, run: Run) -> int:
@@ -43,13 +43,13 @@ def _demand(context: StepContext, _: Slot, run: Run) -> int:
 
 
 def _train(context: StepContext, slot: Slot, run: Run) -> int:
-    """Trains through the slot's origin; such a model is judged, and serves hindcasts."""
-    assert slot.origin_on is not None, "a training ends on a day"
+    """Trains through the slot's origin and evaluates the model, which serves hindcasts."""
+    assert slot.origin_on is not None, "a training has a last day"
     engine, settings = run.engine, context.settings
     recipe = train.build_recipe(settings, seed=None, epochs=None)
-    made = train.train(engine, settings, slot.origin_on, recipe, context.fits, run)
+    trained = train.train(engine, settings, slot.origin_on, recipe, context.report, run)
     run.metrics |= promotion.promote_if_better(
-        engine, settings.artefacts, made.version
+        engine, settings.artefacts, trained.version
     ).metrics()
     return 0
 

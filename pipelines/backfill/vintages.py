@@ -1,4 +1,4 @@
-"""Which origins knew the same: their panels differ by later days only."""
+"""Groups origins by data vintage: within a group, panels differ by later days only."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from pipelines.demand.panels import noon_after
 
 @dataclass(frozen=True)
 class Correction:
-    """Counts that became known after the first: when, and the earliest day they are of."""
+    """Revised counts: when they became known, and the earliest day they revise."""
 
     known_at: datetime
     earliest_on: date
@@ -20,12 +20,12 @@ class Correction:
 
 @dataclass(frozen=True)
 class VintageChanges:
-    """What became known in the course of time, beside each day's first count.
+    """Data that became known later than each day's first count.
 
     Attributes:
-      corrections: In the order of `known_at`.
-      announced: Origins that were the first to know of an event, or of its correction.
-      zone: The fleet's own.
+      corrections: Revised counts, in the order of `known_at`.
+      announced: First origins that knew of an event or of its revision.
+      zone: The fleet's time zone.
     """
 
     corrections: Sequence[Correction]
@@ -33,38 +33,38 @@ class VintageChanges:
     zone: ZoneInfo
 
     def changes_between(self, origin: date, later: date) -> bool:
-        """Whether the later origin knows anything else of the earlier one's past."""
-        told = any(origin < day <= later for day in self.announced)
-        moments = [correction.known_at for correction in self.corrections]
-        first = bisect_right(moments, noon_after(origin, self.zone))
-        end = bisect_right(moments, noon_after(later, self.zone))
-        return told or any(
+        """Whether the later origin has other data for the days up to the earlier one."""
+        announced = any(origin < day <= later for day in self.announced)
+        known_at = [correction.known_at for correction in self.corrections]
+        first = bisect_right(known_at, noon_after(origin, self.zone))
+        end = bisect_right(known_at, noon_after(later, self.zone))
+        return announced or any(
             correction.earliest_on <= origin
             for correction in self.corrections[first:end]
         )
 
 
 def group_by_vintage(
-    origins: Sequence[date], changes: VintageChanges, most: int = MAX_ORIGINS
+    origins: Sequence[date], changes: VintageChanges, max_days: int = MAX_ORIGINS
 ) -> list[list[date]]:
-    """Cuts origins where one learns what the one before it did not know.
+    """Groups consecutive origins that have the same data for their common past.
 
-    The panel of a stretch's last origin, cut at another of its origins, is the panel of
-    that one.
+    The panel of a group's last origin, cut at another of its origins, equals the panel of
+    that origin.
 
     Args:
-      origins: In order.
+      origins: Origins, earliest first.
       changes: Corrections and announcements, by the time they became known.
-      most: Days a stretch may span.
+      max_days: Days that a group may span.
     """
-    found: list[list[date]] = []
+    groups: list[list[date]] = []
     for origin in origins:
         if (
-            found
-            and (origin - found[-1][0]).days < most
-            and not changes.changes_between(found[-1][-1], origin)
+            groups
+            and (origin - groups[-1][0]).days < max_days
+            and not changes.changes_between(groups[-1][-1], origin)
         ):
-            found[-1].append(origin)
+            groups[-1].append(origin)
         else:
-            found.append([origin])
-    return found
+            groups.append([origin])
+    return groups

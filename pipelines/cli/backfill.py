@@ -8,7 +8,7 @@ import typer
 from forecaster.errors import BadInputError
 from pipelines.backfill import BackfillRequest, control, make_plan, run_backfill
 from pipelines.backfill.plan import Slot
-from pipelines.backfill.request import ONLY, STEPS, USUAL
+from pipelines.backfill.request import DEFAULT_STEPS, ONLY, STEPS
 from pipelines.cli.backfill_applying import apply_and_tell
 from pipelines.cli.backfill_plans import (
     plan_as_json,
@@ -62,7 +62,7 @@ def plan(
             metavar="STEP,...",
             help=f"Steps to plan, separated by commas: {', '.join(STEPS)}.",
         ),
-    ] = ",".join(USUAL),
+    ] = ",".join(DEFAULT_STEPS),
     only: Annotated[
         str,
         typer.Option(metavar="SLOTS", help=f"Which days to plan: {', '.join(ONLY)}."),
@@ -221,7 +221,7 @@ def _asked(
     last: str,
     depots: list[str] | None = None,
     cities: list[str] | None = None,
-    what: str = ",".join(USUAL),
+    what: str = ",".join(DEFAULT_STEPS),
     only: str = "missing",
     newest_first: bool = False,
 ) -> BackfillRequest:

@@ -56,4 +56,4 @@ def _progress(waiting: int) -> Iterator[ProgressCallbacks]:
 
             return told
 
-        yield ProgressCallbacks(slot=advance, say=say, fits=fits)
+        yield ProgressCallbacks(on_slot=advance, on_message=say, on_fit=fits)

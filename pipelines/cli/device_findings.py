@@ -12,7 +12,7 @@ from pipelines.cli.findings import Finding
 from pipelines.store import nightly_runs
 from pipelines.training import accelerator_packages
 from pipelines.training.device_files import gpus, tpus
-from pipelines.training.device_probe import DeviceReport, look
+from pipelines.training.device_probe import DeviceReport, probe
 
 MONTH = timedelta(days=30)
 MOST_OF_MEMORY = 0.80
@@ -65,7 +65,7 @@ def _driver(release: int | None) -> list[Finding]:
 
 def _devices() -> Finding:
     try:
-        return device_finding(look(), gpus(), tpus())
+        return device_finding(probe(), gpus(), tpus())
     except DeviceError as error:
         # A TPU belongs to one process; while a night trains, that is the night.
         if "already in use" in str(error):
@@ -89,7 +89,7 @@ def device_finding(
         says = f"JAX trains on {len(seen.kinds)} × {seen.kinds[0]}{memory}"
         return Finding("devices", True, says)
     says = "JAX trains on the CPU"
-    if seen.asked_for == "cpu":
+    if seen.requested == "cpu":
         return Finding("devices", True, f"{says}, as JAX_PLATFORMS says")
     if tpus:
         says += (

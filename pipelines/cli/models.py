@@ -52,7 +52,9 @@ def _delivers(found: dict[str, Any]) -> str:
 def _why(found: dict[str, Any]) -> str:
     """The reason of its verdict, and whether it can forecast no more."""
     pruned = _pruned(found)
-    return " ".join(filter(None, (found["reason"], pruned and f"Artefact {pruned}.")))
+    return " ".join(
+        filter(None, (found["decision_reason"], pruned and f"Artefact {pruned}."))
+    )
 
 
 def _pruned(found: dict[str, Any]) -> str | None:
@@ -76,7 +78,7 @@ def show_model(version: str, as_json: AsJson = False) -> None:
         say(f"{name.replace('_', ' ')}: {found[name]}")
     say(f"delivers: {_delivers(found)}")
     say(f"artefact: {_pruned(found) or found['filename']}")
-    say(f"reason: {found['reason'] or '–'}")
+    say(f"reason: {found['decision_reason'] or '–'}")
     _show_canary(found["scores"].get("canary"))
     if found["scores"].get("models"):
         show_scores(found["scores"], "Scores on the holdout days")
@@ -172,7 +174,7 @@ def promote(
     with workplace() as place:
         with place.engine.connect() as connection:
             found = _require(models.model(connection, version), version)
-        if found["role"] == "judge":
+        if found["role"] == "evaluation":
             raise BadInputError(
                 f"{version} is the evaluation fit of a challenger and serves "
                 "hindcasts only. Promote the challenger itself."

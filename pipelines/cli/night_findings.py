@@ -100,7 +100,7 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
 
 
 def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    seen = live_accuracy.watch(engine, settings)
+    seen = live_accuracy.measure(engine, settings)
     if seen.alarms:
         return [Finding("accuracy", False, alarm) for alarm in seen.alarms]
     if seen.mape is None or seen.naive_mape is None:

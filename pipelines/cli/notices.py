@@ -72,7 +72,7 @@ def list_notices(
                 f"{row['made_at'].astimezone(UTC):%Y-%m-%d %H:%M}",
                 row["channel"],
                 _state(row),
-                row["sentence"],
+                row["message"],
             )
             for row in found
         ]
@@ -84,5 +84,5 @@ def list_notices(
 def _state(row: dict[str, Any]) -> str:
     if row["sent_at"] is not None:
         return "sent"
-    state = "given up" if row["next_try_at"] is None else "waits"
+    state = "given up" if row["next_attempt_at"] is None else "waits"
     return f"{state}: {row['error']}" if row["error"] else state

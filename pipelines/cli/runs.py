@@ -99,7 +99,7 @@ def follow_run(
     Example: `harbor runs follow 12`
     """
     with workplace() as place:
-        followed = tail.newest(place.engine) if run_id is None else run_id
+        followed = tail.newest_run(place.engine) if run_id is None else run_id
         for news in tail.follow(place.engine, followed, time.sleep):
             for line in news.lines:
                 say(_line(line))

@@ -47,7 +47,7 @@ def run(as_json: AsJson = False) -> None:
         except (SQLAlchemyError, DatabaseError) as error:
             reason = str(error).strip().splitlines()[0]
             log.warning("database_away", reason=reason, doing="waiting for it")
-        stopped.wait(schedule.STAND_BY_S)
+        stopped.wait(schedule.LEADER_POLL_S)
 
 
 @app.command("show")

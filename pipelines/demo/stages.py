@@ -113,7 +113,7 @@ def hindcast(demo: Demo, advance: Advance) -> str:
     """Forecasts the days the judged fit had not seen, and scores them."""
     origin = counting.default_origin(demo.engine)
     with snapshot(demo.engine) as connection:
-        judge = models.newest_judge(connection)
+        judge = models.newest_evaluation(connection)
         if judge is None or forecasts.has_scores(connection):
             return "scored already"
     first, last = judge["trained_through"], origin - timedelta(days=1)

@@ -1,4 +1,4 @@
-"""How good the forecasts that were shown have been, and when that is an alarm."""
+"""The accuracy of live forecasts, and the alarms on it."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -11,21 +11,21 @@ from pipelines.store import accuracy as store
 from pipelines.store.accuracy import DayScores
 
 LOOK_BACK_DAYS = 28
-LEAST_DEPOT_DAYS = 200
-"""Fewer say little of a band: the share of 200 is off by 3 points by chance alone."""
+MIN_DEPOT_DAYS = 200
+"""Minimum depot-days for coverage: with 200, its standard error is 3 points."""
 
 
 @dataclass(frozen=True)
-class Watch:
-    """What was seen over the last four weeks of live forecasts; fractions throughout.
+class LiveAccuracy:
+    """The accuracy of the last four weeks of live forecasts; all values are fractions.
 
     Args:
       worse_days: Newest days in a row on which the fleet's MAPE was above the seasonal
         naive's.
-      mape: Of the forecasts; None where nothing was scored.
-      naive_mape: Of the seasonal naive over the same depot-days.
+      mape: MAPE of the forecasts; None where nothing was scored.
+      naive_mape: MAPE of the seasonal naive over the same depot-days.
       coverage: Share of actuals inside the 80 % band; None where too few were scored.
-      alarms: One sentence each.
+      alarms: One message score.
     """
 
     worse_days: int
@@ -35,33 +35,33 @@ class Watch:
     alarms: tuple[str, ...]
 
     def metrics(self) -> dict[str, Any]:
-        """For the ledger."""
-        shown = {
+        """The values as run metrics."""
+        values = {
             "mape": self.mape,
             "naive_mape": self.naive_mape,
             "coverage": self.coverage,
         }
-        seen = {
-            name: round(value, 4) for name, value in shown.items() if value is not None
+        rounded = {
+            name: round(value, 4) for name, value in values.items() if value is not None
         }
-        told = {"alarms": list(self.alarms)} if self.alarms else {}
-        return {"worse_days": self.worse_days, **seen, **told}
+        alarms = {"alarms": list(self.alarms)} if self.alarms else {}
+        return {"worse_days": self.worse_days, **rounded, **alarms}
 
 
-def watch(engine: sa.Engine, settings: Settings) -> Watch:
-    """Looks at the live forecasts of the newest scored days.
+def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
+    """Measures the accuracy of live forecasts on the newest scored days.
 
     Args:
       engine: Database the pipelines own.
-      settings: Say what is an alarm.
+      settings: Alarm thresholds.
     """
     with engine.connect() as connection:
         days = store.newest_days(connection, LOOK_BACK_DAYS)
-    return judge(days, settings)
+    return assess(days, settings)
 
 
 def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
-    """Live scores of each depot, city, horizon day or model, beside both baselines.
+    """Live scores by depot, city, horizon day or model, with both baselines.
 
     Args:
       engine: Database the pipelines own.
@@ -73,68 +73,68 @@ def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
       percent), coverage80 (a fraction), days. None where undefined.
     """
     with engine.connect() as connection:
-        found = store.by_part(connection, part, days)
+        scores = store.by_part(connection, part, days)
     return [
         {
-            "part": each.part,
-            "mape": _percent(each.error, each.compared),
-            "naive_mape": _percent(each.naive_error, each.compared),
-            "median_mape": _percent(each.median_error, each.compared),
-            "wape": _percent(each.miss, each.volume),
-            "bias": _percent(each.gap, each.volume),
-            "coverage80": each.inside / each.scored,
-            "days": each.scored,
+            "part": score.part,
+            "mape": _percent(score.ape_sum, score.n_comparable),
+            "naive_mape": _percent(score.naive_ape_sum, score.n_comparable),
+            "median_mape": _percent(score.median_ape_sum, score.n_comparable),
+            "wape": _percent(score.abs_error_sum, score.actual_sum),
+            "bias": _percent(score.error_sum, score.actual_sum),
+            "coverage80": score.n_in_interval / score.n,
+            "days": score.n,
         }
-        for each in found
+        for score in scores
     ]
 
 
-def _percent(part: float, whole: float) -> float | None:
-    return None if whole == 0 else 100 * part / whole
+def _percent(part: float, total: float) -> float | None:
+    return None if total == 0 else 100 * part / total
 
 
-def judge(days: list[DayScores], settings: Settings) -> Watch:
-    """The rule alone.
+def assess(days: list[DayScores], settings: Settings) -> LiveAccuracy:
+    """Computes accuracy and alarms from daily scores; no I/O.
 
     Args:
-      days: Oldest first.
-      settings: Say what is an alarm.
+      days: Scores per day, oldest first.
+      settings: Alarm thresholds.
     """
     worse = _days_worse(days)
-    mape, naive = _mean(days, "error"), _mean(days, "naive_error")
+    mape, naive = _mean(days, "ape_sum"), _mean(days, "naive_ape_sum")
     coverage = _coverage(days)
     alarms = (
         _worse_alarm(days, worse, settings),
         _coverage_alarm(days, coverage, settings),
     )
-    told = tuple(alarm for alarm in alarms if alarm is not None)
-    return Watch(len(worse), mape, naive, coverage, told)
+    raised = tuple(alarm for alarm in alarms if alarm is not None)
+    return LiveAccuracy(len(worse), mape, naive, coverage, raised)
 
 
 def _days_worse(days: list[DayScores]) -> list[date]:
-    """The newest days in a row on which the naive was better, newest first."""
-    found: list[date] = []
+    """The latest consecutive days on which the naive was better, newest first."""
+    worse: list[date] = []
     for day in reversed(days):
-        if day.compared == 0:
+        if day.n_comparable == 0:
             continue
-        if day.error <= day.naive_error:
+        if day.ape_sum <= day.naive_ape_sum:
             break
-        found.append(day.target_on)
-    return found
+        worse.append(day.target_on)
+    return worse
 
 
-def _mean(days: list[DayScores], error: str) -> float | None:
-    compared = sum(day.compared for day in days)
-    if compared == 0:
+def _mean(days: list[DayScores], column: str) -> float | None:
+    n_comparable = sum(day.n_comparable for day in days)
+    if n_comparable == 0:
         return None
-    return float(sum(getattr(day, error) for day in days)) / compared
+    return float(sum(getattr(day, column) for day in days)) / n_comparable
 
 
 def _coverage(days: list[DayScores]) -> float | None:
-    scored = sum(day.scored for day in days)
-    if scored < LEAST_DEPOT_DAYS:
+    n = sum(day.n for day in days)
+    if n < MIN_DEPOT_DAYS:
         return None
-    return sum(day.inside for day in days) / scored
+    return sum(day.n_in_interval for day in days) / n
 
 
 def _worse_alarm(
@@ -143,7 +143,7 @@ def _worse_alarm(
     if len(worse) < settings.alarm_worse_days:
         return None
     bad = [day for day in days if day.target_on >= worse[-1]]
-    mape, naive = _mean(bad, "error"), _mean(bad, "naive_error")
+    mape, naive = _mean(bad, "ape_sum"), _mean(bad, "naive_ape_sum")
     assert mape is not None, "the days were compared"
     assert naive is not None, "the days were compared"
     return (

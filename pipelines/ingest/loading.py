@@ -64,7 +64,7 @@ def load(
         connection,
         path=source.address,
         sha256=sha256,
-        reading=options_sha256,
+        options_sha256=options_sha256,
         kind=plan.kind.name,
         source=asked.options.source or DEFAULT_SOURCE,
         size_bytes=source.size,

@@ -114,7 +114,7 @@ def load_together(
     """
     store.lock(connection, files[0].parsed.plan.kind.name)
     entries = [_entry(file) for file in files]
-    pairs = [(str(entry["sha256"]), str(entry["reading"])) for entry in entries]
+    pairs = [(str(entry["sha256"]), str(entry["options_sha256"])) for entry in entries]
     known = store.known_files(connection, pairs)
     new = [at for at, pair in enumerate(pairs) if pair not in known]
     if len({pairs[at] for at in new}) < len(new):
@@ -153,7 +153,7 @@ def _entry(file: SmallFile) -> dict[str, object]:
     return {
         "path": load.source.address,
         "sha256": load.source.sha256(),
-        "reading": load.options.fingerprint(plan.kind.name, plan.names),
+        "options_sha256": load.options.fingerprint(plan.kind.name, plan.names),
         "kind": plan.kind.name,
         "source": load.options.source or DEFAULT_SOURCE,
         "size_bytes": load.source.size,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pipelines.monitoring.metric import Number, one
+from pipelines.monitoring.metric import Metric, metric
 from pipelines.monitoring.snapshot import Look
 
 SCORES = {
@@ -46,36 +46,36 @@ FORECAST = {
 }
 
 
-def measured(look: Look) -> Iterator[Number]:
+def measured(look: Look) -> Iterator[Metric]:
     """Of the last training, the last forecast, and the scores of those shown."""
     for step, names in (("train", TRAINED), ("forecast", FORECAST)):
         metrics = look.metrics(step) or {}
-        for key, (name, says) in names.items():
-            yield one(name, says, metrics.get(key))
+        for key, (name, description) in names.items():
+            yield metric(name, description, metrics.get(key))
     if look.compiling is not None and sum(look.compiling) > 0:
         hits, misses, cold = look.compiling
-        says = "Trainings of 30 days that compiled anything; a first one does."
-        yield one("training_cold_trainings", says, cold)
-        says = "Share of programs found in the compile cache over 30 days."
-        yield one("training_cache_hit_ratio", says, hits / (hits + misses))
+        description = "Trainings of 30 days that compiled anything; a first one does."
+        yield metric("training_cold_trainings", description, cold)
+        description = "Share of programs found in the compile cache over 30 days."
+        yield metric("training_cache_hit_ratio", description, hits / (hits + misses))
     yield from _accuracy(look)
 
 
-def _accuracy(look: Look) -> Iterator[Number]:
+def _accuracy(look: Look) -> Iterator[Metric]:
     for row in look.slow.accuracy if look.slow else ():
-        for score, says in SCORES.items():
-            yield one(f"live_{score}_ratio", says, row[score], model=row["model"])
-        if row["model"] == "shown":
-            says = "Share of actuals inside the 80 % band over four weeks."
-            yield one("live_coverage_ratio", says, row["coverage"])
-            yield one(
-                "live_scored", "Forecasts of a depot's day scored.", row["scored"]
+        for score, description in SCORES.items():
+            yield metric(
+                f"live_{score}_ratio", description, row[score], model=row["model"]
             )
+        if row["model"] == "shown":
+            description = "Share of actuals inside the 80 % band over four weeks."
+            yield metric("live_coverage_ratio", description, row["coverage"])
+            yield metric("live_scored", "Forecasts of a depot's day scored.", row["n"])
     for part, scores in (look.slow.parts if look.slow else {}).items():
         for each in scores:
             said = {part: str(each.part)}
-            mape = each.error / each.compared if each.compared else None
-            yield one(f"live_{part}_mape_ratio", f"MAPE by {part}.", mape, **said)
-            says = f"Share of actuals inside the 80 % band, by {part}."
-            inside = each.inside / each.scored
-            yield one(f"live_{part}_coverage_ratio", says, inside, **said)
+            mape = each.ape_sum / each.n_comparable if each.n_comparable else None
+            yield metric(f"live_{part}_mape_ratio", f"MAPE by {part}.", mape, **said)
+            description = f"Share of actuals inside the 80 % band, by {part}."
+            inside = each.n_in_interval / each.n
+            yield metric(f"live_{part}_coverage_ratio", description, inside, **said)

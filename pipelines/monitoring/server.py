@@ -7,10 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from pipelines.monitoring.metric import families
+from pipelines.monitoring.metric import Family, families
 from pipelines.monitoring.state import Screen
 
 PATIENCE_S = 10
@@ -25,13 +24,13 @@ class Collector:
         """Nothing is collected yet."""
         self._screen = screen
 
-    def collect(self) -> list[GaugeMetricFamily]:
+    def collect(self) -> list[Family]:
         """Each number's family, as of now."""
-        return families(self._screen.numbers(datetime.now(UTC)))
+        return families(self._screen.metrics(datetime.now(UTC)))
 
 
 def registry(screen: Screen) -> CollectorRegistry:
-    """The screen's numbers, and the memory and time of this process."""
+    """The metrics of the state, and the memory and time of this process."""
     made = CollectorRegistry()
     made.register(Collector(screen))
     ProcessCollector(registry=made)

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 
-from pipelines.monitoring.metric import Number, one
-from pipelines.monitoring.metrics import numbers
+from pipelines.monitoring.metric import Metric, metric
+from pipelines.monitoring.metrics import snapshot_metrics
 from pipelines.monitoring.snapshot import Look
 
 DEPLOYING = timedelta(minutes=10)
@@ -48,15 +48,15 @@ class Screen:
         """Nothing was seen yet."""
         self.look = Look(self.started_at, "The watch has not looked yet. Ask again.")
 
-    def numbers(self, now: datetime) -> Iterator[Number]:
+    def metrics(self, now: datetime) -> Iterator[Metric]:
         """All that is shown."""
         look = self.look
-        yield from numbers(look)
+        yield from snapshot_metrics(look)
         is_new = now - self.started_at < DEPLOYING
-        yield one("build_info", "This program.", 1, version=version("harbor-fleet"))
-        says = "When the watch began."
-        yield one("watch_started_timestamp_seconds", says, self.started_at)
-        yield one(
+        yield metric("build_info", "This program.", 1, version=version("harbor-fleet"))
+        description = "When the watch began."
+        yield metric("watch_started_timestamp_seconds", description, self.started_at)
+        yield metric(
             "deployment_in_progress",
             "Whether the watch is new, or the tables are not this program's.",
             is_new or look.schema_is_current is False,
@@ -74,20 +74,20 @@ class Screen:
             "should every quarter of a minute. Restart it."
         )
 
-    def _disk(self) -> Iterator[Number]:
+    def _disk(self) -> Iterator[Metric]:
         try:
             disk = shutil.disk_usage(self.home)
         except OSError:  # not made yet, or not ours to see: then it is left out
             return
-        says = "Free on the disk that HARBOR_HOME lies on."
-        yield one("home_disk_free_bytes", says, disk.free)
-        yield one("home_disk_used_bytes", "Used of that disk.", disk.used)
+        description = "Free on the disk that HARBOR_HOME lies on."
+        yield metric("home_disk_free_bytes", description, disk.free)
+        yield metric("home_disk_used_bytes", "Used of that disk.", disk.used)
 
-    def _dashboard(self) -> Iterator[Number]:
+    def _dashboard(self) -> Iterator[Metric]:
         probe = self.probe
         if probe is None:
             return
-        says = "Whether the dashboard answered when it was asked last."
-        yield one("dashboard_up", says, probe.seconds is not None)
-        says = "How long its answer and the first page's numbers took."
-        yield one("dashboard_seconds", says, probe.seconds)
+        description = "Whether the dashboard answered when it was asked last."
+        yield metric("dashboard_up", description, probe.seconds is not None)
+        description = "How long its answer and the first page's numbers took."
+        yield metric("dashboard_seconds", description, probe.seconds)

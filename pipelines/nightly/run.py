@@ -1,4 +1,4 @@
-"""The night: its steps in order, one night at a time, once for an origin and its data."""
+"""The nightly run: its steps in order, one run at a time, once per origin and data."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -17,24 +17,25 @@ from pipelines.store.locks import HeldLock, try_lock
 NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
 TAKEN_OVER = (
     "It was killed, or lost the database session that held its lock, and another "
-    "night has begun. What it stored before is complete; the other night continues "
-    "from there."
+    "nightly run has begun. What it stored before is complete; the other run "
+    "continues from there."
 )
 
 
 def run_nightly(night: NightlyRun) -> dict[str, Any]:
-    """Runs every step, each recorded beneath the night's own row.
+    """Runs every step, each recorded beneath the nightly run.
 
-    A night that broke off is run again like any other: what is done is not done anew.
+    After an interruption it is run again in the same way: finished work is not repeated.
 
     Returns:
-      The origin, and what each step counted.
+      The origin, the run id, and the metrics of each step.
 
     Raises:
-      NothingToDoError: the night of this origin is done and nothing has come in since,
-        or another one runs now.
-      LostRunError: it lost its lock; what it had published before stays.
-      ExceptionGroup: several steps failed; what costs the forecast is told first.
+      NothingToDoError: the origin's nightly run is done and no data has arrived since,
+        or another nightly run is in progress.
+      LostRunError: the run lost its lock; what it had published before is kept.
+      ExceptionGroup: several steps failed; the message begins with the one that
+        prevented the forecast.
     """
     with try_lock(night.engine, NIGHTLY_LOCK) as lock:
         if lock is None:
@@ -48,10 +49,10 @@ def run_nightly(night: NightlyRun) -> dict[str, Any]:
 def _run_steps(night: NightlyRun, lock: HeldLock) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     failures: dict[str, Exception] = {}
-    with recorded(night.engine, "nightly", night.origin, lock=lock) as whole:
+    with recorded(night.engine, "nightly", night.origin, lock=lock) as parent:
         for name in steps.STEPS:
             try:
-                metrics[name] = _run_step(night, name, whole)
+                metrics[name] = _run_step(night, name, parent)
             except LostRunError:
                 raise
             except Exception as error:  # noqa: BLE001 - recorded, and raised below
@@ -59,53 +60,53 @@ def _run_steps(night: NightlyRun, lock: HeldLock) -> dict[str, Any]:
                 if name not in OPTIONAL_STEPS:
                     break
             if name == "demand":
-                _settle_day(night, whole)
+                _set_origin(night, parent)
         else:
-            whole.metrics |= _outcome(night, metrics)
+            parent.metrics |= _outcome(night, metrics)
         if failures:
-            whole.error = _told(night, failures)
-            raise _raised(whole.error, list(failures.values()))
-    return {"origin": night.day.isoformat(), "run_id": whole.run_id, "steps": metrics}
+            parent.error = _failure_message(night, failures)
+            raise _combined(parent.error, list(failures.values()))
+    return {"origin": night.day.isoformat(), "run_id": parent.run_id, "steps": metrics}
 
 
-def _raised(told: str, failures: list[Exception]) -> Exception:
-    """The failure of a night: one as it is, several as a group that keeps all of them."""
-    return failures[0] if len(failures) == 1 else ExceptionGroup(told, failures)
+def _combined(message: str, failures: list[Exception]) -> Exception:
+    """One failure as it is; several as a group."""
+    return failures[0] if len(failures) == 1 else ExceptionGroup(message, failures)
 
 
-def _told(night: NightlyRun, failures: Mapping[str, Exception]) -> str:
-    """What failed in a night, in words; what costs the forecast comes first.
+def _failure_message(night: NightlyRun, failures: Mapping[str, Exception]) -> str:
+    """The error message of a nightly run; the step that prevented the forecast first.
 
     Args:
-      night: The night.
-      failures: By step, in the order of the night.
+      night: The nightly run.
+      failures: Errors by step, in step order.
     """
-    costly = next((step for step in failures if step not in OPTIONAL_STEPS), None)
-    first = costly or next(iter(failures))
-    again = f" --origin {night.origin}" if night.origin else ""
-    told = (
+    blocking = next((step for step in failures if step not in OPTIONAL_STEPS), None)
+    first = blocking or next(iter(failures))
+    option = f" --origin {night.origin}" if night.origin else ""
+    message = (
         f"{describe_error(failures[first])} That was the step '{first}'; 'harbor "
-        f"nightly{again}' goes on from there."
+        f"nightly{option}' goes on from there."
     )
-    if costly:
-        told = f"There is no new forecast. {told}"
+    if blocking:
+        message = f"There is no new forecast. {message}"
     others = (
         f"The step '{step}' failed, too: {describe_error(error)}"
         for step, error in failures.items()
         if step != first
     )
-    return " ".join([told, *others])
+    return " ".join([message, *others])
 
 
-def _run_step(night: NightlyRun, name: str, whole: Run) -> dict[str, Any]:
-    with recorded(night.engine, name, night.origin, parent=whole) as run:
+def _run_step(night: NightlyRun, name: str, parent: Run) -> dict[str, Any]:
+    with recorded(night.engine, name, night.origin, parent=parent) as run:
         steps.STEPS[name](night, run)
     return run.metrics
 
 
 def _outcome(night: NightlyRun, metrics: dict[str, Any]) -> dict[str, Any]:
-    """What who looks at the night alone should see."""
-    told = {
+    """The metrics of the steps that are repeated on the nightly run itself."""
+    reported = {
         "ingest": ("refused",),
         "demand": ("corrected", "left_old"),
         "prune": ("dropped", "artefacts"),
@@ -115,28 +116,28 @@ def _outcome(night: NightlyRun, metrics: dict[str, Any]) -> dict[str, Any]:
     }
     return {"origin": night.day.isoformat()} | {
         name: metrics[step][name]
-        for step, names in told.items()
+        for step, names in reported.items()
         for name in names
         if metrics.get(step, {}).get(name)
     }
 
 
-def _settle_day(night: NightlyRun, whole: Run) -> None:
-    """Fixes the origin once, however much comes in during the night.
+def _set_origin(night: NightlyRun, parent: Run) -> None:
+    """Sets the origin once, whatever data arrives later in the run.
 
     Raises:
-      NothingToDoError: its night is done, and nothing has come in since.
+      NothingToDoError: the origin's nightly run is done, and no data has arrived since.
     """
     if night.origin is None:
         night.origin = counting.default_origin(night.engine)
     with night.engine.begin() as connection:
-        runs.set_origin(connection, whole.run_id, night.origin)
+        runs.set_origin(connection, parent.run_id, night.origin)
         done = runs.night_without_news(connection, night.origin)
     if done is not None:
-        raise _done_already(night.origin, done)
+        raise _already_done(night.origin, done)
 
 
-def _done_already(origin: date, run_id: int) -> NothingToDoError:
+def _already_done(origin: date, run_id: int) -> NothingToDoError:
     return NothingToDoError(
         f"The night of {origin} is done (run {run_id}), and nothing has come in since. "
         f"See 'harbor runs show {run_id}'; 'harbor forecast --origin {origin}' forecasts "

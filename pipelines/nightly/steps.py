@@ -1,4 +1,4 @@
-"""The steps of a night; each may be repeated, and publishes only within its run's fence."""
+"""The steps of a nightly run; each is repeatable and publishes within its run's fence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,24 +24,24 @@ log = structlog.get_logger()
 
 @dataclass
 class NightlyRun:
-    """One night: what its steps share, and what they found out."""
+    """The context that the steps of a nightly run share."""
 
     engine: sa.Engine
     settings: Settings
     now: datetime
-    # The last day a forecast may see; without one, the last complete day in the data.
+    # Last day of data that the forecast uses; by default the last complete day.
     origin: date | None
     report: FitReporter
 
     @property
     def day(self) -> date:
-        """The origin, once the night has settled on it."""
-        assert self.origin is not None, "demand was counted"
+        """The origin, once it is set."""
+        assert self.origin is not None, "the origin is set after counting demand"
         return self.origin
 
 
 def ingest_inbox(night: NightlyRun, run: Run) -> None:
-    """Loads what has come into the inbox; an empty one is no failure."""
+    """Loads the files in the inbox, which may be empty."""
     night.settings.inbox.mkdir(parents=True, exist_ok=True)
     if not any(night.settings.inbox.iterdir()):
         run.metrics["files"] = 0
@@ -53,7 +53,7 @@ def ingest_inbox(night: NightlyRun, run: Run) -> None:
 
 
 def count_demand(night: NightlyRun, run: Run) -> None:
-    """Counts orders per depot and local day, and tells which days were corrected."""
+    """Counts orders per depot and local day, and reports corrected days."""
     look_back = night.settings.look_back_days
     change = counting.rebuild_in(run, night.now, look_back)
     if change.left_old:
@@ -62,12 +62,12 @@ def count_demand(night: NightlyRun, run: Run) -> None:
 
 
 def score(night: NightlyRun, run: Run) -> None:
-    """Scores the forecasts whose days are now known."""
+    """Scores the forecasts whose actuals are now known."""
     run.metrics["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
 
 
 def prune(night: NightlyRun, run: Run) -> None:
-    """Takes away old artefacts, and old orders where a setting does not keep all."""
+    """Removes old artefacts, and old orders if a retention period is set."""
     pruned = artefact_pruning.prune_artefacts(run.engine, night.settings)
     if not pruned.is_nothing:
         run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
@@ -78,19 +78,22 @@ def prune(night: NightlyRun, run: Run) -> None:
 
 
 def watch(night: NightlyRun, run: Run) -> None:
-    """Says so if the champion has been bad lately; that is no failure of the night."""
-    found = live_accuracy.watch(run.engine, night.settings)
-    run.metrics |= found.metrics()
-    for alarm in found.alarms:
+    """Raises an alarm if live accuracy has been poor; the nightly run does not fail."""
+    accuracy = live_accuracy.measure(run.engine, night.settings)
+    run.metrics |= accuracy.metrics()
+    for alarm in accuracy.alarms:
         log.warning("accuracy_alarm", alarm=alarm)
 
 
 def train(night: NightlyRun, run: Run) -> None:
-    """Trains a challenger through the origin, unless a night that broke off had."""
+    """Trains a challenger through the origin, unless an interrupted run already has."""
     with run.engine.connect() as connection:
-        before = runs.training_without_news(connection, night.day)
-    if before is not None:
-        run.metrics |= {"model": before["metrics"]["model"], "by_run": before["run_id"]}
+        previous = runs.training_without_news(connection, night.day)
+    if previous is not None:
+        run.metrics |= {
+            "model": previous["metrics"]["model"],
+            "by_run": previous["run_id"],
+        }
         return
     cleanup.clean_up(run.engine, night.settings)
     recipe = training.build_recipe(night.settings, seed=None, epochs=None)
@@ -98,19 +101,19 @@ def train(night: NightlyRun, run: Run) -> None:
 
 
 def judge(night: NightlyRun, run: Run) -> None:
-    """Decides on the challenger, and promotes it if it deserves it."""
+    """Promotes the challenger if it is better than the champion."""
     try:
-        verdict = promotion.promote_if_better(run.engine, night.settings.artefacts)
-    except NothingToDoError as nothing:
-        run.metrics["reason"] = str(nothing)
+        decision = promotion.promote_if_better(run.engine, night.settings.artefacts)
+    except NothingToDoError as error:
+        run.metrics["reason"] = str(error)
         return
-    run.metrics |= verdict.metrics()
+    run.metrics |= decision.metrics()
     if "canary_failed" in run.metrics:
-        log.warning("canary_failed", says=run.metrics["canary_failed"])
+        log.warning("canary_failed", reason=run.metrics["canary_failed"])
 
 
 def forecast(night: NightlyRun, run: Run) -> None:
-    """Forecasts from the origin with the champion, and marks a forecast of a late feed."""
+    """Forecasts from the origin with the champion, and records late feeds."""
     late = feed_freshness.look(run.engine, night.day)
     forecasting.forecast_from(
         run.engine,
@@ -122,7 +125,7 @@ def forecast(night: NightlyRun, run: Run) -> None:
     )
     run.metrics |= late.metrics()
     if late.is_late:
-        log.warning("feed_late", says=late.sentence())
+        log.warning("feed_late", reason=late.sentence())
 
 
 STEPS: dict[str, Callable[[NightlyRun, Run], None]] = {
@@ -135,7 +138,7 @@ STEPS: dict[str, Callable[[NightlyRun, Run], None]] = {
     "judge": judge,
     "forecast": forecast,
 }
-"""In the order of the night; judging promotes."""
+"""The steps in execution order; `judge` promotes."""
 
 OPTIONAL_STEPS = {"prune", "watch", "train", "judge"}
-"""Steps whose failure does not cost the forecast: the champion there is makes it."""
+"""Steps whose failure does not prevent the forecast, which the champion makes."""

@@ -27,7 +27,7 @@ class RunUpdate:
     lines: list[dict[str, Any]]
 
 
-def newest(engine: sa.Engine) -> int:
+def newest_run(engine: sa.Engine) -> int:
     """The newest run that works now; where none does, the newest of all.
 
     Raises:

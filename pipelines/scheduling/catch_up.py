@@ -1,7 +1,7 @@
-"""Which nights are due now: the newest, and by policy those that were missed.
+"""Which nightly runs are due: the newest, and by policy those that were missed.
 
-The ledger alone knows what has run, so it does not matter which scheduler asks, or how
-long none did.
+Only the ledger of runs decides, so it does not matter which scheduler checks, or for how
+long none was running.
 """
 
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ from pipelines.store import demand as demand_store
 from pipelines.store import nightly_runs as store
 from pipelines.store.nightly_runs import NightsKept
 
-ON_TIME = timedelta(hours=6)
-"""A night that begins so late after its hour is late, not missed."""
-A_YEAR = 366
-MOST_MISSED = 31
-"""Nights that are caught up with at most; of older ones nobody would see the forecast."""
+GRACE_PERIOD = timedelta(hours=6)
+"""A nightly run that starts within this period is late, not missed."""
+DAYS_AHEAD = 366
+MAX_CATCH_UP = 31
+"""Missed nightly runs to catch up with; nobody would see the forecasts of older ones."""
 
 
 @dataclass(frozen=True)
 class Due:
-    """Origins without a night, and what is to become of them; oldest first.
+    """Origins without a nightly run, divided by policy; oldest first.
 
     Args:
-      run: Those whose night is to be run.
-      leave_out: Those that go without.
-      on_time: Of the first, the one whose hour is not long past: it was not missed.
+      run: Origins to run.
+      leave_out: Origins to skip.
+      on_time: The origin in `run` that is late but within the grace period.
     """
 
     run: tuple[date, ...] = ()
@@ -40,50 +40,52 @@ class Due:
 
     @property
     def missed(self) -> set[date]:
-        """Origins about which the policy decided."""
+        """Missed origins: all but the one within the grace period."""
         return {*self.run, *self.leave_out} - {self.on_time}
 
 
 def nightly_at(settings: Settings, day: date) -> datetime:
-    """When the night of a local day runs, in the fleet's own zone.
+    """When the nightly run of a local day starts, in the fleet's time zone.
 
-    An hour that the clocks leave out is taken as much later as they go forward; of one
-    that comes twice, the first. So every day has one night.
+    A time that a clock change skips is moved forward by the change; of a time that occurs
+    twice, the first is used. So every day has exactly one nightly run.
     """
-    asked = datetime.combine(day, time(), settings.zone) + settings.night_after_midnight
-    return asked.astimezone(UTC).astimezone(settings.zone)
+    local = datetime.combine(day, time(), settings.zone) + settings.night_after_midnight
+    return local.astimezone(UTC).astimezone(settings.zone)
 
 
 def next_nightly(settings: Settings, now: datetime) -> datetime:
-    """The next moment, from now on, at which the night runs; in the fleet's own zone."""
+    """When the next nightly run starts, in the fleet's time zone."""
     today = now.astimezone(settings.zone).date()
-    nights = (nightly_at(settings, today + timedelta(days=n)) for n in range(-1, 3))
-    # In UTC: times of one zone are compared by the wall clock, which a change sets back.
-    return next(night for night in nights if night.astimezone(UTC) >= now)
+    starts = (nightly_at(settings, today + timedelta(days=n)) for n in range(-1, 3))
+    # In UTC: times in one zone compare by wall clock, which a clock change sets back.
+    return next(start for start in starts if start.astimezone(UTC) >= now)
 
 
 def last_nightly(settings: Settings, now: datetime) -> datetime:
-    """The newest moment up to now at which a night should have begun."""
+    """When the newest nightly run should have started, in the fleet's time zone."""
     today = now.astimezone(settings.zone).date()
-    nights = (nightly_at(settings, today - timedelta(days=n)) for n in range(-1, 3))
-    return next(night for night in nights if night.astimezone(UTC) <= now)
+    starts = (nightly_at(settings, today - timedelta(days=n)) for n in range(-1, 3))
+    return next(start for start in starts if start.astimezone(UTC) <= now)
 
 
 def nights_at_clock_change(settings: Settings, now: datetime) -> list[datetime]:
-    """Nights of the year ahead whose hour the clocks leave out, or bring twice."""
+    """Nightly runs of the next year whose local time is skipped or occurs twice."""
     first = next_nightly(settings, now).date()
-    nights = [nightly_at(settings, first + timedelta(days=n)) for n in range(A_YEAR)]
-    return [night for night in nights if _is_odd(settings, night)]
+    starts = [
+        nightly_at(settings, first + timedelta(days=n)) for n in range(DAYS_AHEAD)
+    ]
+    return [start for start in starts if _is_at_clock_change(settings, start)]
 
 
-def _is_odd(settings: Settings, night: datetime) -> bool:
-    wall = timedelta(hours=night.hour, minutes=night.minute)
-    comes_twice = night.utcoffset() != night.replace(fold=1).utcoffset()
-    return wall != settings.night_after_midnight or comes_twice
+def _is_at_clock_change(settings: Settings, start: datetime) -> bool:
+    wall = timedelta(hours=start.hour, minutes=start.minute)
+    occurs_twice = start.utcoffset() != start.replace(fold=1).utcoffset()
+    return wall != settings.night_after_midnight or occurs_twice
 
 
 def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
-    """The origin of a night of that hour: see `Settings.origin_of`."""
+    """The origin of the nightly run that starts at an hour: see `Settings.origin_of`."""
     with engine.connect() as connection:
         return _origin_at(connection, settings, hour)
 
@@ -93,48 +95,50 @@ def _origin_at(connection: sa.Connection, settings: Settings, hour: datetime) ->
 
 
 def find_due(engine: sa.Engine, settings: Settings, now: datetime) -> Due:
-    """Compares the nights there should be with those that the ledger has.
+    """Compares the nightly runs there should be with those recorded.
 
     Args:
       engine: Database the pipelines own.
-      settings: When the night runs, and what becomes of missed ones.
+      settings: Time of the nightly run, and the policy for missed ones.
       now: With a time zone.
     """
     hour = last_nightly(settings, now)
     with snapshot(engine) as connection:
         newest = _origin_at(connection, settings, hour)
-        kept = store.nights_kept(connection)
-    on_time = now - hour <= ON_TIME
-    missing = missing_origins(kept, newest, on_time)
-    return decide(missing, newest if on_time else None, settings.missed_nights)
+        recorded = store.nights_kept(connection)
+    on_time = now - hour <= GRACE_PERIOD
+    missing = missing_origins(recorded, newest, on_time)
+    return apply_policy(missing, newest if on_time else None, settings.missed_nights)
 
 
-def missing_origins(kept: NightsKept, newest: date, on_time: bool) -> list[date]:
-    """Origins without a night since the newest that had one, oldest first.
+def missing_origins(recorded: NightsKept, newest: date, on_time: bool) -> list[date]:
+    """Origins without a nightly run since the newest that had one, oldest first.
 
     Args:
-      kept: What the ledger has.
-      newest: Of the newest night there should be.
-      on_time: Whether that night is not missed yet; where none was ever begun, nothing
-        was missed before it.
+      recorded: The nightly runs recorded.
+      newest: Origin of the newest nightly run there should be.
+      on_time: Whether that run is within the grace period; if no nightly run was ever
+        started, none before it was missed.
     """
-    if kept.settled_on is not None:
-        first = kept.settled_on + timedelta(days=1)
-    elif kept.first_on is not None:
-        first = kept.first_on
+    if recorded.settled_on is not None:
+        first = recorded.settled_on + timedelta(days=1)
+    elif recorded.first_on is not None:
+        first = recorded.first_on
     else:
         first = newest if on_time else newest + timedelta(days=1)
-    first = max(first, newest - timedelta(days=MOST_MISSED - 1))
+    first = max(first, newest - timedelta(days=MAX_CATCH_UP - 1))
     return [first + timedelta(days=day) for day in range((newest - first).days + 1)]
 
 
-def decide(missing: list[date], on_time: date | None, policy: MissedNights) -> Due:
-    """The rule alone.
+def apply_policy(
+    missing: list[date], on_time: date | None, policy: MissedNights
+) -> Due:
+    """Decides which missing origins are run, from the policy; no I/O.
 
     Args:
-      missing: Origins without a night, oldest first.
-      on_time: Of these, the one whose night is late and not missed, if there is one.
-      policy: What becomes of the others.
+      missing: Origins without a nightly run, oldest first.
+      on_time: The one among them that is within the grace period, if any.
+      policy: Policy for missed nightly runs.
     """
     match policy:
         case "all":
@@ -145,5 +149,5 @@ def decide(missing: list[date], on_time: date | None, policy: MissedNights) -> D
             run = [origin for origin in missing if origin == on_time]
         case _:
             assert_never(policy)
-    left_out = [origin for origin in missing if origin not in run]
-    return Due(tuple(run), tuple(left_out), on_time)
+    skipped = [origin for origin in missing if origin not in run]
+    return Due(tuple(run), tuple(skipped), on_time)

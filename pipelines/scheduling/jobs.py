@@ -1,4 +1,4 @@
-"""What the leader does when its clock strikes; whatever is due, the ledger says."""
+"""The jobs that the leading scheduler runs: due, missed and late nightly runs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,28 +14,28 @@ from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.ledger import recorded
 from pipelines.scheduling import catch_up
 from pipelines.scheduling.catch_up import Due
-from pipelines.scheduling.subprocess_runner import harbor
+from pipelines.scheduling.subprocess_runner import harbor_command
 from pipelines.settings import Settings
 from pipelines.store import nightly_runs as store
 from pipelines.store.locks import HeldLock, is_free
 
 log = structlog.get_logger()
 
-MOST_TRIES = 3
-"""Of one origin by one scheduler; the next night tries no more than the policy says."""
-MOST_LATE_TRIES = 12
-"""The same where a feed is late: its files come one by one, and some are broken."""
+MAX_ATTEMPTS = 3
+"""Attempts per origin and scheduler; the next nightly run follows the policy."""
+MAX_LATE_ATTEMPTS = 12
+"""The same for a late feed, whose files arrive one by one."""
 
 Now = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """The time, with a zone."""
+    """The current time in UTC."""
     return datetime.now(UTC)
 
 
 class ScheduledJobs:
-    """What the leader does when its clock strikes; whatever is due, the ledger says."""
+    """Starts the nightly runs that the ledger of runs shows as due."""
 
     def __init__(
         self,
@@ -45,32 +45,32 @@ class ScheduledJobs:
         run: Callable[[list[str]], int],
         now: Now = utc_now,
     ) -> None:
-        """Nothing is done yet.
+        """Creates the jobs.
 
         Args:
           engine: Database the pipelines own.
-          settings: When the night runs, and what becomes of missed ones.
-          lock: The leader's; without it nothing is written down.
-          run: Runs a command to its end, and gives its exit status.
-          now: The time, with a zone.
+          settings: Time of the nightly run, and the policy for missed ones.
+          lock: The leader's lock, needed to record anything.
+          run: Runs a command to its end and returns its exit status.
+          now: Returns the current time, with a time zone.
         """
         self._engine, self._settings, self._lock = engine, settings, lock
         self._run, self._now = run, now
-        self._tries: dict[date, int] = {}
-        self._written_down: set[date] = set()
+        self._attempts: dict[date, int] = {}
+        self._recorded: set[date] = set()
 
     def run_due(self) -> None:
-        """At the night's hour: what was missed by policy, and the night in any case."""
-        with _warned():
+        """Runs missed nightly runs by policy, then the due one; called at its time."""
+        with _errors_logged():
             hour = catch_up.last_nightly(self._settings, self._now())
             origin = catch_up.origin_at(self._engine, self._settings, hour)
-            self._tries.clear()
-            self._run_missed(but=origin)
+            self._attempts.clear()
+            self._run_missed(exclude=origin)
             self._run_nightly(origin)
 
     def poll(self) -> None:
-        """Between the nights: those missed or failed, and one whose feed came late."""
-        with _warned():
+        """Runs missed and failed nightly runs, and one whose feed came late."""
+        with _errors_logged():
             if self._is_nightly_running():
                 return
             self._run_missed()
@@ -80,31 +80,31 @@ class ScheduledJobs:
         with self._engine.connect() as connection:
             return not is_free(connection, NIGHTLY_LOCK)
 
-    def _run_missed(self, but: date | None = None) -> None:
+    def _run_missed(self, exclude: date | None = None) -> None:
         due = catch_up.find_due(self._engine, self._settings, self._now())
-        if not due.missed <= self._written_down:
-            self._write_down(due)
+        if not due.missed <= self._recorded:
+            self._record_policy(due)
         for origin in due.run:
-            if origin != but and self._tries.get(origin, 0) < MOST_TRIES:
+            if origin != exclude and self._attempts.get(origin, 0) < MAX_ATTEMPTS:
                 self._run_nightly(origin)
 
     def _run_late(self) -> None:
         origin = feed_freshness.late_night_with_news(
             self._engine, self._settings.inbox, self._now()
         )
-        if origin is not None and self._tries.get(origin, 0) < MOST_LATE_TRIES:
+        if origin is not None and self._attempts.get(origin, 0) < MAX_LATE_ATTEMPTS:
             self._run_nightly(origin)
 
     def _run_nightly(self, origin: date) -> None:
-        self._tries[origin] = self._tries.get(origin, 0) + 1
+        self._attempts[origin] = self._attempts.get(origin, 0) + 1
         status = self._run(
-            harbor("nightly", "--origin", str(origin), "--exit-with-parent")
+            harbor_command("nightly", "--origin", str(origin), "--exit-with-parent")
         )
         log.info("nightly_ended", origin=str(origin), status=status)
 
-    def _write_down(self, due: Due) -> None:
+    def _record_policy(self, due: Due) -> None:
         policy = self._settings.missed_nights
-        self._written_down |= due.missed
+        self._recorded |= due.missed
         with recorded(self._engine, "schedule", lock=self._lock) as run:
             reason = (
                 "No scheduler ran at its hour, or it failed, and the policy for missed "
@@ -120,9 +120,9 @@ class ScheduledJobs:
 
 
 @contextmanager
-def _warned() -> Iterator[None]:
-    """The clock goes on when the database is away; the next look finds what is due."""
+def _errors_logged() -> Iterator[None]:
+    """Logs errors, such as a lost database; the next poll finds what is due."""
     try:
         yield
     except (SQLAlchemyError, HarborError) as error:
-        log.warning("look_failed", reason=str(error).strip().splitlines()[0])
+        log.warning("poll_failed", reason=str(error).strip().splitlines()[0])

@@ -1,4 +1,4 @@
-"""Ends a child whose parent is gone: killed, the parent can tell it nothing more."""
+"""Ends this process when its parent ends, even if the parent was killed."""
 
 import os
 import signal
@@ -7,26 +7,26 @@ import time
 from threading import Thread, main_thread
 from typing import BinaryIO
 
-PATIENCE_S = 60
+GRACE_PERIOD_S = 60
 
 
-def exit_with_parent(leash: BinaryIO | None = None) -> None:
-    """Watches a pipe from the parent, which the kernel closes when the parent ends.
+def exit_with_parent(pipe: BinaryIO | None = None) -> None:
+    """Starts a thread that ends this process when a pipe from its parent closes.
 
-    The end is asked for by SIGTERM, so that what is open is closed; after a minute it is
-    made.
+    The kernel closes the pipe when the parent ends. The thread sends SIGTERM, so that
+    resources are released, and SIGKILL after the grace period.
 
     Args:
-      leash: The pipe; standard input without it.
+      pipe: The pipe from the parent; by default standard input.
     """
-    pipe = sys.stdin.buffer if leash is None else leash
-    Thread(target=_end_with, args=(pipe,), name="leash", daemon=True).start()
+    pipe = sys.stdin.buffer if pipe is None else pipe
+    Thread(target=_end_with, args=(pipe,), name="watchdog", daemon=True).start()
 
 
 def _end_with(pipe: BinaryIO) -> None:
-    # Nothing is ever written there, so this returns when the other end is closed.
+    # Nothing is ever written to the pipe, so this returns when it is closed.
     os.read(pipe.fileno(), 1)
-    # To the thread that handles it: another one might be given it, and leave it asleep.
+    # To the main thread, which handles signals and may be blocked in a system call.
     signal.pthread_kill(main_thread().ident or 0, signal.SIGTERM)
-    time.sleep(PATIENCE_S)
+    time.sleep(GRACE_PERIOD_S)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""APScheduler as a thin clock: it says when; the ledger says what has run.
+"""The scheduler: APScheduler triggers the jobs, the ledger of runs decides what is due.
 
-Of several schedulers on one database one leads, by a session-level advisory lock; the
-others stand by, and one of them goes on when the leader is gone.
+Of several schedulers on one database one leads, by a session-level advisory lock. The
+others stand by, and one of them takes over when the leader is gone.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -27,82 +27,82 @@ log = structlog.get_logger()
 
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
 DEADLINE = timedelta(hours=3)
-STAND_BY_S = 5.0
-A_SECOND = timedelta(seconds=1)
-LOOK_AGAIN = timedelta(minutes=10)
+LEADER_POLL_S = 5.0
+ONE_SECOND = timedelta(seconds=1)
+POLL_INTERVAL = timedelta(minutes=10)
 
 
 def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
-    """Leads as soon as nobody else does, until the lead is lost or it is stopped.
+    """Waits for the leader lock, then runs the jobs until it is lost or stopped.
 
     Args:
       engine: Database the pipelines own.
-      settings: When the night runs, and in which zone.
-      stopped: Ends it.
+      settings: Time of the nightly run, and the time zone.
+      stopped: Set to stop the scheduler.
 
     Raises:
       SQLAlchemyError: the database went away.
     """
-    told = False
+    logged = False
     while not stopped.is_set():
         with try_lock(engine, LEADER_LOCK) as lock:
             if lock is not None:
                 _lead(engine, settings, lock, stopped)
                 return
-        if not told:
-            log.info("standing_by", because="another scheduler leads")
-            told = True
-        stopped.wait(STAND_BY_S)
+        if not logged:
+            log.info("standing_by", reason="another scheduler leads")
+            logged = True
+        stopped.wait(LEADER_POLL_S)
 
 
 def has_leader(engine: sa.Engine) -> bool:
-    """Whether a scheduler is at work on this database."""
+    """Whether a scheduler is running on this database."""
     with engine.connect() as connection:
         return not is_free(connection, LEADER_LOCK)
 
 
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
-    """Runs the night every night while the lock is ours."""
-    child = SubprocessRunner(DEADLINE, lambda pid: _silence(engine, pid))
-    # One thread: a night and a look after the one before never run side by side.
+    """Runs the scheduled jobs while the lock is held."""
+    runner = SubprocessRunner(DEADLINE, lambda pid: _heartbeat_age(engine, pid))
+    # One thread, so that a nightly run and a poll never overlap.
     pool = ThreadPoolExecutor(1)
     scheduler = _scheduler(
-        settings, ScheduledJobs(engine, settings, lock, child.run), pool
+        settings, ScheduledJobs(engine, settings, lock, runner.run), pool
     )
     scheduler.start()
     log.info("leading", next=str(catch_up.next_nightly(settings, utc_now())))
     try:
-        while _is_held(engine, lock) and not stop.wait(STAND_BY_S):
-            _show_life(engine)
+        while _is_held(engine, lock) and not stop.wait(LEADER_POLL_S):
+            _renew_heartbeat(engine)
     finally:
-        child.stop()
-        # Not by the library: it waits for a look while it holds the lock that the look
-        # wants to be planned again with.
+        runner.stop()
+        # Not by the library: it would wait for a poll while holding the lock that the
+        # poll needs to schedule the next one.
         scheduler.shutdown(wait=False)
         pool.shutdown()
 
 
 def _scheduler(
-    settings: Settings, clock: ScheduledJobs, pool: ThreadPoolExecutor
+    settings: Settings, jobs: ScheduledJobs, pool: ThreadPoolExecutor
 ) -> BackgroundScheduler:
-    """Strikes every night, and looks at once and again some time after each look."""
+    """Schedules the nightly run, and a poll now and again after each poll."""
     scheduler = BackgroundScheduler(timezone=settings.zone, executors={"default": pool})
 
     def poll() -> None:
         try:
-            clock.poll()
+            jobs.poll()
         finally:
-            again = utc_now() + LOOK_AGAIN
-            scheduler.add_job(poll, "date", run_date=again, misfire_grace_time=None)
+            next_poll = utc_now() + POLL_INTERVAL
+            scheduler.add_job(poll, "date", run_date=next_poll, misfire_grace_time=None)
 
     scheduler.add_job(
-        clock.run_due,
+        jobs.run_due,
         NightlyTrigger(settings),
         id="nightly",
         max_instances=1,
         coalesce=True,
-        # However late it wakes, the ledger and the policy say what is due; the library's
-        # default would drop the night after one second.
+        # However late it wakes, the ledger and the policy decide what is due; the
+        # library's default would drop the nightly run after one second.
         misfire_grace_time=None,
     )
     scheduler.add_job(poll, "date", misfire_grace_time=None)
@@ -110,41 +110,41 @@ def _scheduler(
 
 
 class NightlyTrigger(BaseTrigger):  # type: ignore[misc]
-    """Strikes once on every local day, whatever the clocks do at that hour.
+    """Fires once on every local day, also across clock changes.
 
-    The library's own trigger strikes twice where an hour comes twice, and leaves a day
-    out after the clocks went forward.
+    The library's CronTrigger fires twice when an hour occurs twice, and skips a day after
+    the clocks went forward.
     """
 
     def __init__(self, settings: Settings) -> None:
-        """Strikes at the hour of the settings."""
+        """Fires at the time of the nightly run in the settings."""
         self._settings = settings
 
     def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
-        """The moment after the previous one; from now on where there was none."""
-        begin = now if previous is None else min(now, previous + A_SECOND)
-        # In UTC: the library compares times of one zone by the wall clock.
-        return catch_up.next_nightly(self._settings, begin).astimezone(UTC)
+        """The first fire time after the previous one, or from now on without one."""
+        start = now if previous is None else min(now, previous + ONE_SECOND)
+        # In UTC: the library compares times in one zone by wall clock.
+        return catch_up.next_nightly(self._settings, start).astimezone(UTC)
 
 
 def _is_held(engine: sa.Engine, lock: HeldLock) -> bool:
     with engine.connect() as connection:
         held = lock.is_held(connection)
     if not held:
-        log.warning("lead_lost", because="the session that held the lock ended")
+        log.warning("lead_lost", reason="the session that held the lock ended")
     return held
 
 
-def _show_life(engine: sa.Engine) -> None:
-    """For who watches from elsewhere: a lead may be held by a process that hangs."""
+def _renew_heartbeat(engine: sa.Engine) -> None:
+    """Renews the leader's heartbeat, which shows monitoring that it does not hang."""
     with engine.begin() as connection:
         heartbeats.beat(connection, "scheduler", this_process())
 
 
-def _silence(engine: sa.Engine, pid: int) -> timedelta | None:
+def _heartbeat_age(engine: sa.Engine, pid: int) -> timedelta | None:
     host, _ = this_process()
     try:
         with engine.connect() as connection:
             return store.silence_of(connection, host, pid)
-    except SQLAlchemyError:  # whether the database is there is watched by the leader
+    except SQLAlchemyError:  # the leader checks the database itself
         return None

@@ -6,8 +6,8 @@ zone, except `ordered_local`, the wall-clock time as the file had it.
 
 from pipelines.schema.base import metadata
 from pipelines.schema.demand import (
+    changed_days,
     demand_versions,
-    dirty_days,
     frozen_days,
     order_counts,
 )
@@ -35,7 +35,7 @@ from pipelines.schema.ledger import (
     run_lines,
     runs,
 )
-from pipelines.schema.operations import beats, dashboard_probes, notices, overrides
+from pipelines.schema.operations import dashboard_probes, heartbeats, notices, overrides
 from pipelines.schema.scoring import (
     depot_score_totals,
     score_totals,
@@ -45,14 +45,13 @@ from pipelines.schema.scoring import (
 __all__ = [
     "backfill_slots",
     "backfills",
-    "beats",
+    "changed_days",
     "daily_counts",
     "dashboard_probes",
     "demand_versions",
     "demo_fleet",
     "depot_score_totals",
     "depots",
-    "dirty_days",
     "event_versions",
     "events",
     "file_repeats",
@@ -60,6 +59,7 @@ __all__ = [
     "forecast_totals",
     "forecasts",
     "frozen_days",
+    "heartbeats",
     "metadata",
     "models",
     "notices",

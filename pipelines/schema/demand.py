@@ -50,8 +50,8 @@ order_counts = sa.Table(
 
 # Days whose orders must be counted anew, more than once perhaps; -infinity: every day.
 # Marked by triggers, and by loads for the rows they bring.
-dirty_days = sa.Table(
-    "dirty_days",
+changed_days = sa.Table(
+    "changed_days",
     metadata,
     sa.Column("mark_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("day_on", sa.Date, nullable=False),

@@ -15,17 +15,18 @@ models = sa.Table(
     sa.Column("filename", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
     sa.Column("seed", sa.BigInteger, nullable=False),
-    # judge: the fit that ended before the judged window; it serves hindcasts only.
+    # evaluation: the fit that ended before the holdout; it serves hindcasts only.
     sa.Column("role", sa.Text, nullable=False),
     # Scores of the judge fit over the judged window, as the backtest prints them.
     sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
-    sa.Column("reason", sa.Text),
+    sa.Column("decision_reason", sa.Text),
     sa.Column("promoted_at", Moment),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
     # When its artefact was taken away; null while it is there.
     sa.Column("pruned_at", Moment),
     sa.CheckConstraint(
-        "role in ('challenger','champion','retired','rejected','judge')", name="role"
+        "role in ('challenger','champion','retired','rejected','evaluation')",
+        name="role",
     ),
 )
 sa.Index(
@@ -48,7 +49,7 @@ forecasts = sa.Table(
     sa.Column("p10", sa.Double, nullable=False),
     sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
-    # model: from the depot's own history; similar: from depots of its city;
+    # model: from the depot's own history; cold_start: from depots of its city;
     # closed: known to be shut.
     sa.Column("basis", sa.Text, nullable=False),
     # False for a hindcast: see `forecasting.is_live`.
@@ -57,7 +58,7 @@ forecasts = sa.Table(
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
     sa.CheckConstraint("target_on > origin_on", name="future"),
     sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
-    sa.CheckConstraint("basis in ('model','similar','closed')", name="basis"),
+    sa.CheckConstraint("basis in ('model','cold_start','closed')", name="basis"),
 )
 sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
 sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)

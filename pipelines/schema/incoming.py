@@ -36,9 +36,9 @@ files = sa.Table(
     sa.Column("file_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("path", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
-    # sha256 of kind, column mapping and formats: the same bytes read in another way
+    # Of kind, column mapping and formats: the same bytes read with other options
     # are another load.
-    sa.Column("reading", sa.Text, nullable=False),
+    sa.Column("options_sha256", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     # Of `[sources.NAME]`; 'default' where no source was told or matched.
     sa.Column("source", sa.Text, nullable=False, server_default=sa.text("'default'")),
@@ -56,9 +56,9 @@ files = sa.Table(
 
 # A file that was withdrawn may be loaded once more.
 sa.Index(
-    "uq_files_sha256_reading",
+    "uq_files_sha256_options_sha256",
     files.c.sha256,
-    files.c.reading,
+    files.c.options_sha256,
     unique=True,
     postgresql_where=files.c.withdrawn_at.is_(None),
 )

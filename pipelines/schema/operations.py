@@ -48,16 +48,16 @@ notices = sa.Table(
     # Such as webhook; never its address.
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("sentence", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
     sa.Column("made_at", Moment, nullable=False, server_default=NOW),
-    sa.Column("tries", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
     # Null: it is sent, or was given up.
-    sa.Column("next_try_at", Moment),
+    sa.Column("next_attempt_at", Moment),
     sa.Column("sent_at", Moment),
     sa.Column("error", sa.Text),
     sa.UniqueConstraint("key", "channel", name="uq_notices_key_channel"),
     sa.CheckConstraint("kind in ('failure','recovery','silence')", name="kind"),
-    sa.CheckConstraint("sent_at is null or next_try_at is null", name="sent"),
+    sa.CheckConstraint("sent_at is null or next_attempt_at is null", name="sent"),
 )
 
 # How the dashboard answered the watch, once a minute; kept for a hundred days.
@@ -72,11 +72,11 @@ dashboard_probes = sa.Table(
 )
 
 # The newest sign of life of a process that is no run, such as the scheduler that leads.
-beats = sa.Table(
-    "beats",
+heartbeats = sa.Table(
+    "heartbeats",
     metadata,
     sa.Column("process", sa.Text, primary_key=True),
     sa.Column("host", sa.Text, nullable=False),
     sa.Column("pid", sa.BigInteger, nullable=False),
-    sa.Column("beat_at", Moment, nullable=False),
+    sa.Column("heartbeat_at", Moment, nullable=False),
 )

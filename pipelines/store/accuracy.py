@@ -23,19 +23,19 @@ class DayScores:
 
     Args:
       target_on: The day.
-      scored: Forecasts scored.
-      inside: Of these, actuals between p10 and p90.
-      compared: Of these, with an actual above 0 and a seasonal naive.
-      error: Sum of |forecast - actual| / actual over those compared.
-      naive_error: The same of the seasonal naive.
+      n: Forecasts scored.
+      n_in_interval: Of these, actuals between p10 and p90.
+      n_comparable: Of these, with an actual above 0 and a seasonal naive.
+      ape_sum: Sum of |forecast - actual| / actual over those comparable.
+      naive_ape_sum: The same of the seasonal naive.
     """
 
     target_on: date
-    scored: int
-    inside: int
-    compared: int
-    error: float
-    naive_error: float
+    n: int
+    n_in_interval: int
+    n_comparable: int
+    ape_sum: float
+    naive_ape_sum: float
 
 
 @dataclass(frozen=True)
@@ -44,27 +44,27 @@ class PartScores:
 
     Args:
       part: A depot, a city, a horizon day or a model.
-      scored: Forecasts scored.
-      inside: Of these, actuals between p10 and p90.
-      compared: Of these, with an actual above 0 and both baselines.
-      error: Sum of |forecast - actual| / actual over those compared.
-      naive_error: The same of the seasonal naive.
-      median_error: The same of the median of the last four same weekdays.
-      volume: Sum of actuals over those scored.
-      gap: Sum of forecast - actual over those scored.
-      miss: Sum of |forecast - actual| over those scored.
+      n: Forecasts scored.
+      n_in_interval: Of these, actuals between p10 and p90.
+      n_comparable: Of these, with an actual above 0 and both baselines.
+      ape_sum: Sum of |forecast - actual| / actual over those comparable.
+      naive_ape_sum: The same of the seasonal naive.
+      median_ape_sum: The same of the median of the last four same weekdays.
+      actual_sum: Sum of actuals over those scored.
+      error_sum: Sum of forecast - actual over those scored.
+      abs_error_sum: Sum of |forecast - actual| over those scored.
     """
 
     part: str | int
-    scored: int
-    inside: int
-    compared: int
-    error: float
-    naive_error: float
-    median_error: float
-    volume: float
-    gap: float
-    miss: float
+    n: int
+    n_in_interval: int
+    n_comparable: int
+    ape_sum: float
+    naive_ape_sum: float
+    median_ape_sum: float
+    actual_sum: float
+    error_sum: float
+    abs_error_sum: float
 
 
 SINCE = "(select min(target_on) from days)"
@@ -84,8 +84,9 @@ TOTALS = f"""
 """
 NEWEST_DAYS = f"""
 {TOTALS}
-select target_on, sum(scored)::bigint, sum(inside)::bigint, sum(beside_naive)::bigint,
-       sum(beside_naive_error), sum(beside_naive_naive_error)
+select target_on, sum(n)::bigint, sum(n_in_interval)::bigint,
+       sum(n_with_naive_nonzero)::bigint,
+       sum(with_naive_ape_sum), sum(with_naive_naive_ape_sum)
 from shown
 group by target_on
 order by target_on
@@ -120,9 +121,10 @@ OF_PARTS = {
 PARTS = tuple(OF_PARTS)
 BY_PART = """
 {totals}
-select {part} as part, sum(scored)::bigint, sum(inside)::bigint, sum(compared)::bigint,
-       sum(compared_error), sum(naive_error), sum(median_error),
-       sum(volume), sum(gap), sum(miss)
+select {part} as part, sum(n)::bigint, sum(n_in_interval)::bigint,
+       sum(n_comparable_nonzero)::bigint,
+       sum(comparable_ape_sum), sum(naive_ape_sum), sum(median_ape_sum),
+       sum(actual_sum), sum(error_sum), sum(abs_error_sum)
 from shown
 group by part
 order by part
@@ -131,8 +133,9 @@ WORSE_DEPOTS = f"""
 {DEPOT_TOTALS}
 select depot_id from shown
 group by depot_id
-having sum(with_naive) >= :least
-   and sum(with_naive_miss) > :margin * sum(with_naive_naive_miss)
+having sum(n_with_naive) >= :least
+   and sum(with_naive_abs_error_sum)
+       > :margin * sum(with_naive_naive_abs_error_sum)
 order by depot_id
 """
 
@@ -140,19 +143,19 @@ order by depot_id
 # Both baselines over the same depot-days; what is shown is named so, whoever made it.
 WHOLE_FLEET = f"""
 {TOTALS}
-select m.model, sum(common)::bigint as scored,
-       sum(m.error) / nullif(sum(compared), 0)::float8 as mape,
-       sum(m.miss) / nullif(sum(common_volume), 0) as wape,
-       sum(m.gap) / nullif(sum(common_volume), 0) as bias,
-       (sum(common_inside) / sum(common))::float8 as coverage
+select m.model, sum(n_comparable)::bigint as n,
+       sum(m.ape_sum) / nullif(sum(n_comparable_nonzero), 0)::float8 as mape,
+       sum(m.abs_error_sum) / nullif(sum(comparable_actual_sum), 0) as wape,
+       sum(m.error_sum) / nullif(sum(comparable_actual_sum), 0) as bias,
+       (sum(n_comparable_in_interval) / sum(n_comparable))::float8 as coverage
 from shown
 cross join lateral (
-    values ('shown', compared_error, common_miss, common_gap),
-           ('seasonal_naive', naive_error, naive_miss, naive_gap),
-           ('median4', median_error, median_miss, median_gap)
-) as m (model, error, miss, gap)
+    values ('shown', comparable_ape_sum, comparable_abs_error_sum, comparable_error_sum),
+           ('seasonal_naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum),
+           ('median4', median_ape_sum, median_abs_error_sum, median_error_sum)
+) as m (model, ape_sum, abs_error_sum, error_sum)
 group by m.model
-having sum(common) > 0
+having sum(n_comparable) > 0
 """
 
 
@@ -189,7 +192,7 @@ def whole_fleet(connection: sa.Connection, days: int) -> list[dict[str, Any]]:
     """How far off what was shown and both baselines were, as fractions.
 
     Returns:
-      model ('shown', 'seasonal_naive', 'median4'), scored, mape, wape, bias, coverage
+      model ('shown', 'seasonal_naive', 'median4'), n (forecasts), mape, wape, bias, coverage
       (of the band shown, on every row); None where undefined.
     """
     found = connection.execute(sa.text(WHOLE_FLEET), {"days": days}).mappings()

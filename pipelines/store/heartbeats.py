@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from pipelines.schema import beats
+from pipelines.schema import heartbeats
 from pipelines.store.runs import NOW
 
 
@@ -16,8 +16,8 @@ def beat(connection: sa.Connection, process: str, at: tuple[str, int]) -> None:
       at: Its host and pid.
     """
     host, pid = at
-    values = {"host": host, "pid": pid, "beat_at": NOW}
-    statement = insert(beats).values(process=process, **values)
+    values = {"host": host, "pid": pid, "heartbeat_at": NOW}
+    statement = insert(heartbeats).values(process=process, **values)
     connection.execute(
         statement.on_conflict_do_update(index_elements=["process"], set_=values)
     )

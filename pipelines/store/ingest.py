@@ -39,12 +39,12 @@ def lock(connection: sa.Connection, kind: str) -> None:
 
 
 def known_file(
-    connection: sa.Connection, sha256: str, reading: str
+    connection: sa.Connection, sha256: str, options_sha256: str
 ) -> sa.Row[Any] | None:
-    """The ledger's row of the same bytes, read in the same way, unless withdrawn."""
+    """The ledger's row of the same bytes, read with the same options, unless withdrawn."""
     statement = sa.select(files).where(
         files.c.sha256 == sha256,
-        files.c.reading == reading,
+        files.c.options_sha256 == options_sha256,
         files.c.withdrawn_at.is_(None),
     )
     return connection.execute(statement).one_or_none()
@@ -60,13 +60,15 @@ def add_file(connection: sa.Connection, **values: object) -> int:
 def known_files(
     connection: sa.Connection, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], sa.Row[Any]]:
-    """The ledger's rows of many files, by sha256 and reading; see `known_file`."""
+    """The ledger's rows of many files, by sha256 and options_sha256; see `known_file`."""
     wanted = set(pairs)
     statement = sa.select(files).where(
         files.c.sha256.in_({sha256 for sha256, _ in wanted}),
         files.c.withdrawn_at.is_(None),
     )
-    found = {(row.sha256, row.reading): row for row in connection.execute(statement)}
+    found = {
+        (row.sha256, row.options_sha256): row for row in connection.execute(statement)
+    }
     return {pair: row for pair, row in found.items() if pair in wanted}
 
 

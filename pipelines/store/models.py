@@ -38,14 +38,16 @@ def newest_challenger(connection: sa.Connection) -> dict[str, Any] | None:
     return _one(connection, models.c.role == "challenger")
 
 
-def newest_judge(connection: sa.Connection) -> dict[str, Any] | None:
-    """The newest fit that a challenger was judged by."""
-    return _one(connection, models.c.role == "judge")
+def newest_evaluation(connection: sa.Connection) -> dict[str, Any] | None:
+    """The newest evaluation fit: the one whose holdout scores a challenger was judged by."""
+    return _one(connection, models.c.role == "evaluation")
 
 
-def judge_of(connection: sa.Connection, run_id: int) -> dict[str, Any] | None:
-    """The fit by which the model of a run was judged."""
-    return _one(connection, (models.c.role == "judge") & (models.c.run_id == run_id))
+def evaluation_of(connection: sa.Connection, run_id: int) -> dict[str, Any] | None:
+    """The evaluation fit of the run that trained a model."""
+    return _one(
+        connection, (models.c.role == "evaluation") & (models.c.run_id == run_id)
+    )
 
 
 def champion_before(connection: sa.Connection) -> dict[str, Any] | None:
@@ -98,7 +100,9 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
     set_champion = sa.update(models).where(wanted)
     connection.execute(
         set_champion.values(
-            role="champion", reason=reason, promoted_at=sa.func.clock_timestamp()
+            role="champion",
+            decision_reason=reason,
+            promoted_at=sa.func.clock_timestamp(),
         )
     )
     return True
@@ -107,7 +111,7 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
 def reject(connection: sa.Connection, version: str, reason: str) -> None:
     """Writes down why a challenger was not promoted."""
     statement = sa.update(models).where(models.c.version == version)
-    connection.execute(statement.values(role="rejected", reason=reason))
+    connection.execute(statement.values(role="rejected", decision_reason=reason))
 
 
 def keep_canary(

@@ -27,10 +27,11 @@ select (select version from models where role = 'champion') as champion,
        (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select count(*) from depots) as depots,
        (select max(loaded_at) from files) as file_at,
-       (select beat_at from beats where process = 'scheduler') as scheduler_beat_at,
-       (select count(*) from notices where next_try_at is not null) as notices_waiting,
+       (select heartbeat_at from heartbeats
+        where process = 'scheduler') as scheduler_heartbeat_at,
+       (select count(*) from notices where next_attempt_at is not null) as notices_waiting,
        (select count(*) from notices
-        where next_try_at is null and sent_at is null) as notices_lost,
+        where next_attempt_at is null and sent_at is null) as notices_lost,
        case when has_database_privilege(current_database(), 'connect')
             then pg_database_size(current_database()) end as database_bytes,
        (select count(*) from pg_stat_activity

@@ -37,13 +37,13 @@ def add(
       connection: Inside a transaction.
       now: From when on it may be sent.
       channels: Their names.
-      told: key, kind and sentence.
+      told: key, kind and message.
     """
     # Looked for first: an insert that conflicts would use up a number each time.
     has = sa.select(notices.c.channel).where(notices.c.key == told["key"])
     known = set(connection.scalars(has))
     rows = [
-        {"channel": channel, "next_try_at": now, **told}
+        {"channel": channel, "next_attempt_at": now, **told}
         for channel in channels
         if channel not in known
     ]
@@ -61,7 +61,7 @@ def hold_due(
     """
     statement = (
         sa.select(notices)
-        .where(notices.c.next_try_at <= now, notices.c.channel.in_(channels))
+        .where(notices.c.next_attempt_at <= now, notices.c.channel.in_(channels))
         .order_by(notices.c.notice_id)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -71,7 +71,7 @@ def hold_due(
 
 
 def set_outcome(connection: sa.Connection, notice_id: int, **outcome: Any) -> None:
-    """Writes down how a try ended: tries, next_try_at, sent_at, error."""
+    """Writes down how an attempt ended: attempts, next_attempt_at, sent_at, error."""
     statement = sa.update(notices).where(notices.c.notice_id == notice_id)
     connection.execute(statement.values(**outcome))
 

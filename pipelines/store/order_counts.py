@@ -20,7 +20,7 @@ MOST_STRETCHES = 30
 
 # Only marks that are seen: a load that commits meanwhile leaves its own.
 TAKE_MARKS = """
-delete from dirty_days returning case when isfinite(day_on) then day_on end
+delete from changed_days returning case when isfinite(day_on) then day_on end
 """
 FORGET = "delete from order_counts where service_on between :first and :last"
 COUNT = f"""
@@ -33,7 +33,7 @@ group by 1, 2
 order by 2, 1
 """
 MARK_INCOMING = """
-insert into dirty_days (day_on)
+insert into changed_days (day_on)
 select distinct day + shift
 from (select distinct ordered_local::date as day from incoming) days
 cross join generate_series(cast(:least as integer), :most) as shift

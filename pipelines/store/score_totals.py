@@ -17,73 +17,79 @@ SCORE_LOCK = 0x5343_4F52  # "SCOR"
 SUMS = """
 insert into score_totals (
     is_live, target_on, origin_on, city, model_version, made_at,
-    scored, inside, volume, gap, miss, positive, positive_error,
-    beside_naive, beside_naive_error, beside_naive_naive_error,
-    common, common_inside, common_volume, common_gap, common_miss,
-    naive_gap, naive_miss, median_gap, median_miss,
-    compared, compared_error, naive_error, median_error)
+    n, n_in_interval, actual_sum, error_sum, abs_error_sum, n_nonzero, ape_sum,
+    n_with_naive_nonzero, with_naive_ape_sum, with_naive_naive_ape_sum,
+    n_comparable, n_comparable_in_interval,
+    comparable_actual_sum, comparable_error_sum, comparable_abs_error_sum,
+    naive_error_sum, naive_abs_error_sum, median_error_sum, median_abs_error_sum,
+    n_comparable_nonzero, comparable_ape_sum, naive_ape_sum, median_ape_sum)
 with weighed as (
     select s.is_live, s.target_on, s.origin_on, d.city, s.model_version, f.made_at,
-           s.actual, s.actual between s.p10 and s.p90 as is_inside,
-           s.p50 - s.actual as gap, s.seasonal_naive - s.actual as naive_gap,
-           s.median4 - s.actual as median_gap, nullif(s.actual, 0) as divisor,
-           s.actual > 0 as is_positive, s.seasonal_naive is not null as has_naive,
-           s.seasonal_naive is not null and s.median4 is not null as is_common
+           s.actual, s.actual between s.p10 and s.p90 as in_interval,
+           s.p50 - s.actual as error, s.seasonal_naive - s.actual as naive_error,
+           s.median4 - s.actual as median_error, nullif(s.actual, 0) as divisor,
+           s.actual > 0 as is_nonzero, s.seasonal_naive is not null as has_naive,
+           s.seasonal_naive is not null and s.median4 is not null as is_comparable
     from scores s
     join forecasts f using (depot_id, origin_on, target_on, model_version)
     join depots d using (depot_id)
     {where}
 )
 select is_live, target_on, origin_on, city, model_version, max(made_at),
-       count(*), count(*) filter (where is_inside), sum(actual), sum(gap), sum(abs(gap)),
-       count(*) filter (where is_positive),
-       coalesce(sum(abs(gap) / divisor) filter (where is_positive), 0),
-       count(*) filter (where is_positive and has_naive),
-       coalesce(sum(abs(gap) / divisor) filter (where is_positive and has_naive), 0),
-       coalesce(sum(abs(naive_gap) / divisor) filter (where is_positive), 0),
-       count(*) filter (where is_common),
-       count(*) filter (where is_common and is_inside),
-       coalesce(sum(actual) filter (where is_common), 0),
-       coalesce(sum(gap) filter (where is_common), 0),
-       coalesce(sum(abs(gap)) filter (where is_common), 0),
-       coalesce(sum(naive_gap) filter (where is_common), 0),
-       coalesce(sum(abs(naive_gap)) filter (where is_common), 0),
-       coalesce(sum(median_gap) filter (where is_common), 0),
-       coalesce(sum(abs(median_gap)) filter (where is_common), 0),
-       count(*) filter (where is_common and is_positive),
-       coalesce(sum(abs(gap) / divisor) filter (where is_common and is_positive), 0),
-       coalesce(sum(abs(naive_gap) / divisor)
-                filter (where is_common and is_positive), 0),
-       coalesce(sum(abs(median_gap) / divisor)
-                filter (where is_common and is_positive), 0)
+       count(*), count(*) filter (where in_interval),
+       sum(actual), sum(error), sum(abs(error)),
+       count(*) filter (where is_nonzero),
+       coalesce(sum(abs(error) / divisor) filter (where is_nonzero), 0),
+       count(*) filter (where is_nonzero and has_naive),
+       coalesce(sum(abs(error) / divisor) filter (where is_nonzero and has_naive), 0),
+       coalesce(sum(abs(naive_error) / divisor) filter (where is_nonzero), 0),
+       count(*) filter (where is_comparable),
+       count(*) filter (where is_comparable and in_interval),
+       coalesce(sum(actual) filter (where is_comparable), 0),
+       coalesce(sum(error) filter (where is_comparable), 0),
+       coalesce(sum(abs(error)) filter (where is_comparable), 0),
+       coalesce(sum(naive_error) filter (where is_comparable), 0),
+       coalesce(sum(abs(naive_error)) filter (where is_comparable), 0),
+       coalesce(sum(median_error) filter (where is_comparable), 0),
+       coalesce(sum(abs(median_error)) filter (where is_comparable), 0),
+       count(*) filter (where is_comparable and is_nonzero),
+       coalesce(sum(abs(error) / divisor) filter (where is_comparable and is_nonzero), 0),
+       coalesce(sum(abs(naive_error) / divisor)
+                filter (where is_comparable and is_nonzero), 0),
+       coalesce(sum(abs(median_error) / divisor)
+                filter (where is_comparable and is_nonzero), 0)
 from weighed
 group by is_live, target_on, origin_on, city, model_version
 """
 OF_DEPOTS = """
 select is_live, origin_on, depot_id, model_version, max(made_at) as made_at,
-       count(*) as scored, count(*) filter (where is_inside) as inside,
-       sum(actual) as volume, sum(gap) as gap, sum(abs(gap)) as miss,
-       count(naive_gap) as with_naive,
-       coalesce(sum(abs(gap)) filter (where naive_gap is not null), 0)
-           as with_naive_miss,
-       coalesce(sum(abs(naive_gap)), 0) as with_naive_naive_miss,
-       count(*) filter (where is_compared) as compared,
-       count(*) filter (where is_compared and is_inside) as compared_inside,
-       coalesce(sum(actual) filter (where is_compared), 0) as compared_volume,
-       coalesce(sum(gap) filter (where is_compared), 0) as compared_gap,
-       coalesce(sum(abs(gap) / divisor) filter (where is_compared), 0)
-           as compared_error,
-       coalesce(sum(abs(naive_gap) / divisor) filter (where is_compared), 0)
-           as naive_error,
-       coalesce(sum(abs(median_gap) / divisor) filter (where is_compared), 0)
-           as median_error
+       count(*) as n, count(*) filter (where in_interval) as n_in_interval,
+       sum(actual) as actual_sum, sum(error) as error_sum,
+       sum(abs(error)) as abs_error_sum,
+       count(naive_error) as n_with_naive,
+       coalesce(sum(abs(error)) filter (where naive_error is not null), 0)
+           as with_naive_abs_error_sum,
+       coalesce(sum(abs(naive_error)), 0) as with_naive_naive_abs_error_sum,
+       count(*) filter (where is_comparable) as n_comparable_nonzero,
+       count(*) filter (where is_comparable and in_interval)
+           as n_comparable_nonzero_in_interval,
+       coalesce(sum(actual) filter (where is_comparable), 0)
+           as comparable_nonzero_actual_sum,
+       coalesce(sum(error) filter (where is_comparable), 0)
+           as comparable_nonzero_error_sum,
+       coalesce(sum(abs(error) / divisor) filter (where is_comparable), 0)
+           as comparable_ape_sum,
+       coalesce(sum(abs(naive_error) / divisor) filter (where is_comparable), 0)
+           as naive_ape_sum,
+       coalesce(sum(abs(median_error) / divisor) filter (where is_comparable), 0)
+           as median_ape_sum
 from (
     select s.is_live, s.origin_on, s.depot_id, s.model_version, f.made_at, s.actual,
-           s.actual between s.p10 and s.p90 as is_inside, s.p50 - s.actual as gap,
-           s.seasonal_naive - s.actual as naive_gap,
-           s.median4 - s.actual as median_gap, nullif(s.actual, 0) as divisor,
+           s.actual between s.p10 and s.p90 as in_interval, s.p50 - s.actual as error,
+           s.seasonal_naive - s.actual as naive_error,
+           s.median4 - s.actual as median_error, nullif(s.actual, 0) as divisor,
            s.actual > 0 and s.seasonal_naive is not null and s.median4 is not null
-               as is_compared
+               as is_comparable
     from scores s
     join forecasts f using (depot_id, origin_on, target_on, model_version)
     {where}
@@ -92,10 +98,11 @@ group by is_live, origin_on, depot_id, model_version
 """
 DEPOT_COLUMNS = """
     is_live, origin_on, depot_id, model_version, made_at,
-    scored, inside, volume, gap, miss,
-    with_naive, with_naive_miss, with_naive_naive_miss,
-    compared, compared_inside, compared_volume, compared_gap, compared_error,
-    naive_error, median_error
+    n, n_in_interval, actual_sum, error_sum, abs_error_sum,
+    n_with_naive, with_naive_abs_error_sum, with_naive_naive_abs_error_sum,
+    n_comparable_nonzero, n_comparable_nonzero_in_interval,
+    comparable_nonzero_actual_sum, comparable_nonzero_error_sum,
+    comparable_ape_sum, naive_ape_sum, median_ape_sum
 """
 DEPOT_SUMS = f"insert into depot_score_totals ({DEPOT_COLUMNS}) {OF_DEPOTS}"
 BOTH = ((score_totals, SUMS), (depot_score_totals, DEPOT_SUMS))

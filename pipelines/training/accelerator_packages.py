@@ -1,6 +1,6 @@
-"""Whether the wheels that JAX stands on fit each other, and the driver below them.
+"""Checks that JAX's accelerator packages and the NVIDIA driver are compatible.
 
-What fits is what the installed JAX says of its own extras; nothing is imported.
+The required versions come from the metadata of the installed JAX; nothing is imported.
 """
 
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 
 EXTRAS = ("tpu", "cuda12", "cuda13")
 PLUGINS = {"jax-cuda12-plugin": 525, "jax-cuda13-plugin": 580}
-"""The oldest NVIDIA driver on which each one's CUDA runs, by JAX's installation page."""
+"""Minimum NVIDIA driver release per CUDA plugin, from JAX's installation page."""
 DRIVER = Path("/proc/driver/nvidia/version")
 REQUIREMENT = re.compile(
     r"(?P<name>[\w.-]+)(?:\[[^\]]*\])?\s*(?P<rule>[^;\s]*)\s*;.*"
@@ -24,7 +24,7 @@ REQUIREMENT = re.compile(
 
 
 def installed(name: str) -> str | None:
-    """The version of a distribution, or None."""
+    """Returns the version of an installed distribution, or None."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -32,55 +32,55 @@ def installed(name: str) -> str | None:
 
 
 def plugins() -> list[str]:
-    """The CUDA plugins that are installed; one is enough."""
+    """Returns the installed CUDA plugins; one is enough."""
     return [name for name in PLUGINS if installed(name)]
 
 
 def is_tpu_only_install() -> bool:
-    """Whether JAX could run on a TPU or on the CPU, and on nothing else."""
+    """Whether the installed packages support only TPU and CPU."""
     return installed("libtpu") is not None and not entry_points(group="jax_plugins")
 
 
 def mismatches() -> list[str]:
-    """Sentences on installed wheels that the installed JAX was not made for."""
+    """Messages on installed packages that do not match the installed JAX."""
     return [
-        f"{name} is {there}, but jax {installed('jax')} needs {rule}"
-        for name, rule in dict(_wanted()).items()
-        if (there := installed(name)) and not satisfies(there, rule)
+        f"{name} is {found}, but jax {installed('jax')} needs {rule}"
+        for name, rule in dict(_requirements()).items()
+        if (found := installed(name)) and not satisfies(found, rule)
     ]
 
 
-def driver_release(told: Path = DRIVER) -> int | None:
-    """The NVIDIA driver's release, such as 580; None where there is none.
+def driver_release(version_file: Path = DRIVER) -> int | None:
+    """Returns the release of the NVIDIA driver, such as 580, or None without one.
 
     Args:
-      told: Where the kernel's module tells its version.
+      version_file: The version file of the kernel module.
     """
-    if not told.is_file():
+    if not version_file.is_file():
         return None
-    found = re.search(r"Kernel Module.*?\s(\d+)\.\d", told.read_text())
+    found = re.search(r"Kernel Module.*?\s(\d+)\.\d", version_file.read_text())
     return int(found.group(1)) if found else None
 
 
-def satisfies(there: str, rule: str) -> bool:
-    """Whether a version keeps a rule such as `<=0.10.2,>=0.10.2` or `==0.0.42.*`."""
-    return all(_keeps(there, part) for part in rule.split(",") if part)
+def satisfies(version: str, rule: str) -> bool:
+    """Whether a version satisfies a rule such as `<=0.10.2,>=0.10.2` or `==0.0.42.*`."""
+    return all(_satisfies_part(version, part) for part in rule.split(",") if part)
 
 
-def _wanted() -> Iterator[tuple[str, str]]:
+def _requirements() -> Iterator[tuple[str, str]]:
     for line in requires("jax") or () if installed("jax") else ():
         found = REQUIREMENT.match(line)
         if found and found["rule"]:
             yield found["name"], found["rule"]
 
 
-def _keeps(there: str, part: str) -> bool:
+def _satisfies_part(version: str, part: str) -> bool:
     operator, wanted = re.match(r"([<>=!~]*)(.*)", part).groups()  # type: ignore[union-attr]
-    have, want = _numbers(there), _numbers(wanted)
+    have, want = _numbers(version), _numbers(wanted)
     if operator == "==":
         return have[: len(want)] == want if wanted.endswith(".*") else have == want
     known = {"<=": have <= want, ">=": have >= want, "<": have < want, ">": have > want}
-    # A kind of rule that JAX does not use today is not held against anybody.
+    # An operator that JAX does not use today counts as satisfied.
     return known.get(operator, True)
 
 

@@ -1,7 +1,7 @@
-"""Takes away the artefacts of models that nobody will forecast with again.
+"""Removes the artefacts of models that are no longer needed.
 
-First the database says that they are gone, then the files go: whoever is stopped in
-between leaves files that nobody names any more, and the next one takes them away.
+The database records them as pruned before the files are removed: after an interruption
+in between, the next pruning removes the remaining files.
 """
 
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from pipelines.settings import Settings
 from pipelines.store import artefacts as store
 from pipelines.training.file_age import older_than
 
-WRITTEN_FOR = timedelta(days=1)
-"""A younger file is left: a training that makes a pruned model anew writes it now."""
+MIN_AGE = timedelta(days=1)
+"""Younger files are kept: a training may be writing a pruned model again."""
 
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was taken away.
+    """The result of a pruning.
 
     Args:
-      models: Versions of those recorded as pruned now.
-      files: Artefacts removed, those included that an earlier pruning left.
-      size_bytes: Of these.
+      models: Versions newly recorded as pruned.
+      files: Number of files removed, including those an earlier pruning left.
+      size_bytes: Total size of the removed files.
     """
 
     models: list[str]
@@ -34,17 +34,16 @@ class Pruned:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether nothing was old enough."""
+        """Whether nothing was pruned."""
         return not (self.models or self.files)
 
 
 def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
-    """Removes artefacts that are old and that nothing needs; their models stay listed.
+    """Removes old artefacts that are not needed; their models stay listed.
 
-    Needed are those of the champion, of the one before it, of challengers, of the
-    forecasts shown, of backfills under way, and of who was champion within those days,
-    each with the fit it was judged by.
-    Safe to repeat.
+    Needed are the artefacts of the champion, the previous champion, challengers, the
+    forecasts shown, backfills in progress, and recent champions, each with its evaluation
+    model. Safe to repeat.
 
     Args:
       engine: Database the pipelines own.
@@ -52,16 +51,16 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
     """
     with engine.begin() as connection:
         versions = store.prune(connection, settings.keep_artefacts_days)
-    there = {path.name: path for path in settings.artefacts.glob("*.npz")}
+    paths = {path.name: path for path in settings.artefacts.glob("*.npz")}
     with engine.connect() as connection:
-        gone = [there[name] for name in store.gone_of(connection, there)]
-    sizes = [_remove(path) for path in older_than(gone, WRITTEN_FOR)]
+        pruned = [paths[name] for name in store.gone_of(connection, paths)]
+    sizes = [_remove(path) for path in older_than(pruned, MIN_AGE)]
     removed = [size for size in sizes if size is not None]
     return Pruned(versions, len(removed), sum(removed))
 
 
 def _remove(path: Path) -> int | None:
-    """Removes a file, and says how large it was; None where another pruning was first."""
+    """Removes a file and returns its size in bytes; None if it was already removed."""
     try:
         size = path.stat().st_size
         path.unlink()

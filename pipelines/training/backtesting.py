@@ -1,4 +1,4 @@
-"""Forecasts past days with what was known then, and scores them beside the baselines."""
+"""Backtests: forecasts past days from the data known then, scored with the baselines."""
 
 from collections.abc import Callable
 from datetime import date
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BASELINES = ("seasonal_naive", "median4")
 PanelAsKnown = Callable[[date], Panel]
-"""The panel of an origin with what was known then: `PanelsAsKnown.at`."""
+"""Returns the panel of an origin as known then: `PanelsAsKnown.at`."""
 
 
 def run_backtest(
@@ -27,18 +27,18 @@ def run_backtest(
     against: tuple[str, ...],
     report: Callable[[str], Callable[[int, int, float], None]],
 ) -> tuple[dict[str, Scores], float]:
-    """Trains once on what precedes the holdout, then forecasts from every origin in it.
+    """Trains once on the data before the holdout, and forecasts from every origin in it.
 
     Args:
-      panel: With the holdout's actuals.
-      known: What was known at each origin.
+      panel: Panel with the actuals of the holdout.
+      known: Returns the panel as known at an origin.
       plan: From `backtest.plan`.
-      recipe: What is learnt, and how.
-      against: Baselines to stand beside it.
-      report: Given the name of a fit, what to tell of its progress.
+      recipe: Task and training settings.
+      against: Names of the baselines to compare with.
+      report: Given the name of a fit, returns the callback for its epochs.
 
     Returns:
-      Scores by model, `gru` first, and the seconds that training took.
+      Scores by model, `gru` first, and the training time in seconds.
 
     Raises:
       ConfigError: a baseline is unknown.
@@ -47,67 +47,68 @@ def run_backtest(
     from forecaster.model.two_stage_fit import train_model
 
     jax_runtime.configure_jax(recipe)
-    others = {
+    baselines = {
         name: backtest.baseline_forecaster(name, plan.horizon) for name in against
     }
     learnt = train_model(known(plan.trained_through), recipe, report=report)
-    forecasters = {"gru": as_forecaster(learnt.production), **others}
+    forecasters = {"gru": as_forecaster(learnt.production), **baselines}
     return _scores(panel, plan, forecasters, known), learnt.seconds
 
 
 def evaluation_scores(
     panel: Panel,
-    judged: Artefact,
+    evaluation: Artefact,
     champion: Artefact | None = None,
     known: PanelAsKnown | None = None,
 ) -> dict[str, Any]:
-    """Scores of the judged fit over the days it has not seen, beside the baselines.
+    """Scores the evaluation model on its holdout, with the baselines.
 
     Args:
-      panel: With those days.
-      judged: The challenger's.
-      champion: The champion's judged fit, which stands beside it where it has not seen
-        those days either and forecasts as many days.
-      known: What was known at each origin; without it, the panel up to there.
+      panel: Panel with the holdout's actuals.
+      evaluation: The challenger's evaluation model.
+      champion: The champion's evaluation model, which is compared if it was not trained
+        on the holdout either and has the same horizon.
+      known: Returns the panel as known at an origin; by default `panel` up to there.
     """
-    window = (panel.origin - judged.trained_through).days
-    plan = backtest.plan(panel, window, judged.horizon)
-    forecasters = {"gru": as_forecaster(judged)}
-    if champion is not None and _is_comparable(champion, judged):
+    window = (panel.origin - evaluation.trained_through).days
+    plan = backtest.plan(panel, window, evaluation.horizon)
+    forecasters = {"gru": as_forecaster(evaluation)}
+    if champion is not None and _is_comparable(champion, evaluation):
         forecasters["champion"] = as_forecaster(champion)
     forecasters |= {
-        name: backtest.baseline_forecaster(name, judged.horizon) for name in BASELINES
+        name: backtest.baseline_forecaster(name, evaluation.horizon)
+        for name in BASELINES
     }
     scores = _scores(panel, plan, forecasters, known or panel.as_of)
     return {
         "first_origin": plan.origins[0].isoformat(),
         "last_origin": plan.origins[-1].isoformat(),
-        "models": {name: each.in_percent() for name, each in scores.items()},
+        "models": {name: score.in_percent() for name, score in scores.items()},
     }
 
 
-def _is_comparable(champion: Artefact, judged: Artefact) -> bool:
-    saw_no_more = champion.trained_through <= judged.trained_through
-    return saw_no_more and champion.horizon == judged.horizon
+def _is_comparable(champion: Artefact, evaluation: Artefact) -> bool:
+    has_same_holdout = champion.trained_through <= evaluation.trained_through
+    return has_same_holdout and champion.horizon == evaluation.horizon
 
 
-def as_forecaster(served: Artefact) -> Forecaster:
-    """An artefact as the backtest asks it."""
+def as_forecaster(model: Artefact) -> Forecaster:
+    """Wraps an artefact as a forecaster for the backtest."""
 
-    def make(panel: Panel) -> Quantiles:
-        made = infer.forecast(served, panel)
-        return Quantiles(made.p10_dh, made.p50_dh, made.p90_dh)
+    def forecast(panel: Panel) -> Quantiles:
+        quantiles = infer.forecast(model, panel)
+        return Quantiles(quantiles.p10_dh, quantiles.p50_dh, quantiles.p90_dh)
 
-    return make
+    return forecast
 
 
 def _scores(
     panel: Panel, plan: Plan, forecasters: dict[str, Forecaster], known: PanelAsKnown
 ) -> dict[str, Scores]:
-    """Actuals are the panel's; a forecast from an origin sees what was known there."""
+    """Scores forecasts from panels as known at each origin with the panel's actuals."""
     outcomes: dict[str, Outcome] = {
         name: backtest.run(
-            panel, plan.origins, _knowing_no_more(forecaster, known), plan.horizon
+            panel, plan.origins, _on_known_data(forecaster, known), plan.horizon
         )
         for name, forecaster in forecasters.items()
     }
@@ -116,10 +117,10 @@ def _scores(
     )
 
 
-def _knowing_no_more(forecaster: Forecaster, known: PanelAsKnown) -> Forecaster:
-    """Asked for a panel's origin, it sees what was known in the night after it."""
+def _on_known_data(forecaster: Forecaster, known: PanelAsKnown) -> Forecaster:
+    """Gives a forecaster the panel as known in the night after the origin."""
 
-    def make(panel: Panel) -> Quantiles:
+    def forecast(panel: Panel) -> Quantiles:
         return forecaster(known(panel.origin))
 
-    return make
+    return forecast

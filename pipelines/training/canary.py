@@ -1,4 +1,4 @@
-"""A new model forecasts beside the champion before it takes its place."""
+"""The canary: a new model forecasts beside the champion before it is promoted."""
 
 import time
 from collections.abc import Callable
@@ -20,23 +20,23 @@ from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting.forecast import load_recorded
 
-Clock = Callable[[], float]
+Timer = Callable[[], float]
 
-TIMES_AS_SLOW = 5.0
-"""A new model may need so many times what the champion needs for the same forecast."""
-PATIENCE_S, PATIENCE_PER_DEPOT_S = 5.0, 0.001
-"""What it may need at least, whatever the champion needs: small times are mostly noise."""
+MAX_SLOWDOWN = 5.0
+"""Maximum ratio of a new model's forecast time to the champion's."""
+MIN_LIMIT_S, MIN_LIMIT_PER_DEPOT_S = 5.0, 0.001
+"""Time limit at least, in seconds, whatever the champion needs: short times are noisy."""
 
 
 @dataclass(frozen=True)
 class CanaryResult:
-    """How a new model did beside the champion.
+    """The result of a canary.
 
     Args:
-      version: Of the new model.
-      beside: Of the champion; None where there was none to be had.
-      origin: Both forecast from.
-      checks: In the order in which they were made; the last one may have ended it.
+      version: Version of the new model.
+      beside: Version of the champion; None without a usable one.
+      origin: Origin of both forecasts.
+      checks: Checks in the order made; a failed one may have ended the canary.
     """
 
     version: str
@@ -46,21 +46,21 @@ class CanaryResult:
 
     @property
     def passed(self) -> bool:
-        """Whether it may be shown."""
+        """Whether the model may be promoted."""
         return all(check.passed for check in self.checks)
 
     def sentence(self) -> str:
-        """What came of it."""
+        """The result in one sentence."""
         if self.passed:
             return f"Its canary passed {len(self.checks)} checks."
-        wrong = "; ".join(each.says for each in self.checks if not each.passed)
+        failures = "; ".join(each.says for each in self.checks if not each.passed)
         return (
-            f"Its canary failed: {wrong}. It is not shown; look at it with 'harbor models "
+            f"Its canary failed: {failures}. It is not shown; look at it with 'harbor models "
             f"show {self.version}'."
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For the ledger, and beside the model's scores."""
+        """The result as stored with the run and the model."""
         return {
             "passed": self.passed,
             "beside": self.beside,
@@ -74,16 +74,16 @@ def run_canary(
     artefacts: Path,
     model: dict[str, Any],
     champion: dict[str, Any] | None,
-    clock: Clock = time.perf_counter,
+    timer: Timer = time.perf_counter,
 ) -> CanaryResult:
-    """Has a model forecast the newest days beside the champion; nothing is written.
+    """Forecasts with a model and the champion and checks the result; nothing is stored.
 
     Args:
       engine: Database the pipelines own.
       artefacts: Folder of exported models.
-      model: As recorded; its published file is what is tried.
-      champion: As recorded.
-      clock: Seconds that pass.
+      model: The recorded model; its published artefact is used.
+      champion: The recorded champion.
+      timer: Returns elapsed seconds.
     """
     version = str(model["version"])
     try:
@@ -93,20 +93,20 @@ def run_canary(
     origin = counting.default_origin(engine)
     panel = read_panel(engine, origin)
     theirs = _champion(artefacts, champion)
-    limit_s = PATIENCE_S + PATIENCE_PER_DEPOT_S * panel.n_depots
-    shown = None
+    limit_s = MIN_LIMIT_S + MIN_LIMIT_PER_DEPOT_S * panel.n_depots
+    baseline = None
     if theirs is not None:
-        shown, took_s = _forecast(theirs, panel, clock)
-        limit_s = max(limit_s, TIMES_AS_SLOW * took_s)
+        baseline, took_s = _forecast(theirs, panel, timer)
+        limit_s = max(limit_s, MAX_SLOWDOWN * took_s)
     try:
-        said, took_s = _forecast(ours, panel, clock)
+        challenger, took_s = _forecast(ours, panel, timer)
     except ArtefactError as error:
         return CanaryResult(version, None, origin, (_unusable(error),))
     if took_s > limit_s:
-        # Once more: another program may have had the machine.
-        took_s = min(took_s, _forecast(ours, panel, clock)[1])
+        # Measured again: another program may have slowed the machine.
+        took_s = min(took_s, _forecast(ours, panel, timer)[1])
     checks = [
-        *forecast_checks.run_checks(said, shown, panel, ours.parity_error),
+        *forecast_checks.run_checks(challenger, baseline, panel, ours.parity_error),
         _latency(took_s, limit_s),
     ]
     beside = None if theirs is None else theirs.version
@@ -114,24 +114,24 @@ def run_canary(
 
 
 def _champion(artefacts: Path, champion: dict[str, Any] | None) -> Artefact | None:
-    """None where there is none, or its file is gone: there is nothing to be beside."""
+    """Loads the champion's artefact; None if there is no usable one."""
     try:
         return None if champion is None else load_recorded(artefacts, champion)
     except ArtefactError:
         return None
 
 
-def _forecast(model: Artefact, panel: Panel, clock: Clock) -> tuple[Forecast, float]:
-    began = clock()
-    # What comes of wild weights is looked at afterwards, not warned of meanwhile.
+def _forecast(model: Artefact, panel: Panel, timer: Timer) -> tuple[Forecast, float]:
+    started = timer()
+    # Overflow from bad weights is checked afterwards, so it is not warned of here.
     with np.errstate(all="ignore"):
-        said = infer.forecast(model, panel)
-    return said, clock() - began
+        forecast = infer.forecast(model, panel)
+    return forecast, timer() - started
 
 
 def _latency(took_s: float, limit_s: float) -> Check:
-    says = f"it forecast in {took_s:.2f} s, of {limit_s:.2f} s allowed"
-    return Check("latency", took_s <= limit_s, says)
+    message = f"it forecast in {took_s:.2f} s, of {limit_s:.2f} s allowed"
+    return Check("latency", took_s <= limit_s, message)
 
 
 def _unusable(error: ArtefactError) -> Check:

@@ -1,4 +1,4 @@
-"""Takes away what killed trainings left, and log lines that nobody will read any more."""
+"""Removes files left by killed trainings, and old log lines."""
 
 import shutil
 from datetime import timedelta
@@ -12,28 +12,28 @@ from pipelines.training.file_age import older_than
 
 log = structlog.get_logger()
 
-STAGED_FOR = timedelta(days=1)
-"""Longer than writing a file takes, on any machine that shares the folder."""
-RESUMED_FOR = timedelta(days=14)
-"""A training that was cut off is gone on with by then, or its data is no longer the data."""
-LINES_FOR = timedelta(days=90)
-"""The ledger's rows stay for ever; what they logged is of use as long as it is fresh."""
+STAGED_FILE_AGE = timedelta(days=1)
+"""Longer than writing a file takes on any machine that shares the folder."""
+CHECKPOINT_AGE = timedelta(days=14)
+"""An interrupted training is resumed within this time, or its data has changed."""
+LOG_LINE_AGE = timedelta(days=90)
+"""Rows of runs are kept for ever; their log lines for this long."""
 
 
 def clean_up(engine: sa.Engine, settings: Settings) -> int:
-    """Removes artefacts never published, checkpoints of abandoned trainings, old lines.
+    """Removes unpublished artefacts, checkpoints of abandoned trainings and old log lines.
 
     Returns:
-      How many files and folders are gone.
+      Number of files and folders removed.
     """
     with engine.begin() as connection:
-        run_lines.forget_lines(connection, LINES_FOR)
-    staged = older_than(settings.artefacts.glob(".*.tmp"), STAGED_FOR)
-    abandoned = older_than(settings.checkpoints.glob("*"), RESUMED_FOR)
+        run_lines.forget_lines(connection, LOG_LINE_AGE)
+    staged = older_than(settings.artefacts.glob(".*.tmp"), STAGED_FILE_AGE)
+    abandoned = older_than(settings.checkpoints.glob("*"), CHECKPOINT_AGE)
     for path in staged:
         path.unlink(missing_ok=True)
     for path in abandoned:
         shutil.rmtree(path, ignore_errors=True)
     if staged or abandoned:
-        log.info("swept", staged=len(staged), checkpoints=len(abandoned))
+        log.info("cleaned_up", staged=len(staged), checkpoints=len(abandoned))
     return len(staged) + len(abandoned)

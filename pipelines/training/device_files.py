@@ -1,32 +1,32 @@
-"""Which accelerators this machine has, by the files under which the kernel shows them."""
+"""Detects accelerators by their device files, without starting JAX."""
 
 from pathlib import Path
 
 GPU_FILES = ("dev/nvidiactl", "dev/nvidia0", "dev/dxg")
 TPU_FILES = ("dev/accel*", "dev/vfio/[0-9]*")
 PCI_VENDORS = "sys/bus/pci/devices/*/vendor"
-GOOGLE = "0x1ae0"
+GOOGLE_VENDOR_ID = "0x1ae0"
 ROOT = Path("/")
 
 
 def gpus() -> list[Path]:
-    """Device files of NVIDIA GPUs."""
+    """Returns the device files of NVIDIA GPUs."""
     return [ROOT / name for name in GPU_FILES if (ROOT / name).exists()]
 
 
 def tpus() -> list[Path]:
-    """Device files of TPU chips."""
-    return sorted(found for name in TPU_FILES for found in ROOT.glob(name))
+    """Returns the device files of TPU chips."""
+    return sorted(path for name in TPU_FILES for path in ROOT.glob(name))
 
 
 def may_have_tpu() -> bool:
-    """Whether there is any sign of a TPU, be it one whose driver shows no device."""
-    return bool(tpus()) or any(map(_is_google_s, ROOT.glob(PCI_VENDORS)))
+    """Whether there may be a TPU, including one whose driver shows no device."""
+    return bool(tpus()) or any(map(_is_google, ROOT.glob(PCI_VENDORS)))
 
 
-def _is_google_s(vendor: Path) -> bool:
+def _is_google(vendor: Path) -> bool:
     try:
-        return vendor.read_text().strip() == GOOGLE
+        return vendor.read_text().strip() == GOOGLE_VENDOR_ID
     except OSError:
-        # It may be one: JAX looks for itself.
+        # Unreadable, so it may be one: JAX decides.
         return True

@@ -1,7 +1,7 @@
-"""What JAX sees on this machine.
+"""Reports the devices that JAX would use on this machine.
 
-A child looks: JAX takes seconds to start, waits long for a TPU that is gone, and must let
-go again of the devices it took.
+A subprocess starts JAX, which takes seconds, may wait long for a missing TPU, and holds
+its devices until it exits.
 """
 
 import json
@@ -12,31 +12,31 @@ from dataclasses import asdict, dataclass
 from forecaster.errors import DeviceError
 from pipelines.settings import environment_of_a_look
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)
 class DeviceReport:
-    """What JAX would train on.
+    """The devices JAX would train on.
 
     Attributes:
       platform: `cpu`, `gpu` or `tpu`.
-      asked_for: What JAX_PLATFORMS says; empty where it is left to JAX.
-      kinds: Of each device that this process would use.
-      memory_bytes: Of the smallest of them; None where it does not tell.
+      requested: The value of JAX_PLATFORMS; empty if JAX chooses.
+      kinds: Kind of each device that this process would use.
+      memory_bytes: Memory of the smallest device; None if it is not reported.
     """
 
     platform: str
-    asked_for: str
+    requested: str
     kinds: tuple[str, ...]
     memory_bytes: int | None
 
 
-def look(patience_s: float = PATIENCE_S) -> DeviceReport:
-    """Starts JAX in a child, and says what it found.
+def probe(timeout_s: float = TIMEOUT_S) -> DeviceReport:
+    """Starts JAX in a subprocess and returns the devices it found.
 
     Raises:
-      DeviceError: it failed, or did not answer in time.
+      DeviceError: JAX failed, or did not start in time.
     """
     command = [sys.executable, "-m", __name__]
     try:
@@ -45,33 +45,33 @@ def look(patience_s: float = PATIENCE_S) -> DeviceReport:
             env=environment_of_a_look(),
             capture_output=True,
             text=True,
-            timeout=patience_s,
+            timeout=timeout_s,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise DeviceError(
-            f"JAX did not start within {patience_s:.0f} s: a device, or another host of "
+            f"JAX did not start within {timeout_s:.0f} s: a device, or another host of "
             "a TPU slice, does not answer"
         ) from None
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or ["it said nothing"]
-        raise DeviceError(f"JAX does not start: {said[-1]}")
-    told = json.loads(done.stdout.splitlines()[-1])
-    return DeviceReport(**{**told, "kinds": tuple(told["kinds"])})
+        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+        raise DeviceError(f"JAX does not start: {lines[-1]}")
+    report = json.loads(done.stdout.splitlines()[-1])
+    return DeviceReport(**{**report, "kinds": tuple(report["kinds"])})
 
 
-def _see() -> DeviceReport:
+def _read_devices() -> DeviceReport:
     import jax
 
     devices = jax.local_devices()
     limits = [(device.memory_stats() or {}).get("bytes_limit") for device in devices]
     return DeviceReport(
         platform=jax.default_backend(),
-        asked_for=getattr(jax.config, "jax_platforms", None) or "",
+        requested=getattr(jax.config, "jax_platforms", None) or "",
         kinds=tuple(device.device_kind for device in devices),
         memory_bytes=min((limit for limit in limits if limit), default=None),
     )
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asdict(_see())) + "\n")
+    sys.stdout.write(json.dumps(asdict(_read_devices())) + "\n")

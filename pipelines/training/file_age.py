@@ -1,4 +1,4 @@
-"""Files and folders that nobody has written to for long."""
+"""Selects files and folders by age."""
 
 import time
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def older_than(paths: Iterable[Path], age: timedelta) -> list[Path]:
-    """Those written longer ago than that; one that is gone by now is none.
+    """Returns the paths last modified longer ago than an age.
 
     Args:
-      paths: Other programs may rename or remove them meanwhile.
-      age: Since the last change.
+      paths: Files and folders; one removed meanwhile is left out.
+      age: Minimum time since the last modification.
     """
     before = time.time() - age.total_seconds()
     return [path for path in paths if _is_older(path, before)]

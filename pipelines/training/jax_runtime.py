@@ -1,4 +1,4 @@
-"""What JAX runs on here; settled before it starts."""
+"""Configures JAX before it starts."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def configure_jax(recipe: "Recipe") -> None:
-    """Has JAX look for what may be here alone, and use every core where it is the CPU."""
+    """Keeps JAX from probing for absent accelerators, and uses every core on the CPU."""
     from forecaster.model.cpu_devices import stay_on_cpu, use_all_cores
 
     if accelerator_packages.is_tpu_only_install() and not device_files.may_have_tpu():

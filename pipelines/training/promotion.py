@@ -66,7 +66,7 @@ def promote_if_better(
         found = _challenger(connection, version)
         champion = models.champion(connection)
     if found["role"] != "challenger":
-        reason = f"It has been judged already. {found['reason'] or ''}".strip()
+        reason = f"It has been judged already. {found['decision_reason'] or ''}".strip()
         return PromotionDecision(found["version"], found["role"] == "champion", reason)
     verdict = _verdict(found, champion)
     if verdict.promoted:

@@ -79,7 +79,7 @@ def train(
     judged = replace(learnt.evaluation, backtest=table)
     served = replace(learnt.production, backtest=table)
     with engine.begin() as connection:
-        for made, role in ((judged, "judge"), (served, "challenger")):
+        for made, role in ((judged, "evaluation"), (served, "challenger")):
             _record(connection, settings, made, role, scores, run)
     # Only a training that was cut off needs them.
     folder = _checkpoint_folder(panel, settings, recipe)
@@ -166,7 +166,7 @@ def _champion_judge(engine: sa.Engine, settings: Settings) -> Artefact | None:
     with snapshot(engine) as connection:
         champion = models.champion(connection)
         run_id = None if champion is None else champion["run_id"]
-        found = None if run_id is None else models.judge_of(connection, run_id)
+        found = None if run_id is None else models.evaluation_of(connection, run_id)
     if found is None:
         return None
     try:

@@ -146,7 +146,7 @@ def _add_model(place: Workplace, through: date) -> None:
     with place.engine.begin() as connection:
         models.add_model(
             connection, version=made.version, trained_through=through, seed=0,
-            data_watermark="", filename=path.name, role="judge", scores={},
+            data_watermark="", filename=path.name, role="evaluation", scores={},
             sha256=artefact.file_sha256(path),
         )  # fmt: skip
 

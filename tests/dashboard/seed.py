@@ -266,7 +266,7 @@ def make_models(through: date, filename: str, sha256: str) -> pd.DataFrame:
             },
             {
                 "version": JUDGE,
-                "role": "judge",
+                "role": "evaluation",
                 "trained_through": through - timedelta(days=60),
                 "filename": f"{JUDGE}.npz",
                 "sha256": "unwritten",

@@ -85,7 +85,7 @@ def _files(connection: sa.Connection, through: date) -> None:
         file_id = connection.execute(
             sa.insert(schema.files)
             .values(
-                path=f"/data/inbox/{name}", sha256=name, reading="plain", kind="orders",
+                path=f"/data/inbox/{name}", sha256=name, options_sha256="plain", kind="orders",
                 size_bytes=1000, accepted=1200, unchanged=4, rejected=rejected,
                 ignored_columns=["colour"] if rejected else [], loaded_at=came,
             )
@@ -144,7 +144,7 @@ def _models(connection: sa.Connection, through: date) -> None:
         .where(models.c.version == CHAMPION)
         .values(
             scores=scores(through, 8.1), promoted_at=sa.func.now(),
-            reason="It beats the seasonal naive: MAPE 8.10 % against 12.00 %.",
+            decision_reason="It beats the seasonal naive: MAPE 8.10 % against 12.00 %.",
         )
     )  # fmt: skip
     others = (
@@ -155,7 +155,7 @@ def _models(connection: sa.Connection, through: date) -> None:
         made = datetime.combine(through - timedelta(days=back), time(5), UTC)
         connection.execute(
             sa.insert(models).values(
-                version=version, role=role, reason=reason, created_at=made,
+                version=version, role=role, decision_reason=reason, created_at=made,
                 promoted_at=made if role == "retired" else None,
                 trained_through=through - timedelta(days=back), seed=0,
                 data_watermark="seeded", filename=f"{version}.npz", sha256="unwritten",

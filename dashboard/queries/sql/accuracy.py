@@ -27,24 +27,30 @@ ACCURACY = f"""{COUNTS}, said as (
     join counts using (origin_on, city, model_version)
     join asked on t.target_on > asked.last_out
     cross join lateral (
-        values ('forecast', compared_error, common_miss, common_gap, true),
-               ('seasonal naive', naive_error, naive_miss, naive_gap, false),
-               ('median of 4', median_error, median_miss, median_gap, false)
-    ) as f (forecaster, error, missed, signed, is_own)
+        values ('forecast', comparable_ape_sum, comparable_abs_error_sum,
+                comparable_error_sum, true),
+               ('seasonal naive', naive_ape_sum, naive_abs_error_sum,
+                naive_error_sum, false),
+               ('median of 4', median_ape_sum, median_abs_error_sum,
+                median_error_sum, false)
+    ) as f (forecaster, forecaster_ape_sum, forecaster_abs_error_sum,
+            forecaster_error_sum, is_own)
     where t.is_live = :live
 )
 select case grouping(target_on, city, model_version, horizon, weekday)
             when 15 then 'day' when 23 then 'city' when 27 then 'model'
             when 29 then 'horizon' when 30 then 'weekday' else 'all' end as grain,
        target_on as day_on, city, model_version, horizon, weekday, forecaster,
-       sum(error) / nullif(sum(compared), 0)::float8 as mape,
-       sum(missed) / nullif(sum(common_volume), 0) as wape,
-       sum(signed) / nullif(sum(common_volume), 0) as bias,
-       sum(common_inside) filter (where is_own) / nullif(sum(common), 0) as coverage,
-       sum(compared)::bigint as counted,
-       sum(positive_error) filter (where is_own)
-         / nullif(sum(positive), 0)::float8 as all_mape,
-       sum(positive)::bigint as all_counted
+       sum(forecaster_ape_sum)
+         / nullif(sum(n_comparable_nonzero), 0)::float8 as mape,
+       sum(forecaster_abs_error_sum) / nullif(sum(comparable_actual_sum), 0) as wape,
+       sum(forecaster_error_sum) / nullif(sum(comparable_actual_sum), 0) as bias,
+       sum(n_comparable_in_interval) filter (where is_own)
+         / nullif(sum(n_comparable), 0) as coverage,
+       sum(n_comparable_nonzero)::bigint as counted,
+       sum(ape_sum) filter (where is_own)
+         / nullif(sum(n_nonzero), 0)::float8 as all_mape,
+       sum(n_nonzero)::bigint as all_counted
 from said
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
                         (forecaster, model_version), (forecaster, horizon),
@@ -55,8 +61,9 @@ order by grain, target_on, city, model_version, horizon, weekday, forecaster
 # Origins whose days ahead all lie within the weeks come from the sums; of those before
 # them the days that do.
 DEPOT_ACCURACY = f"""{COUNTS}, said as (
-    select t.depot_id, t.compared, t.compared_inside, t.compared_volume, t.compared_gap,
-           t.compared_error, t.naive_error
+    select t.depot_id, t.n_comparable_nonzero, t.n_comparable_nonzero_in_interval,
+           t.comparable_nonzero_actual_sum, t.comparable_nonzero_error_sum,
+           t.comparable_ape_sum, t.naive_ape_sum
     from depot_score_totals t join depots using (depot_id)
     join counts using (origin_on, city, model_version)
     where t.is_live = :live and t.origin_on >= (select last_out from asked)
@@ -72,14 +79,17 @@ DEPOT_ACCURACY = f"""{COUNTS}, said as (
       and s.target_on > (select last_out from asked)
       and s.actual > 0 and s.seasonal_naive is not null and s.median4 is not null
 ), summed as (
-    select depot_id, sum(compared_error) / sum(compared)::float8 as mape,
-           sum(naive_error) / sum(compared)::float8 as naive_mape,
-           sum(compared_gap) / sum(compared_volume) as bias,
-           sum(compared_inside) / sum(compared) as coverage,
-           sum(compared)::bigint as counted, count(*) over () as n_depots
+    select depot_id,
+           sum(comparable_ape_sum) / sum(n_comparable_nonzero)::float8 as mape,
+           sum(naive_ape_sum) / sum(n_comparable_nonzero)::float8 as naive_mape,
+           sum(comparable_nonzero_error_sum)
+             / sum(comparable_nonzero_actual_sum) as bias,
+           sum(n_comparable_nonzero_in_interval)
+             / sum(n_comparable_nonzero) as coverage,
+           sum(n_comparable_nonzero)::bigint as counted, count(*) over () as n_depots
     from said
     group by depot_id
-    having sum(compared) > 0
+    having sum(n_comparable_nonzero) > 0
 ), called as ({CALLED}), by_depot as (
     select summed.*, name, city from summed join called using (depot_id)
     order by mape desc, name, depot_id

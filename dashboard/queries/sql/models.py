@@ -2,10 +2,10 @@
 
 # Fits that only judged another model are told with that model.
 MODELS = """
-select version, role, trained_through, created_at, promoted_at, pruned_at, reason,
-       scores
+select version, role, trained_through, created_at, promoted_at, pruned_at,
+       decision_reason, scores
 from models
-where role <> 'judge'
+where role <> 'evaluation'
 order by (role = 'champion') desc, created_at desc, version desc
 limit :most
 """

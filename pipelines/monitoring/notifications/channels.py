@@ -38,7 +38,7 @@ def _post(settings: WatchSettings, notice: Notice) -> None:
         raise ConfigError(
             "HARBOR_NOTICE_WEBHOOK is no web address. Write it as https://HOST/PATH."
         )
-    told = {"text": notice.sentence, "kind": notice.kind, "key": notice.key}
+    told = {"text": notice.message, "kind": notice.kind, "key": notice.key}
     try:
         _send_json(url, told)
     except urllib.error.HTTPError as error:
@@ -77,7 +77,7 @@ def _mail(settings: WatchSettings, notice: Notice) -> None:
     message["To"] = settings.notice_smtp_to
     message["Subject"] = f"Harbor Fleet: {notice.kind}"
     message["X-Harbor-Key"] = notice.key
-    message.set_content(notice.sentence + "\n")
+    message.set_content(notice.message + "\n")
     password = _plain(settings.notice_smtp_password)
     try:
         with _mail_server(settings) as server:

@@ -58,14 +58,14 @@ class Teller:
         notice = Notice(
             f"failure:database {since}", "failure", f"Since {since}: {trouble}"
         )
-        for name, (tries, due) in list(self._waiting.items()):
+        for name, (attempts, due) in list(self._waiting.items()):
             if now >= due and self._is_sent(name, notice):
                 del self._waiting[name]
                 self._told.add(name)
             elif now >= due:
-                pause = outbox.pause_after(tries + 1)
+                pause = outbox.pause_after(attempts + 1)
                 again = now + (pause or outbox.LONGEST_PAUSE)
-                self._waiting[name] = (tries + 1, again)
+                self._waiting[name] = (attempts + 1, again)
 
     def _is_back(self, now: datetime) -> None:
         for name in self._told:
@@ -80,5 +80,5 @@ class Teller:
         except HarborError as error:
             log.warning("notice_waits", key=notice.key, reason=str(error))
             return False
-        log.info("notice", key=notice.key, says=notice.sentence)
+        log.info("notice", key=notice.key, says=notice.message)
         return True

@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 FIRST_PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(hours=1)
-MOST_TRIES = 12
+MAX_ATTEMPTS = 12
 """Over some four hours; then it is given up, and the next one is not kept waiting."""
 MOST_AT_ONCE = 4
 """Sent at one look, so that a server that hangs does not keep the watch from looking."""
@@ -43,19 +43,19 @@ def tell(
         return
     with engine.begin() as connection:
         for notice in decide(_known(connection), now, silence):
-            told = {"kind": notice.kind, "sentence": notice.sentence}
+            told = {"kind": notice.kind, "message": notice.message}
             if store.add(connection, now, list(channels), key=notice.key, **told):
-                log.info("notice", key=notice.key, says=notice.sentence)
+                log.info("notice", key=notice.key, says=notice.message)
     for _ in range(MOST_AT_ONCE):
         if not _send_one(engine, channels, now):
             return
 
 
-def pause_after(tries: int) -> timedelta | None:
-    """How long to wait after so many tries; None: it is given up."""
-    if tries >= MOST_TRIES:
+def pause_after(attempts: int) -> timedelta | None:
+    """How long to wait after so many attempts; None: it is given up."""
+    if attempts >= MAX_ATTEMPTS:
         return None
-    return min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * 2 ** (attempts - 1), LONGEST_PAUSE)
 
 
 def _known(connection: sa.Connection) -> Known:
@@ -86,15 +86,15 @@ def _send_one(engine: sa.Engine, channels: Mapping[str, Send], now: datetime) ->
         if row is None:
             return False
         kind: Kind = row["kind"]
-        notice, tries = Notice(row["key"], kind, row["sentence"]), row["tries"] + 1
+        notice, attempts = Notice(row["key"], kind, row["message"]), row["attempts"] + 1
         try:
             channels[row["channel"]](notice)
         except HarborError as error:
-            pause = pause_after(tries)
+            pause = pause_after(attempts)
             again = None if pause is None else now + pause
-            outcome = {"next_try_at": again, "error": str(error)}
+            outcome = {"next_attempt_at": again, "error": str(error)}
             log.warning("notice_waits", key=notice.key, reason=str(error), again=again)
         else:
-            outcome = {"next_try_at": None, "sent_at": now, "error": None}
-        store.set_outcome(connection, row["notice_id"], tries=tries, **outcome)
+            outcome = {"next_attempt_at": None, "sent_at": now, "error": None}
+        store.set_outcome(connection, row["notice_id"], attempts=attempts, **outcome)
     return True

@@ -16,12 +16,12 @@ class Notice:
     Args:
       key: What it is about; the same trouble has the same key.
       kind: What sort of news it is.
-      sentence: What is said.
+      message: The sentence that is sent.
     """
 
     key: str
     kind: Kind
-    sentence: str
+    message: str
 
 
 @dataclass(frozen=True)

@@ -227,8 +227,8 @@ def test_a_planner_comes_in_and_is_named_by_the_login(guarded, open_page, monkey
     assert_no_traceback(app)
     assert "Your name" not in [box.label for box in app.text_input]
     numbers = {box.label: box for box in app.number_input}
-    numbers["Orders expected (to change the number)"].set_value(4321)
-    next(box for box in app.text_input if box.label == "Why").set_value("A strike")
+    numbers["Orders (for “Set orders”)"].set_value(4321)
+    next(box for box in app.text_input if box.label == "Reason").set_value("A strike")
     app.button[0].click().run()
     assert_no_traceback(app)
     assert "Anna" in said(app)

@@ -29,20 +29,20 @@ def test_a_change_is_made_found_and_exported(fleet, visit):
     window = visit(fleet)
     window.to("/plan?city=Rotterdam")
     page = window.page
-    page.get_by_label("Orders expected").fill("777")
-    page.get_by_label("Why").fill("=1+1")
+    page.get_by_label("Orders (for").fill("777")
+    page.get_by_label("Reason").fill("=1+1")
     page.get_by_label("Your name").fill("Anna")
-    page.get_by_role("button", name="Keep").click()
-    page.get_by_text("is changed.").wait_for()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text(" changed.").wait_for()
     page.get_by_text("set 777").wait_for()
 
-    page.get_by_text("The numbers").click()
+    page.get_by_text("View data").click()
     with page.expect_download() as saved:
         folded = page.locator('[data-testid="stExpander"]')
         folded.get_by_role("button", name="Save as CSV").click()
     rows = read(saved.value)
-    [mine] = [row for row in rows if row["By"] == "Anna"]
-    assert (mine["Orders planned"], mine["Why"]) == ("777", "'=1+1")
+    [mine] = [row for row in rows if row["Changed by"] == "Anna"]
+    assert (mine["Planned orders"], mine["Reason"]) == ("777", "'=1+1")
     assert {row["City"] for row in rows} == {"Rotterdam"}
     assert len(rows) == 3 * 7
 
@@ -59,5 +59,5 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     assert printed.count(b"/Type /Page\n") == 1
     assert A4_LANDSCAPE in printed
     window.page.emulate_media(media="print")
-    assert not window.page.get_by_role("button", name="Keep").is_visible()
+    assert not window.page.get_by_role("button", name="Save").is_visible()
     assert window.page.get_by_role("rowheader", name="Vans needed").is_visible()

@@ -93,8 +93,8 @@ def test_what_if_is_asked_from_the_keyboard_and_answered(fleet, visit):
     window.page.keyboard.press("Tab")
     where = "() => [document.activeElement.tagName, getComputedStyle(document.activeElement)"
     assert window.page.evaluate(f"{where}.outlineStyle]") == ["A", "solid"]
-    window.choose("Suppose this depot has", "a closed day")
-    window.page.get_by_text("These days would have").wait_for()
+    window.choose("Scenario", "Closed")
+    window.page.get_by_text("With this scenario").wait_for()
 
 
 def test_every_chart_is_drawn_and_described(fleet, visit):

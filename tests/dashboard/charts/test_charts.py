@@ -135,7 +135,7 @@ def test_what_if_puts_both_weeks_side_by_side_with_their_numbers():
 
 
 def test_every_meaning_has_a_colour_in_both_themes_and_a_dash():
-    config = Path(charts.__file__).parents[1] / ".streamlit" / "config.toml"
+    config = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
     theme = tomllib.loads(config.read_text())["theme"]
     for shade in ("light", "dark"):
         colours = theme[shade]["chartCategoricalColors"]
@@ -164,7 +164,7 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("shade", ["light", "dark"])
 def test_text_and_marks_stand_out_from_their_ground(shade):
-    config = Path(charts.__file__).parents[1] / ".streamlit" / "config.toml"
+    config = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
     theme = tomllib.loads(config.read_text())["theme"][shade]
     ground = theme["backgroundColor"]
     for name in ("textColor", "primaryColor", "linkColor", "redColor"):

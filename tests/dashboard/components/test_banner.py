@@ -48,7 +48,7 @@ def test_late_orders_are_told_with_their_day_and_age():
     late = replace(FRESH, last_on=friday, origin_on=friday)
     warning = banner(late, TODAY, DUE_ON, ZONE).warning
     assert warning is not None
-    assert "The newest orders are of Fri 14 Nov, 6 days ago" in warning
+    assert "The newest orders are from Fri 14 Nov, 6 days ago" in warning
     assert "harbor ingest" in warning
 
 
@@ -65,14 +65,21 @@ def test_a_forecast_older_than_its_orders_asks_for_the_night():
     stale = replace(FRESH, origin_on=TODAY - timedelta(days=3))
     warning = banner(stale, TODAY, DUE_ON, ZONE).warning
     assert warning is not None
-    assert "starts from Mon 17 Nov, 3 days ago, although newer orders are in" in warning
+    assert (
+        "starts from Mon 17 Nov, 3 days ago, although newer orders are loaded"
+        in warning
+    )
     assert "harbor nightly" in warning
 
 
 @pytest.mark.parametrize(
     ("champion", "told", "command"),
     [
-        ("20251201-cd", "not the champion's (model 20251201-cd)", "`harbor forecast`"),
+        (
+            "20251201-cd",
+            "not from the champion (model 20251201-cd)",
+            "`harbor forecast`",
+        ),
         (None, "No model is champion", "`harbor models promote VERSION`"),
     ],
 )
@@ -89,8 +96,8 @@ def test_a_forecast_of_a_late_feed_says_whose_orders_were_missing():
     )
     notice, alarm = banner(late, TODAY, DUE_ON, ZONE).notices
     assert notice == (
-        "Made from what there was: the orders of Wed 19 Nov had not come from all depots "
-        "of Ghent (2), St\\_Ives (1). The bands are wider for it."
+        "Forecast with missing data: no orders for Wed 19 Nov yet from some depots in "
+        "Ghent (2), St\\_Ives (1). Their bands are wider."
     )
     assert alarm == "Too high."
     assert banner(FRESH, TODAY, DUE_ON, ZONE).notices == ()

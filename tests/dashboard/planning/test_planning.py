@@ -116,7 +116,7 @@ def test_the_grid_shows_vans_what_is_missing_and_what_was_set(week):
         ["Vans needed", "3", "7"],
         ["Vans to spare", "2", "0"],
         ["Drivers", "5", "8"],
-        ["Orders left over", *Cells(html).text[-1][1:]],
+        ["Undelivered orders", *Cells(html).text[-1][1:]],
     ]
     assert "<b>strike" not in html
 
@@ -125,31 +125,31 @@ def test_the_plan_is_told_in_figures_and_a_sentence(week):
     plan = planning.make(week, NOTHING, MEDIAN)
     days = planning.by_day(plan, MEDIAN)
     told = plan_tables.figures(days, MEDIAN)
-    assert told["Most vans needed"] == ("7", "on Sat 22 Nov, of 5")
+    assert told["Peak vans needed"] == ("7", "on Sat 22 Nov, of 5")
     assert told["Van-days short"] == ("2", "The next 2 days")
     assert plan_tables.sentence(days, "London").startswith(
-        "Vans are short on Sat 22 Nov (2). They are split"
+        "Vans short on Sat 22 Nov (2). They are allocated"
     )
     many = Assumptions(50, 12, 0.5)
     rich = planning.by_day(planning.make(week, NOTHING, many), many)
     assert plan_tables.sentence(rich, "London") == (
-        "The vans of London reach on every day; at least 5 vans to spare."
+        "London has enough vans every day, with at least 5 vans to spare."
     )
 
 
 @pytest.mark.parametrize(
     ("assumed", "expected"),
     [
-        (MEDIAN, "until all orders are carried on 50 % of days."),
+        (MEDIAN, "service level 50 %."),
         (
             Assumptions(50, 5, None, 4, 120.5),
-            "at 4 per order left over and 120.5 per idle van.",
+            "at 4 per undelivered order and 120.5 per idle van.",
         ),
     ],
 )
 def test_what_a_plan_rests_on_is_said_in_words(assumed, expected):
     said = plan_tables.assumptions("London", assumed)
-    assert said.startswith("London: 5 vans a day, 50 orders a van; ")
+    assert said.startswith("London: 5 vans per day, 50 orders per van, ")
     assert said.endswith(expected)
 
 
@@ -158,7 +158,11 @@ def test_the_file_of_a_plan_says_who_changed_what(week):
     first, second, *_ = plan_tables.table(planning.make(week, touched, MEDIAN)).to_dict(
         "records"
     )
-    assert (first["Orders planned"], first["Forecast"]) == (150, 100)
-    assert (first["Why"], first["By"], first["Locked"]) == ("A strike", "Anna", "")
+    assert (first["Planned orders"], first["Forecast"]) == (150, 100)
+    assert (first["Reason"], first["Changed by"], first["Locked"]) == (
+        "A strike",
+        "Anna",
+        "",
+    )
     assert (second["Vans"], second["Vans needed"]) == (3, 4)
-    assert pd.isna(second["Why"])
+    assert pd.isna(second["Reason"])

@@ -31,7 +31,7 @@ for view in ("fleet", "depot", "plan", "accuracy", "models", "pipeline"):
     app.switch_page(f"views/{{view}}.py").run()
     if view == "depot":
         app.selectbox(key="what if").select("closed").run()
-        assert any("These days would have" in said.value for said in app.caption)
+        assert any("With this scenario" in said.value for said in app.caption)
     assert not app.exception, app.exception
     assert not app.error, [error.value for error in app.error]
 print(sorted(sys.modules.keys() & {set(JAX)!r}))
@@ -69,7 +69,7 @@ def test_a_page_tells_the_browser_where_the_server_is_before_anything_asks():
 
 
 def test_every_page_may_be_opened_by_its_own_address():
-    said = [view.stem for view in (APP.parent / "views").glob("*.py")]
+    said = [view.stem for view in (APP.parents[1] / "views").glob("*.py")]
     assert {route.path for route in asgi.routes()} == {"/", *(f"/{n}" for n in said)}
 
 

@@ -28,15 +28,15 @@ def worst(events=(), holidays=(), basis="model", actual=500.0):
     ("found", "expected"),
     [
         (worst(["pay_day"], ["Feast"]), "Feast, Pay day"),
-        (worst(basis="similar"), "No history of its own"),
+        (worst(basis="cold_start"), "No history"),
         (worst(actual=105.0), "Chance: within the 80 % band"),
-        (worst(), "Nothing that is known"),
+        (worst(), "No known cause"),
     ],
 )
 def test_a_bad_day_has_its_probable_cause(found, expected):
     [row] = rows(accuracy_tables.worst_days(found))
-    assert row["Probably because of"] == expected
-    assert row["Off by"] == round(100 - found["actual"].iloc[0])
+    assert row["Likely cause"] == expected
+    assert row["Forecast − actual"] == round(100 - found["actual"].iloc[0])
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_changes_by_hand_are_judged_in_a_sentence(override, verdict):
         }
     )
     said = accuracy_tables.overrides_sentence(found)
-    assert said.startswith("On 12 days that planners changed")
-    assert said.endswith(f"forecast's by 10.0 %: {verdict}.")
-    assert accuracy_tables.overrides(found)["Reason"].tolist() == ["All changes"]
+    assert said.startswith("Over 12 days with overrides")
+    assert said.endswith(f"forecast's 10.0 %: {verdict}.")
+    assert accuracy_tables.overrides(found)["Reason"].tolist() == ["All overrides"]
 
 
 @pytest.mark.parametrize(

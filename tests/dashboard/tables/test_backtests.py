@@ -32,7 +32,7 @@ def models():
             "created_at": DAYS[::-1].tz_localize("UTC"),
             "promoted_at": DAYS[::-1],
             "pruned_at": [pd.NaT, pd.NaT],
-            "reason": ["It beats it.", None],
+            "decision_reason": ["It beats it.", None],
             "scores": [SCORES, {}],
         }
     )
@@ -60,10 +60,10 @@ def test_the_window_is_named_in_days():
 
 def test_every_model_is_told_with_its_verdict(models):
     said = backtests.all_models(models, ZONE)
-    assert said["Is"].tolist() == ["champion", "was champion"]
+    assert said["Status"].tolist() == ["champion", "former champion"]
     assert said["MAPE"].iloc[0] == 8.1
     assert math.isnan(said["MAPE"].iloc[1])
-    assert said["Why"].tolist() == ["It beats it.", "No reason was kept."]
+    assert said["Decision"].tolist() == ["It beats it.", "No reason recorded."]
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_every_model_is_told_with_its_verdict(models):
     [
         (0.0, ("baseline", "its network did not help")),
         (0.25, ("25 % network", "the rest is the baseline")),
-        (1.0, ("network", "as it says")),
-        (None, ("–", "not kept")),
+        (1.0, ("network", "its correction in full")),
+        (None, ("–", "not recorded")),
     ],
 )
 def test_a_model_says_whether_the_network_or_the_baseline_is_delivered(
@@ -90,16 +90,16 @@ def test_a_model_says_whether_the_network_or_the_baseline_is_delivered(
 
 def test_one_that_can_forecast_no_more_says_so(models):
     pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
-    gone = "Its artefact was pruned on Sun 1 Mar 2026: it can forecast no more."
-    said = backtests.all_models(pruned, ZONE)["Why"].tolist()
-    assert said == ["It beats it.", f"No reason was kept. {gone}"]
+    gone = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
+    said = backtests.all_models(pruned, ZONE)["Decision"].tolist()
+    assert said == ["It beats it.", f"No reason recorded. {gone}"]
 
 
 def test_a_model_is_offered_by_the_day_it_was_trained_through(models):
     named = models.assign(version=["20251221-7fde911c", "old"])
     assert list(backtests.labels(named).values()) == [
         "Sun 21 Dec · 7fde911c · champion",
-        "Fri 21 Nov · old · was champion",
+        "Fri 21 Nov · old · former champion",
     ]
 
 
@@ -109,9 +109,9 @@ def test_when_a_model_was_made_is_told_in_the_zone_asked_for(models):
 
 
 def test_one_that_waits_for_its_verdict_says_so(models):
-    waiting = models.assign(role="challenger", reason=None)
-    assert set(backtests.all_models(waiting, ZONE)["Why"]) == {
-        "It waits to be judged in the next night."
+    waiting = models.assign(role="challenger", decision_reason=None)
+    assert set(backtests.all_models(waiting, ZONE)["Decision"]) == {
+        "To be evaluated in the next nightly run."
     }
 
 

@@ -32,14 +32,14 @@ def two_cities():
     return fleet(
         ("L1", "Wapping", "London", DAYS[0], 1000.0, "model", 900.0),
         ("L1", "Wapping", "London", DAYS[1], 500.0, "model", np.nan),
-        ("R1", "Waalhaven", "Rotterdam", DAYS[0], 10.0, "similar", np.nan),
+        ("R1", "Waalhaven", "Rotterdam", DAYS[0], 10.0, "cold_start", np.nan),
         ("R1", "Waalhaven", "Rotterdam", DAYS[1], 0.0, "closed", np.nan),
     )
 
 
 def test_a_week_has_totals_cities_and_depots(two_cities):
     assert Cells(html_grids.week(two_cities)).text == [
-        ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs week before"],
+        ["Depot", "Fri 21 Nov", "Sat 22 Nov", "2 days", "vs last week"],
         ["All cities", "1,010", "500", "1,510", "+11 %"],
         ["London", "1,000", "500", "1,500", "+11 %"],
         ["Wapping", "1,000", "500", "1,500", "+10 %"],
@@ -70,8 +70,8 @@ def test_a_great_fleet_is_cut_short_city_by_city_and_says_so():
     text = Cells(html_grids.week(fleet(*rows), most=4)).text
     assert [row[0] for row in text] == [
         "Depot", "All cities", "London", "Depot 0", "Depot 1",
-        "and 3 depots more: choose the city, or open the numbers", "Rotterdam",
-        "Depot 0", "Depot 1", "and 3 depots more: choose the city, or open the numbers",
+        "and 3 more: choose the city, or open “View data”", "Rotterdam",
+        "Depot 0", "Depot 1", "and 3 more: choose the city, or open “View data”",
     ]  # fmt: skip
     assert text[1][1] == "100"
 
@@ -101,10 +101,10 @@ def test_every_shade_has_its_rule_and_the_strongest_is_the_deepest():
 
 def test_what_is_late_is_said_in_words(two_cities):
     late = two_cities.assign(is_late=True)
-    assert "late: orders to Fri 21 Nov" in html_grids.week(late)
+    assert "missing data after Fri 21 Nov" in html_grids.week(late)
     silent = two_cities.assign(is_silent=True)
-    assert "no orders since Fri 21 Nov" in html_grids.week(silent)
-    assert "no orders yet" in html_grids.week(silent.assign(last_on=pd.NaT))
+    assert "no data since Fri 21 Nov" in html_grids.week(silent)
+    assert "no data yet" in html_grids.week(silent.assign(last_on=pd.NaT))
 
 
 def test_the_reason_of_its_place_stands_below_a_name_unless_it_is_late(two_cities):
@@ -157,8 +157,8 @@ def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
             id="events",
         ),
         pytest.param(
-            days_of("similar", ["<b>fair</b>"]),
-            ["120", "96 – 150", "From depots like it, <b>fair</b>"],
+            days_of("cold_start", ["<b>fair</b>"]),
+            ["120", "96 – 150", "From similar depots, <b>fair</b>"],
             id="a new depot",
         ),
         pytest.param(

@@ -39,8 +39,8 @@ def test_files_are_named_without_their_folder():
     said = ingest_tables.files(found, zone)
     assert said["File"].tolist() == ["orders.csv", "bucket"]
     assert said["Loaded"].tolist() == ["Fri 21 Nov, 04:30"] * 2
-    assert said["Unreadable"].tolist() == [2, 0]
-    assert said["Columns not needed"].tolist() == ["colour, size", ""]
+    assert said["Rejected rows"].tolist() == [2, 0]
+    assert said["Ignored columns"].tolist() == ["colour, size", ""]
     assert ingest_tables.refused(found, zone).to_numpy().tolist() == [
         ["counts.csv", "Fri 21 Nov, 04:30", "It is empty. Send it again."]
     ]
@@ -57,21 +57,20 @@ def test_the_grid_has_a_sign_for_each_day_and_names_mondays():
 
 def test_every_sign_is_explained():
     assert ingest_tables.legend() == (
-        "■ counted, ✕ missing, – closed, · before its first count"
+        "■ data, ✕ missing, – closed, · before first data"
     )
 
 
 def test_what_lacks_is_told_in_a_sentence():
     assert ingest_tables.sentence(calendar(WHOLE)).startswith(
-        "Every day of these four weeks"
+        "No missing days in the last four weeks"
     )
     assert ingest_tables.sentence(calendar(LACKS, WHOLE)) == (
-        "1 of 2 depots lack days on which they were open."
+        "1 of 2 depots have missing days."
     )
     many = calendar(LACKS, LACKS, n_depots=1000)
     assert ingest_tables.sentence(many) == (
-        "At least 2 of 1,000 depots lack days on which they were open; shown are the "
-        "first 2."
+        "At least 2 of 1,000 depots have missing days; the first 2 are shown."
     )
 
 

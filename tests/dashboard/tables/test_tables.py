@@ -25,7 +25,7 @@ def test_the_fleets_days_have_whole_orders_and_say_what_they_rest_on():
             "p10": [90.4, 0.0],
             "p50": [100.6, 0.0],
             "p90": [111.0, 0.0],
-            "basis": ["similar", "closed"],
+            "basis": ["cold_start", "closed"],
             "week_before": [99.0, np.nan],
             "p50_before": [95.5, np.nan],
         }
@@ -33,11 +33,11 @@ def test_the_fleets_days_have_whole_orders_and_say_what_they_rest_on():
     first, second = rows(tables.fleet_week(week))
     assert first == {
         "City": "London", "Depot": "Wapping", "Depot id": "LON-02", "Vans": 4,
-        "Day": DAYS[0], "Forecast": 101, "1 in 10 below": 90, "1 in 10 above": 111,
-        "Rests on": "depots like it", "A week before": 99, "Said before": 96,
+        "Day": DAYS[0], "Forecast": 101, "Low (P10)": 90, "High (P90)": 111,
+        "Basis": "similar depots", "Last week": 99, "Previous forecast": 96,
     }  # fmt: skip
-    assert (second["Vans"], second["A week before"]) == (None, None)
-    assert (second["Forecast"], second["Rests on"]) == (0, "closed")
+    assert (second["Vans"], second["Last week"]) == (None, None)
+    assert (second["Forecast"], second["Basis"]) == (0, "closed")
 
 
 def test_totals_say_what_they_lack():
@@ -55,7 +55,7 @@ def test_totals_say_what_they_lack():
     assert (past["Actual"], past["Forecast"], past["Remark"]) == (
         10, None, "without 2 depots",
     )  # fmt: skip
-    assert (ahead["Forecast"], ahead["1 in 10 below"], ahead["Remark"]) == (12, 9, "")
+    assert (ahead["Forecast"], ahead["Low (P10)"], ahead["Remark"]) == (12, 9, "")
 
 
 def test_a_depots_days_say_what_is_on():
@@ -73,8 +73,8 @@ def test_a_depots_days_say_what_is_on():
         }
     )
     said = rows(tables.depot_days(days))
-    assert [row["What is on"] for row in said] == ["Pay day", "Feast, of all, Closed"]
-    assert [row["Rests on"] for row in said] == [None, "closed"]
+    assert [row["Events"] for row in said] == ["Pay day", "Feast, of all, Closed"]
+    assert [row["Basis"] for row in said] == [None, "closed"]
 
 
 def test_past_forecasts_come_newest_first_with_their_miss():
@@ -90,10 +90,10 @@ def test_past_forecasts_come_newest_first_with_their_miss():
         }
     )
     newest, oldest = rows(tables.past_forecasts(past))
-    assert (newest["Day"], newest["Off by"], newest["In the band"]) == (
+    assert (newest["Day"], newest["Absolute % error"], newest["In band"]) == (
         DAYS[1], None, "yes",
     )  # fmt: skip
-    assert (oldest["Forecast − actual"], oldest["Off by"]) == (10, 10.0)
+    assert (oldest["Forecast − actual"], oldest["Absolute % error"]) == (10, 10.0)
 
 
 def test_events_are_named_as_people_say_them_and_holidays_as_they_are_called():
@@ -106,7 +106,10 @@ def test_events_are_named_as_people_say_them_and_holidays_as_they_are_called():
             "scope": ["this depot", "public holiday"],
         }
     )
-    assert [row["What"] for row in rows(tables.events(events))] == ["Pay day", "iDay_2"]
+    assert [row["Event"] for row in rows(tables.events(events))] == [
+        "Pay day",
+        "iDay_2",
+    ]
 
 
 def test_a_supposition_is_told_with_its_difference():
@@ -120,4 +123,4 @@ def test_a_supposition_is_told_with_its_difference():
         }
     )
     [row] = rows(tables.what_if(outcome))
-    assert (row["Forecast"], row["Supposed"], row["Difference"]) == (100, 80, -20)
+    assert (row["Forecast"], row["Scenario"], row["Difference"]) == (100, 80, -20)

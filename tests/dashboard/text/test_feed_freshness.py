@@ -11,16 +11,14 @@ FRIDAY, SATURDAY = date(2025, 11, 21), date(2025, 11, 22)
 def test_a_late_depot_is_told_with_both_days_and_what_to_do():
     said = feed_freshness.warning(Lateness(FRIDAY, SATURDAY, is_late=True))
     assert said is not None
-    assert "the newest are of Fri 21 Nov, and those of Sat 22 Nov should" in said
+    assert "newest orders are from Fri 21 Nov, but those of Sat 22 Nov are due" in said
     assert "`harbor ingest PATH`" in said
 
 
 def test_a_depot_without_any_orders_is_told_apart():
     said = feed_freshness.warning(Lateness(None, SATURDAY, is_late=True))
     assert said is not None
-    assert (
-        "No orders of this depot are known, although it was open on Sat 22 Nov" in said
-    )
+    assert "This depot has no data, although it was open on Sat 22 Nov" in said
 
 
 def test_a_depot_that_is_on_time_gets_no_sentence():

@@ -11,7 +11,7 @@ from dashboard.text import forecast_changes
 from tests.dashboard.components.test_banner import FRESH
 
 DAYS = pd.date_range("2025-11-20", periods=3).as_unit("s")  # Thursday to Saturday
-SAME = Before(date(2025, 11, 19), str(FRESH.model), 0, ())
+SAME = Before(date(2025, 11, 18), str(FRESH.model), 0, ())
 
 
 @pytest.fixture
@@ -29,18 +29,17 @@ def days():
 def test_the_change_is_told_over_the_days_both_are_of(days):
     change, arrived = forecast_changes.sentences(days, SAME, FRESH)
     assert change == (
-        "The forecast of Wed 19 Nov said 100 orders for the 1 day that both cover; this "
-        "one says 110 (+10)."
+        "Up 10 from 100 overnight, over the 1 day that both forecasts cover."
     )
-    assert arrived == "Thu 20 Nov brought 205 orders; 193 were forecast (+12)."
+    assert arrived == "Thu 20 Nov: 205 orders, 193 forecast (+12)."
 
 
 def test_each_cause_is_named(days):
     other = Before(SAME.origin_on, "20251118-a", 3, ("pay_day", "game"))
     assert forecast_changes.sentences(days, other, FRESH)[2:] == [
-        "Another model made it: ab instead of a.",
-        "3 earlier counts were corrected.",
-        "New or changed on the days ahead: Pay day, Game.",
+        "New model overnight: ab instead of a.",
+        "3 earlier daily counts corrected.",
+        "New or changed events: Pay day, Game.",
     ]
 
 

@@ -87,7 +87,7 @@ def test_no_row_is_lost_and_days_stay_in_order(week, order):
             },
         ),
         (ranking.BAND, {"wide": "40 – 180 on Sat 22 Nov", "late": "95 – 105 on Fri"}),
-        (ranking.WEEK, {"calm": "−50 % on the week before", "wide": ""}),
+        (ranking.WEEK, {"calm": "−50 % vs last week", "wide": ""}),
         (ranking.NAME, {"calm": "4 vans"}),
     ],
 )

@@ -32,14 +32,14 @@ def test_nights_steps_and_other_runs_are_told_apart():
     ledger = runs(LOAD, NIGHT, STEP)
     [night] = run_descriptions.nights(ledger, ZONE).to_dict("records")
     assert night == {
-        "Night of": "Thu 20 Nov", "State": "✓ done", "Began": "Fri 21 Nov, 04:30",
-        "Took": "2 min 5 s", "What it says": "2 late depots",
+        "Night of": "Thu 20 Nov", "State": "✓ done", "Started": "Fri 21 Nov, 04:30",
+        "Duration": "2 min 5 s", "Result": "2 late depots",
     }  # fmt: skip
     [step] = run_descriptions.steps(ledger, 7, ZONE).to_dict("records")
-    assert (step["Step"], step["Took"]) == ("Demand", "2.5 s")
+    assert (step["Step"], step["Duration"]) == ("Demand", "2.5 s")
     [other] = run_descriptions.others(ledger, ZONE).to_dict("records")
     assert (other["Run"], other["State"]) == ("Ingest", "✕ failed")
-    assert (other["Took"], other["What it says"]) == ("1 h 6 min", "It is full.")
+    assert (other["Duration"], other["Result"]) == ("1 h 6 min", "It is full.")
 
 
 def test_runs_are_offered_nights_first_and_newest_first():
@@ -52,7 +52,7 @@ def test_runs_are_offered_nights_first_and_newest_first():
 
 @pytest.mark.parametrize(
     ("silent", "expected"),
-    [(3.0, "… running"), (600.0, "silent for 10 min 0 s")],
+    [(3.0, "… running"), (600.0, "no heartbeat for 10 min 0 s")],
 )
 def test_a_running_one_says_whether_it_lives(silent, expected):
     row = (*NIGHT[:4], "running", BEGAN, {}, None, 700.0, silent)
@@ -103,6 +103,6 @@ def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():
     assert row == {
         "Plan": "4", "Days": "Sat 1 Nov 2025 – Mon 3 Nov 2025", "State": "paused",
         "Progress": "1 of 3",
-        "What": "1 failed: No model.; 2 slots left out; about 1 min 30 s left by past "
-        "runs; somebody asked it to cancel",
+        "Details": "1 failed: No model.; 2 slots skipped; about 1 min 30 s left; "
+        "cancel requested",
     }  # fmt: skip

@@ -39,20 +39,20 @@ def test_the_week_in_figures():
         }
     )
     assert summaries.week_figures(week) == {
-        "Orders in the next 2 days": ("550", "+11.1 % on the week before"),
+        "Orders in the next 2 days": ("550", "+11.1 % vs last week"),
         "Busiest day": ("Fri 21 Nov", "300 orders"),
-        "Orders late": ("1", "of 2 depots"),
-        "Changed most overnight": ("−4 %", "Beta"),
+        "Depots with missing data": ("1", "of 2 depots"),
+        "Largest change overnight": ("−4 %", "Beta"),
     }
     older = summaries.week_figures(week.assign(before_on=DAYS[4]))
-    assert older["Changed most since Tue 18 Nov"] == ("−4 %", "Beta")
+    assert older["Largest change since Tue 18 Nov"] == ("−4 %", "Beta")
     first = summaries.week_figures(week.assign(revised=np.nan))
-    assert not [label for label in first if label.startswith("Changed most")]
+    assert not [label for label in first if label.startswith("Largest change")]
 
 
 @pytest.mark.parametrize(
     ("missing", "against"),
-    [(0, "70 in the 7 before"), (1, "60 in the 7 before on 6 known days")],
+    [(0, "70 in the previous 7 days"), (1, "60 in the previous 7 days (6 with data)")],
 )
 def test_a_depots_week_says_what_it_is_measured_against(missing, against):
     actual = [10.0] * 7
@@ -80,8 +80,8 @@ def test_past_forecasts_are_summed_up():
         }
     )
     assert summaries.past_sentence(past) == (
-        "On the last 3 scored days the forecast was off by 10.0 % of the day's orders on "
-        "average (MAPE) and 2.3 % too low over all; 2 of 3 days fell within the 80 % band."
+        "Last 3 scored days: MAPE 10.0 %, 2.3 % too low overall, 2 of 3 days within the "
+        "80 % band."
     )
 
 
@@ -98,31 +98,30 @@ def test_accuracy_is_told_beside_both_baselines():
         ("seasonal naive", 0.123, 0.1, 0.0, np.nan, 684),
     )
     assert summaries.accuracy_sentence(table) == (
-        "The forecast was off by 8.1 % of a day's orders on average, over 684 days "
-        "counted. On the same days repeating the week before would have been off by "
-        "12.3 %, the median of the last four same weekdays by 11.0 %."
+        "MAPE 8.1 % over 684 days. On the same days: 12.3 % for repeating last week, "
+        "11.0 % for the median of the last four same weekdays."
     )
     figures = summaries.accuracy_figures(table)
     assert figures["Bias"][0] == "−1.2 %"
     assert figures["MAPE"] == ("8.1 %", "12.3 % seasonal naive")
-    assert figures["Days counted"] == ("684", "per depot and origin")
+    assert figures["Days scored"] == ("684", "per depot and origin")
 
 
 def test_days_without_a_baseline_are_told_of():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
     figures = summaries.accuracy_figures(table.assign(all_counted=700))
-    assert figures["Days counted"] == (
+    assert figures["Days scored"] == (
         "684", "16 more have no baseline; with them MAPE 9.0 %",
     )  # fmt: skip
 
 
 def test_a_baseline_without_a_day_to_repeat_is_a_dash():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 6))
-    assert "off by –, the median" in summaries.accuracy_sentence(table)
+    assert "– for repeating last week" in summaries.accuracy_sentence(table)
 
 
 def test_a_supposition_is_told_as_a_difference():
     outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "supposed": [1000.0, 0.0]})
     assert summaries.what_if_sentence(outcome) == (
-        "These days would have 1,000 orders instead of 1,400: −400."
+        "With this scenario: 1,000 orders instead of 1,400 (−400)."
     )

@@ -53,7 +53,7 @@ def test_a_page_without_demand_says_what_to_load(seeded, write, open_page, view)
     forget(write, schema.demand_versions)
     app = open_page(view)
     assert_no_traceback(app)
-    assert "none of their orders are counted yet" in app.info[0].value
+    assert "they have no orders yet" in app.info[0].value
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -110,7 +110,7 @@ def test_every_page_says_in_red_what_is_late(
     seed(clean_engine, yesterday.replace(year=yesterday.year - 1, day=14), dashboard)
     app = open_page(view, depot="LON-01")
     assert_no_traceback(app)
-    assert "The newest orders are of" in app.error[0].value
+    assert "The newest orders are from" in app.error[0].value
     assert "days ago" in app.error[0].value
 
 
@@ -123,7 +123,7 @@ def test_every_page_says_that_its_forecast_is_of_a_late_feed(
     write(sa.update(schema.forecasts).values(run_id=1))
     app = open_page(view, depot="LON-01")
     assert_no_traceback(app)
-    assert "had not come from all depots of London" in app.warning[0].value
+    assert "yet from some depots in London" in app.warning[0].value
 
 
 def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
@@ -134,7 +134,7 @@ def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
     assert f"{round(newest['p50'].sum()):,}" in shown
     for name in seeded.depots["name"]:
         assert name in shown
-    assert "late: orders to" in shown
+    assert "missing data after" in shown
 
 
 def test_a_city_in_the_url_is_the_only_one_shown(seeded, open_page):
@@ -168,7 +168,7 @@ def first_of(app, city):
 def test_depots_come_in_the_order_that_is_asked_for(seeded, open_page):
     app = open_page("fleet")
     assert first_of(app, "London").startswith("Poplar")
-    assert "late: orders to" in first_of(app, "London")
+    assert "missing data after" in first_of(app, "London")
     app.pills(key="first").select("Name").run()
     assert_no_traceback(app)
     assert first_of(app, "London").startswith("Greenwich")
@@ -186,7 +186,7 @@ def test_an_order_in_the_url_is_kept_with_its_reasons(seeded, open_page):
 def test_the_numbers_are_not_made_before_they_are_asked_for(seeded, open_page):
     app = open_page("fleet")
     assert not app.dataframe
-    app.session_state["numbers days-ahead"] = True
+    app.session_state["data days-ahead"] = True
     app.run()
     assert_no_traceback(app)
     assert len(app.dataframe[0].value) == 42
@@ -211,7 +211,7 @@ def test_a_fleet_whose_depots_are_all_gone_says_so(seeded, write, open_page):
     write(sa.update(schema.depots).values(closed_on=seeded.through))
     app = open_page("fleet")
     assert_no_traceback(app)
-    assert "none of the depots that are open" in app.info[0].value
+    assert "no open depots" in app.info[0].value
 
 
 def test_a_depot_in_the_url_is_shown(seeded, open_page):
@@ -226,7 +226,7 @@ def test_a_depot_in_the_url_is_shown(seeded, open_page):
 def test_a_depot_whose_orders_are_late_says_so_and_the_others_do_not(seeded, open_page):
     late = open_page("depot", depot="LON-03")
     assert_no_traceback(late)
-    assert "This depot's orders are late" in late.warning[0].value
+    assert "Missing data: this depot's newest orders" in late.warning[0].value
     assert not open_page("depot", depot="LON-01").warning
 
 
@@ -274,7 +274,7 @@ def test_a_depot_of_which_nothing_is_known_says_so(seeded, write, open_page):
         write(sa.delete(table).where(table.c.depot_id == "LON-02"))
     app = open_page("depot", depot="LON-02")
     assert_no_traceback(app)
-    assert "No orders of this depot are known" in " ".join(i.value for i in app.info)
+    assert "No data for this depot" in " ".join(i.value for i in app.info)
 
 
 def test_past_forecasts_that_are_hindcasts_say_so(seeded, write, open_page):
@@ -289,13 +289,13 @@ def test_what_if_answers_at_once(seeded, open_page):
     app.selectbox(key="what if").select("closed").run()
     assert_no_traceback(app)
     assert len(app.get("vega_lite_chart")) == n_charts + 1
-    assert "These days would have" in said(app)
+    assert "With this scenario" in said(app)
 
 
 def test_a_forecast_is_taken_apart_when_asked(seeded, open_page):
     app = open_page("depot", depot="LON-01")
     assert "Usual day" not in said(app)
-    app.toggle(key="leaning").set_value(True).run()
+    app.toggle(key="drivers").set_value(True).run()
     assert_no_traceback(app)
     assert "Usual day" in " ".join(each.proto.body for each in app.get("html"))
 

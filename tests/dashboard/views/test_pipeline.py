@@ -155,7 +155,7 @@ def test_the_pipeline_page_shows_nights_files_rows_and_backfills(worked, open_pa
     shown = said(app)
     for text in (
         "✕ failed", "The disk is full.", "orders-2.csv", "is no moment", "1 of 3",
-        "lack days on which they were open", REFUSAL, "How to mend a file",
+        "have missing days", REFUSAL, "How to fix a file",
     ):  # fmt: skip
         assert text in shown, text
 
@@ -175,7 +175,7 @@ def test_what_was_refused_is_seen_before_there_are_depots(
         file_id = connection.execute(
             sa.insert(schema.files)
             .values(
-                path="orders.csv", sha256="a", reading="a", kind="orders", size_bytes=1,
+                path="orders.csv", sha256="a", options_sha256="a", kind="orders", size_bytes=1,
                 accepted=0, unchanged=0, rejected=1, ignored_columns=[],
             )
             .returning(schema.files.c.file_id)
@@ -195,5 +195,5 @@ def test_before_anything_ran_the_page_says_what_to_do(seeded, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
     told = " ".join(info.value for info in app.info)
-    assert "No night has run yet" in told
-    assert "No file has come in" in told
+    assert "`harbor nightly` runs one now" in told
+    assert "Load one with `harbor ingest PATH`" in told

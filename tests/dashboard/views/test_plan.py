@@ -23,7 +23,7 @@ def fill(app, **fields):
 def change(app, orders, reason="A strike", name="Anna"):
     return fill(
         app,
-        **{"Orders expected (to change the number)": orders, "Why": reason},
+        **{"Orders (for “Set orders”)": orders, "Reason": reason},
         **{"Your name": name},
     )
 
@@ -43,21 +43,21 @@ def test_what_a_van_carries_and_how_sure_it_shall_be_stand_in_the_url(
 ):
     app = open_page("plan", carries="25", level="75")
     assert_no_traceback(app)
-    assert "25 orders a van" in said(app)
-    assert "75 % of days" in said(app)
+    assert "25 orders per van" in said(app)
+    assert "service level 75 %" in said(app)
 
 
 def test_it_can_be_planned_by_costs(seeded, open_page):
     app = open_page("plan", by="Costs", order="7", idle="90")
     assert_no_traceback(app)
-    assert "7 per order left over and 90 per idle van" in said(app)
+    assert "7 per undelivered order and 90 per idle van" in said(app)
 
 
 def test_a_change_is_in_the_plan_and_in_its_history(seeded, open_page):
     app = change(open_page("plan"), 4321)
     assert_no_traceback(app)
     assert not app.error
-    assert "is changed" in app.success[0].value
+    assert " changed." in app.success[0].value
     shown = said(app)
     assert "set 4,321" in shown
     assert "A strike" in shown
@@ -74,10 +74,10 @@ def test_a_change_without_a_reason_is_refused_in_a_sentence(seeded, open_page):
 def test_a_whole_city_is_locked_at_once_and_then_not_changed(seeded, open_page):
     app = fill(
         open_page("plan"),
-        Do="lock", Depot="", Why="The roster is out", **{"Your name": "Anna"},
+        Action="lock", Depot="", Reason="The roster is out", **{"Your name": "Anna"},
     )  # fmt: skip
     assert_no_traceback(app)
-    assert "is locked for 3 depots" in app.success[0].value
+    assert " locked for 3 depots" in app.success[0].value
     assert said(app).count("<small>locked ") == 3
     refused = change(open_page("plan"), 1)
     assert "was locked by Anna" in refused.error[0].value
@@ -87,7 +87,7 @@ def test_without_a_forecast_there_is_nothing_to_plan_for(seeded, write, open_pag
     forget(write, schema.scores, schema.forecasts)
     app = open_page("plan")
     assert_no_traceback(app)
-    assert "there is nothing to plan for" in app.info[0].value
+    assert "there is nothing to plan" in app.info[0].value
 
 
 def test_a_city_whose_vans_nobody_told_gets_what_it_needs_until_somebody_does(
@@ -97,12 +97,12 @@ def test_a_city_whose_vans_nobody_told_gets_what_it_needs_until_somebody_does(
     app = open_page("plan")
     assert_no_traceback(app)
     shown = said(app)
-    assert "How many vans London has is not known" in shown
+    assert "The number of vans in London is not known" in shown
     assert 'class="short"' not in shown
     assert "Vans to spare" not in shown
     app.number_input(key="vans in London").set_value(3).run()
     shown = said(app)
-    assert "3 vans a day" in shown
+    assert "3 vans per day" in shown
     assert 'class="short"' in shown
 
 
@@ -112,5 +112,5 @@ def test_a_fleet_that_is_late_is_planned_from_what_there_is(
     seed(clean_engine, yesterday.replace(year=yesterday.year - 1, day=14), dashboard)
     app = open_page("plan")
     assert_no_traceback(app)
-    assert "The newest orders are of" in app.error[0].value
+    assert "The newest orders are from" in app.error[0].value
     assert "Vans needed" in said(app)

@@ -86,7 +86,7 @@ def test_a_depot_without_history_is_forecast_from_its_city_and_widely(artefact, 
     # A depot that was never seen is not known by name either.
     named = replace(artefact, depot_ids=panel.depot_ids[3:])
     made = infer.forecast(named, with_demand(panel, no_history))
-    assert made.basis_dh[0].tolist() == ["similar"] * 7
+    assert made.basis_dh[0].tolist() == ["cold_start"] * 7
     # D2 is the only other depot in D0's city.
     np.testing.assert_allclose(made.p50_dh[0], made.p50_dh[2])
     assert (made.p90_dh[0] > made.p90_dh[2]).all()
@@ -98,7 +98,7 @@ def test_a_city_without_history_is_forecast_from_the_fleet(artefact, panel):
         demand[[0, 2]] = np.nan
 
     made = infer.forecast(artefact, with_demand(panel, silence))
-    assert (made.basis_dh[[0, 2]] == "similar").all()
+    assert (made.basis_dh[[0, 2]] == "cold_start").all()
     assert (made.p50_dh[0] > 0).all()
 
 

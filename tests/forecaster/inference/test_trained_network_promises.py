@@ -151,7 +151,7 @@ def test_a_depot_with_little_history_has_its_own_level(made, name):
 def test_a_depot_without_history_is_like_the_others_marked_and_wide(made):
     row, other = NAMES.index("none"), NAMES.index("steady 200")
     open_h = made.basis_dh[row] != "closed"
-    assert set(made.basis_dh[row]) == {"similar", "closed"}
+    assert set(made.basis_dh[row]) == {"cold_start", "closed"}
     assert (made.p50_dh[row][open_h] > 60 * 0.5).all()
     assert (made.p50_dh[row][open_h] < 420 * 1.5).all()
     wide, usual = (

@@ -57,7 +57,7 @@ def prune(fleet, settings):
 def add_model(fleet, settings):
     """Exports and records a model that claims to be trained through a day."""
 
-    def add(through, seed=0, role="judge"):
+    def add(through, seed=0, role="evaluation"):
         made = make_artefact(read_panel(fleet, through), seed=seed)
         path = artefact.save(made, settings.artefacts)
         with fleet.begin() as connection:

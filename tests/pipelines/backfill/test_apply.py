@@ -99,7 +99,7 @@ def stop_after(slots, stop):
         if len(seen) == slots:
             stop()
 
-    return ProgressCallbacks(slot=told)
+    return ProgressCallbacks(on_slot=told)
 
 
 def interrupt():
@@ -333,7 +333,7 @@ def test_the_newest_origin_is_forecast_first_when_asked_for(fleet, settings, add
     seen = []
     apply_plan(
         fleet, settings, plan.backfill_id, NOW,
-        ProgressCallbacks(slot=lambda slot: seen.append(slot.origin_on)),
+        ProgressCallbacks(on_slot=lambda slot: seen.append(slot.origin_on)),
     )  # fmt: skip
     assert seen == [days_before(n) for n in (6, 7, 8, 9)]
 
@@ -351,7 +351,11 @@ def test_the_night_goes_first(fleet, settings, plan, monkeypatch):
             night.execute(sa.select(sa.func.pg_advisory_unlock_all()))
 
     done = apply_plan(
-        fleet, settings, plan.backfill_id, NOW, ProgressCallbacks(say=said.append)
+        fleet,
+        settings,
+        plan.backfill_id,
+        NOW,
+        ProgressCallbacks(on_message=said.append),
     )
     night.close()
     assert looks == [0, 0]

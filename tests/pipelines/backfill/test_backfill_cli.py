@@ -87,7 +87,7 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
 
     def interrupted(*arguments):
         *rest, callbacks = arguments
-        return apply_plan(*rest, replace(callbacks, slot=interrupt))
+        return apply_plan(*rest, replace(callbacks, on_slot=interrupt))
 
     with monkeypatch.context() as patched:
         patched.setattr("pipelines.cli.backfill_applying.apply_plan", interrupted)

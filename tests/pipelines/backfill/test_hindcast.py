@@ -152,7 +152,7 @@ def test_origins_are_cut_where_one_learns_something(corrections, announced, expe
 def test_a_stretch_is_no_longer_than_a_pass():
     learnt = VintageChanges([], frozenset(), UTC_ZONE)
     origins = [days_before(ago) for ago in range(10, 0, -1)]
-    assert [len(each) for each in group_by_vintage(origins, learnt, most=4)] == [
+    assert [len(each) for each in group_by_vintage(origins, learnt, max_days=4)] == [
         4,
         4,
         2,

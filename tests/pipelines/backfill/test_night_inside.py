@@ -71,7 +71,7 @@ def test_a_night_between_two_slots_keeps_its_live_forecast(
 
     done = apply_plan(
         fleet, settings, plan.backfill_id, MORNING,
-        ProgressCallbacks(slot=night_after_the_first_slot),
+        ProgressCallbacks(on_slot=night_after_the_first_slot),
     )  # fmt: skip
     assert newest(fleet) == seen[0]
     assert all(row.is_live for row in seen[0])

@@ -81,12 +81,12 @@ def test_a_heartbeat_that_is_missed_names_its_run(clean_engine, told, monkeypatc
         raise OperationalError("", {}, Exception("gone"))
 
     monkeypatch.setattr(runs, "beat", away)
-    heart = Heartbeat(clean_engine, 0.01)
-    heart.take(8)
-    heart.take(7)
-    heart.start()
+    heartbeat = Heartbeat(clean_engine, 0.01)
+    heartbeat.add(8)
+    heartbeat.add(7)
+    heartbeat.start()
     assert missed.wait(30)
-    heart.stop()
+    heartbeat.stop()
     named = {
         line["run_id"] for line in lines(told) if line["event"] == "heartbeat_missed"
     }

@@ -26,7 +26,7 @@ def run(engine, statement, **asked):
 
 def count_all(engine):
     """What a count of every day finds beside the last one."""
-    run(engine, "insert into dirty_days (day_on) values ('-infinity')")
+    run(engine, "insert into changed_days (day_on) values ('-infinity')")
     change = counting.rebuild(engine, NOW)
     return change.new, change.corrected
 
@@ -88,7 +88,7 @@ def test_days_that_did_not_change_are_not_looked_at(clean_engine, tmp_path):
             sa.text("select orders from order_counts order by service_on")
         )
         assert list(held) == [99, 99, 2]
-        assert not connection.scalar(sa.text("select count(*) from dirty_days"))
+        assert not connection.scalar(sa.text("select count(*) from changed_days"))
 
 
 def test_a_load_that_is_not_committed_yet_leaves_its_marks_to_the_next_count(

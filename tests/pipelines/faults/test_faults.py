@@ -166,7 +166,7 @@ def require_healed(engine, home):
         roles = list(connection.scalars(sa.select(models.c.role)))
         ledger = sa.select(runs.c.state, runs.c.error).order_by(runs.c.run_id)
         states = [tuple(row) for row in connection.execute(ledger)]
-    assert sorted(roles) == ["champion", "judge"]
+    assert sorted(roles) == ["champion", "evaluation"]
     assert {state for state, _ in states} <= {"done", "failed"}
     assert all(error for state, error in states if state == "failed")
     assert not list((home / "checkpoints").glob("*"))

@@ -23,11 +23,11 @@ def days(*errors, naive=0.2, inside=80):
     return [
         DayScores(
             START + timedelta(days=number),
-            scored=100,
-            inside=inside,
-            compared=0 if error is None else 100,
-            error=100 * (error or 0),
-            naive_error=0 if error is None else 100 * naive,
+            n=100,
+            n_in_interval=inside,
+            n_comparable=0 if error is None else 100,
+            ape_sum=100 * (error or 0),
+            naive_ape_sum=0 if error is None else 100 * naive,
         )
         for number, error in enumerate(errors)
     ]
@@ -45,13 +45,13 @@ def days(*errors, naive=0.2, inside=80):
     ],
 )
 def test_days_in_a_row_worse_than_the_seasonal_naive(errors, worse, alarm):
-    found = live_accuracy.judge(days(*errors), SETTINGS)
+    found = live_accuracy.assess(days(*errors), SETTINGS)
     assert found.worse_days == worse
     assert bool(found.alarms) is alarm
 
 
 def test_the_alarm_says_since_when_by_how_much_and_what_to_do():
-    found = live_accuracy.judge(days(0.1, 0.3, 0.4, 0.5), SETTINGS)
+    found = live_accuracy.assess(days(0.1, 0.3, 0.4, 0.5), SETTINGS)
     (alarm,) = found.alarms
     assert "3 days in a row, from 2024-01-02 to 2024-01-04" in alarm
     assert "MAPE 40.0 % against 20.0 %" in alarm
@@ -64,13 +64,13 @@ def test_the_alarm_says_since_when_by_how_much_and_what_to_do():
     [(69, True), (70, False), (80, False), (90, False), (91, True)],
 )
 def test_coverage_outside_its_band_is_an_alarm(inside, alarm):
-    found = live_accuracy.judge(days(0.1, 0.1, inside=inside), SETTINGS)
+    found = live_accuracy.assess(days(0.1, 0.1, inside=inside), SETTINGS)
     assert found.coverage == pytest.approx(inside / 100)
     assert bool(found.alarms) is alarm
 
 
 def test_a_few_depot_days_say_nothing_of_coverage():
-    found = live_accuracy.judge(days(0.1, inside=0), SETTINGS)
+    found = live_accuracy.assess(days(0.1, inside=0), SETTINGS)
     assert found.coverage is None
     assert not found.alarms
 
@@ -112,8 +112,8 @@ def test_only_what_was_shown_live_counts(clean_engine):
     ]
     for day in found:
         mine = _expected(rows, day.target_on)
-        assert (day.scored, day.inside, day.compared) == mine[:3]
-        assert (day.error, day.naive_error) == pytest.approx(mine[3:])
+        assert (day.n, day.n_in_interval, day.n_comparable) == mine[:3]
+        assert (day.ape_sum, day.naive_ape_sum) == pytest.approx(mine[3:])
 
 
 def _write(engine, rows):

@@ -66,30 +66,32 @@ def of_one(row):
     actual, naive, median = row["actual"], row["seasonal_naive"], row["median4"]
     inside = row["p10"] <= actual <= row["p90"]
     gap = row["p50"] - actual
-    sums = {"scored": 1, "inside": inside, "volume": actual, "gap": gap}
-    sums |= {"miss": abs(gap)}
+    sums = {"n": 1, "n_in_interval": inside, "actual_sum": actual, "error_sum": gap}
+    sums |= {"abs_error_sum": abs(gap)}
     if actual > 0:
-        sums |= {"positive": 1, "positive_error": abs(gap) / actual}
+        sums |= {"n_nonzero": 1, "ape_sum": abs(gap) / actual}
         if naive is not None:
             sums |= {
-                "beside_naive": 1,
-                "beside_naive_error": abs(gap) / actual,
-                "beside_naive_naive_error": abs(naive - actual) / actual,
+                "n_with_naive_nonzero": 1,
+                "with_naive_ape_sum": abs(gap) / actual,
+                "with_naive_naive_ape_sum": abs(naive - actual) / actual,
             }
     if naive is None or median is None:
         return sums
     sums |= {
-        "common": 1, "common_inside": inside, "common_volume": actual,
-        "common_gap": gap, "common_miss": abs(gap),
-        "naive_gap": naive - actual, "naive_miss": abs(naive - actual),
-        "median_gap": median - actual, "median_miss": abs(median - actual),
+        "n_comparable": 1, "n_comparable_in_interval": inside,
+        "comparable_actual_sum": actual, "comparable_error_sum": gap,
+        "comparable_abs_error_sum": abs(gap),
+        "naive_error_sum": naive - actual, "naive_abs_error_sum": abs(naive - actual),
+        "median_error_sum": median - actual,
+        "median_abs_error_sum": abs(median - actual),
     }  # fmt: skip
     if actual > 0:
         sums |= {
-            "compared": 1,
-            "compared_error": abs(gap) / actual,
-            "naive_error": abs(naive - actual) / actual,
-            "median_error": abs(median - actual) / actual,
+            "n_comparable_nonzero": 1,
+            "comparable_ape_sum": abs(gap) / actual,
+            "naive_ape_sum": abs(naive - actual) / actual,
+            "median_ape_sum": abs(median - actual) / actual,
         }
     return sums
 
@@ -123,24 +125,26 @@ def of_depots(engine):
     known = rows[["seasonal_naive", "median4"]].notna().all(axis=1)
     compared = known & (rows["actual"] > 0)
     for name, column in (
-        ("compared_inside", rows["inside"].astype(float)),
-        ("compared_volume", rows["actual"]),
-        ("compared_gap", rows["gap"]),
-        ("compared_error", rows["miss"] / rows["actual"]),
-        ("naive_error", rows["naive_miss"] / rows["actual"]),
-        ("median_error", (rows["median4"] - rows["actual"]).abs() / rows["actual"]),
+        ("n_comparable_nonzero_in_interval", rows["inside"].astype(float)),
+        ("comparable_nonzero_actual_sum", rows["actual"]),
+        ("comparable_nonzero_error_sum", rows["gap"]),
+        ("comparable_ape_sum", rows["miss"] / rows["actual"]),
+        ("naive_ape_sum", rows["naive_miss"] / rows["actual"]),
+        ("median_ape_sum", (rows["median4"] - rows["actual"]).abs() / rows["actual"]),
     ):
         rows[name] = column.where(compared)
-    expected = rows.assign(compared=compared, scored=1).groupby(key).agg(
-        scored=("scored", "sum"), inside=("inside", "sum"), volume=("actual", "sum"),
-        gap=("gap", "sum"), miss=("miss", "sum"),
-        with_naive=("seasonal_naive", "count"),
-        with_naive_miss=("with_naive_miss", "sum"),
-        with_naive_naive_miss=("naive_miss", "sum"),
-        compared=("compared", "sum"), compared_inside=("compared_inside", "sum"),
-        compared_volume=("compared_volume", "sum"),
-        compared_gap=("compared_gap", "sum"), compared_error=("compared_error", "sum"),
-        naive_error=("naive_error", "sum"), median_error=("median_error", "sum"),
+    expected = rows.assign(n_comparable_nonzero=compared, n=1).groupby(key).agg(
+        n=("n", "sum"), n_in_interval=("inside", "sum"), actual_sum=("actual", "sum"),
+        error_sum=("gap", "sum"), abs_error_sum=("miss", "sum"),
+        n_with_naive=("seasonal_naive", "count"),
+        with_naive_abs_error_sum=("with_naive_miss", "sum"),
+        with_naive_naive_abs_error_sum=("naive_miss", "sum"),
+        n_comparable_nonzero=("n_comparable_nonzero", "sum"),
+        n_comparable_nonzero_in_interval=("n_comparable_nonzero_in_interval", "sum"),
+        comparable_nonzero_actual_sum=("comparable_nonzero_actual_sum", "sum"),
+        comparable_nonzero_error_sum=("comparable_nonzero_error_sum", "sum"),
+        comparable_ape_sum=("comparable_ape_sum", "sum"),
+        naive_ape_sum=("naive_ape_sum", "sum"), median_ape_sum=("median_ape_sum", "sum"),
     )  # fmt: skip
     found = found.drop(columns="made_at").set_index(key).sort_index()
     return found.astype(float), expected.sort_index().astype(float)

@@ -50,33 +50,33 @@ def test_every_number_is_what_the_tables_say(clean_engine, looks, settings, scre
         assert plain(numbers, f"inference_{key}") == FORECAST[f"inference_{key}"]
     assert plain(numbers, "training_cache_hit_ratio") == pytest.approx(6 / 7)
     assert plain(numbers, "training_cold_trainings") == 1
-    assert plain(numbers, "naive_gate_depots") == 2
-    assert plain(numbers, "accuracy_worse_in_a_row") == 3
+    assert plain(numbers, "fallback_depots") == 2
+    assert plain(numbers, "days_worse_than_naive") == 3
     assert plain(numbers, "accuracy_alarms") == 1
     assert plain(numbers, "files_refused") == 1
     # LON-03 has no count of the last day.
     assert plain(numbers, "depots_late") == 1
-    assert plain(numbers, "data_behind_seconds") == 0
-    assert plain(numbers, "data_oldest_depot_behind_seconds") == 86_400
-    assert plain(numbers, "forecast_behind_seconds") == 0
+    assert plain(numbers, "data_lag_seconds") == 0
+    assert plain(numbers, "data_oldest_depot_lag_seconds") == 86_400
+    assert plain(numbers, "forecast_lag_seconds") == 0
     # Of four probes three were answered, one of them late.
-    up = (("level", "dashboard_up"), ("window", "30d"))
-    quick = (("level", "dashboard_quick"), ("window", "30d"))
-    assert numbers[("harbor_level_kept", *up)] == 3
-    assert numbers[("harbor_level_of", *up)] == 4
-    assert numbers[("harbor_level_kept", *quick)] == 2
+    up = (("slo", "dashboard_up"), ("window", "30d"))
+    quick = (("slo", "dashboard_quick"), ("window", "30d"))
+    assert numbers[("harbor_slo_good_events", *up)] == 3
+    assert numbers[("harbor_slo_events", *up)] == 4
+    assert numbers[("harbor_slo_good_events", *quick)] == 2
     # The night before the last failed before it forecast; the last was ready in time.
-    ready = (("level", "forecast_ready"), ("window", "30d"))
-    assert numbers[("harbor_level_of", *ready)] == 3
-    assert numbers[("harbor_level_kept", *ready)] == 2
+    ready = (("slo", "forecast_ready"), ("window", "30d"))
+    assert numbers[("harbor_slo_events", *ready)] == 3
+    assert numbers[("harbor_slo_good_events", *ready)] == 2
     # One missed where 0.3 of thirty might be.
-    assert numbers[("harbor_level_budget_left_ratio", *ready)] == pytest.approx(
-        1 - 1 / 0.3
-    )
+    assert numbers[
+        ("harbor_slo_error_budget_remaining_ratio", *ready)
+    ] == pytest.approx(1 - 1 / 0.3)
     assert plain(numbers, "forecast_ready") == 1
-    assert plain(numbers, "last_night_kept") == 1
+    assert plain(numbers, "last_nightly_on_time") == 1
     origin = datetime.combine(THROUGH, time(), UTC).timestamp()
-    assert plain(numbers, "last_night_origin_timestamp_seconds") == origin
+    assert plain(numbers, "last_nightly_origin_timestamp_seconds") == origin
     nightly = ("harbor_step_heartbeat_timestamp_seconds", ("step", "nightly"))
     assert numbers[nightly] == NOW.timestamp() - 3
     assert ("harbor_step_heartbeat_timestamp_seconds", ("step", "train")) not in numbers
@@ -137,10 +137,10 @@ def test_what_is_not_known_is_left_out_and_never_0(
     assert "harbor_up" in names
     assert plain(shown(screen), "depots") == 0
     absent = {
-        "forecast_ready", "forecast_behind_seconds", "data_behind_seconds",
+        "forecast_ready", "forecast_lag_seconds", "data_lag_seconds",
         "live_mape_ratio", "training_compilations", "training_cache_hit_ratio",
-        "level_kept", "champion_info", "files_refused", "naive_gate_depots",
-        "dashboard_up", "scheduler_beat_timestamp_seconds", "dashboard_p95_seconds",
+        "slo_good_events", "champion_info", "files_refused", "fallback_depots",
+        "dashboard_up", "scheduler_heartbeat_timestamp_seconds", "dashboard_p95_seconds",
     }  # fmt: skip
     assert not {f"harbor_{name}" for name in absent} & names
 
@@ -206,8 +206,8 @@ def test_another_schema_is_a_deployment_in_progress(
 
 def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
     screen = Screen(tmp_path, NOW)
-    new = {n.name: n.value for n in screen.numbers(NOW + DEPLOYING / 2)}
-    old = {n.name: n.value for n in screen.numbers(NOW + DEPLOYING)}
+    new = {n.name: n.value for n in screen.metrics(NOW + DEPLOYING / 2)}
+    old = {n.name: n.value for n in screen.metrics(NOW + DEPLOYING)}
     assert new["deployment_in_progress"] is True
     assert old["deployment_in_progress"] is False
 

@@ -82,7 +82,7 @@ def test_a_scheduler_that_leads_is_seen_and_shows_life(
         assert snapshot.take(looks, settings, NOW, None).scheduler_leads
     assert not snapshot.take(looks, settings, NOW, None).scheduler_leads
 
-    monkeypatch.setattr(schedule, "STAND_BY_S", 0.02)
+    monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.02)
     stopped = Event()
     clock = Thread(
         target=schedule.run_scheduler, args=(clean_engine, settings, stopped)
@@ -90,7 +90,9 @@ def test_a_scheduler_that_leads_is_seen_and_shows_life(
     clock.start()
     try:
         for _ in range(500):
-            if snapshot.take(looks, settings, NOW, None).tallies["scheduler_beat_at"]:
+            if snapshot.take(looks, settings, NOW, None).tallies[
+                "scheduler_heartbeat_at"
+            ]:
                 break
             stopped.wait(0.02)
         else:

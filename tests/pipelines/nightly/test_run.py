@@ -181,7 +181,7 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
         NoModelError,
     ]
 
-    web, posted = {"there": lambda notice: posted.append(notice.sentence)}, []
+    web, posted = {"there": lambda notice: posted.append(notice.message)}, []
     outbox.tell(fleet, web, datetime.now(UTC), timedelta(hours=26))
     (notice,) = posted
     headline, rest = notice.split("goes on from there.")

@@ -112,7 +112,7 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
     # The first model is champion; the fit it was judged by is kept for hindcasts.
     with fleet.connect() as connection:
         champion = model_store.champion(connection)
-        judge = model_store.newest_judge(connection)
+        judge = model_store.newest_evaluation(connection)
     assert champion["trained_through"] == LAST
     assert judge["trained_through"] == LAST - timedelta(days=14)
     table = champion["scores"]["models"]

@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.cli.night_findings import look_at_nights
-from pipelines.runs import heartbeat
 from pipelines.runs import ledger as ledger_module
 from pipelines.runs.heartbeat import fail_stale_runs, this_process
 from pipelines.runs.ledger import recorded
@@ -42,8 +41,8 @@ def ledger(clean_engine):
 
 
 @pytest.fixture
-def quick_heart(monkeypatch):
-    monkeypatch.setattr(heartbeat, "BEAT_S", 0.01)
+def quick_heartbeat(monkeypatch):
+    monkeypatch.setattr(ledger_module, "HEARTBEAT_INTERVAL_S", 0.01)
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ def let_time_pass(engine, by):
         )
 
 
-@pytest.mark.usefixtures("quick_heart")
+@pytest.mark.usefixtures("quick_heartbeat")
 def test_a_step_and_its_night_are_renewed_while_the_step_works(ledger):
     with recorded(ledger, "nightly") as night:
         with recorded(ledger, "train", parent=night) as step:
@@ -92,7 +91,7 @@ def test_a_step_and_its_night_are_renewed_while_the_step_works(ledger):
         assert row(ledger, night.run_id)["state"] == "running"
 
 
-@pytest.mark.usefixtures("quick_heart")
+@pytest.mark.usefixtures("quick_heartbeat")
 def test_a_heart_goes_on_when_its_connection_is_killed(ledger):
     others = (
         "select pg_terminate_backend(pid) from pg_stat_activity "

@@ -101,7 +101,7 @@ def test_a_line_of_a_run_that_is_not_there_is_dropped(clean_engine, logs):
 
 
 def test_lines_wait_in_order_and_the_oldest_give_way(monkeypatch):
-    monkeypatch.setattr(run_log, "MOST_WAITING", 3)
+    monkeypatch.setattr(run_log, "MAX_BUFFERED_LINES", 3)
     waiting = RunLog()
     for number in range(2):
         waiting.keep(None, "info", {"event": f"e{number}", "run_id": 1})
@@ -148,14 +148,14 @@ def test_following_tells_each_line_and_state_once_until_the_end(clean_engine, lo
 @pytest.mark.db
 def test_what_is_followed_runs_now_or_ran_last(clean_engine):
     with pytest.raises(NoDataError, match="Nothing has run yet"):
-        tail.newest(clean_engine)
+        tail.newest_run(clean_engine)
     with recorded(clean_engine, "backfill") as old:
         with recorded(clean_engine, "train", parent=old), recorded(clean_engine, "x"):
             pass
-        assert tail.newest(clean_engine) == old.run_id
+        assert tail.newest_run(clean_engine) == old.run_id
     with recorded(clean_engine, "nightly") as last:
         pass
-    assert tail.newest(clean_engine) == last.run_id
+    assert tail.newest_run(clean_engine) == last.run_id
 
 
 @pytest.mark.db

@@ -23,7 +23,7 @@ from pipelines.scheduling import catch_up, schedule
 from pipelines.scheduling.catch_up import Due
 from pipelines.scheduling.jobs import ScheduledJobs
 from pipelines.scheduling.schedule import NightlyTrigger
-from pipelines.scheduling.subprocess_runner import harbor
+from pipelines.scheduling.subprocess_runner import harbor_command
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.settings.complete_days import newest_whole_day
@@ -202,7 +202,7 @@ def test_no_more_than_a_month_is_caught_up_with():
     kept = NightsKept(day(9) - timedelta(days=400), None)
     found = catch_up.missing_origins(kept, day(9), on_time=True)
     assert found[-1] == day(9)
-    assert len(found) == catch_up.MOST_MISSED
+    assert len(found) == catch_up.MAX_CATCH_UP
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_no_more_than_a_month_is_caught_up_with():
 )
 def test_the_policy_decides_on_missed_nights(policy, on_time, run, leave_out):
     three = [day(7), day(8), day(9)]
-    due = catch_up.decide(three, day(9) if on_time else None, policy)
+    due = catch_up.apply_policy(three, day(9) if on_time else None, policy)
     assert due.run == tuple(map(day, run))
     assert due.leave_out == tuple(map(day, leave_out))
     assert due.missed == {*three} - ({day(9)} if on_time else set())
@@ -235,9 +235,9 @@ class Fleet:
         )
         self.now = at("2026-06-10 02:30")
         self.ran = []
-        self.clock = self.new_clock()
+        self.jobs = self.new_jobs()
 
-    def new_clock(self):
+    def new_jobs(self):
         return ScheduledJobs(
             self.engine, self.settings, self.lock, self.night, lambda: self.now
         )
@@ -276,9 +276,9 @@ def test_after_downtime_the_policy_is_followed_and_written_down(
     lead, policy, ran, left_out
 ):
     fleet = lead(policy)
-    fleet.night([*harbor("nightly"), "--origin", str(day(6))])
+    fleet.night([*harbor_command("nightly"), "--origin", str(day(6))])
     fleet.now = at("2026-06-10 15:00")
-    for clock in (fleet.clock, fleet.clock, fleet.new_clock()):
+    for clock in (fleet.jobs, fleet.jobs, fleet.new_jobs()):
         clock.poll()
     assert fleet.ran[1:] == list(map(day, ran))
     told = [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
@@ -298,11 +298,11 @@ def test_after_downtime_the_policy_is_followed_and_written_down(
 @pytest.mark.db
 def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(lead):
     fleet = lead("skip")
-    fleet.clock.run_due()
+    fleet.jobs.run_due()
     assert fleet.ran == [day(9)]
-    fleet.clock.run_due()
+    fleet.jobs.run_due()
     assert fleet.ran == [day(9), day(9)]
-    fleet.clock.poll()
+    fleet.jobs.poll()
     assert len(fleet.ran) == 2
     assert not fleet.ledger("schedule")
 
@@ -310,13 +310,13 @@ def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(lead):
 @pytest.mark.db
 def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(lead):
     fleet = lead(state="failed")
-    fleet.clock.run_due()
+    fleet.jobs.run_due()
     for _ in range(5):
-        fleet.clock.poll()
+        fleet.jobs.poll()
     assert fleet.ran == [day(9)] * 3
     fleet.state = "done"
     fleet.now += timedelta(days=1)
-    fleet.clock.run_due()
+    fleet.jobs.run_due()
     assert fleet.ran[3:] == [day(10)]
     (left_out,) = [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
     assert left_out["origin_on"] == day(9)
@@ -326,9 +326,9 @@ def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(lead):
 def test_a_night_at_work_is_left_alone(lead):
     fleet = lead()
     with try_lock(fleet.engine, NIGHTLY_LOCK):
-        fleet.clock.poll()
+        fleet.jobs.poll()
         assert fleet.ran == []
-    fleet.clock.poll()
+    fleet.jobs.poll()
     assert fleet.ran == [day(9)]
 
 
@@ -352,7 +352,7 @@ def test_no_day_is_lost_or_run_after_it_was_seen_when_the_clocks_change(
         add_depot(connection, "W", timezone=zone)
     fleet.now = at(start)
     for _ in range(6):
-        fleet.clock.run_due()
+        fleet.jobs.run_due()
         fleet.now = catch_up.next_nightly(
             fleet.settings, fleet.now + timedelta(seconds=1)
         )
@@ -371,7 +371,7 @@ def test_an_hour_that_comes_twice_has_one_new_night(lead):
     fleet.settings = Settings(
         timezone="Europe/Amsterdam", nightly_at="02:30", home="/nowhere"
     )
-    clock = fleet.new_clock()
+    clock = fleet.new_jobs()
     for hour in ("00:30", "01:30"):
         fleet.now = at(f"2026-10-25 {hour}")
         clock.run_due()
@@ -383,7 +383,7 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
     fleet = lead()
     fleet.settings = Settings(timezone="Europe/Amsterdam", home=tmp_path)
     fleet.now = datetime.now(UTC)
-    clock = fleet.new_clock()
+    clock = fleet.new_jobs()
     clock.run_due()
     (origin,) = fleet.ran
     with fleet.engine.begin() as connection:
@@ -414,10 +414,10 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
 @pytest.mark.db
 def test_a_leader_that_lost_its_lock_writes_nothing_down(lead):
     fleet = lead("skip")
-    fleet.night([*harbor("nightly"), "--origin", str(day(6))])
+    fleet.night([*harbor_command("nightly"), "--origin", str(day(6))])
     _end_session(fleet.engine, fleet.lock.pid)
     with pytest.raises(LostRunError, match="lost the database session"):
-        fleet.clock._write_down(Due(leave_out=(day(7),)))
+        fleet.jobs._record_policy(Due(leave_out=(day(7),)))
     assert not [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
 
 
@@ -443,7 +443,7 @@ def _until(there):
 
 @pytest.mark.db
 def test_the_lead_ends_with_the_session_that_holds_it(clean_engine, monkeypatch):
-    monkeypatch.setattr(schedule, "STAND_BY_S", 0.05)
+    monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.05)
     leading = threading.Event()
     monkeypatch.setattr(ScheduledJobs, "poll", lambda _: leading.set())
     args = (clean_engine, Settings(), threading.Event())
@@ -481,8 +481,8 @@ with recorded(sa.create_engine(sys.argv[1]), "nightly", date(2026, 1, 1)):
     time.sleep(600)
 '''
 url = sys.argv[1]
-schedule.STAND_BY_S = 0.05
-jobs.harbor = lambda *_: [sys.executable, "-c", NIGHT, url]
+schedule.LEADER_POLL_S = 0.05
+jobs.harbor_command = lambda *_: [sys.executable, "-c", NIGHT, url]
 jobs.ScheduledJobs.poll = lambda self: self._run_nightly(sys.argv[2])
 print("started", flush=True)
 schedule.run_scheduler(sa.create_engine(url), Settings(), Event())

@@ -19,7 +19,7 @@ PATIENCE_S = 30
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(subprocess_runner, "LOOK_EVERY_S", 0.02)
+    monkeypatch.setattr(subprocess_runner, "POLL_INTERVAL_S", 0.02)
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -80,18 +80,18 @@ time.sleep(600)
 
 
 def test_one_that_does_not_listen_is_killed(monkeypatch):
-    monkeypatch.setattr(subprocess_runner, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(subprocess_runner, "GRACE_PERIOD_S", 0.1)
     command = [sys.executable, "-c", DEAF]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as deaf:
         assert deaf.stdout.readline() == "deaf\n"
-        subprocess_runner.end(deaf)
+        subprocess_runner.terminate(deaf)
         assert deaf.returncode == -9
 
 
 ORPHAN = """
 import time
 from pipelines.scheduling import parent_watchdog
-parent_watchdog.PATIENCE_S = 0.1
+parent_watchdog.GRACE_PERIOD_S = 0.1
 {more}
 parent_watchdog.exit_with_parent()
 print("watching", flush=True)

@@ -53,7 +53,7 @@ def home(clean_engine, tmp_path):
 
 
 def begin_load(connection, name):
-    columns = ("path", "sha256", "reading", "kind")
+    columns = ("path", "sha256", "options_sha256", "kind")
     values = dict(zip(columns, (name, name, "r", "orders"), strict=True))
     return ingest.add_file(connection, size_bytes=1, ignored_columns=[], **values)
 

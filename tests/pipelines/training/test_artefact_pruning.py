@@ -15,7 +15,7 @@ from pipelines.cli import app
 from pipelines.forecasting import forecast
 from pipelines.settings import Settings
 from pipelines.store import artefacts, models
-from pipelines.training.artefact_pruning import WRITTEN_FOR, prune_artefacts
+from pipelines.training.artefact_pruning import MIN_AGE, prune_artefacts
 from tests.pipelines.make import add_depot
 
 pytestmark = pytest.mark.db
@@ -91,12 +91,12 @@ def test_only_what_is_old_and_that_nothing_needs_goes(clean_engine, settings, ad
     with clean_engine.begin() as connection:
         add_depot(connection)
     add("champion", "champion", promoted_days_ago=400, run_id=crowned)
-    add("its judge", "judge", run_id=crowned)
+    add("its judge", "evaluation", run_id=crowned)
     add("waiting", "challenger")
     add("before", "retired", days_ago=500, promoted_days_ago=450)
     add("long before", "retired", days_ago=600, promoted_days_ago=500)
     add("refused", "rejected", run_id=refused)
-    add("judge of refused", "judge", run_id=refused)
+    add("judge of refused", "evaluation", run_id=refused)
     add("young", "rejected", days_ago=YOUNG)
     add("shown", "rejected")
     add("shown before", "rejected")
@@ -135,7 +135,7 @@ def test_one_that_was_champion_for_long_is_kept_from_the_day_it_was_replaced(
         promoted_days_ago=400,
         run_id=run,
     )
-    add("its judge", "judge", days_ago=400, run_id=run)
+    add("its judge", "evaluation", days_ago=400, run_id=run)
     assert prune_artefacts(clean_engine, settings).is_nothing
     assert len(there(settings)) == 4
 
@@ -159,7 +159,7 @@ def test_a_file_that_another_pruning_takes_first_is_no_failure(
 def test_what_a_backfill_under_way_names_stays(
     clean_engine, settings, add, state, stays
 ):
-    add("old", "judge")
+    add("old", "evaluation")
     plan = {"asked": {}, "ledger": {}, "state": state}
     slot = {"number": 1, "step": "forecast", "is_in": True, "reason": "", "rows": 0}
     slot |= {"overwrites": 0, "state": "waiting", "model_version": "old"}
@@ -192,7 +192,7 @@ def test_a_file_that_a_training_writes_again_just_now_stays(
     assert prune_artefacts(clean_engine, settings).is_nothing
     assert there(settings) == {"old"}
     # Its training never came to record it.
-    written(settings, "old", WRITTEN_FOR / timedelta(days=1) + 0.01)
+    written(settings, "old", MIN_AGE / timedelta(days=1) + 0.01)
     assert prune_artefacts(clean_engine, settings).files == 1
 
 
@@ -280,7 +280,9 @@ def test_pruning_twice_does_nothing_the_second_time_and_says_so(harbor, add):
     assert harbor("db", "prune")[1] == 0
     said, code = harbor("db", "prune")
     assert code == 3
-    assert f"artefacts of {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)" in said
+    assert (
+        f"artefacts of the last {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)" in said
+    )
     assert "every order (HARBOR_KEEP_ORDERS_DAYS is not set)" in said
 
 

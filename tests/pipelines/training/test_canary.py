@@ -110,7 +110,7 @@ def test_a_model_made_bad_is_not_shown_and_the_champion_stays(
     assert f"harbor models show {bad}" in verdict.reason
     assert shown(clean_engine) == champion
     kept = recorded_model(clean_engine, bad)
-    assert (kept["role"], kept["reason"]) == ("rejected", verdict.reason)
+    assert (kept["role"], kept["decision_reason"]) == ("rejected", verdict.reason)
     assert kept["scores"]["canary"]["passed"] is False
     assert kept["scores"]["models"] == SCORES["models"]
 
@@ -215,11 +215,11 @@ def test_the_night_says_so_in_the_ledger_and_as_an_alarm(
         steps.judge(night, run)
     [alarm] = [line for line in lines if line["event"] == "canary_failed"]
     assert alarm["log_level"] == "warning"
-    assert alarm["says"].startswith(f"{bad}: Its canary failed: ")
+    assert alarm["reason"].startswith(f"{bad}: Its canary failed: ")
     with clean_engine.connect() as connection:
         counts = connection.scalar(sa.select(runs.c.metrics))
     assert counts["canary"]["passed"] is False
-    assert counts["canary_failed"] == alarm["says"]
+    assert counts["canary_failed"] == alarm["reason"]
 
 
 @pytest.fixture

@@ -10,7 +10,12 @@ from pipelines.runs.ledger import recorded
 from pipelines.runs.run_log import Line
 from pipelines.settings import Settings
 from pipelines.store import run_lines, runs
-from pipelines.training.cleanup import LINES_FOR, RESUMED_FOR, STAGED_FOR, clean_up
+from pipelines.training.cleanup import (
+    CHECKPOINT_AGE,
+    LOG_LINE_AGE,
+    STAGED_FILE_AGE,
+    clean_up,
+)
 
 pytestmark = pytest.mark.db
 
@@ -36,9 +41,9 @@ def test_only_what_is_old_is_swept(clean_engine, settings, seconds, gone):
         settings.artefacts / ".half.77.tmp",
         settings.checkpoints / "cut-off",
     )
-    grow_old(staged, STAGED_FOR, seconds)
-    grow_old(cut_off, RESUMED_FOR, seconds)
-    grow_old(settings.artefacts / "whole.npz", RESUMED_FOR, seconds)
+    grow_old(staged, STAGED_FILE_AGE, seconds)
+    grow_old(cut_off, CHECKPOINT_AGE, seconds)
+    grow_old(settings.artefacts / "whole.npz", CHECKPOINT_AGE, seconds)
     assert clean_up(clean_engine, settings) == gone
     assert [staged.exists(), cut_off.exists()] == [not gone, not gone]
     assert (settings.artefacts / "whole.npz").exists()
@@ -53,8 +58,8 @@ def test_old_log_lines_are_forgotten_and_their_runs_kept(clean_engine, settings)
         pass
     now = datetime.now(UTC)
     ages = {
-        "old": LINES_FOR + timedelta(hours=1),
-        "new": LINES_FOR - timedelta(hours=1),
+        "old": LOG_LINE_AGE + timedelta(hours=1),
+        "new": LOG_LINE_AGE - timedelta(hours=1),
     }
     lines = [
         Line(run.run_id, now - age, "info", name, {}) for name, age in ages.items()

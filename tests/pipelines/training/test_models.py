@@ -47,7 +47,7 @@ def test_a_champion_s_judge_is_the_fit_of_its_own_run(clean_engine):
         )
         one, other = (connection.execute(new).scalar_one() for _ in range(2))
         add(connection, "a", run_id=one)
-        add(connection, "judge of a", role="judge", run_id=one)
-        add(connection, "judge of b", role="judge", days=1, run_id=other)
-        assert models.judge_of(connection, one)["version"] == "judge of a"
-        assert models.judge_of(connection, other + 1) is None
+        add(connection, "judge of a", role="evaluation", run_id=one)
+        add(connection, "judge of b", role="evaluation", days=1, run_id=other)
+        assert models.evaluation_of(connection, one)["version"] == "judge of a"
+        assert models.evaluation_of(connection, other + 1) is None

@@ -17,7 +17,7 @@ def send(settings, notice=NOTICE):
 
 def test_a_webhook_gets_json(web, post):
     send(post)
-    told = {"text": NOTICE.sentence, "kind": "failure", "key": "failure:x"}
+    told = {"text": NOTICE.message, "kind": "failure", "key": "failure:x"}
     assert web.posted == [("/hooks/s3cret", told)]
 
 
@@ -25,7 +25,7 @@ def test_everybody_gets_mail(mail, letter):
     send(letter)
     (message,) = mail.mail
     assert "Subject: Harbor Fleet: failure" in message
-    assert NOTICE.sentence in message
+    assert NOTICE.message in message
     (talk,) = mail.talk
     wanted = {"rcpt TO:<ops@example.org>", "rcpt TO:<chief@example.org>"}
     assert wanted <= {line.replace("RCPT", "rcpt") for line in talk}

@@ -24,7 +24,7 @@ HOUR = timedelta(hours=1)
 
 
 def test_a_notice_waits_longer_each_time_and_is_given_up():
-    pauses = [outbox.pause_after(n) for n in range(1, outbox.MOST_TRIES + 1)]
+    pauses = [outbox.pause_after(n) for n in range(1, outbox.MAX_ATTEMPTS + 1)]
     minutes = [pause.total_seconds() / 60 for pause in pauses[:-1]]
     assert minutes == [0.5, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
     assert pauses[-1] is None
@@ -42,7 +42,9 @@ def add_night(engine, state, origin=DAY, ended=NOW - 4 * HOUR, error=None):
 def kept(engine):
     columns = schema.notices.c
     with engine.connect() as connection:
-        asked = sa.select(columns.key, columns.channel, columns.tries, columns.sent_at)
+        asked = sa.select(
+            columns.key, columns.channel, columns.attempts, columns.sent_at
+        )
         found = connection.execute(asked.order_by(columns.notice_id))
         return [tuple(row) for row in found]
 
@@ -66,9 +68,9 @@ def test_each_notice_is_sent_once_on_each_channel(
     for _ in range(3):
         outbox.tell(clean_engine, both, late, SILENCE)
     assert [told["kind"] for _, told in web.posted][2:] == ["silence"]
-    assert {(tries, sent is not None) for _, _, tries, sent in kept(clean_engine)} == {
-        (1, True)
-    }
+    assert {
+        (attempts, sent is not None) for _, _, attempts, sent in kept(clean_engine)
+    } == {(1, True)}
 
 
 @pytest.mark.db
@@ -111,10 +113,10 @@ def test_a_notice_that_is_never_taken_is_given_up(clean_engine, web, post):
     add_night(clean_engine, "failed", error="Oh.")
     for hour in range(20):
         outbox.tell(clean_engine, ways, NOW + hour * HOUR, SILENCE)
-    assert len(web.posted) == outbox.MOST_TRIES
+    assert len(web.posted) == outbox.MAX_ATTEMPTS
     with clean_engine.connect() as connection:
         (row,) = connection.execute(sa.select(schema.notices)).mappings()
-    assert (row["next_try_at"], row["sent_at"]) == (None, None)
+    assert (row["next_attempt_at"], row["sent_at"]) == (None, None)
     assert row["error"] == "The webhook did not accept a notice: it answered 500."
 
 

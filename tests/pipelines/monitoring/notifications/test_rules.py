@@ -76,10 +76,10 @@ def test_a_second_failure_of_a_night_is_told_where_it_is_news():
 def test_a_sentence_says_which_night_what_and_what_to_do():
     failed = night(4, error="The disk is full. Make room.")
     (failure,) = decide(Known(None, failed, None, None), NOW, SILENCE)
-    assert failure.sentence == (
+    assert failure.message == (
         "The night of 2026-06-09 failed (run 4, 2026-06-10 05:00 UTC): The disk is full. "
         "Make room."
     )
     (silence,) = decide(Known(night(3, hours_ago=40), None, None, None), NOW, SILENCE)
-    assert "40 hours; the last was that of 2026-06-09, run 3" in silence.sentence
-    assert "'harbor schedule show'" in silence.sentence
+    assert "40 hours; the last was that of 2026-06-09, run 3" in silence.message
+    assert "'harbor schedule show'" in silence.message
