@@ -1,8 +1,8 @@
 """Forecasts daily orders per depot: arrays in, arrays out.
 
-No database, no environment, no clock. Two floors: everything up to `infer` needs NumPy
-and pandas; `model`, `losses`, `train`, `fitting`, `checkpoint`, `export` and `learning`
-need JAX and are never imported by the floor below, because the dashboard's host has none.
+No database, no environment, no clock. `data` and `inference` need NumPy (`panel_builder`
+also pandas); `model` needs JAX and is never imported by the other two, because the
+dashboard's host has none.
 
 Words
   demand      orders per depot and local day: the target
@@ -13,6 +13,12 @@ Words
   horizon     steps forecast; step h is day `origin + h`
   bias        forecast - actual; positive means too high
   level       a depot's recent mean log demand, from the past only
+  log count   log(1 + orders): the unit of the network
+  baseline    forecast from the depot's own weeks, which the network corrects
+  residual    actual - baseline, log counts
+  spread      recent mean absolute residual of a depot
+  evaluation  the fit without the validation days; production is the fit on all
+  cold start  forecast of a depot without history, from its peers
 
 Shape letters, one meaning each
   D depots    T all steps      B depots in a batch   C context steps   H horizon

@@ -1,4 +1,4 @@
-"""A forecast function × rolling origins → one score table."""
+"""Backtests forecasters over rolling origins and scores them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from forecaster.errors import CutoffError
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Orders per day; the two bounds are NaN where a model gives none."""
+    """Forecast in orders per day; the bounds are NaN for a model without them."""
 
     p10_dh: Float[np.ndarray, "depot horizon"]
     p50_dh: Float[np.ndarray, "depot horizon"]
@@ -24,12 +24,12 @@ class Quantiles:
 
 
 Forecaster = Callable[[Panel], Quantiles]
-"""Forecasts from the last day of a panel, whose later actuals are gone."""
+"""Forecasts from the last day of a panel, which has no later actuals."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which days are held out, and from which origins they are forecast.
+    """Held-out days and the origins from which they are forecast.
 
     Attributes:
       trained_through: The last day before the holdout; the first origin.
@@ -48,9 +48,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Scores:
-    """How one model did, as fractions; NaN where undefined.
+    """Scores of one model, as fractions; NaN where undefined.
 
-    `days` counts the depot-days with any orders, which MAPE is the mean of.
+    `days` is the number of depot-days with any orders, over which MAPE is the mean.
     """
 
     mape: float
@@ -61,7 +61,7 @@ class Scores:
     days: int
 
     def in_percent(self) -> dict[str, float | int | None]:
-        """As people and scripts read it: percent where it is one, null for NaN."""
+        """Scores by name, in percent where applicable; None for NaN."""
         return {
             "mape": _rounded(100 * self.mape, 3),
             "wape": _rounded(100 * self.wape, 3),
@@ -74,7 +74,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Forecasts of one model beside what happened, [O, D, H]."""
+    """Forecasts of one model with the actuals, [O, D, H]."""
 
     actual_odh: Float[np.ndarray, "origin depot horizon"]
     p10_odh: Float[np.ndarray, "origin depot horizon"]
@@ -113,35 +113,35 @@ def run(
     Args:
       panel: With the actuals of every target; the forecaster never sees them.
       origins: Each at least `horizon` days before the panel ends.
-      forecaster: Asked once per origin.
+      forecaster: Called once per origin.
       horizon: Days forecast.
     """
     actual, p10, p50, p90 = [], [], [], []
     for origin in origins:
-        made = forecaster(panel.as_of(origin))
+        forecast = forecaster(panel.as_of(origin))
         first = panel.step(origin + timedelta(days=1))
         actual.append(panel.demand_dt[:, first : first + horizon].astype(float))
-        p10.append(made.p10_dh)
-        p50.append(made.p50_dh)
-        p90.append(made.p90_dh)
+        p10.append(forecast.p10_dh)
+        p50.append(forecast.p50_dh)
+        p90.append(forecast.p90_dh)
     return Outcome(np.stack(actual), np.stack(p10), np.stack(p50), np.stack(p90))
 
 
 def baseline_forecaster(name: str, horizon: int) -> Forecaster:
-    """A baseline as a forecaster without bounds.
+    """Wraps a baseline as a forecaster without bounds.
 
     Raises:
       ConfigError: there is no such baseline.
     """
-    forecast = baseline(name)
+    baseline_of = baseline(name)
 
-    def make(panel: Panel) -> Quantiles:
-        point_dh = forecast(panel.demand_dt, panel.n_steps, horizon).astype(float)
+    def forecast(panel: Panel) -> Quantiles:
+        point_dh = baseline_of(panel.demand_dt, panel.n_steps, horizon).astype(float)
         unknown = np.full_like(point_dh, np.nan)
         closed_dh = panel.closed_dt[:, panel.n_steps : panel.n_steps + horizon]
         return Quantiles(unknown, np.where(closed_dh, 0.0, point_dh), unknown)
 
-    return make
+    return forecast
 
 
 def score(
@@ -151,7 +151,7 @@ def score(
 
     Args:
       outcomes: By model.
-      scale_d: Of MASE, from `baselines.seasonal_naive_scale` on the training days.
+      scale_d: Scale of MASE, from `baselines.seasonal_naive_scale` on the training days.
     """
     common = _common_days(outcomes)
     return {
@@ -197,16 +197,16 @@ def _rounded(value: float, digits: int) -> float | None:
 
 
 def as_json(
-    plan_made: Plan, scores: Mapping[str, Scores], n_depots: int, train_seconds: float
+    plan: Plan, scores: Mapping[str, Scores], n_depots: int, train_seconds: float
 ) -> dict[str, Any]:
-    """The object that `harbor backtest --json` prints."""
+    """Builds the object that `harbor backtest --json` prints."""
     return {
-        "horizon": plan_made.horizon,
-        "holdout_days": plan_made.holdout_days,
-        "stride": plan_made.stride,
-        "origins": [origin.isoformat() for origin in plan_made.origins],
-        "trained_through": plan_made.trained_through.isoformat(),
+        "horizon": plan.horizon,
+        "holdout_days": plan.holdout_days,
+        "stride": plan.stride,
+        "origins": [origin.isoformat() for origin in plan.origins],
+        "trained_through": plan.trained_through.isoformat(),
         "depots": n_depots,
         "train_seconds": round(train_seconds, 1),
-        "models": {name: each.in_percent() for name, each in scores.items()},
+        "models": {name: score.in_percent() for name, score in scores.items()},
     }

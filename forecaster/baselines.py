@@ -60,11 +60,11 @@ def median4(
 
 
 BASELINES: dict[str, Baseline] = {"seasonal_naive": seasonal_naive, "median4": median4}
-"""By the names that `harbor backtest --against` takes."""
+"""Baselines by the names that `harbor backtest --against` accepts."""
 
 
 def baseline(name: str) -> Baseline:
-    """The baseline of that name.
+    """Returns a baseline by name.
 
     Raises:
       ConfigError: there is none.
@@ -100,7 +100,7 @@ def seasonal_naive_scale(
 def _same_weekdays(
     demand_dt: Float[np.ndarray, "depot time"], cutoff: int, horizon: int, repeats: int
 ) -> Float[np.ndarray, "depot horizon repeat"]:
-    """The last same weekdays of each target, newest first; NaN before the first step."""
+    """Last same weekdays of each target, newest first; NaN before the first step."""
     n_steps = demand_dt.shape[1]
     if not 1 <= cutoff <= n_steps:
         raise CutoffError(
@@ -111,8 +111,8 @@ def _same_weekdays(
     source_hk = np.array(
         [[cutoff - 1 + step - weekday_lag(step, k) for k in ago] for step in steps]
     )
-    found_dhk = demand_dt[:, np.maximum(source_hk, 0)]
-    return np.where(source_hk >= 0, found_dhk, np.nan)
+    value_dhk = demand_dt[:, np.maximum(source_hk, 0)]
+    return np.where(source_hk >= 0, value_dhk, np.nan)
 
 
 def _first_known(

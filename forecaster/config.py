@@ -1,4 +1,4 @@
-"""What is forecast, by which network, and how it is trained: frozen, checked, JSON."""
+"""Configurations of the task, the network and the training: frozen, validated, JSON."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
@@ -7,31 +7,34 @@ from forecaster.errors import ConfigError
 
 MAX_HORIZON = 63
 MIN_TRAINING_DAYS = 42
-FORTNIGHT = 14
-"""Days in whose steps the sizes of a young fleet grow."""
-Some = TypeVar("Some", bound="Config")
+HISTORY_STEP_DAYS = 14
+"""Days by which the context of a short history grows, so that shapes change rarely."""
+ConfigT = TypeVar("ConfigT", bound="Config")
 
 
 def min_training_days(horizon: int) -> int:
-    """Days of history without which nothing is trained: four horizons, or more.
+    """Fewest days of history that training needs: about four horizons, at least 42 days.
 
     Args:
       horizon: Days forecast.
     """
-    return max(MIN_TRAINING_DAYS, -(-4 * (horizon + 1) // FORTNIGHT) * FORTNIGHT)
+    return max(
+        MIN_TRAINING_DAYS,
+        -(-4 * (horizon + 1) // HISTORY_STEP_DAYS) * HISTORY_STEP_DAYS,
+    )
 
 
 @dataclass(frozen=True)
 class Config:
-    """What the three configurations share: JSON both ways."""
+    """Base of the configurations: conversion to and from JSON."""
 
     def to_json(self) -> dict[str, Any]:
         """The settings by name."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls: type[Some], settings: dict[str, Any]) -> Some:
-        """The configuration of those settings.
+    def from_json(cls: type[ConfigT], settings: dict[str, Any]) -> ConfigT:
+        """Builds the configuration from settings by name.
 
         Raises:
           ConfigError: a setting is unknown, missing, or out of range.
@@ -55,7 +58,7 @@ class Config:
 
 @dataclass(frozen=True)
 class TaskConfig(Config):
-    """What is forecast from what.
+    """The forecasting task.
 
     Attributes:
       horizon: Days forecast.
@@ -77,10 +80,10 @@ class ModelConfig(Config):
     Attributes:
       units: Hidden units of each of the two GRU layers.
       head_units: Width of the head that turns a state into the days ahead.
-      dropout: Share of units silenced in training.
-      embedding_units: Numbers learnt for each depot by name.
-      embedding_dropout: Share of windows whose depot is not named in training, so that
-        one without an embedding can be forecast.
+      dropout: Dropout rate of the hidden units.
+      embedding_units: Width of each depot's embedding.
+      embedding_dropout: Share of training windows without their embedding, so that a
+        depot without one can be forecast.
     """
 
     units: int = 32
@@ -105,16 +108,16 @@ class TrainConfig(Config):
       epochs: Passes over every depot's history at most.
       most_steps: Optimiser steps at most; a long history needs fewer passes.
       batch_size: Depot windows in one optimiser step.
-      members: Networks whose mean is delivered.
-      learning_rate: AdamW's at its highest; it warms up to it, then falls to half.
-      weight_decay: AdamW's.
+      members: Networks in the ensemble, whose mean is the forecast.
+      learning_rate: Peak rate of AdamW, after warm-up; decays to half of it.
+      weight_decay: Weight decay of AdamW.
       huber_delta: Log counts; below it the loss is squared, above it absolute. Small
         values act like the median, which percentage errors reward.
       average_decay: Weights are averaged over the steps with this decay.
-      validation_days: Last days of the training period kept for that.
-      seed: Of weights, dropout and the order of windows.
-      bfloat16: Whether the products of a training step are taken in bfloat16. Weights
-        and their sums stay float32, and so does all that judges and serves.
+      validation_days: Number of final days held out for early stopping and calibration.
+      seed: Seed of weights, dropout and the order of windows.
+      bfloat16: Whether a training step multiplies in bfloat16. Weights and sums stay
+        float32, and so do validation and serving.
     """
 
     epochs: int = 100

@@ -1,17 +1,17 @@
-"""Every error this program raises on purpose.
+"""The exceptions that this program raises deliberately.
 
 HarborError
-├── BadInputError (ValueError)        what somebody handed in breaks a stated rule
+├── BadInputError (ValueError)        an input violates a stated rule
 │   ├── CutoffError                   a cutoff outside the steps observed
 │   ├── ConfigError                   a setting or configuration out of range
 │   └── RefusedFileError              a whole file cannot be read; nothing changed
 ├── NothingToDoError                  nothing was done although something was expected
-├── NoDataError (LookupError)         the data a step needs is not there
-├── NoModelError (LookupError)        no artefact fits what was asked
+├── NoDataError (LookupError)         data that a step needs are missing
+├── NoModelError (LookupError)        no matching artefact
 ├── ArtefactError (ValueError)        an artefact is corrupt, foreign or newer
 ├── TrainingError (ArithmeticError)   training cannot go on
 ├── DeviceError (RuntimeError)        JAX does not start on this machine
-├── NotificationError (RuntimeError)        a notice could not be sent
+├── NotificationError (RuntimeError)  a notification could not be sent
 └── DatabaseError (RuntimeError)      the database cannot be started, reached or used
 
 Form of a message: what is wrong with its value - the rule - what to do. `pipelines.cli`
@@ -21,13 +21,13 @@ turns one into a notice. Anything else keeps its traceback.
 
 
 class HarborError(Exception):
-    """Heads the tree of errors that are told in one sentence."""
+    """Base of the errors that are reported in one sentence."""
 
     exit_code = 1
 
 
 class BadInputError(HarborError, ValueError):
-    """What somebody handed in breaks a stated rule."""
+    """An input violates a stated rule."""
 
 
 class CutoffError(BadInputError):
@@ -49,11 +49,11 @@ class NothingToDoError(HarborError):
 
 
 class NoDataError(HarborError, LookupError):
-    """The data a step needs is not there."""
+    """Data that a step needs are missing."""
 
 
 class NoModelError(HarborError, LookupError):
-    """No artefact fits what was asked."""
+    """No artefact matches the request."""
 
 
 class ArtefactError(HarborError, ValueError):
@@ -69,7 +69,7 @@ class DeviceError(HarborError, RuntimeError):
 
 
 class NotificationError(HarborError, RuntimeError):
-    """A notice could not be sent."""
+    """A notification could not be sent."""
 
 
 class DatabaseError(HarborError, RuntimeError):

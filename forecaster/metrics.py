@@ -1,4 +1,4 @@
-"""How far forecasts were off. Argument order is actual, forecast; scores are fractions.
+"""Error metrics of forecasts, as fractions. Argument order is actual, forecast.
 
 Every score is NaN where it is undefined: 0 would read as a perfect forecast.
 """
@@ -16,14 +16,14 @@ def mape(
     counted = observed & (np.nan_to_num(actual) > 0)
     if not counted.any():
         return float("nan")
-    miss = np.abs(forecast[counted] - actual[counted]) / actual[counted]
-    return float(miss.mean(dtype=float))
+    error = np.abs(forecast[counted] - actual[counted]) / actual[counted]
+    return float(error.mean(dtype=float))
 
 
 def mape_days(
     actual: Float[np.ndarray, "*shape"], observed: Bool[np.ndarray, "*shape"]
 ) -> int:
-    """Days that MAPE counts: observed, with any orders."""
+    """Number of days in MAPE: observed, with any orders."""
     return int((observed & (np.nan_to_num(actual) > 0)).sum())
 
 
@@ -33,7 +33,7 @@ def wape(
     observed: Bool[np.ndarray, "*shape"],
 ) -> float:
     """Sum of |forecast - actual| as a share of volume, over observed days."""
-    return _share(np.abs(forecast - actual), actual, observed)
+    return _fraction_of_volume(np.abs(forecast - actual), actual, observed)
 
 
 def bias(
@@ -42,7 +42,7 @@ def bias(
     observed: Bool[np.ndarray, "*shape"],
 ) -> float:
     """Sum of forecast - actual as a share of volume; positive means too high."""
-    return _share(forecast - actual, actual, observed)
+    return _fraction_of_volume(forecast - actual, actual, observed)
 
 
 def mase(
@@ -57,14 +57,14 @@ def mase(
       actual: Orders per day.
       forecast: Orders per day.
       observed: Days that count.
-      scale: What a seasonal naive missed by in training, of the same depot; days whose
-        scale is 0 or NaN do not count (Hyndman & Koehler, 2006).
+      scale: Mean absolute error of the seasonal naive in training, of the same depot;
+        days whose scale is 0 or NaN do not count (Hyndman & Koehler, 2006).
     """
     counted = observed & (np.nan_to_num(scale) > 0)
     if not counted.any():
         return float("nan")
-    miss = np.abs(forecast[counted] - actual[counted]) / scale[counted]
-    return float(miss.mean(dtype=float))
+    error = np.abs(forecast[counted] - actual[counted]) / scale[counted]
+    return float(error.mean(dtype=float))
 
 
 def coverage(
@@ -80,7 +80,7 @@ def coverage(
     return float(inside[observed].mean(dtype=float))
 
 
-def _share(
+def _fraction_of_volume(
     amount: Float[np.ndarray, "*shape"],
     actual: Float[np.ndarray, "*shape"],
     observed: Bool[np.ndarray, "*shape"],

@@ -1,4 +1,4 @@
-"""What is known about days in advance, beyond their date: holidays and events.
+"""The calendar: holidays and events, known in advance.
 
 Depots with the same holidays and events share one row, so that ten thousand depots in
 three cities cost three calendars.
@@ -14,19 +14,19 @@ HOLIDAY = "holiday"
 NAMED_HOLIDAY = "holiday: "
 CLOSED = "closed"
 KNOWN_LONG = 127
-"""Days ahead that count as always known; more than any horizon."""
+"""Lead in days that counts as always known; larger than any horizon."""
 
 
 @dataclass(frozen=True)
 class Calendar:
-    """Which kinds of day each group of depots has when.
+    """Kinds of day of each group of depots.
 
     Attributes:
       kinds: Names of the last axis: `holiday`, `holiday: NAME`, and kinds of events.
       active_gtk: Whether a day is of a kind.
       group_d: The row of each depot.
-      lead_gtk: How many days before the day it was known to be of that kind, where it
-        is; below 0 where that was told afterwards. None where all was known long before.
+      lead_gtk: Days from the announcement to the day, where it is of that kind; negative
+        where it was announced afterwards. None where all was known long before.
     """
 
     kinds: tuple[str, ...]
@@ -35,14 +35,14 @@ class Calendar:
     lead_gtk: Int8[np.ndarray, "calendar time kind"] | None = None
 
     def steps(self, first: int, end: int) -> "Calendar":
-        """The calendar of some of the steps."""
+        """Returns the calendar of the steps from `first` to `end` (exclusive)."""
         lead_gtk = None if self.lead_gtk is None else self.lead_gtk[:, first:end]
         return replace(
             self, active_gtk=self.active_gtk[:, first:end], lead_gtk=lead_gtk
         )
 
     def of_depots(self, rows: slice) -> "Calendar":
-        """The calendar of some of the depots."""
+        """Returns the calendar of some of the depots."""
         groups, group_d = np.unique(self.group_d[rows], return_inverse=True)
         lead_gtk = None if self.lead_gtk is None else self.lead_gtk[groups]
         return replace(
@@ -53,13 +53,13 @@ class Calendar:
         )
 
     def of_kind(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
-        """Whether each day is of that kind; a kind never seen is on no day."""
+        """Whether each day is of a kind; an unknown kind is on no day."""
         if kind not in self.kinds:
             return np.zeros(self.active_gtk.shape[:2], bool)
         return self.active_gtk[:, :, self.kinds.index(kind)]
 
     def lead_of(self, kind: str) -> Int8[np.ndarray, "calendar time"]:
-        """How many days ahead each day was known to be of that kind, if it is."""
+        """Days ahead at which each day was known to be of a kind, if it is."""
         if self.lead_gtk is None or kind not in self.kinds:
             return np.full(self.active_gtk.shape[:2], KNOWN_LONG, np.int8)
         return self.lead_gtk[:, :, self.kinds.index(kind)]

@@ -1,4 +1,4 @@
-"""The calendar as numbers: what is known of a day in advance."""
+"""Calendar features: season, weekday, holidays and events of each day."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -11,19 +11,19 @@ from forecaster.data.calendar import HOLIDAY, KNOWN_LONG, Calendar
 
 HARMONICS = 2
 SEASON_COLUMNS = 2 * HARMONICS
-"""The first columns: where in the year a day lies."""
+"""Number of leading columns that encode the day of the year."""
 HOLIDAY_FADE_DAYS = 3.0
 
 
 def calendar_columns(
     calendar: Calendar, kinds: Sequence[str], days: Sequence[date]
 ) -> tuple[tuple[str, ...], Float32[np.ndarray, "calendar time feature"]]:
-    """Season, month and weekday, the kinds of day, and how near a holiday is.
+    """Builds the columns of season, month, weekday, kinds of day and holiday proximity.
 
     Args:
       calendar: Of these days, and perhaps of days before them.
-      kinds: Those that get columns, also for the day before and the day after.
-      days: The last steps of the calendar: those that are wanted.
+      kinds: Kinds with columns: for the day, the day before and the day after.
+      days: Days returned: the last steps of the calendar.
 
     Returns:
       Names of the columns, and the columns.
@@ -51,14 +51,14 @@ def lead_columns(
     days: int,
     horizon: int,
 ) -> Float32[np.ndarray, "calendar time lead"] | None:
-    """How many days ahead the day as a whole, and each of its columns, was known.
+    """Days ahead at which each day as a whole, and each of its columns, was known.
 
     Args:
       calendar: As for `calendar_columns`.
       kinds: As for it.
       names: From it.
-      days: How many of its last days are wanted.
-      horizon: Days ahead that are asked for.
+      days: Number of last days returned.
+      horizon: Days forecast.
 
     Returns:
       The day as a whole, then the columns in their order; None where all of them were
@@ -67,21 +67,21 @@ def lead_columns(
     if calendar.lead_gtk is None:
         return None
     leads = [calendar.lead_of(kind) for kind in kinds]
-    # Its eve speaks of a day, and is asked for a horizon ahead, too.
+    # The column "the day before" needs one more day than the horizon.
     if all((lead_gt > horizon).all() for lead_gt in leads):
         return None
     shape = (len(calendar.active_gtk), days, 1 + len(names))
-    found_gtf = np.full(shape, KNOWN_LONG, np.float32)
-    found_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]
+    lead_gtf = np.full(shape, KNOWN_LONG, np.float32)
+    lead_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]
     for kind, days_gt in zip(kinds, leads, strict=True):
         lead_gt = days_gt.astype(np.float32)
         eve_gt, morrow_gt = (np.full_like(lead_gt, KNOWN_LONG) for _ in range(2))
-        # Tomorrow is a day nearer than the day that speaks of it.
+        # The day before knows it one day less ahead, the day after one day more.
         eve_gt[:, :-1], morrow_gt[:, 1:] = lead_gt[:, 1:] - 1, lead_gt[:, :-1] + 1
         near = np.stack([lead_gt, eve_gt, morrow_gt], axis=-1)[:, -days:]
         first = 1 + names.index(kind)
-        found_gtf[..., first : first + 3] = near
-    return found_gtf
+        lead_gtf[..., first : first + 3] = near
+    return lead_gtf
 
 
 def _date_features(
@@ -114,7 +114,7 @@ def _days_in_month(day: date) -> int:
 def _nearness(
     active_gt: Bool[np.ndarray, "calendar time"],
 ) -> Float32[np.ndarray, "calendar time 2"]:
-    """How near the next and the last holiday are: 1 on the day, fading over days."""
+    """Proximity of the next and the last holiday: 1 on the day, decaying exponentially."""
     since_gt = _days_since(active_gt)
     until_gt = _days_since(active_gt[:, ::-1])[:, ::-1]
     days = np.stack([until_gt, since_gt], axis=-1)

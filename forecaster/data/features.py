@@ -1,7 +1,7 @@
-"""What is known about a day in advance, and what a past day looked like.
+"""Builds the features of each day, from its past and from the calendar.
 
-Everything here is per day and comes from that day's past or from the calendar, so that
-an origin may see all of it that lies at its day or before it.
+The features of a day use no later actuals, so an origin may see those of its own day and of
+all days before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,47 +25,45 @@ from forecaster.data.panel import Panel
 from forecaster.data.smoothing import profile, smoothed_level
 from forecaster.data.yearly_features import yearly_lags
 
-MOST_KINDS = 32
+MAX_KINDS = 32
 CALENDAR_REACH = 14
-"""Days of calendar after a day that its features look at; further holidays have faded."""
-OLDEST_DAYS = 364
+"""Days of calendar read after a day; the proximity of later holidays is negligible."""
+MAX_AGE_DAYS = 364
 NO_EMBEDDINGS: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Features:
-    """One row of each for every depot (or calendar) and day, days ahead included.
+    """Features of every depot (or calendar) and day, days ahead included.
 
     Attributes:
       log_demand_dt: log(1 + orders), 0 where not observed.
-      observed_dt: 1.0 where it was.
+      observed_dt: 1.0 where the day was observed.
       regular_dt: 1.0 where the day was observed and no holiday.
       level_dt: Recent mean of log demand; 0 before a depot's first day.
-      spread_dt: Recent mean absolute miss of a plain forecast, in log counts.
-      recent_residuals_dtf: What a plain forecast missed the day by, the mean of that over three and
-        seven days; what it missed in the city, in spreads, that day and over three.
-      residual_autocorrelation_dt: How much of a miss was still there the day after, recently; from
-        about -1 to 1.
-      age_dt: log(1 + days since the depot began, at most a year), 0 before it. A year
-        lies within what serving reads, so that it ages as training did.
-      smooth_dt: Level by exponential smoothing, the weekday taken out; that of
-        `level_dt` before a depot's first regular day.
-      season_dt: How that weekday lies from the level, by exponential smoothing.
-      yearly_dtf: A year ago: how far it lay from its level (three lags, and the day
-        matched by holiday), whether each is known, and what a plain forecast missed then
-        and two years ago.
-      event_response_dtf: What a plain forecast missed here, up to a horizon ago, on days of
-        the kinds that this day has, drawn towards 0; and log(1 + how many such days).
-      calendar_gtf: As `names` says.
-      group_d: The calendar of each depot.
-      embedding_row_d: Row of each depot's embedding, from 1; 0 for one that has none.
-      names: Of the last axis of `calendar_gtf`.
+      spread_dt: Recent mean absolute residual of the baseline, in log counts.
+      recent_residuals_dtf: Residual of the day, its mean over three and seven days; mean
+        residual of the city, in spreads, of the day and over three.
+      residual_autocorrelation_dt: Lag-one autocorrelation of recent residuals, -1 to 1.
+      age_dt: log(1 + days since the depot's first observed day, at most 364), 0 before it.
+        The cap lies within the receptive field, so that serving computes the same age.
+      smooth_dt: Level by exponential smoothing, without the weekday profile; `level_dt`
+        before a depot's first regular day.
+      season_dt: Deviation of the weekday from the level, by exponential smoothing.
+      yearly_dtf: Deviation from level a year ago (three lags, and the day matched by
+        holiday), whether each is known, and residuals of one and two years ago.
+      event_response_dtf: Mean residual of the depot, up to a horizon ago, on days of the
+        same kinds, shrunk towards 0; and log(1 + number of such days).
+      calendar_gtf: Calendar features, columns as in `names`.
+      group_d: Calendar of each depot.
+      embedding_row_d: Row of each depot's embedding, from 1; 0 for a depot without one.
+      names: Names of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
-      n_steps: Steps whose actuals are known; the rest lies ahead.
-      lead_gtf: How many days ahead the day as a whole, and each column of
+      n_steps: Number of steps with actuals; the rest lies ahead.
+      lead_gtf: Days ahead at which the day as a whole, and each column of
         `calendar_gtf`, was known; None where each was known a horizon ahead.
 
-    All end on the same day. Those of `LastDays` begin late, `yearly_dtf` and
+    All end on the same day. With `LastDays` they begin later, and `yearly_dtf` and
     `event_response_dtf` later still.
     """
 
@@ -91,11 +89,11 @@ class Features:
 
 
 def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
-    """The kinds of day worth learning: those seen on two days of the past at least.
+    """Chooses the most frequent kinds of day, among those on at least two past days.
 
     Args:
-      calendar: Of the panel to train on.
-      n_steps: Steps of it that are past.
+      calendar: Calendar of the training panel.
+      n_steps: Number of its steps that are past.
     """
     days_k = calendar.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
     often = [
@@ -103,17 +101,17 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
         for position in np.argsort(-days_k, kind="stable")
         if days_k[position] >= 2
     ]
-    return tuple(calendar.kinds[position] for position in sorted(often[:MOST_KINDS]))
+    return tuple(calendar.kinds[position] for position in sorted(often[:MAX_KINDS]))
 
 
 @dataclass(frozen=True)
 class LastDays:
-    """The days that a forecast reads, which is all that serving wants features of.
+    """The last days of a panel, to which serving limits the features.
 
     Attributes:
-      read: Days up to the origin.
-      origins: The last of them that are origins: what a day ahead alone is asked for is
-        made for the days after these.
+      read: Number of days up to the newest origin.
+      origins: Number of the last of them that are origins; features that only days ahead
+        need begin after the first origin.
     """
 
     read: int
@@ -128,14 +126,13 @@ def build_features(
     city_mean: CityResidualMean | None = None,
     last: LastDays | None = None,
 ) -> Features:
-    """Everything the windows are cut from.
+    """Builds the features that windows are cut from.
 
     Args:
       panel: Demand up to the origin and the calendar ahead of it.
-      kinds: The kinds of day the network knows; others are left out, and a kind the
-        calendar lacks is on no day.
-      horizon: What a day remembers of others ends so many days before it, because an
-        origin that far back must not see more.
+      kinds: Kinds of day among the features; a kind that the calendar lacks is on no day.
+      horizon: Days before a day at which its event response ends: the earliest origin
+        that forecasts it must not see more.
       embedding_row_of: Of the depots the network knows by name, from `embedding_rows`.
       city_mean: Of all depots, where the panel has only some of its cities'.
       last: Which days are wanted; all, without. They are as they are among all.
@@ -180,10 +177,10 @@ def build_features(
 
 
 def embedding_rows(depot_ids: Sequence[str]) -> dict[str, int]:
-    """The row of each depot's embedding, from 1.
+    """Row of each depot's embedding, from 1.
 
     Args:
-      depot_ids: In the order of their embeddings.
+      depot_ids: Depots, in the order of their embeddings.
     """
     return {depot: position for position, depot in enumerate(depot_ids, start=1)}
 
@@ -191,9 +188,9 @@ def embedding_rows(depot_ids: Sequence[str]) -> dict[str, int]:
 def _age(
     observed_dt: Bool[np.ndarray, "depot time"], first: int
 ) -> Float32[np.ndarray, "depot late"]:
-    """log(1 + days since the first observed one, with it); 0 before it."""
+    """log(1 + days since the first observed one, inclusive); 0 before it."""
     step_t = np.arange(first, observed_dt.shape[1])
-    begun_d1 = observed_dt.argmax(axis=1)[:, None]
-    days_dt = np.clip(step_t - begun_d1 + 1, 0, OLDEST_DAYS)
+    first_d1 = observed_dt.argmax(axis=1)[:, None]
+    days_dt = np.clip(step_t - first_d1 + 1, 0, MAX_AGE_DAYS)
     days_dt *= np.any(observed_dt, axis=1, keepdims=True)
     return np.log1p(days_dt).astype(np.float32)

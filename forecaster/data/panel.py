@@ -1,4 +1,4 @@
-"""Panel: the demand of all depots on one line of days, gaps stated; see `rows`."""
+"""Panel: the demand of all depots on consecutive days, with gaps marked."""
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -13,18 +13,18 @@ from forecaster.errors import CutoffError
 
 @dataclass(frozen=True)
 class Panel:
-    """Demand up to an origin, and what is known of the days after it.
+    """Demand up to an origin, and the calendar of the days after it.
 
     Attributes:
-      depot_ids: In the order of every depot axis.
+      depot_ids: Depots, in the order of every depot axis.
       cities: City of each depot.
       start_on: Day of step 0.
       demand_dt: Orders per day, NaN where not observed or closed.
       closed_dt: Days known to be closed; reaches past the last step of `demand_dt` by
         the days ahead.
       calendar: Holidays and events of the same steps as `closed_dt`.
-      announced: What `closed_dt` and `calendar` were laid out from, where some of it was
-        announced on a day of the panel: an earlier origin did not know of it.
+      source: Builds `closed_dt` and `calendar` as known at an earlier origin; None where no
+        event was announced or changed within the panel.
     """
 
     depot_ids: tuple[str, ...]
@@ -33,26 +33,26 @@ class Panel:
     demand_dt: Float32[np.ndarray, "depot time"]
     closed_dt: Bool[np.ndarray, "depot time_ahead"]
     calendar: Calendar
-    announced: "Announced | None" = None
+    source: "CalendarSource | None" = None
 
     @property
     def n_depots(self) -> int:
-        """D."""
+        """Number of depots, D."""
         return len(self.depot_ids)
 
     @property
     def n_steps(self) -> int:
-        """T: steps whose actuals may be seen."""
+        """Number of steps with actuals, T."""
         return self.demand_dt.shape[1]
 
     @property
     def ahead(self) -> int:
-        """Steps known in advance only."""
+        """Number of steps after the origin."""
         return self.closed_dt.shape[1] - self.n_steps
 
     @property
     def origin(self) -> date:
-        """The last day whose actuals may be seen."""
+        """The last day with actuals."""
         return self.day(self.n_steps - 1)
 
     @property
@@ -69,7 +69,7 @@ class Panel:
         return (day - self.start_on).days
 
     def as_of(self, origin: date) -> "Panel":
-        """The panel as one at an earlier origin saw it; later actuals are gone.
+        """Returns the panel as known at an earlier origin, without later actuals.
 
         Raises:
           CutoffError: the origin lies outside the panel's actuals.
@@ -82,8 +82,8 @@ class Panel:
             )
         end = cutoff + self.ahead
         closed_dt, calendar = self.closed_dt[:, :end], self.calendar.steps(0, end)
-        if self.announced is not None:
-            closed_dt, calendar = self.announced.lay_out(origin, self.start_on, end)
+        if self.source is not None:
+            closed_dt, calendar = self.source.build(origin, self.start_on, end)
         return replace(
             self,
             demand_dt=self.demand_dt[:, :cutoff],
@@ -91,14 +91,14 @@ class Panel:
             calendar=calendar,
         )
 
-    def knows_the_same(self, earlier: date, later: date, days: int) -> bool:
-        """Whether two origins know the same of the days up to so many after the earlier."""
-        if self.announced is None:
+    def has_same_calendar(self, earlier: date, later: date, days: int) -> bool:
+        """Whether two origins know the same calendar up to `days` after the earlier."""
+        if self.source is None:
             return True
-        return self.announced.agrees(earlier, later, earlier + timedelta(days=days))
+        return self.source.agrees(earlier, later, earlier + timedelta(days=days))
 
     def last(self, steps: int) -> "Panel":
-        """The same panel without the days before its last `steps` actuals."""
+        """Returns the panel from its last `steps` actuals on."""
         first = max(0, self.n_steps - steps)
         return replace(
             self,
@@ -109,7 +109,7 @@ class Panel:
         )
 
     def part(self, first: int, end: int) -> "Panel":
-        """The same days of some of the depots."""
+        """Returns the panel of the depots from row `first` to `end` (exclusive)."""
         rows = slice(first, end)
         return replace(
             self,
@@ -118,24 +118,24 @@ class Panel:
             demand_dt=self.demand_dt[rows],
             closed_dt=self.closed_dt[rows],
             calendar=self.calendar.of_depots(rows),
-            announced=None,
+            source=None,
         )
 
 
-class Announced(Protocol):
-    """What days were laid out from, events with the day they were known; see `rows`."""
+class CalendarSource(Protocol):
+    """Source of closed days and calendars; see `panel_builder.CalendarSource`."""
 
-    def lay_out(
+    def build(
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
-        """Closed days and the calendar, by the events known at an origin."""
+        """Builds closed days and the calendar from the events known at an origin."""
 
     def agrees(self, earlier: date, later: date, until: date) -> bool:
-        """Whether two origins know the same of all days up to one."""
+        """Whether two origins know the same about all days up to `until`."""
 
 
 def log_counts(
     demand_dt: Float[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """log(1 + orders), 0 where not observed: the unit the network works in."""
+    """Converts orders to log counts, log(1 + orders); 0 where not observed."""
     return np.log1p(np.nan_to_num(demand_dt, nan=0.0)).astype(np.float32)

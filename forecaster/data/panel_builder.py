@@ -1,6 +1,6 @@
-"""From tidy rows to a panel: depots, demand, events and holidays on one line of days.
+"""Builds a panel from tidy rows of depots, demand, events and holidays.
 
-Apart from what a panel is, because pandas takes longer to import than all that serves.
+Separate from `panel`, because serving must not import pandas.
 """
 
 from collections.abc import Hashable, Sequence
@@ -28,17 +28,17 @@ ALWAYS, NEVER = pd.Timestamp(1900, 1, 1), pd.Timestamp(2200, 1, 1)
 
 
 @dataclass(frozen=True)
-class Announced:
-    """Depots, events and holidays as tidy rows, events with the day they were known."""
+class CalendarSource:
+    """Depots, events and holidays as tidy rows, from which closed days and calendars are built."""
 
     depots: pd.DataFrame
     events: pd.DataFrame
     holidays: pd.DataFrame
 
-    def lay_out(
+    def build(
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
-        """Closed days and the calendar, by the events known at an origin."""
+        """Builds closed days and the calendar from the events known at an origin."""
         day = pd.Timestamp(origin)
         known = (self._known_from() <= day) & (day < self._known_until())
         events = self.events[known]
@@ -47,8 +47,8 @@ class Announced:
         return closed_dt, build_calendar(*parts, start_on, n_steps)
 
     def agrees(self, earlier: date, later: date, until: date) -> bool:
-        """Whether two origins know the same of all days up to one."""
-        first, known_from, known_until = self._moments
+        """Whether two origins know the same about all days up to `until`."""
+        first, known_from, known_until = self._known_periods
 
         def known(origin: date) -> np.ndarray:
             day = np.datetime64(origin)
@@ -58,23 +58,25 @@ class Announced:
         return not (differs & (first <= np.datetime64(until))).any()
 
     @cached_property
-    def _moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """When each event begins, and the origins that know of it."""
+    def _known_periods(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """First day of each event, and the first and last origin that know it."""
         first = pd.to_datetime(self.events["starts_on"])
-        moments = (first, self._known_from(), self._known_until())
-        return tuple(each.to_numpy("datetime64[D]") for each in moments)  # type: ignore[return-value]
+        periods = (first, self._known_from(), self._known_until())
+        return tuple(day.to_numpy("datetime64[D]") for day in periods)  # type: ignore[return-value]
 
-    def tells_later_than(self, day: date) -> bool:
+    def changes_after(self, day: date) -> bool:
         """Whether an event was announced, corrected or withdrawn after a day."""
-        told = pd.concat([self._known_from(), self._known_until()])
-        return bool(told.between(pd.Timestamp(day), NEVER, inclusive="neither").any())
+        changes = pd.concat([self._known_from(), self._known_until()])
+        return bool(
+            changes.between(pd.Timestamp(day), NEVER, inclusive="neither").any()
+        )
 
     def _known_from(self) -> pd.Series:
-        """The day each event was known; one without was known always."""
+        """Day on which each event became known; always known where it is missing."""
         return pd.to_datetime(self.events["known_from"]).fillna(ALWAYS)
 
     def _known_until(self) -> pd.Series:
-        """The first day that knew otherwise, in the future for what still stands."""
+        """Day on which each event was corrected or withdrawn; in the future if it still stands."""
         if "known_until" not in self.events:
             return pd.Series(NEVER, self.events.index)
         return pd.to_datetime(self.events["known_until"]).fillna(NEVER)
@@ -88,7 +90,7 @@ def build_panel(
     through: date,
     ahead: int,
 ) -> Panel:
-    """Lays tidy rows out on one line of days, from the first day of demand.
+    """Builds a panel from tidy rows, from the first day of demand to `through`.
 
     Args:
       depots: depot_id, city, country, subdivision, opened_on, closed_on,
@@ -96,8 +98,8 @@ def build_panel(
       demand: depot_id, service_on, orders (NaN where not observed). A day without a
         row is not observed.
       events: kind, starts_on, ends_on, city, depot_id, value, known_from; and, of
-        versions, known_until: the first origin that knew otherwise. Kind `closed`
-        closes; what was not known at `through` is left out.
+        versions, known_until: the first origin with another version. Kind `closed`
+        closes; events not known at `through` are left out.
       holidays: country, subdivision, day_on, name.
       through: The origin: the last day whose actuals the panel shows.
       ahead: Days after it whose calendar is needed.
@@ -112,8 +114,8 @@ def build_panel(
         )
     start_on = pd.to_datetime(demand["service_on"]).min().date()
     n_steps = (through - start_on).days + 1
-    announced = Announced(depots, events, holidays)
-    closed_dt, calendar = announced.lay_out(through, start_on, n_steps + ahead)
+    source = CalendarSource(depots, events, holidays)
+    closed_dt, calendar = source.build(through, start_on, n_steps + ahead)
     demand_dt = np.full((len(depots), n_steps), np.nan, np.float32)
     fill_demand(demand_dt, list(depots["depot_id"]), start_on, demand)
     demand_dt[closed_dt[:, :n_steps]] = np.nan
@@ -124,7 +126,7 @@ def build_panel(
         demand_dt=demand_dt,
         closed_dt=closed_dt,
         calendar=calendar,
-        announced=announced if announced.tells_later_than(start_on) else None,
+        source=source if source.changes_after(start_on) else None,
     )
 
 
@@ -134,28 +136,28 @@ def fill_demand(
     start_on: date,
     demand: pd.DataFrame,
 ) -> None:
-    """Writes rows of demand into their cells, in place.
+    """Writes rows of demand into the matrix, in place.
 
-    A depot that is not among those laid out has no cell, and its rows are left out.
+    Rows of a depot outside the matrix are left out.
 
     Args:
       demand_dt: Orders per day; cells without a row stay as they are.
-      depot_ids: In the order of the matrix.
-      start_on: Day of step 0; no row is of an earlier day, nor of one past the last.
+      depot_ids: Depots, in the order of the matrix.
+      start_on: Day of step 0; every row lies within the days of the matrix.
       demand: depot_id, service_on, orders (NaN where not observed).
     """
     row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
     day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(start_on)
     orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-    is_laid_out = row >= 0
-    step = day.dt.days.to_numpy(int)[is_laid_out]
-    demand_dt[row[is_laid_out], step] = orders[is_laid_out]
+    is_known = row >= 0
+    step = day.dt.days.to_numpy(int)[is_known]
+    demand_dt[row[is_known], step] = orders[is_known]
 
 
 def _closed(
     depots: pd.DataFrame, events: pd.DataFrame, start_on: date, n_steps: int
 ) -> Bool[np.ndarray, "depot time"]:
-    """Weekly closing days, closures given as events, and the days outside its life."""
+    """Weekly closing days, closure events, and days before opening or after closing."""
     closed_dt = np.zeros((len(depots), n_steps), bool)
     weekday_t = (start_on.isoweekday() - 1 + np.arange(n_steps)) % 7 + 1
     for row, depot in enumerate(depots.to_dict("records")):
@@ -189,7 +191,7 @@ def build_calendar(
     start_on: date,
     n_steps: int,
 ) -> Calendar:
-    """Lays holidays and events out on the line of days.
+    """Builds the calendar of holidays and events.
 
     Args:
       depots: depot_id, city, country, subdivision.
@@ -197,7 +199,7 @@ def build_calendar(
         left out.
       holidays: country, subdivision ('' or missing: the whole country), day_on, name.
       start_on: Day of step 0.
-      n_steps: Steps to lay out.
+      n_steps: Number of steps.
     """
     events = events[events["kind"] != CLOSED]
     names = [NAMED_HOLIDAY + name for name in sorted(set(holidays["name"]))]
@@ -206,7 +208,9 @@ def build_calendar(
     groups = list(dict.fromkeys(keys))
     active_gtk = np.zeros((len(groups), n_steps, len(kinds)), bool)
     lead_gtk = (
-        np.full(active_gtk.shape, -KNOWN_LONG, np.int8) if _told_late(events) else None
+        np.full(active_gtk.shape, -KNOWN_LONG, np.int8)
+        if _has_late_events(events)
+        else None
     )
     holidays_of = dict(list(holidays.groupby("country"))) if len(holidays) else {}
     for row, (country, subdivision, city, depot_id) in enumerate(groups):
@@ -221,15 +225,15 @@ def build_calendar(
                 lead_t = _lead(event["known_from"], start_on, first, end)
                 lead_gtk[days] = np.maximum(lead_gtk[days], lead_t)
         if lead_gtk is not None:
-            # A day that is of no kind was never told, and public holidays always are.
-            untold_tk = lead_gtk[row] == -KNOWN_LONG
-            lead_gtk[row][untold_tk] = KNOWN_LONG
+            # Days without the kind, and public holidays, count as always known.
+            unset_tk = lead_gtk[row] == -KNOWN_LONG
+            lead_gtk[row][unset_tk] = KNOWN_LONG
     position = {key: row for row, key in enumerate(groups)}
     group_d = np.array([position[key] for key in keys], int)
     return Calendar(kinds, active_gtk, group_d, lead_gtk)
 
 
-def _told_late(events: pd.DataFrame) -> bool:
+def _has_late_events(events: pd.DataFrame) -> bool:
     """Whether an event was announced less than the longest horizon before it began."""
     first, known = (
         pd.to_datetime(events[name]) for name in ("starts_on", "known_from")
@@ -240,7 +244,7 @@ def _told_late(events: pd.DataFrame) -> bool:
 def _lead(
     known_from: Any, start_on: date, first: int, end: int
 ) -> Int8[np.ndarray, " time"]:
-    """Days from its announcement to each day of an event."""
+    """Days from the announcement of an event to each of its days."""
     if pd.isna(known_from):
         return np.full(end - first, KNOWN_LONG, np.int8)
     lead_t = np.arange(first, end) - step_of(known_from, start_on)
@@ -248,18 +252,18 @@ def _lead(
 
 
 def span(starts_on: Any, ends_on: Any, start_on: date, n_steps: int) -> tuple[int, int]:
-    """First step and end (exclusive) of a stretch of days, cut to the line of days."""
+    """First step and end (exclusive) of a range of days, clipped to the panel."""
     first, end = step_of(starts_on, start_on), step_of(ends_on, start_on) + 1
     return min(max(first, 0), n_steps), min(max(end, 0), n_steps)
 
 
 def step_of(day: Any, start_on: date) -> int:
-    """Days from step 0 to a day, which may be a date, a timestamp, or ISO text."""
+    """Step of a day, given as a date, a timestamp or ISO text."""
     return (pd.Timestamp(day).date() - start_on).days
 
 
 def _group_keys(depots: pd.DataFrame, events: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Country, subdivision, city, and the depot where it has events of its own."""
+    """Calendar of each depot: country, subdivision, city, and its id if it has own events."""
     own = set(events["depot_id"].dropna())
     return [
         (

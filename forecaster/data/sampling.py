@@ -1,4 +1,4 @@
-"""Which windows an epoch looks at, and in what order: a function of seed and epoch."""
+"""Samples the windows of an epoch and their order, determined by seed and epoch."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,24 +15,23 @@ class Rows(NamedTuple):
 
     depot_b: Int32[np.ndarray, " batch"]
     last_b: Int32[np.ndarray, " batch"]
-    # 0.0 for the rows that fill up a last short batch, so that every step has one shape.
+    # 0.0 for rows that pad a short last batch, so that all steps have the same shape.
     weight_b: Float32[np.ndarray, " batch"]
 
 
 def epoch_rows(
     features: Features, task: TaskConfig, batch_size: int, seed: int, epoch: int
 ) -> Iterator[Rows]:
-    """Passes once over every depot's history, in windows at random offsets.
+    """Yields one pass over every depot's history, in windows at random offsets.
 
-    A depot whose history began late, or that has none, gets as many windows as its days
-    need.
+    The number of a depot's windows is proportional to its days since the first observed.
 
     Args:
-      features: Of the training panel.
+      features: Features of the training panel.
       task: Sets the length of a window.
       batch_size: Windows of one step.
-      seed: Of the run.
-      epoch: Counted from 0.
+      seed: Seed of the training.
+      epoch: Number of the epoch, from 0.
     """
     rng = np.random.default_rng([seed, epoch])
     depot_r, last_r = _windows(features, task, rng)
@@ -41,7 +40,7 @@ def epoch_rows(
 
 
 def last_rows(features: Features, batch_size: int) -> Iterator[Rows]:
-    """Every depot's newest window, once."""
+    """Yields the newest window of every depot, once."""
     n_depots = len(features.group_d)
     last_d = np.full(n_depots, features.n_steps - 1)
     yield from _in_batches(np.arange(n_depots), last_d, batch_size)
@@ -62,7 +61,7 @@ def _in_batches(
 
 
 def steps_per_epoch(features: Features, task: TaskConfig, batch_size: int) -> int:
-    """Optimiser steps of one epoch."""
+    """Number of optimiser steps in one epoch."""
     return -(-int(_windows_of_depots(features, task).sum()) // batch_size)
 
 
@@ -76,7 +75,7 @@ def _windows_of_depots(
 def _windows(
     features: Features, task: TaskConfig, rng: np.random.Generator
 ) -> tuple[Int[np.ndarray, " row"], Int[np.ndarray, " row"]]:
-    """Windows end to end from the last day back, each depot's row shifted at random."""
+    """Consecutive windows from the last day back, shifted by a random offset per depot."""
     count_d = _windows_of_depots(features, task)
     depot_r = np.repeat(np.arange(len(count_d)), count_d)
     shift_d = rng.integers(0, task.context, len(count_d))

@@ -1,6 +1,6 @@
-"""Per-depot level and spread, from the past only: the only unit change in the code.
+"""Level and spread of each depot, from the past only, in log counts.
 
-Both are in log counts: the network forecasts how far a day lies from its depot's level.
+The network forecasts deviations from its depot's level.
 """
 
 import numpy as np
@@ -8,22 +8,22 @@ from jaxtyping import Bool, Float, Float32, Shaped
 
 LEVEL_DAYS = 28
 SPREAD_DAYS = 56
-# Spread of a depot of which nothing is known, and the least anyone has.
+# Spread of a depot without residuals, and the smallest spread; log counts.
 DEFAULT_SPREAD = 0.2
-LEAST_SPREAD = 0.02
+MIN_SPREAD = 0.02
 
 
 def trailing_level(
     log_demand_dt: Float[np.ndarray, "depot time"],
     regular_dt: Bool[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Mean log demand of the last 28 days, up to and with each day.
+    """Mean log demand of the 28 days up to and including each day.
 
-    Whole weeks, so that the weekday does not show.
+    Whole weeks, so that the weekday cancels out.
 
     Args:
       log_demand_dt: log(1 + orders).
-      regular_dt: Observed days that say something about the level.
+      regular_dt: Observed days that are no holiday.
 
     Returns:
       One level a day. After 28 days without a regular one the last level holds; NaN
@@ -37,18 +37,18 @@ def trailing_spread(
     residual_dt: Float[np.ndarray, "depot time"],
     known_dt: Bool[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Mean absolute miss of a plain forecast over the last 56 days, in log counts.
+    """Mean absolute residual of the baseline over the last 56 days, in log counts.
 
     Args:
-      residual_dt: What a plain forecast missed each day by.
-      known_dt: Days on which that is known.
+      residual_dt: Residuals of the baseline, log counts.
+      known_dt: Days on which they are known.
 
     Returns:
       One spread a day, at least 0.02; 0.2 where nothing is known yet.
     """
     mean_dt = carry_forward(trailing_mean(np.abs(residual_dt), known_dt, SPREAD_DAYS))
     spread_dt = np.nan_to_num(mean_dt, nan=DEFAULT_SPREAD)
-    return np.maximum(spread_dt, LEAST_SPREAD).astype(np.float32)
+    return np.maximum(spread_dt, MIN_SPREAD).astype(np.float32)
 
 
 def trailing_mean(
@@ -61,15 +61,15 @@ def trailing_mean(
 
     Args:
       value_dt: Finite, also where not known.
-      known_dt: Which of them count.
-      days: How many.
-      first: Step of the first mean that is wanted.
+      known_dt: Values that count.
+      days: Length of the window.
+      first: Step of the first mean returned.
     """
     total_dt = trailing_sum(value_dt * known_dt, days, first)
     count_dt = trailing_sum(known_dt, days, first)
-    nothing = np.full(total_dt.shape, np.nan)
-    # Sums of cumulative sums are not exact: half a day decides whether there is one.
-    return np.divide(total_dt, count_dt, out=nothing, where=count_dt > 0.5)
+    undefined = np.full(total_dt.shape, np.nan)
+    # Differences of cumulative sums are inexact: 0.5 separates no day from one.
+    return np.divide(total_dt, count_dt, out=undefined, where=count_dt > 0.5)
 
 
 def carry_forward(
@@ -90,7 +90,7 @@ def carry_forward(
 def trailing_sum(
     value_dt: Shaped[np.ndarray, "depot time"], days: int, first: int = 0
 ) -> Float[np.ndarray, "depot late"]:
-    """Sum over the last `days` days, up to and with each day from step `first` on."""
+    """Sum over the `days` days up to and including each day from step `first` on."""
     since = max(0, first - days)
     # Converted first: a cumulative sum that converts takes twice as long.
     running_dt = np.cumsum(value_dt[:, since:].astype(float), axis=1)

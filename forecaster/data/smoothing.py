@@ -1,8 +1,8 @@
-"""Exponential smoothing of every depot's days at once: a level and a weekday's profile.
+"""Exponential smoothing of all depots at once: a level and a weekday profile.
 
 Discounted means (Brown, Statistical Forecasting for Inventory Control, 1959) of log counts.
-Days that are not regular change nothing. Several rates are averaged: no choice has to be
-made for a depot whose days are few.
+Days that are not regular change nothing. Several rates are averaged, so that no rate has
+to be chosen for a depot with a short history.
 """
 
 import numpy as np
@@ -12,43 +12,43 @@ from forecaster.data.baseline_residuals import BaselineResiduals
 from forecaster.data.scaling import DEFAULT_SPREAD, carry_forward
 
 LEVEL_RATES = (0.02, 0.05, 0.1, 0.2, 0.35)
-"""A day; the mean of these levels is taken."""
+"""Smoothing rates per day; the mean of the resulting levels is used."""
 PROFILE_RATE = 0.1
-"""A week."""
+"""Smoothing rate per week."""
 MAX_SPREADS = 3.0
-"""Spreads from what was expected beyond which a day says no more (Gelper, Fried, Croux,
+"""Residuals are clipped at this many spreads (Gelper, Fried, Croux,
 Robust forecasting with exponential and Holt-Winters smoothing, 2010)."""
 FIRST_DAYS = 35
-"""Regular days that count whole: nothing is expected yet."""
+"""First regular days, which are not clipped."""
 BLOCK = 32
 LEAST_COUNT = np.float32(1e-3)
 WEEK = 7
 
 
 def profile(residuals: BaselineResiduals) -> Float32[np.ndarray, "depot time"]:
-    """How each day's weekday lies from the level, by the weeks up to and with it.
+    """Weekday profile: deviation of each day's weekday from the level, up to that day.
 
     Args:
-      residuals: Of the depots.
+      residuals: Residuals of the depots.
     """
     gap_dt = residuals.log_dt - residuals.level_dt
     usual_dt = _before(_weekly_mean(gap_dt, residuals.regular_dt), WEEK, 0.0)
     known_dt = np.cumsum(residuals.regular_dt, axis=1) > FIRST_DAYS
-    near_dt = usual_dt + _within_reason(gap_dt - usual_dt, residuals)
+    near_dt = usual_dt + _clipped(gap_dt - usual_dt, residuals)
     return _weekly_mean(np.where(known_dt, near_dt, gap_dt), residuals.regular_dt)
 
 
 def smoothed_level(
     residuals: BaselineResiduals, season_dt: Float32[np.ndarray, "depot time"]
 ) -> Float32[np.ndarray, "depot time"]:
-    """Discounted mean of the days up to and with each day, their weekdays taken out.
+    """Discounted mean of the days up to and including each day, without the profile.
 
     Args:
-      residuals: Of the depots; their level holds before the first regular day.
+      residuals: Residuals of the depots; their level holds before the first regular day.
       season_dt: From `profile`.
     """
     expected_dt = residuals.level_dt + _before(season_dt, WEEK, 0.0)
-    gap_dt = _within_reason(residuals.log_dt - expected_dt, residuals)
+    gap_dt = _clipped(residuals.log_dt - expected_dt, residuals)
     rest_dt = np.where(
         residuals.regular_dt, residuals.level_dt + gap_dt, np.float32(0.0)
     )
@@ -67,9 +67,9 @@ def smoothed_level(
 def discounted_sum(
     value_dt: Float32[np.ndarray, "depot time"], rate: float
 ) -> Float32[np.ndarray, "depot time"]:
-    """Sum of the days up to and with each day, each worth 1 - rate of the next.
+    """Discounted sum of the days up to and including each day.
 
-    By blocks of days: a product within each, then what each hands to the next.
+    Each day weighs 1 - rate of the next. Computed in blocks of days, with carry-over.
 
     Args:
       value_dt: 0 on days that do not count.
@@ -86,7 +86,7 @@ def discounted_sum(
     return sum_dbi.reshape(n_depots, -1)[:, :n_steps]
 
 
-def _within_reason(
+def _clipped(
     gap_dt: Float32[np.ndarray, "depot time"], residuals: BaselineResiduals
 ) -> Float32[np.ndarray, "depot time"]:
     most_dt = MAX_SPREADS * _before(residuals.spread_dt, 1, DEFAULT_SPREAD)
@@ -97,7 +97,7 @@ def _weekly_mean(
     value_dt: Float32[np.ndarray, "depot time"],
     known_dt: Bool[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Discounted means of each weekday's own weeks; 0 where it is not known."""
+    """Discounted mean of the same weekday; 0 where none is known."""
     total_dt = _weekly_sum(np.where(known_dt, value_dt, np.float32(0.0)))
     count_dt = _weekly_sum(known_dt.astype(np.float32))
     return total_dt / np.maximum(count_dt, LEAST_COUNT)
@@ -106,7 +106,7 @@ def _weekly_mean(
 def _weekly_sum(
     value_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Discounted sums of each weekday's own weeks."""
+    """Discounted sum of the same weekday."""
     n_depots, n_steps = value_dt.shape
     padded_dt = np.pad(value_dt, ((0, 0), (0, -n_steps % WEEK)))
     weeks_dwk = padded_dt.reshape(n_depots, -1, WEEK).swapaxes(1, 2)
@@ -118,7 +118,7 @@ def _weekly_sum(
 def _before(
     value_dt: Float32[np.ndarray, "depot time"], days: int, first: float
 ) -> Float32[np.ndarray, "depot time"]:
-    """What stood so many days before each day; `first` where there was no such day."""
+    """Values `days` earlier; `first` before the first step."""
     return np.pad(
         value_dt[:, :-days], ((0, 0), (days, 0)), constant_values=np.float32(first)
     )

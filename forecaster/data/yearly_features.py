@@ -1,4 +1,4 @@
-"""What happened a year ago, on the same weekday or around the same holiday."""
+"""Features of a year ago, on the same weekday or around the same holiday."""
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Shaped
@@ -7,35 +7,35 @@ from forecaster.data.baseline_residuals import BaselineResiduals, earlier
 from forecaster.data.calendar import NAMED_HOLIDAY, Calendar
 
 YEARLY_LAGS = (357, 364, 371)
-"""Same weekday a year ago, and a week to either side."""
+"""Days back to the same weekday a year ago, and a week to either side."""
 YEARLY_COLUMNS, YEARLY_RESIDUALS = 13, 5
-"""All, and the last of them: those that tell of residuals."""
+"""Number of columns, and of the last ones, which are residuals."""
 SHORTEST_YEAR, LONGEST_YEAR = 330, 390
 LONGEST_LAG = 2 * LONGEST_YEAR + 20
-"""Days of history before the first day of a window that can matter to it."""
+"""Days before a window that its yearly features can read."""
 HOLIDAY_REACH = 2
 USUAL_SPREADS = 2.0
-"""BaselineResiduals up to so many spreads are not called an occasion."""
+"""Residuals up to this many spreads count as usual."""
 
 
 def yearly_lags(
     calendar: Calendar, residuals: BaselineResiduals, first: int = 0
 ) -> Float32[np.ndarray, "depot late 13"]:
-    """How that day a year ago lay, and what was out of the ordinary about it.
+    """Deviation from level and baseline residuals a year ago.
 
     Args:
-      calendar: Of these days.
-      residuals: Of the depots.
-      first: Step of the first day that is wanted.
+      calendar: Calendar of these days.
+      residuals: Residuals of the depots.
+      first: Step of the first day returned.
 
     Returns:
-      Of the three lags and of the day matched by holiday how far it lay from its level,
-      then whether each is known; then what a plain forecast missed on the matched day, and
-      a week after it and before; by how much more than usual it missed the matched day;
-      and what it missed both a year ago and two, the smaller where they agree, else 0.
+      Deviation from level at lags 357, 364 and 371 days and at the day matched by holiday;
+      whether each is known; the residual on the matched day, and at the lags 357 and 371; its
+      excess over two spreads; and the smaller residual of one and two years ago where their
+      signs agree, else 0. All in log counts.
     """
     anomaly_dt = (residuals.log_dt - residuals.level_dt) * residuals.observed_dt
-    matched_gt = _holiday_matched(calendar)
+    matched_gt = _year_before(calendar)
     matched_dt = matched_gt[calendar.group_d, first:]
     twice_dt = matched_gt[calendar.group_d[:, None], np.maximum(matched_dt, 0)]
 
@@ -43,32 +43,38 @@ def yearly_lags(
         lagged = [earlier(value_dt, lag, first) for lag in YEARLY_LAGS]
         return [*lagged, _at(matched_dt, value_dt)]
 
-    missed_dt = _at(matched_dt, residuals.clipped_residual_dt)
-    missed_before_dt = _at(twice_dt, residuals.clipped_residual_dt) * (matched_dt >= 0)
-    told = [
-        missed_dt,
+    residual_dt = _at(matched_dt, residuals.clipped_residual_dt)
+    residual_before_dt = _at(twice_dt, residuals.clipped_residual_dt) * (
+        matched_dt >= 0
+    )
+    past_residuals = [
+        residual_dt,
         earlier(residuals.clipped_residual_dt, YEARLY_LAGS[0], first),
         earlier(residuals.clipped_residual_dt, YEARLY_LAGS[-1], first),
-        _beyond(missed_dt, USUAL_SPREADS * _at(matched_dt, residuals.spread_dt)),
-        _agreed(missed_dt, missed_before_dt),
+        _excess(residual_dt, USUAL_SPREADS * _at(matched_dt, residuals.spread_dt)),
+        _common(residual_dt, residual_before_dt),
     ]
-    columns = [*of_sources(anomaly_dt), *of_sources(residuals.observed_dt), *told]
+    columns = [
+        *of_sources(anomaly_dt),
+        *of_sources(residuals.observed_dt),
+        *past_residuals,
+    ]
     return np.stack(columns, axis=-1).astype(np.float32)
 
 
-def _beyond(
+def _excess(
     value_dt: Float32[np.ndarray, "depot time"],
     usual_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """What is left of each value when the usual is taken off; 0 where it is no more."""
+    """Soft threshold: each value shrunk by the usual size, 0 within it."""
     return np.sign(value_dt) * np.maximum(np.abs(value_dt) - usual_dt, 0)
 
 
-def _agreed(
+def _common(
     one_dt: Float32[np.ndarray, "depot time"],
     other_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """The one nearer to 0 where both have the same sign, else 0."""
+    """The value nearer to 0 where both have the same sign, else 0."""
     least_dt = np.sign(one_dt) * np.minimum(np.abs(one_dt), np.abs(other_dt))
     return np.where(one_dt * other_dt > 0, least_dt, np.float32(0.0))
 
@@ -77,13 +83,13 @@ def _at(
     source_dt: Int[np.ndarray, "depot late"],
     value_dt: Shaped[np.ndarray, "depot time"],
 ) -> Shaped[np.ndarray, "depot late"]:
-    """The values of other days; 0 or False before the first."""
+    """Values at other steps; 0 or False before the first."""
     taken_dt = np.take_along_axis(value_dt, np.maximum(source_dt, 0), axis=1)
     return np.where(source_dt >= 0, taken_dt, value_dt.dtype.type(0))
 
 
-def _holiday_matched(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
-    """For each day its counterpart a year ago: by holiday near one, else by weekday."""
+def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
+    """Step a year before each day: matched by holiday near one, else by weekday."""
     n_groups, n_steps, _ = calendar.active_gtk.shape
     matched_gt = np.tile(np.arange(n_steps) - 364, (n_groups, 1))
     named = [
@@ -102,8 +108,8 @@ def _holiday_matched(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
 
 
 def _a_year_apart(active_t: Bool[np.ndarray, " time"]) -> Int[np.ndarray, "2 pair"]:
-    """Days of one holiday, and of the same holiday a year before."""
+    """Steps of one holiday, and of the same holiday a year before."""
     steps = np.flatnonzero(active_t)
     last = np.searchsorted(steps, steps - SHORTEST_YEAR, side="right") - 1
-    found = (last >= 0) & (steps[last] >= steps - LONGEST_YEAR)
-    return np.stack([steps[found], steps[last[found]]])
+    has_pair = (last >= 0) & (steps[last] >= steps - LONGEST_YEAR)
+    return np.stack([steps[has_pair], steps[last[has_pair]]])

@@ -1,7 +1,6 @@
-"""The exported file: weights and everything needed to use them, one `.npz`, no pickle.
+"""The artefact: weights and everything needed to use them in one `.npz`, without pickle.
 
-Loading believes nothing: the schema, the parts of the manifest, and a sha256 over it and
-every array are checked, and a stranger is refused with a sentence.
+Loading checks the schema, the parts of the manifest, and a sha256 over it and every array.
 """
 
 import hashlib
@@ -30,28 +29,28 @@ from forecaster.inference.totals import TotalsTable
 
 @dataclass(frozen=True)
 class Artefact:
-    """A trained network, ready for the CPU.
+    """A trained network with its contract, ready for serving on the CPU.
 
     Attributes:
-      task: What it forecasts from what.
-      model: Its size.
-      reading_days: Days before an origin that a forecast has to read; see `memory`.
-      weights: By path, such as `gru_1/ir/kernel`; float32, members first.
+      task: Horizon and context.
+      model: Size of the network.
+      reading_days: Context days that a forecast needs; see `receptive_field`.
+      weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
       postprocessing: How a raw forecast becomes the point forecast.
-      intervals: Its bands.
-      totals: How a city's and the fleet's bands follow from them.
-      depot_ids: Depots it knows by name, in the order of their embeddings.
-      kinds: Kinds of day it knows.
-      feature_names: Columns of its calendar input, in order.
-      trained_through: The last day it learnt from.
-      data_watermark: Of the data it learnt from.
-      seed: Of its training.
-      epochs: It was trained for.
-      versions: Of the libraries that made it.
+      intervals: Conformal intervals of the depots.
+      totals: Quantiles of a city's and of the fleet's totals.
+      depot_ids: Depots with an embedding, in the order of the rows.
+      kinds: Kinds of day among the features.
+      feature_names: Columns of the calendar input, in order.
+      trained_through: Last day of the training data.
+      data_watermark: Identifies the training data.
+      seed: Seed of the training.
+      epochs: Number of epochs trained.
+      versions: Versions of the libraries used for training.
       parity_error: Largest difference between NumPy and Flax at export, log counts.
       validation_mape: Of the fit that chose the number of epochs; a fraction.
-      backtest: Scores of its evaluation fit over days it had not seen, by model: its own
-        (`gru`) and the baselines'; in percent, as `Scores.in_percent` gives them.
+      backtest: Scores of the evaluation fit on its holdout, by model: its own (`gru`) and
+        the baselines'; in percent, as `Scores.in_percent` returns them.
     """
 
     task: TaskConfig
@@ -75,12 +74,12 @@ class Artefact:
 
     @property
     def version(self) -> str:
-        """Names it: the day it was trained through, and the start of its sha256."""
+        """Version: the last training day, and the start of the sha256."""
         return f"{self.trained_through:%Y%m%d}-{_digest(self)[:8]}"
 
     @property
     def n_members(self) -> int:
-        """K: networks whose mean is the forecast."""
+        """Number of networks in the ensemble, K."""
         return len(self.weights["correction/bias"])
 
     def member(self, number: int) -> dict[str, np.ndarray]:
@@ -94,12 +93,12 @@ class Artefact:
 
 
 def save(artefact: Artefact, directory: Path) -> Path:
-    """Publishes it by rename, so that it is there whole or not at all.
+    """Writes the artefact atomically, by rename.
 
-    The same artefact gives the same bytes.
+    Equal artefacts give equal bytes.
 
     Returns:
-      The file, named by the version.
+      Path of the file, named by the version.
     """
     path = directory / f"{artefact.version}.npz"
     publish(path, _as_bytes(artefact))
@@ -107,11 +106,11 @@ def save(artefact: Artefact, directory: Path) -> Path:
 
 
 def load(path: Path, sha256: str | None = None) -> Artefact:
-    """Reads an artefact that this program can use.
+    """Reads and verifies an artefact.
 
     Args:
-      path: Of the file; it is read once, so that what is checked is what is used.
-      sha256: Of the whole file as it was recorded; without it, any whole one will do.
+      path: Path of the file, which is read once.
+      sha256: Recorded sha256 of the file; not checked if None.
 
     Raises:
       ArtefactError: it is missing, another file than was recorded, truncated, foreign,
@@ -119,16 +118,16 @@ def load(path: Path, sha256: str | None = None) -> Artefact:
     """
     manifest, arrays = parse(path, recorded_content(path, sha256))
     try:
-        artefact, promised = _from_parts(manifest, arrays), manifest["sha256"]
+        artefact, recorded_digest = _from_parts(manifest, arrays), manifest["sha256"]
     except (KeyError, TypeError, ValueError) as error:
         raise invalid_artefact(path, "lacks a part of its manifest") from error
-    if _digest(artefact) != promised:
+    if _digest(artefact) != recorded_digest:
         raise invalid_artefact(path, "does not match its sha256")
     return artefact
 
 
 def file_sha256(path: Path) -> str:
-    """Of the whole file, as the database keeps it."""
+    """sha256 of the whole file, as recorded in the database."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

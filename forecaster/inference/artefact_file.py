@@ -1,4 +1,4 @@
-"""The file of an artefact as bytes: whether they are those recorded, and what is in them."""
+"""Reads, verifies and publishes the file of an artefact, as bytes."""
 
 import hashlib
 import io
@@ -18,7 +18,7 @@ MANIFEST = "manifest.json"
 
 
 def recorded_content(path: Path, sha256: str | None) -> bytes:
-    """The bytes of an artefact, if they are those that were recorded.
+    """Reads an artefact file, and verifies its recorded sha256.
 
     Raises:
       ArtefactError: it is missing, cannot be read, or is another file.
@@ -41,10 +41,10 @@ def recorded_content(path: Path, sha256: str | None) -> bytes:
 
 
 def publish(path: Path, content: bytes) -> None:
-    """Puts an artefact there by rename, so that it is there whole or not at all.
+    """Writes an artefact file atomically, by rename.
 
-    Weights tell of the fleet's demand: the file is for the user who runs the program, and
-    for the folder's group only where somebody opened the folder to it.
+    Weights reveal the fleet's demand: only the owner may read the file, and the folder's
+    group only where the folder is readable for it.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     readers = path.parent.stat().st_mode & stat.S_IRGRP
@@ -60,11 +60,11 @@ def publish(path: Path, content: bytes) -> None:
 
 
 def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The manifest and the arrays of an artefact whose schema this program reads.
+    """Parses the manifest and the arrays of an artefact file.
 
     Args:
-      path: Of the file, for what is said of it.
-      content: Of the file.
+      path: Path of the file, for messages.
+      content: Content of the file.
 
     Raises:
       ArtefactError: it is truncated, foreign, or newer.
@@ -74,11 +74,11 @@ def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndar
 
 
 def invalid_artefact(path: Path, why: str) -> ArtefactError:
-    """The error on a file that is there and cannot be used.
+    """Returns the error on an artefact file that cannot be used.
 
     Args:
-      path: Of the file.
-      why: Goes on after its name.
+      path: Path of the file.
+      why: Reason, which follows the name of the file.
     """
     return ArtefactError(
         f"{path.name} {why}, so it is not used. Restore it from the backup of the "

@@ -1,8 +1,8 @@
-"""Conformal intervals: how far actuals lay from forecasts that had not seen them.
+"""Conformal intervals from the residuals of held-out forecasts.
 
 Residuals are divided by their depot's own spread, pooled over depots, and kept per
-horizon day (Vovk et al., split conformal prediction). What the pool gets wrong for a
-weekday or for a depot is a factor on the width, drawn towards 1 where few days say so.
+horizon day (Vovk et al., split conformal prediction). A factor per weekday
+and per depot corrects the width, shrunk towards 1 where data are few.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from jaxtyping import Bool, Float, Float32, Int
 from forecaster.errors import NoDataError
 
 LOW, HIGH = 0.1, 0.9
-# What is added to the spread of a depot without a history of its own.
+# Added to the spread of a depot without a history of its own, log counts.
 COLD_START_SPREAD = 0.3
-# Forecast days after which a factor's own evidence weighs as much as the pool's.
+# Forecast days at which a factor's own data weigh as much as the pool.
 WEEKDAY_DAYS, DEPOT_DAYS = 300, 100
-LEAST_FACTOR, MOST_FACTOR = 0.4, 2.5
+MIN_FACTOR, MAX_FACTOR = 0.4, 2.5
 YEAR_DAYS = 364
 MIN_RELATIVE_DIFFICULTY = 0.5
-# Age of a depot whose spread is its own.
+# Days of history after which a depot has a spread of its own.
 MATURE_DAYS = 56
 
 
@@ -30,8 +30,8 @@ class IntervalTable:
     """Quantiles of scaled residuals, and factors on the width.
 
     Attributes:
-      low_h: Per horizon day, at most 0.
-      high_h: Per horizon day, at least 0.
+      low_h: 10 % quantile per horizon day, at most 0.
+      high_h: 90 % quantile per horizon day, at least 0.
       weekday_w: Factor of each weekday, Monday first.
       depot_ids: Depots that have a factor; others have 1.
       depot_d: Their factors.
@@ -47,7 +47,7 @@ class IntervalTable:
 def uniform_table(
     low_h: Float[np.ndarray, " horizon"], high_h: Float[np.ndarray, " horizon"]
 ) -> IntervalTable:
-    """A table whose factors are all 1."""
+    """Returns a table whose factors are all 1."""
     low_h, high_h = np.asarray(low_h, np.float32), np.asarray(high_h, np.float32)
     ones = np.ones(7, np.float32)
     return IntervalTable(low_h, high_h, ones, (), np.ones(0, np.float32))
@@ -59,14 +59,14 @@ def calibrate(
     weekday_oh: Int[np.ndarray, "origin horizon"],
     depot_ids: Sequence[str],
 ) -> IntervalTable:
-    """The band that held 80 % of the residuals.
+    """Fits the intervals that contain 80 % of the residuals.
 
     Args:
-      residual_odh: (log actual - log forecast) / spread of forecasts whose fit had not
-        seen the actual; origins a day apart.
+      residual_odh: (log actual - log forecast) / spread of held-out forecasts; origins a
+        day apart.
       known_odh: Where the actual is known.
-      weekday_oh: Of the targets, Monday is 0.
-      depot_ids: Of the depot axis.
+      weekday_oh: Weekdays of the targets, Monday is 0.
+      depot_ids: Depots, in the order of the depot axis.
 
     Raises:
       NoDataError: a horizon day has no residual.
@@ -81,10 +81,10 @@ def calibrate(
     columns = [residual_odh[..., h][known_odh[..., h]] for h in days]
     low_h = np.minimum([np.quantile(column, LOW) for column in columns], -1e-6)
     high_h = np.maximum([np.quantile(column, HIGH) for column in columns], 1e-6)
-    reach_odh = np.where(residual_odh < 0, residual_odh / low_h, residual_odh / high_h)
+    score_odh = np.where(residual_odh < 0, residual_odh / low_h, residual_odh / high_h)
     weekday_odh = np.broadcast_to(weekday_oh[:, None], known_odh.shape)
-    weekday_w = _weekday_factors(reach_odh, known_odh, weekday_odh)
-    depot_d = _depot_factors(reach_odh / weekday_w[weekday_odh], known_odh)
+    weekday_w = _weekday_factors(score_odh, known_odh, weekday_odh)
+    depot_d = _depot_factors(score_odh / weekday_w[weekday_odh], known_odh)
     return IntervalTable(
         low_h.astype(np.float32),
         high_h.astype(np.float32),
@@ -94,39 +94,39 @@ def calibrate(
     )
 
 
-def scale_to_typical_days(table: IntervalTable, calm: float) -> IntervalTable:
-    """The table of days whose residuals were `calm` times usual ones, made for usual ones."""
+def scale_to_typical_days(table: IntervalTable, difficulty: float) -> IntervalTable:
+    """Rescales a table fitted on days of this relative difficulty to typical days."""
     return replace(
         table,
-        low_h=(table.low_h / calm).astype(np.float32),
-        high_h=(table.high_h / calm).astype(np.float32),
+        low_h=(table.low_h / difficulty).astype(np.float32),
+        high_h=(table.high_h / difficulty).astype(np.float32),
     )
 
 
 def relative_difficulty(
-    reach_dt: Float[np.ndarray, "depot time"],
+    score_dt: Float[np.ndarray, "depot time"],
     known_dt: Bool[np.ndarray, "depot time"],
     days: int,
 ) -> float:
-    """How easy the last days were to forecast beside those of a year.
+    """How hard the last days were to forecast, relative to a year.
 
-    The bands come from few days, and one month differs from the next; a plain forecast,
-    which nothing was fitted to, tells by how much. Bands of calm days are widened; those
-    of wild days stay, because the next ones may be as wild.
+    Intervals are fitted on few days, and months differ; the baseline, which is not fitted,
+    measures by how much. Intervals of easy days are widened; those of hard days are kept,
+    because the next days may be as hard.
 
     Args:
-      reach_dt: Absolute residuals of a plain forecast, in spreads.
-      known_dt: Where they are known.
-      days: The last days, compared with the last 364.
+      score_dt: Absolute residuals of the baseline, in spreads.
+      known_dt: Whether they are known.
+      days: Number of last days, compared with the last 364.
 
     Returns:
-      Between a half and 1; 1 where nothing can be compared.
+      Ratio of the 80 % quantiles, between 0.5 and 1; 1 where nothing can be compared.
     """
-    year = reach_dt[:, -YEAR_DAYS:][known_dt[:, -YEAR_DAYS:]]
-    last = reach_dt[:, -days:][known_dt[:, -days:]]
+    year = score_dt[:, -YEAR_DAYS:][known_dt[:, -YEAR_DAYS:]]
+    last = score_dt[:, -days:][known_dt[:, -days:]]
     if not len(last):
         return 1.0
-    usual, now = (np.quantile(reach_r, HIGH - LOW) for reach_r in (year, last))
+    usual, now = (np.quantile(score_r, HIGH - LOW) for score_r in (year, last))
     return (
         float(np.clip(now / usual, MIN_RELATIVE_DIFFICULTY, 1.0)) if usual > 0 else 1.0
     )
@@ -139,14 +139,14 @@ def band(
     weekday_h: Int[np.ndarray, " horizon"],
     depot_ids: Sequence[str],
 ) -> tuple[Float[np.ndarray, "depot horizon"], Float[np.ndarray, "depot horizon"]]:
-    """Low and high log counts around a point forecast.
+    """Returns low and high log counts around a point forecast.
 
     Args:
       table: From `calibrate`.
-      point_dh: Log counts.
-      spread_d: Of each depot at the origin, log counts.
-      weekday_h: Of the days ahead, Monday is 0.
-      depot_ids: Of the rows.
+      point_dh: Point forecast, log counts.
+      spread_d: Spread of each depot at the origin, log counts.
+      weekday_h: Weekdays of the days ahead, Monday is 0.
+      depot_ids: Depots, in the order of the rows.
     """
     known = dict(zip(table.depot_ids, table.depot_d, strict=True))
     own_d = np.array([known.get(depot, 1.0) for depot in depot_ids], np.float32)
@@ -157,43 +157,43 @@ def band(
 def _seen_at_every_horizon(
     known_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Bool[np.ndarray, "origin depot horizon"]:
-    """Those targets that were forecast from H days ahead down to one.
+    """Keeps targets that were forecast at every horizon from H days to one.
 
     The first days after a fit are the targets of short horizons only: a holiday among
     them would widen those bands and no others. All, where too few are left.
     """
     origins, _, horizon = known_odh.shape
     target_oh = np.arange(origins)[:, None] + np.arange(horizon)
-    told_odh = known_odh & (target_oh >= horizon - 1)[:, None]
-    return told_odh if told_odh.any(axis=(0, 1)).all() else known_odh
+    kept_odh = known_odh & (target_oh >= horizon - 1)[:, None]
+    return kept_odh if kept_odh.any(axis=(0, 1)).all() else known_odh
 
 
 def _weekday_factors(
-    reach_odh: Float[np.ndarray, "origin depot horizon"],
+    score_odh: Float[np.ndarray, "origin depot horizon"],
     known_odh: Bool[np.ndarray, "origin depot horizon"],
     weekday_odh: Int[np.ndarray, "origin depot horizon"],
 ) -> Float[np.ndarray, " 7"]:
-    rows = [reach_odh[known_odh & (weekday_odh == weekday)] for weekday in range(7)]
-    return np.array([_factor(reach_r, WEEKDAY_DAYS) for reach_r in rows])
+    rows = [score_odh[known_odh & (weekday_odh == weekday)] for weekday in range(7)]
+    return np.array([_factor(score_r, WEEKDAY_DAYS) for score_r in rows])
 
 
 def _depot_factors(
-    reach_odh: Float[np.ndarray, "origin depot horizon"],
+    score_odh: Float[np.ndarray, "origin depot horizon"],
     known_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Float[np.ndarray, " depot"]:
-    depots = range(reach_odh.shape[1])
-    rows = [reach_odh[:, depot][known_odh[:, depot]] for depot in depots]
-    return np.array([_factor(reach_r, DEPOT_DAYS) for reach_r in rows])
+    depots = range(score_odh.shape[1])
+    rows = [score_odh[:, depot][known_odh[:, depot]] for depot in depots]
+    return np.array([_factor(score_r, DEPOT_DAYS) for score_r in rows])
 
 
-def _factor(reach_r: Float[np.ndarray, " row"], days: int) -> float:
-    """By how much the band must widen to hold 80 % of these; near 1 when they are few.
+def _factor(score_r: Float[np.ndarray, " row"], days: int) -> float:
+    """Factor on the width that contains 80 % of the residuals; shrunk to 1 when few.
 
     Args:
-      reach_r: How far each residual reached, in half bands.
-      days: Rows that weigh as much as the pool.
+      score_r: Residuals divided by the half width of the interval.
+      days: Number of rows that weigh as much as the pool.
     """
-    if not len(reach_r):
+    if not len(score_r):
         return 1.0
-    own = np.clip(np.quantile(reach_r, HIGH - LOW), LEAST_FACTOR, MOST_FACTOR)
-    return float(own ** (len(reach_r) / (len(reach_r) + days)))
+    own = np.clip(np.quantile(score_r, HIGH - LOW), MIN_FACTOR, MAX_FACTOR)
+    return float(own ** (len(score_r) / (len(score_r) + days)))

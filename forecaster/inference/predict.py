@@ -98,7 +98,7 @@ def _passes(
     for origin in origins:
         if group and not (
             knowledge(group[-1]) == knowledge(origin)
-            and panel.knows_the_same(group[-1], origin, artefact.horizon + EVE_DAYS)
+            and panel.has_same_calendar(group[-1], origin, artefact.horizon + EVE_DAYS)
         ):
             yield group
             group = []

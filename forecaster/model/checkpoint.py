@@ -1,4 +1,4 @@
-"""Orbax save and restore of a training's progress."""
+"""Saves and restores the progress of a training with Orbax."""
 
 import ast
 import hashlib
@@ -12,11 +12,11 @@ import orbax.checkpoint as ocp
 from forecaster.model import multihost
 from forecaster.model.train_step import Params, TrainState
 
-ROOM = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[1]
 
 
 class Progress(NamedTuple):
-    """All that decides how training goes on.
+    """Everything needed to resume a training.
 
     `best` holds the averaged weights of `best_epoch`, whose validation MAPE (a fraction)
     was `best_mape`.
@@ -30,29 +30,28 @@ class Progress(NamedTuple):
 
 
 class Checkpoints:
-    """The states of one training: one data watermark, one configuration, one seed.
+    """The checkpoints of one training: one data watermark, one configuration, one seed.
 
-    Orbax writes each into a folder of its own and marks it when it is whole; one that a
-    crash left unmarked is cleaned away and never restored. Of several processes that
-    train together, process 0 alone writes and reads them, and tells the others; so they
-    need no folder in common.
+    Orbax writes each into its own folder and marks it when complete; one that a crash left
+    unmarked is removed and never restored. Of several processes that train together,
+    process 0 alone reads and writes them, and broadcasts; they need no shared folder.
     """
 
     def __init__(self, directory: Path) -> None:
-        """Opens the folder, which is made if it is not there."""
+        """Opens the folder, and creates it if needed."""
         self._manager = _manager(directory) if multihost.is_first() else None
 
     def save(self, progress: Progress) -> None:
-        """Starts to write; training goes on meanwhile."""
+        """Starts to write in the background."""
         if self._manager is not None:
             tree = ocp.args.StandardSave(_as_tree(progress))
             self._manager.save(progress.epoch, args=tree)
 
     def restore(self, start: Progress) -> Progress:
-        """The newest whole checkpoint, or `start` where there is none.
+        """Returns the newest complete checkpoint, or `start` where there is none.
 
         Args:
-          start: Progress of the same shape, as before the first epoch.
+          start: Progress before the first epoch, of the same shapes.
         """
         tree = multihost.broadcast_from_first(self._newest(_as_tree(start)))
         return Progress(
@@ -68,15 +67,15 @@ class Checkpoints:
         if self._manager is None or epoch is None:
             return start
         like = jax.tree.map(ocp.utils.to_shape_dtype_struct, start)
-        found = self._manager.restore(epoch, args=ocp.args.StandardRestore(like))
-        return dict(found)
+        restored = self._manager.restore(epoch, args=ocp.args.StandardRestore(like))
+        return dict(restored)
 
     def __enter__(self) -> "Checkpoints":
         """Opens; nothing to do."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Waits for writing to end, and closes."""
+        """Waits for pending writes, and closes."""
         if self._manager is not None:
             self._manager.wait_until_finished()
             self._manager.close()
@@ -96,7 +95,7 @@ def _manager(directory: Path) -> ocp.CheckpointManager:
 
 
 def _as_tree(progress: Progress) -> dict[str, Any]:
-    """What is stored: arrays on the host and numbers only."""
+    """Converts progress to the stored tree of host arrays."""
     state, best = jax.device_get((progress.state, progress.best))
     return {
         "epoch": np.array(progress.epoch),
@@ -112,23 +111,23 @@ def _as_tree(progress: Progress) -> dict[str, Any]:
     }
 
 
-def code_digest(room: Path = ROOM) -> str:
-    """Names this room's code: a state of other code is not gone on from.
+def code_digest(package: Path = PACKAGE) -> str:
+    """Digest of this package's code: a checkpoint of other code is not resumed.
 
-    Comments, docstrings and layout are no code.
+    Comments, docstrings and layout do not count.
     """
     digest = hashlib.sha256()
-    for path in sorted(room.rglob("*.py")):
+    for path in sorted(package.rglob("*.py")):
         tree = _WithoutText().visit(ast.parse(path.read_bytes()))
-        digest.update(f"{path.relative_to(room)} {ast.dump(tree)}".encode())
+        digest.update(f"{path.relative_to(package)} {ast.dump(tree)}".encode())
     return digest.hexdigest()
 
 
 class _WithoutText(ast.NodeTransformer):
-    """Takes away strings that stand as statements: docstrings, and those of constants."""
+    """Removes strings that are statements: docstrings, also those of constants."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Drops a string; any other expression stays."""
+        """Removes a string; keeps any other expression."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(
             node.value.value, str
         )
@@ -136,6 +135,8 @@ class _WithoutText(ast.NodeTransformer):
 
 
 def fingerprint(watermark: str, *settings: object) -> str:
-    """Names one training: by its data, everything it was told, the code, and the libraries."""
-    told = repr((watermark, settings, code_digest(), jax.__version__, ocp.__version__))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    """Identifies one training by its data, settings, code and library versions."""
+    identity = repr(
+        (watermark, settings, code_digest(), jax.__version__, ocp.__version__)
+    )
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What JAX compiles, how long that takes, and the folder it may take it from instead."""
+"""Compilation statistics, and the persistent compilation cache."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,79 +8,79 @@ from pathlib import Path
 import jax
 from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
-COMPILED = "/jax/core/compile/backend_compile_duration"
-ASKED = "/jax/compilation_cache/compile_requests_use_cache"
-FOUND = "/jax/compilation_cache/cache_hits"
-# By themselves only programs of a second or more are kept; a night has few, keep all.
+COMPILE_SECONDS_EVENT = "/jax/core/compile/backend_compile_duration"
+CACHE_REQUEST_EVENT = "/jax/compilation_cache/compile_requests_use_cache"
+CACHE_HIT_EVENT = "/jax/compilation_cache/cache_hits"
+# JAX's default keeps only programs that took a second or more to compile.
 KEEP_ALL = {
     "jax_persistent_cache_min_compile_time_secs": 0.0,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }
-FOLDER = "jax_compilation_cache_dir"
+CACHE_DIR = "jax_compilation_cache_dir"
 
 
 @dataclass
 class CompileStats:
-    """What JAX has asked of its compiler while this listened.
+    """Programs compiled by JAX, and cache hits, during a block.
 
     Attributes:
-      programs: Ready to run, whether compiled or taken from the cache.
-      asked: Looked for in the cache.
-      cache_hits: Found there.
-      seconds: Of compiling, and of reading from the cache.
+      programs: Programs compiled or read from the cache.
+      cache_requests: Look-ups in the cache.
+      cache_hits: Look-ups that found the program.
+      seconds: Time of compiling and of reading from the cache.
     """
 
     programs: int = 0
-    asked: int = 0
+    cache_requests: int = 0
     cache_hits: int = 0
     seconds: float = 0.0
 
     @property
     def compilations(self) -> int:
-        """Programs that were compiled, because they were not in the cache."""
+        """Number of programs compiled."""
         return self.programs - self.cache_hits
 
     @property
     def cache_misses(self) -> int:
-        """Programs looked for in the cache in vain; 0 where there is no cache."""
-        return self.asked - self.cache_hits
+        """Cache look-ups without a hit; 0 where there is no cache."""
+        return self.cache_requests - self.cache_hits
 
-    def _hear(self, event: str, **_: str | int) -> None:
-        # JAX counts as asked also what no folder could answer.
-        self.asked += event == ASKED and _folder() is not None
-        self.cache_hits += event == FOUND
+    def _on_event(self, event: str, **_: str | int) -> None:
+        # JAX counts requests even where no cache is configured.
+        self.cache_requests += event == CACHE_REQUEST_EVENT and _folder() is not None
+        self.cache_hits += event == CACHE_HIT_EVENT
 
-    def _hear_seconds(self, event: str, duration_secs: float, **_: str | int) -> None:
-        if event == COMPILED:
+    def _on_duration(self, event: str, duration_secs: float, **_: str | int) -> None:
+        if event == COMPILE_SECONDS_EVENT:
             self.programs += 1
             self.seconds += duration_secs
 
 
 @contextmanager
 def record_compilations() -> Iterator[CompileStats]:
-    """Counts what JAX compiles until the end of the block."""
-    heard = CompileStats()
-    jax.monitoring.register_event_listener(heard._hear)
-    jax.monitoring.register_event_duration_secs_listener(heard._hear_seconds)
+    """Counts JAX's compilations until the end of the block."""
+    stats = CompileStats()
+    jax.monitoring.register_event_listener(stats._on_event)
+    jax.monitoring.register_event_duration_secs_listener(stats._on_duration)
     try:
-        yield heard
+        yield stats
     finally:
-        jax.monitoring.unregister_event_listener(heard._hear)
-        jax.monitoring.unregister_event_duration_listener(heard._hear_seconds)
+        jax.monitoring.unregister_event_listener(stats._on_event)
+        jax.monitoring.unregister_event_duration_listener(stats._on_duration)
 
 
 @contextmanager
 def persistent_cache(folder: Path) -> Iterator[None]:
-    """Has JAX keep what it compiles in a folder, and take from there what it can.
+    """Uses a folder as JAX's persistent compilation cache until the end of the block.
 
-    What lies there is run as it is: the folder must be one that nobody else may write.
-    Where JAX has been told of a folder already, that one stays.
+    Cached programs run unchecked: nobody else may have write access to the folder. A cache
+    that is configured already stays.
     """
     if _folder() is not None:
         yield
         return
-    before = {name: getattr(jax.config, name) for name in (FOLDER, *KEEP_ALL)}
-    _configure({FOLDER: str(folder), **KEEP_ALL})
+    before = {name: getattr(jax.config, name) for name in (CACHE_DIR, *KEEP_ALL)}
+    _configure({CACHE_DIR: str(folder), **KEEP_ALL})
     try:
         yield
     finally:
@@ -88,25 +88,25 @@ def persistent_cache(folder: Path) -> Iterator[None]:
 
 
 def device_memory() -> tuple[int | None, int | None]:
-    """The fullest that one of this process's devices has been, and what it holds; bytes.
+    """Peak memory in use on any of this process's devices, and the smallest limit; bytes.
 
-    None where the backend does not tell, as the CPU's.
+    None where the backend does not report them, such as the CPU's.
     """
-    told = [device.memory_stats() or {} for device in jax.local_devices()]
+    reports = [device.memory_stats() or {} for device in jax.local_devices()]
     peaks = [
-        stats["peak_bytes_in_use"] for stats in told if "peak_bytes_in_use" in stats
+        stats["peak_bytes_in_use"] for stats in reports if "peak_bytes_in_use" in stats
     ]
-    limits = [stats["bytes_limit"] for stats in told if "bytes_limit" in stats]
+    limits = [stats["bytes_limit"] for stats in reports if "bytes_limit" in stats]
     return max(peaks, default=None), min(limits, default=None)
 
 
 def _folder() -> str | None:
-    folder: str | None = getattr(jax.config, FOLDER)
+    folder: str | None = getattr(jax.config, CACHE_DIR)
     return folder
 
 
 def _configure(values: dict[str, object]) -> None:
     for name, value in values.items():
         jax.config.update(name, value)
-    # JAX opens its folder once, and would go on with the one it has.
+    # JAX opens its cache once, and would keep using the old folder.
     reset_cache()

@@ -1,4 +1,4 @@
-"""Makes this machine's processor ready to train on; must run before JAX starts.
+"""Configures JAX's CPU devices for training; must run before JAX starts.
 
 One device per core keeps every core busy through the many small products of a recurrent
 network, which the threads inside one device cannot; on two cores it halves the time of a
@@ -10,22 +10,22 @@ import os
 
 import jax
 
-LEAST_ROWS = 16
-"""Windows a device gets at least; with fewer, starting it costs more than it does."""
-KEPT_BYTES = 2**30
+MIN_ROWS = 16
+"""Fewest windows per device; with fewer, its overhead exceeds its gain."""
+TRIM_BYTES = 2**30
 GROWTH_BYTES = 2**26
 # Names of glibc's malloc.h.
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 
 
 def use_all_cores(batch_size: int, xla_flags: str) -> None:
-    """One CPU device per core, as far as the batch feeds them.
+    """Configures one CPU device per core, as far as the batch allows.
 
-    Does nothing where JAX has started already, or where the flags say how many.
+    Does nothing where JAX has started already, or where the flags set the number.
 
     Args:
       batch_size: Windows of one step.
-      xla_flags: Of the environment, XLA_FLAGS.
+      xla_flags: Value of the environment variable XLA_FLAGS.
     """
     keep_memory()
     if "xla_force_host_platform_device_count" in xla_flags:
@@ -38,10 +38,10 @@ def use_all_cores(batch_size: int, xla_flags: str) -> None:
 
 
 def stay_on_cpu() -> None:
-    """Has JAX look for no accelerator, unless it was told where to run.
+    """Restricts JAX to the CPU, unless its platform is configured.
 
-    For a machine that has none: libtpu, where it is installed, looks for a TPU all the
-    same, and writes to stderr by itself that it found nothing.
+    For a machine without an accelerator: libtpu, where it is installed, probes for a TPU
+    and writes to stderr that it found none.
     """
     if not getattr(jax.config, "jax_platforms", None):
         jax.config.update("jax_platforms", "cpu")
@@ -49,22 +49,22 @@ def stay_on_cpu() -> None:
 
 def cpu_devices(batch_size: int, cores: int) -> int:
     """One device per core, as long as each has enough rows."""
-    return max(1, min(cores, batch_size // LEAST_ROWS))
+    return max(1, min(cores, batch_size // MIN_ROWS))
 
 
 def keep_memory() -> None:
-    """Has glibc keep what a step frees for the next one, instead of giving it back.
+    """Configures glibc to keep freed memory for the next step.
 
-    Otherwise every step's buffers are fetched from the system page by page, which took a
-    third of the step. Where there is no glibc, nothing changes.
+    Otherwise every step's buffers are mapped anew page by page, a third of its time. Does
+    nothing without glibc.
     """
     mallopt = (
         getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     )
     if mallopt is None:
         return
-    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES)
-    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+    mallopt(M_MMAP_THRESHOLD, TRIM_BYTES)
+    mallopt(M_TRIM_THRESHOLD, TRIM_BYTES)
     mallopt(M_TOP_PAD, GROWTH_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""Masked losses of one depot, as (total, count): divided once, over all devices."""
+"""Masked losses of one window as (total, count), to be divided once over all devices."""
 
 import jax
 import jax.numpy as jnp
@@ -12,15 +12,15 @@ def huber(
     known_ch: Float[Array, "context horizon"],
     delta: float,
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Huber loss of log counts over the known days, in units of `delta`.
+    """Huber loss of log counts over the known days, divided by `delta`.
 
-    Divided by delta, its slope far out is 1 whatever delta is.
+    Its slope beyond `delta` is 1 for every `delta`.
 
     Args:
       actual_ch: Log counts; any number, even NaN, where not known.
       forecast_ch: Log counts.
       known_ch: 1.0 where the actual is known.
-      delta: Where squared turns into absolute.
+      delta: Error at which the loss turns from squared to absolute.
 
     Returns:
       Sum over known days, and their number.
@@ -49,5 +49,5 @@ def percentage_error(
     counted_ch = jnp.where(actual_ch > 0.5, known_ch, 0.0)
     actual_ch = jnp.where(counted_ch > 0, jnp.expm1(actual_ch), 1.0)
     forecast_ch = jax.nn.relu(jnp.expm1(forecast_ch))
-    miss_ch = jnp.abs(forecast_ch - actual_ch) / actual_ch
-    return jnp.sum(miss_ch * counted_ch), jnp.sum(counted_ch)
+    error_ch = jnp.abs(forecast_ch - actual_ch) / actual_ch
+    return jnp.sum(error_ch * counted_ch), jnp.sum(counted_ch)

@@ -1,6 +1,6 @@
 """Compiles the real training step for a TPU on a machine that has none.
 
-libtpu compiles ahead of time for a topology it is told; nothing is run. It needs
+libtpu compiles ahead of time for a given topology; nothing is run. It needs
 JAX_PLATFORMS=cpu and TPU_SKIP_MDS_QUERY=1 before JAX starts (see `pipelines.cli.tpu`).
 """
 
@@ -24,26 +24,26 @@ from forecaster.model.train_step import Batch, Setup
 
 # Google Cloud, "TPU v4": 32 GiB of HBM a chip, two cores share it.
 HBM_BYTES_PER_CORE = {"v4": 16 * 2**30}
-CALENDAR_COLUMNS = 3 * features.MOST_KINDS + 17
-"""As many as the calendar input ever has."""
+CALENDAR_COLUMNS = 3 * features.MAX_KINDS + 17
+"""Largest number of columns of the calendar input."""
 FLEET_DEPOTS = 1000
-"""Depots whose embeddings the step carries."""
+"""Depots in the embedding table of the compiled step."""
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "collective-permute")
 
 
 @dataclass(frozen=True)
 class TpuCheck:
-    """What the compiler says of one training step.
+    """Compilation report of one training step.
 
     Attributes:
-      topology: Compiled for.
-      cores: Devices the step is mapped over.
+      topology: Topology compiled for.
+      cores: Devices that the step is mapped over.
       batch_size: Windows of one step.
-      compile_seconds: It took.
-      bytes_per_core: Arguments, results and temporaries.
-      hbm_bytes_per_core: There are.
-      collectives: Found in the compiled step, with how often.
-      largest_batch: Windows in one step that would fit, all cores together.
+      compile_seconds: Seconds of compilation.
+      bytes_per_core: Memory of arguments, results and temporaries.
+      hbm_bytes_per_core: Memory available.
+      collectives: Collective operations in the compiled step, with their number.
+      largest_batch: Largest batch that would fit, all cores together.
     """
 
     topology: str
@@ -59,13 +59,13 @@ class TpuCheck:
 def check(
     topology: str, task: TaskConfig, model: ModelConfig, config: TrainConfig
 ) -> TpuCheck:
-    """Compiles the step twice, and reads memory and collectives off it.
+    """Compiles the step at two batch sizes, and reports its memory and collectives.
 
     Args:
       topology: Such as `v4:2x2x1`.
       task: What is forecast from what.
       model: Size of the network.
-      config: How it is trained; its batch is rounded up to the cores.
+      config: Training settings; the batch is rounded up to a multiple of the cores.
 
     Raises:
       ConfigError: there is no libtpu, or it does not know the topology.
@@ -86,7 +86,7 @@ def check(
     seconds = time.perf_counter() - started
     used, twice = _bytes(compiled), _bytes(_compiled(setup, task, 2 * size, devices))
     per_window = max(1.0, (twice - used) / (size / len(devices)))
-    room = (available - used) / per_window
+    spare_windows = (available - used) / per_window
     return TpuCheck(
         topology=topology,
         cores=len(devices),
@@ -95,7 +95,7 @@ def check(
         bytes_per_core=used,
         hbm_bytes_per_core=available,
         collectives=_collectives(compiled.as_text()),
-        largest_batch=size + int(room) * len(devices),
+        largest_batch=size + int(spare_windows) * len(devices),
     )
 
 
@@ -103,7 +103,9 @@ def _devices(topology: str) -> list[Any]:
     from jax.experimental import topologies
 
     try:
-        found = topologies.get_topology_desc(platform="tpu", topology_name=topology)
+        description = topologies.get_topology_desc(
+            platform="tpu", topology_name=topology
+        )
     except Exception as error:
         first_line = str(error).strip().splitlines()[0] if str(error).strip() else ""
         raise ConfigError(
@@ -111,7 +113,7 @@ def _devices(topology: str) -> list[Any]:
             "libtpu ('pip install libtpu') on x86-64 Linux, and name a topology such as "
             "v4:2x2x1."
         ) from error
-    return list(found.devices)
+    return list(description.devices)
 
 
 def _compiled(
@@ -155,17 +157,17 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
 
 
 def _bytes(compiled: Any) -> int:
-    """Memory of one core, bytes."""
-    told = compiled.memory_analysis()
+    """Memory used on one core, bytes."""
+    usage = compiled.memory_analysis()
     parts = (
-        told.argument_size_in_bytes,
-        told.output_size_in_bytes,
-        told.temp_size_in_bytes,
-        told.generated_code_size_in_bytes,
+        usage.argument_size_in_bytes,
+        usage.output_size_in_bytes,
+        usage.temp_size_in_bytes,
+        usage.generated_code_size_in_bytes,
     )
     return int(sum(parts))
 
 
 def _collectives(text: str) -> dict[str, int]:
-    found = re.findall(rf"\b({'|'.join(COLLECTIVES)})(?:-start)?\(", text)
-    return dict(Counter(found))
+    names = re.findall(rf"\b({'|'.join(COLLECTIVES)})(?:-start)?\(", text)
+    return dict(Counter(names))

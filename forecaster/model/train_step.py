@@ -1,8 +1,8 @@
-"""Trains the network: one depot's loss, `vmap` over windows, `pmap` over devices.
+"""The training step: one window's loss, `vmap` over windows, `pmap` over devices.
 
 Several members, which differ in their first weights and in dropout, are trained on the
-same windows side by side; every leaf of their parameters has a leading axis K. What is
-delivered is the mean of what they say.
+same windows side by side; every leaf of their parameters has a leading axis K. The
+forecast is the mean of the members.
 """
 
 import functools
@@ -27,17 +27,17 @@ from forecaster.model import losses
 from forecaster.model.model import TRAINED_ORIGINS, DepotForecaster, init_params
 
 DEVICES = "devices"
-# By itself an accelerator multiplies float32 in fewer bits than it has.
+# By default an accelerator multiplies float32 in reduced precision.
 FLOAT32 = "float32"
 CLIP_NORM = 1.0
-# Between the seeds of two members, so that runs of neighbouring seeds share none.
+# Distance between the seeds of two members: runs of neighbouring seeds share none.
 SEED_STRIDE = 1_000_003
 Params = Any
 
 
 @struct.dataclass
 class TrainState:
-    """Weights, optimiser, and the running average of the weights that is delivered."""
+    """Weights, optimiser state, and the running average of the weights, which is exported."""
 
     step: Any  # scalar
     params: Params  # [K, ...]
@@ -47,7 +47,7 @@ class TrainState:
 
 @dataclass(frozen=True)
 class Setup:
-    """All that a step is compiled for; fits that share it share the compiled step."""
+    """Static arguments of a step; fits with equal ones share the compiled step."""
 
     module: DepotForecaster
     horizon: int
@@ -61,7 +61,7 @@ class Setup:
     def of(
         cls, module: DepotForecaster, task: TaskConfig, config: TrainConfig
     ) -> "Setup":
-        """The setup of a training; epochs, rate and seed are not part of it."""
+        """Builds the setup of a training; epochs, rate and seed are not part of it."""
         return cls(
             module=module,
             horizon=task.horizon,
@@ -74,32 +74,34 @@ class Setup:
 
     @property
     def optimiser(self) -> optax.GradientTransformation:
-        """AdamW behind a bound on the gradient's norm, for a learning rate of 1."""
+        """AdamW with gradient clipping, for a learning rate of 1."""
         adamw = optax.adamw(1.0, weight_decay=self.weight_decay)
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
     def forecast(self, params: Params, slices: Slices) -> Array:
-        """Log counts of one window, [C, H], as they will be production: in float32."""
+        """Log counts of one window, [C, H], in float32 as when serving."""
         with jax.default_matmul_precision(FLOAT32):
             return jnp.asarray(self.module.apply({"params": params}, slices))
 
     def train_forecast(self, params: Params, slices: Slices, key: Array) -> Array:
-        """The same with dropout by the key, and with products as `bfloat16` says."""
+        """Log counts of one window with dropout by the key, multiplied in bfloat16 if set."""
         dtype = jnp.bfloat16 if self.bfloat16 else None
         module = self.module.clone(dtype=dtype)
         rngs = {"dropout": key}
         with jax.default_matmul_precision(None if self.bfloat16 else FLOAT32):
-            said = module.apply({"params": params}, slices, train=True, rngs=rngs)
-        return jnp.asarray(said, jnp.float32)
+            forecast_oh = module.apply(
+                {"params": params}, slices, train=True, rngs=rngs
+            )
+        return jnp.asarray(forecast_oh, jnp.float32)
 
 
 class Batch(NamedTuple):
     """Windows of one step; every array's first axis is the row."""
 
     slices: Slices
-    # 0.0 for a row that only fills the batch up.
+    # 0.0 for a padding row.
     weight_b: Any  # [B]
-    # Position in the whole batch, whatever device the row is on.
+    # Position in the global batch, independent of the device.
     row_b: Any  # [B]
 
 
@@ -113,13 +115,13 @@ class Sums(NamedTuple):
 def create_train_state(
     setup: Setup, example: Slices, seed: int, params: Params | None = None
 ) -> TrainState:
-    """A state at step 0; the same seed gives the same one.
+    """Creates the state at step 0, determined by the seed.
 
     Args:
-      setup: Of the training.
+      setup: Setup of the training.
       example: One window, without a batch axis, for its shapes.
-      seed: Of the weights.
-      params: Weights to go on from, instead of fresh ones.
+      seed: Seed of the weights.
+      params: Initial weights, instead of fresh ones.
     """
     if params is None:
         members = [
@@ -130,7 +132,7 @@ def create_train_state(
     return _first_state(setup, params)
 
 
-# As a whole: one operation after the other, each would be compiled by itself.
+# Jitted as a whole: otherwise each operation would be compiled by itself.
 @functools.partial(jax.jit, static_argnums=0)
 def _first_state(setup: Setup, params: Params) -> TrainState:
     state = jax.vmap(setup.optimiser.init)(params)
@@ -146,10 +148,10 @@ def train_step(
     so a share full of gaps weighs less.
 
     Args:
-      setup: What the step is compiled for.
-      state: Of all members.
+      setup: Setup of the training.
+      state: State of all members.
       batch: This device's share, the same for all members.
-      key: Of the epoch.
+      key: Random key of the epoch.
       rate: Learning rate of this step.
 
     Returns:
@@ -193,7 +195,7 @@ def over_devices(
     devices: Sequence[jax.Device],
     in_axes: tuple[int | None, ...],
 ) -> Callable[..., Any]:
-    """Maps a step over devices: the only place that knows of `pmap`.
+    """Maps a step over devices; the only use of `pmap`.
 
     Replicated arguments have the axis None and come as they are; batches have the axis 0
     and come as `shard_batch` gives them, each process's own rows. Results are the same on
@@ -205,9 +207,9 @@ def over_devices(
 
 
 def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
-    """Copies arrays to every device, as a mapped step gives them back.
+    """Replicates arrays over devices, as a mapped step returns them.
 
-    A step that is first given them in another place is compiled twice.
+    A step that first gets them with another sharding is compiled twice.
 
     Args:
       devices: This process's, in the order in which the step is mapped over them.
@@ -218,7 +220,7 @@ def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
 
 
 def shard_batch(batch: Batch, n_devices: int) -> Batch:
-    """Gives each device its share: [B, …] becomes [N, ⌈B / N⌉, …].
+    """Splits a batch over devices: [B, …] becomes [N, ⌈B / N⌉, …].
 
     Where the batch does not divide, its last row is repeated with a weight of 0.
     """
@@ -240,9 +242,9 @@ def batches(
     """Cuts the windows of each step, on the host and a batch at a time.
 
     Args:
-      features: What they are cut from.
-      task: Sets their length.
-      rows: Of the whole batches.
+      features: Features that the windows are cut from.
+      task: Sets the length of a window.
+      rows: Rows of the global batches.
       own: Rows of each batch that this process computes.
     """
     for row in rows:
@@ -290,7 +292,7 @@ def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> Tra
     updates, opt_state = update(grads, state.opt_state, state.params)
     scaled = jax.tree.map(lambda change: rate * change, updates)
     params = optax.apply_updates(state.params, scaled)
-    # It starts as a plain mean, so that it forgets where training began.
+    # A plain mean at first, so that the average forgets the initial weights.
     step = jnp.asarray(state.step + 1, jnp.float32)
     decay = jnp.minimum(setup.average_decay, (step + 1.0) / (step + 10.0))
     average = optax.incremental_update(params, state.average, 1.0 - decay)

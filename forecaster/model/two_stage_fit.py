@@ -1,9 +1,9 @@
-"""From a panel to a model that may be production, and the proof of how good it is.
+"""Trains a model in two fits: one for evaluation, one for production.
 
-Two fits. The first ends before the validation days: they choose its best epoch, what of
-its answer is delivered, and the intervals, and it is what the model is evaluation by. The
-second goes on from its weights, now through the origin, for a quarter of its epochs and from
-a fifth of its learning rate: it is what is production.
+The evaluation fit ends before the validation days: they choose its best epoch, its
+postprocessing and its intervals, and its scores are the model's. The production fit
+continues from its weights on all data through the origin, for a quarter of the epochs and
+from a fifth of the learning rate.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from datetime import timedelta
 import numpy as np
 
 from forecaster.config import (
-    FORTNIGHT,
+    HISTORY_STEP_DAYS,
     MIN_TRAINING_DAYS,
     ModelConfig,
     TaskConfig,
@@ -42,10 +42,10 @@ from forecaster.model.checkpoint import Checkpoints
 from forecaster.model.train_step import Params
 from forecaster.model.trainer import Fit, Report, fit
 
-# Origins that judge the last day of a long horizon.
-LEAST_ORIGINS = 7
-# Shares of the first fit's epochs and learning rate that the second one takes.
-REFIT_SHARE, REFIT_RATE = 0.25, 0.2
+# Fewest origins whose forecasts cover the last day of a long horizon.
+MIN_ORIGINS = 7
+# Epochs and learning rate of the production fit, as a share of the evaluation fit's.
+REFIT_EPOCHS_SHARE, REFIT_RATE_SHARE = 0.25, 0.2
 PARITY_WINDOWS = 64
 
 OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
@@ -54,7 +54,7 @@ OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is learnt, and how."""
+    """Task, network size and training settings of a model."""
 
     task: TaskConfig = TaskConfig()
     model: ModelConfig = ModelConfig()
@@ -63,13 +63,13 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """What training gives.
+    """Artefacts and statistics of both fits.
 
     Attributes:
-      evaluation: Saw nothing of the validation days; serves hindcasts of them.
-      production: Saw everything up to the origin.
-      evaluation_fit: How the first fit went.
-      production_fit: How the second went.
+      evaluation: Trained without the validation days; used for hindcasts of them.
+      production: Trained on everything up to the origin.
+      evaluation_fit: Statistics of the first fit.
+      production_fit: Statistics of the second.
     """
 
     evaluation: Artefact
@@ -79,7 +79,7 @@ class TrainingResult:
 
     @property
     def seconds(self) -> float:
-        """Of both fits."""
+        """Seconds of both fits."""
         return self.evaluation_fit.seconds + self.production_fit.seconds
 
 
@@ -89,13 +89,13 @@ def train_model(
     open_checkpoints: OpenCheckpoints | None = None,
     report: Callable[[str], Report] = lambda _: lambda *_: None,
 ) -> TrainingResult:
-    """Trains twice, calibrates, exports.
+    """Trains both fits, calibrates and exports them.
 
     Args:
       panel: Demand through the origin.
-      recipe: What is learnt, and how.
-      open_checkpoints: Where states are kept; none are without it.
-      report: Given the name of a fit (`evaluation`, `production`), what to tell of it.
+      recipe: Task, network size and training settings.
+      open_checkpoints: Opens a fit's checkpoints; without it none are written.
+      report: Returns the progress report of a fit, `evaluation` or `production`.
 
     Raises:
       NoDataError: the history is shorter than 42 days.
@@ -105,19 +105,19 @@ def train_model(
     recipe = fit_to_history(panel, recipe)
     earlier = panel.as_of(panel.origin - timedelta(days=recipe.train.validation_days))
     kinds = choose_kinds(earlier.calendar, earlier.n_steps)
-    learner = _Learner(recipe, kinds, open_checkpoints, report)
-    evaluation_fit = learner.fit("evaluation", earlier, validation=panel)
-    evaluation = learner.export(evaluation_fit, earlier)
+    first = _Trainer(recipe, kinds, open_checkpoints, report)
+    evaluation_fit = first.fit("evaluation", earlier, validation=panel)
+    evaluation = first.export(evaluation_fit, earlier)
     evaluation = calibrate_artefact(evaluation, panel)
     refit = replace(
         recipe.train,
-        epochs=math.ceil(REFIT_SHARE * evaluation_fit.epochs),
-        learning_rate=REFIT_RATE * recipe.train.learning_rate,
+        epochs=math.ceil(REFIT_EPOCHS_SHARE * evaluation_fit.epochs),
+        learning_rate=REFIT_RATE_SHARE * recipe.train.learning_rate,
     )
-    again = _Learner(replace(recipe, train=refit), kinds, open_checkpoints, report)
-    production_fit = again.fit("production", panel, start=evaluation_fit.params)
+    second = _Trainer(replace(recipe, train=refit), kinds, open_checkpoints, report)
+    production_fit = second.fit("production", panel, start=evaluation_fit.params)
     production = replace(
-        again.export(production_fit, panel),
+        second.export(production_fit, panel),
         postprocessing=evaluation.postprocessing,
         intervals=evaluation.intervals,
         totals=evaluation.totals,
@@ -127,7 +127,7 @@ def train_model(
 
 
 def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
-    """The recipe with a context and validation days that the history has room for.
+    """Shortens the context and the validation days of a recipe to fit the history.
 
     Raises:
       NoDataError: the history is shorter than 42 days, or than four horizons.
@@ -137,10 +137,10 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
             f"The history has {panel.n_steps} days up to {panel.origin}, but training "
             f"needs {MIN_TRAINING_DAYS}. Load earlier orders."
         )
-    # By the day, a young fleet's sizes would change, and every night would compile anew.
-    n_steps = panel.n_steps - panel.n_steps % FORTNIGHT
+    # In fortnights: daily growth would change the shapes and recompile every night.
+    n_steps = panel.n_steps - panel.n_steps % HISTORY_STEP_DAYS
     horizon, days = recipe.task.horizon, recipe.train.validation_days
-    days = max(days, horizon + LEAST_ORIGINS)
+    days = max(days, horizon + MIN_ORIGINS)
     days = min(days, n_steps // 4)
     if days <= horizon:
         raise NoDataError(
@@ -157,7 +157,7 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
 
 
 def watermark(panel: Panel) -> str:
-    """Names the data of a panel: sha256 of all that training sees."""
+    """Identifies the data of a panel: sha256 of everything that training reads."""
     digest = hashlib.sha256(repr((panel.depot_ids, panel.cities)).encode())
     digest.update(f"{panel.start_on} {panel.calendar.kinds}".encode())
     calendar = panel.calendar
@@ -174,8 +174,8 @@ def watermark(panel: Panel) -> str:
 
 
 @dataclass(frozen=True)
-class _Learner:
-    """One recipe with the kinds of day it knows."""
+class _Trainer:
+    """Fits and exports by one recipe and its kinds of day."""
 
     recipe: Recipe
     kinds: tuple[str, ...]
@@ -190,22 +190,22 @@ class _Learner:
         start: Params | None = None,
     ) -> Fit:
         """Fits on a panel; with `validation`, keeps the best epoch by its last days."""
-        seen = None if validation is None else self._features(validation)
+        held_out = None if validation is None else self._features(validation)
         parts = (self.recipe.task, self.recipe.model, self.recipe.train)
         features, report = self._features(panel), self.report(name)
         if self.open_checkpoints is None:
-            return fit(features, *parts, seen, report=report, start=start)
+            return fit(features, *parts, held_out, report=report, start=start)
         with self.open_checkpoints(name) as checkpoints:
-            return fit(features, *parts, seen, checkpoints, report, start)
+            return fit(features, *parts, held_out, checkpoints, report, start)
 
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
         """The artefact of a fit, not calibrate_artefact; parity is that of the newest windows."""
         features = self._features(panel)
-        # Always as many, so that a depot more does not compile the comparison anew.
+        # A fixed number, so that one more depot does not recompile the comparison.
         some_d = np.arange(PARITY_WINDOWS) % panel.n_depots
         newest_d = np.full(len(some_d), features.n_steps - 1)
-        nothing_h = np.zeros(self.recipe.task.horizon)
-        made = Artefact(
+        zero_h = np.zeros(self.recipe.task.horizon)
+        artefact = Artefact(
             task=self.recipe.task,
             model=self.recipe.model,
             reading_days=self.recipe.task.context,
@@ -213,7 +213,7 @@ class _Learner:
                 export.flat_weights(fitted.params), panel.n_depots
             ),
             postprocessing=Postprocessing(),
-            intervals=intervals.uniform_table(nothing_h, nothing_h),
+            intervals=intervals.uniform_table(zero_h, zero_h),
             totals=totals.additive_table(),
             depot_ids=panel.depot_ids,
             kinds=self.kinds,
@@ -227,10 +227,12 @@ class _Learner:
             validation_mape=round(fitted.validation_mape, 6),
         )
         windows = inputs.cut(features, self.recipe.task, some_d, newest_d)
-        # The newest origin knows all that its calendar has.
+        # The newest origin knows its whole calendar.
         windows = windows._replace(lead=None)
-        made = replace(made, reading_days=effective_context_days(made, windows))
-        return export.with_parity(made, fitted.params, windows)
+        artefact = replace(
+            artefact, reading_days=effective_context_days(artefact, windows)
+        )
+        return export.with_parity(artefact, fitted.params, windows)
 
     def _features(self, panel: Panel) -> Features:
         horizon = self.recipe.task.horizon

@@ -34,5 +34,5 @@ def test_a_spread_is_never_zero_and_has_a_default():
     )
     known = np.ones((1, 10), bool)
     assert scaling.trailing_spread(np.zeros((1, 10)), known)[0, -1] == pytest.approx(
-        scaling.LEAST_SPREAD
+        scaling.MIN_SPREAD
     )

@@ -64,5 +64,5 @@ def test_what_it_forecasts_is_what_the_whole_context_would_give(artefact, panel)
     plain, correction = numpy_model.Network(artefact).forward(slices)
     said = predict.predict(replace(artefact, reading_days=days), panel)
     gap = np.abs(said.baseline_dh + said.correction_dh - (plain + correction)[:, 0])
-    assert np.quantile(gap, 0.99) <= receptive_field.FORGOTTEN
+    assert np.quantile(gap, 0.99) <= receptive_field.MAX_DIFFERENCE
     assert gap.max() > 0

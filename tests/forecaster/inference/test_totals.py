@@ -76,9 +76,9 @@ def test_each_city_has_its_own_reach_and_a_new_one_that_of_all(rng):
     wild = np.array(CITIES) == "Bonn"
     actual[:, wild] = 100 + 3 * (actual[:, wild] - 100)
     table = totals.calibrate(bands, actual, np.ones(actual.shape, bool), CITIES)
-    calm, wide = (np.ptp(table.reach_of(name)) for name in ("Aden", "Bonn"))
+    calm, wide = (np.ptp(table.quantiles_of(name)) for name in ("Aden", "Bonn"))
     assert wide > 2 * calm
-    np.testing.assert_array_equal(table.reach_of("Cork"), table.any_city_q)
+    np.testing.assert_array_equal(table.quantiles_of("Cork"), table.any_city_q)
 
 
 def test_a_fleet_that_was_always_closed_has_the_sums_of_its_bands():
