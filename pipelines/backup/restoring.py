@@ -32,6 +32,13 @@ declare
     ours text;
     each record;
 begin
+    for each in select c.oid::regclass as name from pg_class c
+        where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v'
+          and pg_has_role(c.relowner, 'usage')
+          and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+    loop
+        execute format('drop view %s', each.name);
+    end loop;
     select string_agg(c.oid::regclass::text, ', ') into ours from pg_class c
     where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p')
       and pg_has_role(c.relowner, 'usage')

@@ -25,6 +25,7 @@ ARGUMENTS = {
     "harbor backfill plan": ["--from", "2024-02-01", "--to", "2024-02-02"],
     "harbor backfill retry": ["1", "--failed"],
     "harbor backup create": ["/nowhere"],
+    "harbor events withdraw": ["1", "--reason", "a test"],
     "harbor quarantine dismiss": ["1", "--reason", "a test"],
     "harbor dashboard": ["--port", str(free_port())],
 }

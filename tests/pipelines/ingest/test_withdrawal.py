@@ -204,7 +204,6 @@ values = st.dictionaries(
 
 @settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.lists(values, min_size=1, max_size=5), st.data())
