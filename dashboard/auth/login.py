@@ -84,7 +84,8 @@ def rule(home: Path) -> Rule | None:
         setting, has a short cookie_secret, or admits nobody.
     """
     path = home / FILE
-    if not path.is_file():
+    # A dangling link or a folder is no login either, but somebody meant one.
+    if not (path.exists() or path.is_symlink()):
         return None
     settings = _read(path)
     _require_complete(path, _section(settings, "auth"))

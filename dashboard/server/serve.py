@@ -55,7 +55,7 @@ def require_guard(address: str, insecure: bool, guard: Path | None) -> None:
 
 
 def streamlit_arguments(
-    address: str, port: int, guard: Path | None = None
+    address: str, port: int, guard: Path | None = None, *, insecure: bool = False
 ) -> list[str]:
     """The command line of the server; `.streamlit/config.toml` beside it has the rest.
 
@@ -66,6 +66,7 @@ def streamlit_arguments(
       address: To listen on.
       port: To listen on.
       guard: From `login_file`.
+      insecure: Whether a proxy guards the pages, which then have other host names.
     """
     flags = {
         "server.address": address,
@@ -83,4 +84,7 @@ def streamlit_arguments(
     if guard is not None:
         flags["secrets.files"] = str(guard)
     options = [f"--{name}={value}" for name, value in flags.items()]
+    if address in LOOPBACK and guard is None and not insecure:
+        # A page elsewhere may give its own name this machine's address (DNS rebinding).
+        options += [f"--server.allowedHosts={name}" for name in LOOPBACK]
     return [sys.executable, "-m", "streamlit", "run", str(APP), *options]

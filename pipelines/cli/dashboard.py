@@ -44,10 +44,10 @@ def dashboard(
     with workplace() as place:
         if as_json:
             show_json({"url": f"http://{address}:{port}"})
-        serve(place, address, port)
+        serve(place, address, port, insecure=insecure)
 
 
-def serve(place: Workplace, address: str, port: int) -> None:
+def serve(place: Workplace, address: str, port: int, *, insecure: bool = False) -> None:
     """Runs Streamlit as a child until it ends or is stopped.
 
     The child is told where the database is; it never starts one of its own.
@@ -59,7 +59,7 @@ def serve(place: Workplace, address: str, port: int) -> None:
 
     say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
     guard = login_file(place.settings.home)
-    arguments = streamlit_arguments(address, port, guard)
+    arguments = streamlit_arguments(address, port, guard, insecure=insecure)
     # What Streamlit says is for people.
     child = subprocess.Popen(arguments, env=_environment(place), stdout=sys.stderr)  # noqa: S603 - no shell
     try:

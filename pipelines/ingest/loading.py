@@ -127,7 +127,12 @@ class _Loading:
         store.set_counts(self.connection, self.file_id, vars(counts))
         notes = [
             *messages.file_notes(
-                plan, self.conventions, self.depot_ids, self.rejected, self.blank
+                plan,
+                self.conventions,
+                self.depot_ids,
+                self.rejected,
+                self.blank,
+                is_dry_run=self.request.is_dry_run,
             ),
             *messages.moved_orders_note(self.moved),
         ]

@@ -16,6 +16,8 @@ def file_notes(
     depot_ids: Iterable[str],
     rejected: int,
     blank: int,
+    *,
+    is_dry_run: bool = False,
 ) -> Iterator[str]:
     """Yields a sentence for everything about a file that its sender may not expect."""
     if conventions.dates is not None:
@@ -27,8 +29,12 @@ def file_notes(
     if plan.ignored:
         yield f"Columns not read: {_shortened_list(plan.ignored)}."
     if rejected:
-        rows = "row is" if rejected == 1 else "rows are"
-        yield f"{rejected:,} {rows} in quarantine; see 'harbor quarantine list'."
+        rows = "row" if rejected == 1 else "rows"
+        if is_dry_run:
+            yield f"{rejected:,} {rows} would be put in quarantine."
+        else:
+            verb = "is" if rejected == 1 else "are"
+            yield f"{rejected:,} {rows} {verb} in quarantine; see 'harbor quarantine list'."
     if blank:
         yield f"Blank rows skipped: {blank:,}."
     alike = _differing_in_case(depot_ids)

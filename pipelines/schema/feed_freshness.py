@@ -8,6 +8,8 @@ from pipelines.schema.closures import is_closed
 WAITED_FOR_DAYS = 14
 """A depot without a count for longer is silent: nobody waits for it any more."""
 
+LAST_DAY = WAITED_FOR_DAYS - 1
+
 FEED_FRESHNESS = f"""
     select d.depot_id, d.city, seen.last_on, due.due_on, due.missing,
            coalesce(seen.last_on < due.due_on
@@ -26,7 +28,7 @@ FEED_FRESHNESS = f"""
         select max(day_on) as due_on,
                count(*) filter (where day_on > seen.last_on) as missing
         from (select cast(:as_of as date) - n as day_on
-              from generate_series(0, {WAITED_FOR_DAYS - 1}) as n) recent
+              from generate_series(0, {LAST_DAY}) as n) recent
         where day_on < (clock_timestamp() at time zone d.timezone)::date
           and not {is_closed("day_on")}
     ) due on true

@@ -4,9 +4,10 @@ Silence is judged by feed: by the file that brought a depot's orders on its last
 before. A day without orders is a 0 where
 
 - that same file has orders of the day, of another depot; or
-- another file has that brings several depots, one of the busiest of that file among them.
-  Where the depot hardly ever lacks orders, it may yet come in a file of its own, so that
-  counts from the day after; or
+- another file has orders of one of the busiest depots of that file, and that other file
+  brings more than half as many depots, or the depot's next orders came in one file with
+  those of that busy depot: so the other file would have brought the depot, too. Where the
+  depot hardly ever lacks orders, this counts from the day after; or
 - the depot has files of its own, and no orders are nothing new to it: it has few, and its
   next ones have come, or it had none on the same weekday of the two weeks before.
 
@@ -24,8 +25,8 @@ LONGEST_GAP = 14
 """Days between two days with orders; in a longer time a file is missing, not orders."""
 LONGEST_REST = 3
 """Days that a weekly rest takes at most, a bank holiday beside a weekend included."""
-WITNESSES = 3
-"""The busiest depots of a file, beside the one that is judged: they seldom lack orders."""
+BUSIEST = 4
+"""Depots of a file that witness a day, the judged one perhaps among them: they seldom lack orders."""
 
 # A depot's days with orders that another day without follows, or precedes once it is open.
 GAPS = """
@@ -37,26 +38,27 @@ with local as (
 ), counted as (
     select depot_id, service_on, orders, file_id,
            lead(service_on) over own as next_on, lead(orders) over own as next_orders,
+           lead(file_id) over own as next_file_id,
            first_value(service_on) over own as first_on
     from order_counts
     window own as (partition by depot_id order by service_on)
 )
 select c.depot_id, c.file_id, c.service_on as before_on, c.orders as before_orders,
-       c.next_on, c.next_orders, c.first_on, l.today, c.service_on + 1 as from_on,
+       c.next_on, c.next_orders, c.next_file_id, c.first_on, l.today, c.service_on + 1 as from_on,
        least(coalesce(c.next_on, l.today) - 1, l.closed_on - 1) as until_on
 from counted c join local l using (depot_id)
 where c.next_on is distinct from c.service_on + 1
 union all
-select c.depot_id, c.file_id, null, null, null, null, c.first_on, l.today, l.opened_on,
+select c.depot_id, c.file_id, null, null, null, null, null, c.first_on, l.today, l.opened_on,
        c.service_on - 1
 from counted c join local l using (depot_id)
 where c.service_on = c.first_on and l.opened_on < c.service_on
 """
-# The busiest depots of each file that brings several.
+# The busiest depots of each file that brings several, and how many it brings.
 FEEDS = f"""
 create temporary table feeds on commit drop as
 select file_id, depots,
-       (array_agg(depot_id order by orders desc, depot_id))[1 : {WITNESSES + 1}]
+       (array_agg(depot_id order by orders desc, depot_id))[1 : {BUSIEST}]
            as busiest
 from (
     select file_id, depot_id, sum(orders) as orders,
@@ -88,9 +90,11 @@ join feeds own using (file_id)
 cross join lateral unnest(own.busiest) as witness
 join order_counts w on w.depot_id = witness and w.service_on = s.day_on
 left join feeds theirs on theirs.file_id = w.file_id
+left join feeds later on later.file_id = s.next_file_id
 left join order_counts before
   on before.depot_id = s.depot_id and before.service_on = s.day_on - 7
-where witness <> s.depot_id and (theirs.file_id is not null or own.depots = 2)
+where witness <> s.depot_id
+  and (theirs.depots * 2 > own.depots or witness = any(later.busiest))
   and (s.day_on < s.today - 1 or s.before_orders < {FEW_ORDERS}
        or (before.depot_id is null and s.first_on <= s.day_on - 7))
 union

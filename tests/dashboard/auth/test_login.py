@@ -159,6 +159,17 @@ def test_a_login_that_only_its_account_and_group_read_is_taken(tmp_path, mode):
     assert login.rule(tmp_path) is not None
 
 
+@pytest.mark.parametrize("kind", ["dangling link", "folder"])
+def test_a_login_that_is_no_file_is_refused_and_not_overlooked(tmp_path, kind):
+    path = tmp_path / login.FILE
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(tmp_path / "gone.toml")
+    with pytest.raises(ConfigError, match=r"login\.toml cannot be read"):
+        login.rule(tmp_path)
+
+
 def test_without_its_package_a_login_is_not_served(tmp_path, monkeypatch):
     write(tmp_path, AUTH + ALLOW)
     monkeypatch.setattr(serve.importlib.util, "find_spec", lambda _: None)

@@ -1,5 +1,6 @@
 """What a page may load, who may frame it, and whose web sockets are refused."""
 
+import socket
 import urllib.request
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -89,6 +90,27 @@ def test_a_web_socket_of_another_origin_is_refused_and_nobody_outside_is_asked(s
             connect(stream, origin=origin, proxy=None)
     with connect(stream, origin=address, proxy=None):
         assert asked == []
+
+
+def test_a_foreign_name_for_this_machine_is_refused_where_no_login_is_set(
+    engine, database_url, tmp_path
+):
+    """DNS rebinding: a page elsewhere whose name leads to 127.0.0.1 the second time."""
+    port = free_port()
+    with browser.serving(database_url, tmp_path, port, "127.0.0.1"):
+        for name, is_refused in (("evil.example", True), ("localhost", False)):
+            link = socket.create_connection(("127.0.0.1", port))
+            arguments = {"origin": f"http://{name}:{port}", "sock": link, "proxy": None}
+            stream = f"ws://{name}:{port}/_stcore/stream"
+            if is_refused:
+                with (
+                    pytest.raises(InvalidStatus, match="403"),
+                    connect(stream, **arguments),
+                ):
+                    pass
+            else:
+                with connect(stream, **arguments):
+                    pass
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,8 @@ def test_bad_rows_are_put_aside_with_their_line_and_the_rest_goes_in(
         ",,,\n"
         "6,A,2024-01-01T11:00:00,x\n",
     )
+    (trial,) = load(clean_engine, path, dry_run=True).files
+    assert "4 rows would be put in quarantine." in trial.notes
     report = load_one(clean_engine, path)
     assert vars(report.counts) == {"accepted": 2, "unchanged": 0, "rejected": 4}
     assert report.blank == 1

@@ -1,4 +1,4 @@
-"""Review of issue 14, item 5: a late feed is an observed 0 just after a shared history."""
+"""A feed that is late right after a shared history is not taken for days without orders."""
 
 import pytest
 
@@ -22,7 +22,10 @@ def test_history_of_two_depots_in_one_file_then_one_file_a_depot_one_late(connec
     """own-orders.md: "with one file a depot, one that is late is not taken for a day
     without orders, whatever came from the other depots"."""
     two = {"A": BUSY, "B": BUSY}
-    files = [whole(two, 0, LATE - 1), *[{"B": {day: BUSY}} for day in range(LATE, DAYS)]]
+    files = [
+        whole(two, 0, LATE - 1),
+        *[{"B": {day: BUSY}} for day in range(LATE, DAYS)],
+    ]
     load(connection, files)
     assert observed(connection).get(LATE, NEVER) == NEVER
 
