@@ -69,5 +69,6 @@ def test_old_log_lines_are_forgotten_and_their_runs_kept(clean_engine, settings)
     clean_up(clean_engine, settings)
     with clean_engine.connect() as connection:
         left = run_lines.lines_of(connection, run.run_id)
-        assert [line["event"] for line in left] == ["new"]
+        # Where logs are configured, the run has lines of its own besides.
+        assert {line["event"] for line in left} & ages.keys() == {"new"}
         assert runs.run_with_steps(connection, run.run_id)
