@@ -7,7 +7,7 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.sql import accuracy as sql
+from dashboard.sql import accuracy as sql
 
 SCORED_DAYS = 56
 MAX_DEPOTS, MAX_DAYS, MAX_REASONS = 20, 15, 10

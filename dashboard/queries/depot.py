@@ -8,9 +8,9 @@ import streamlit as st
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
 from dashboard.queries.rows import none_if_null
-from dashboard.queries.sql import depot as sql
-from dashboard.queries.sql import fleet as fleet_sql
 from dashboard.queries.types import DepotStatus, FeedFreshness, PreviousForecast
+from dashboard.sql import depot as sql
+from dashboard.sql import fleet as fleet_sql
 
 HISTORY_DAYS = 56
 PAST_DAYS = 28

@@ -8,7 +8,7 @@ import streamlit as st
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
 from dashboard.queries.rows import none_if_null
-from dashboard.queries.sql import fleet as sql
+from dashboard.sql import fleet as sql
 
 FLEET_DAYS = 21
 FORECAST = ("p10", "p50", "p90")

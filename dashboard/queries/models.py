@@ -5,7 +5,7 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.sql import models as sql
+from dashboard.sql import models as sql
 
 MAX_MODELS = 100
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from dashboard.queries.database import snapshot
-from dashboard.queries.sql import depot as sql
+from dashboard.sql import depot as sql
 
 
 def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFrame]:

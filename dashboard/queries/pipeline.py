@@ -7,7 +7,7 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.sql import pipeline as sql
+from dashboard.sql import pipeline as sql
 
 CALENDAR_DAYS, REFUSED_DAYS = 28, 14
 MAX_RUNS, MAX_FILES, MAX_REASONS, MAX_BACKFILLS, MAX_DEPOTS = 14, 25, 50, 10, 60

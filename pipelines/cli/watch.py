@@ -100,7 +100,7 @@ def _watch(
 ) -> None:
     import sqlalchemy as sa
 
-    from dashboard.queries.sql import fleet
+    from dashboard.sql import fleet
     from pipelines.database.roles import set_role_on_connect
     from pipelines.monitoring.probe import Page
     from pipelines.monitoring.watcher import Watcher

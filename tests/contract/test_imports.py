@@ -18,6 +18,7 @@ FORBIDDEN = {
     "forecaster/data": JAX | {"forecaster.model", "forecaster.inference"},
     "forecaster/inference": JAX | {"forecaster.model"},
     "dashboard": JAX | {"migrations", "forecaster.model"},
+    "dashboard/sql": {"streamlit", "dashboard.queries"},
     "dashboard/views": {"sqlalchemy", "pipelines", "forecaster", "pandas", "numpy"},
     "dashboard/queries": {"dashboard.views", "dashboard.components", "dashboard.text"},
     "migrations": {"forecaster", "dashboard", "streamlit"} | JAX,
@@ -168,6 +169,17 @@ print(sorted(sys.modules.keys() & {JAX!r}))
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+def test_the_watch_takes_the_dashboards_statements_without_streamlit():
+    """The image of the pipelines has none."""
+    code = """
+import sys
+sys.modules["streamlit"] = None
+from dashboard.sql import fleet
+from pipelines.monitoring import probe, watcher
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_what_serves_imports_no_pandas():

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from dashboard.queries.sql import fleet
+from dashboard.sql import fleet
 from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import service_levels
 from pipelines.monitoring.notifications.notifier import Notifier

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta
 
 import sqlalchemy as sa
 
-from dashboard.queries.sql import fleet
+from dashboard.sql import fleet
 from pipelines import schema
 from pipelines.monitoring.probe import Page
 from pipelines.store import heartbeats

@@ -1,6 +1,6 @@
 """SQL of runs, files, backfills and missing days."""
 
-from dashboard.queries.sql.shared import CLOSURES, DEPOT_NAMES
+from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.closures import is_closed
 
 # The newest nights and the newest other runs, each with the steps beneath it.

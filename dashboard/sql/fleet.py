@@ -1,6 +1,6 @@
 """SQL of the whole fleet."""
 
-from dashboard.queries.sql.shared import CLOSURES, DEPOT_NAMES
+from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS

@@ -1,6 +1,6 @@
 """SQL of forecast scores."""
 
-from dashboard.queries.sql.shared import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
+from dashboard.sql.shared import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
 from pipelines.schema.counted_forecasts import counted_forecasts
 
 SCORE_KINDS = """

@@ -1,6 +1,6 @@
 """SQL of the planners' overrides."""
 
-from dashboard.queries.sql.shared import DEPOT_NAMES
+from dashboard.sql.shared import DEPOT_NAMES
 
 # The newest of each depot's day; those without a number are of days taken back.
 OVERRIDES_AHEAD = """

@@ -1,6 +1,6 @@
 """SQL of one depot and its peers."""
 
-from dashboard.queries.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_DAYS
+from dashboard.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_DAYS
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
