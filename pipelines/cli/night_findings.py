@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from pipelines.cli.findings import Finding
 from pipelines.forecasting import live_accuracy, live_fallback
-from pipelines.runs.heartbeat import fail_stale_runs
+from pipelines.runs.ledger import fail_dead_runs
 from pipelines.scheduling import catch_up, schedule
 from pipelines.settings import Settings
 from pipelines.store import runs
@@ -22,7 +22,7 @@ def look_at_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
       engine: On a database that is up to date.
       settings: Say when accuracy is an alarm.
     """
-    lost = fail_stale_runs(engine)
+    lost = fail_dead_runs(engine)
     with engine.connect() as connection:
         last = runs.last_night(connection, that_worked=True)
     return [

@@ -13,7 +13,7 @@ from pipelines.cli.counted import counted
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.database.engine import snapshot
 from pipelines.runs import tail
-from pipelines.runs.heartbeat import fail_stale_runs
+from pipelines.runs.ledger import fail_dead_runs
 from pipelines.store import run_lines, runs
 
 app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
@@ -46,7 +46,7 @@ def list_runs(
     wanted = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
     asked = {name: value for name, value in wanted.items() if value is not None}
     with workplace() as place:
-        fail_stale_runs(place.engine)
+        fail_dead_runs(place.engine)
         closely = steps or step is not None
         with place.engine.connect() as connection:
             found = runs.recent_runs(connection, limit, closely, asked)
@@ -70,7 +70,7 @@ def show_run(
     Example: `harbor runs show 12`
     """
     with workplace() as place:
-        fail_stale_runs(place.engine)
+        fail_dead_runs(place.engine)
         with snapshot(place.engine) as connection:
             found = runs.run_with_steps(connection, run_id)
             logged = run_lines.lines_of(connection, run_id, newest=lines)

@@ -9,17 +9,11 @@ from pipelines.demand import counting
 from pipelines.nightly import steps
 from pipelines.nightly.steps import OPTIONAL_STEPS, NightlyRun
 from pipelines.runs.error_messages import describe_error
-from pipelines.runs.fencing import LostRunError, take_over
 from pipelines.runs.ledger import Run, recorded
 from pipelines.store import runs
-from pipelines.store.locks import HeldLock, try_lock
+from pipelines.store.locks import HeldLock, LostRunError, try_lock
 
 NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
-TAKEN_OVER = (
-    "It was killed, or lost the database session that held its lock, and another "
-    "nightly run has begun. What it stored before is complete; the other run "
-    "continues from there."
-)
 
 
 def run_nightly(night: NightlyRun) -> dict[str, Any]:
@@ -42,7 +36,6 @@ def run_nightly(night: NightlyRun) -> dict[str, Any]:
             raise NothingToDoError(
                 "Another nightly run is in progress. See 'harbor runs follow'."
             )
-        take_over(night.engine, "nightly", TAKEN_OVER)
         return _run_steps(night, lock)
 
 

@@ -1,4 +1,4 @@
-"""The steps of a nightly run; each is repeatable and publishes within its run's fence."""
+"""The steps of a nightly run; each is repeatable and publishes on its run's session."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -12,16 +12,12 @@ import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
-from sqlalchemy.exc import SQLAlchemyError
 
-from pipelines.runs.heartbeat import this_process
 from pipelines.scheduling import catch_up
 from pipelines.scheduling.jobs import ScheduledJobs, utc_now
 from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
-from pipelines.store import heartbeats
-from pipelines.store import nightly_runs as store
-from pipelines.store.locks import HeldLock, is_free, try_lock
+from pipelines.store.locks import HeldLock, LostRunError, is_free, try_lock
 
 log = structlog.get_logger()
 
@@ -63,7 +59,7 @@ def has_leader(engine: sa.Engine) -> bool:
 
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
     """Runs the scheduled jobs while the lock is held."""
-    runner = SubprocessRunner(DEADLINE, lambda pid: _heartbeat_age(engine, pid))
+    runner = SubprocessRunner(DEADLINE)
     # One thread, so that a nightly run and a poll never overlap.
     pool = ThreadPoolExecutor(1)
     scheduler = _scheduler(
@@ -72,8 +68,8 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
     scheduler.start()
     log.info("leading", next=str(catch_up.next_nightly(settings, utc_now())))
     try:
-        while _is_held(engine, lock) and not stop.wait(LEADER_POLL_S):
-            _renew_heartbeat(engine)
+        while _is_held(lock) and not stop.wait(LEADER_POLL_S):
+            pass
     finally:
         runner.stop()
         # Not by the library: it would wait for a poll while holding the lock that the
@@ -127,24 +123,11 @@ class NightlyTrigger(BaseTrigger):  # type: ignore[misc]
         return catch_up.next_nightly(self._settings, start).astimezone(UTC)
 
 
-def _is_held(engine: sa.Engine, lock: HeldLock) -> bool:
-    with engine.connect() as connection:
-        held = lock.is_held(connection)
-    if not held:
-        log.warning("lead_lost", reason="the session that held the lock ended")
-    return held
-
-
-def _renew_heartbeat(engine: sa.Engine) -> None:
-    """Renews the leader's heartbeat, which shows monitoring that it does not hang."""
-    with engine.begin() as connection:
-        heartbeats.beat(connection, "scheduler", this_process())
-
-
-def _heartbeat_age(engine: sa.Engine, pid: int) -> timedelta | None:
-    host, _ = this_process()
+def _is_held(lock: HeldLock) -> bool:
     try:
-        with engine.connect() as connection:
-            return store.silence_of(connection, host, pid)
-    except SQLAlchemyError:  # the leader checks the database itself
-        return None
+        with lock.engine.connect() as connection:
+            connection.execute(sa.select(1))
+    except LostRunError:
+        log.warning("lead_lost", reason="the session that held the lock ended")
+        return False
+    return True

@@ -3,22 +3,17 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from threading import Event
 
 import structlog
-
-from pipelines.runs.heartbeat import LOST_AFTER
 
 log = structlog.get_logger()
 
 GRACE_PERIOD_S = 60.0
 POLL_INTERVAL_S = 5.0
 NOT_STARTED = -1
-
-HeartbeatAge = Callable[[int], timedelta | None]
-"""The age of the last heartbeat of the process with a pid; None where it is unknown."""
 
 
 def harbor_command(*arguments: str) -> list[str]:
@@ -27,18 +22,11 @@ def harbor_command(*arguments: str) -> list[str]:
 
 
 class SubprocessRunner:
-    """Runs one command at a time, and ends it at its deadline or without a heartbeat."""
+    """Runs one command at a time, and ends it at its deadline."""
 
-    def __init__(
-        self, deadline: timedelta, heartbeat_age: HeartbeatAge = lambda _: None
-    ) -> None:
-        """Creates a runner.
-
-        Args:
-          deadline: Time limit of a command.
-          heartbeat_age: Polled while a command runs.
-        """
-        self._deadline, self._heartbeat_age = deadline, heartbeat_age
+    def __init__(self, deadline: timedelta) -> None:
+        """Creates a runner with a time limit for each command."""
+        self._deadline = deadline
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = Event()
 
@@ -72,9 +60,6 @@ class SubprocessRunner:
             except subprocess.TimeoutExpired:
                 if self._stopped.is_set():
                     return "it was stopped"
-                age = self._heartbeat_age(process.pid)
-                if age is not None and age > LOST_AFTER:
-                    return f"no heartbeat for {age.total_seconds():.0f} s"
             else:
                 return None
         return f"not done after {self._deadline}"

@@ -1,26 +1,34 @@
-"""Session-level advisory locks: one holder in the whole database.
+"""Session-level advisory locks, and publishing on the session that holds one.
 
-They live as long as the session that took them, so each is on a connection of its own;
-a transaction-level one through a pool would keep nobody out.
+Two runs must never publish at once, and a run that was replaced must not publish late.
+Instead of fences, heartbeats and take-overs, every transaction that a run publishes
+(demand, models, forecasts, scores, the end of the run itself) is executed on the one
+session that holds its advisory lock. Postgres keeps the lock exactly as long as the
+session, and releases it only after the session's last transaction has committed or been
+rolled back. So whoever gets the lock sees all that its last holder stored, and the holder
+cannot store anything more: its session is gone, and `own_session` opens no second one.
+
+- **Killed process, `pg_terminate_backend`, Postgres restarted**: the session ends at once.
+  The next statement of a run that still works raises `LostRunError`.
+- **Network cut, host without power**: the server's TCP keepalives, set per session, end it
+  within two minutes. Until then the lock counts as held, and nobody else begins.
+- **Hours of training between two statements**: the keepalives also keep firewalls and NAT
+  from forgetting the connection, and `idle_session_timeout` is switched off.
+- **A run left as running** has no session: `fail_dead_runs` sees that its lock is free.
+- **Poolers**: PgBouncer must pool by session (`pool_mode = session`), because in its other
+  modes statements of one client reach different sessions.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import SQLAlchemyError
 
-# The session that holds it, not only that it is held: another may have taken it since.
-IS_HELD = """
-select exists (
-    select from pg_locks
-    where locktype = 'advisory' and granted and pid = :pid
-      and database = (select oid from pg_database where datname = current_database())
-      and classid = 0 and objid = :key and objsubid = 1
-)
-"""
-
+from forecaster.errors import DatabaseError
 
 IS_FREE = """
 select not exists (
@@ -30,19 +38,33 @@ select not exists (
       and classid = 0 and objid = :key and objsubid = 1
 )
 """
+# Only settings that the server knows, and none that a socket has no use for fails.
+SESSION_SETTINGS = """
+select set_config(name, value, false)
+from (values ('idle_session_timeout', '0'), ('tcp_keepalives_idle', '60'),
+             ('tcp_keepalives_interval', '15'), ('tcp_keepalives_count', '4'))
+     as wanted (name, value)
+join pg_settings using (name)
+"""
+
+
+class LostRunError(DatabaseError):
+    """A run has lost the session that it publishes on."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "It lost the database session that held its lock, so nothing more of it is "
+            "stored: another run may have begun. Start it again; finished steps are "
+            "not repeated."
+        )
 
 
 @dataclass(frozen=True)
 class HeldLock:
-    """A lock, and the session of the database that took it."""
+    """A lock, and the engine on the one session that holds it."""
 
     key: int
-    pid: int
-
-    def is_held(self, connection: sa.Connection) -> bool:
-        """Whether that session still lives and has it; asked on any connection."""
-        asked = {"key": self.key, "pid": self.pid}
-        return bool(connection.scalar(sa.text(IS_HELD), asked))
+    engine: sa.Engine
 
 
 def is_free(connection: sa.Connection, key: int) -> bool:
@@ -55,28 +77,52 @@ def try_lock(engine: sa.Engine, key: int) -> Iterator[HeldLock | None]:
     """Holds a lock while this is open; None where another session has it.
 
     Args:
-      engine: Gives a connection that is kept for this alone.
+      engine: Database the pipelines own.
       key: Below 2**32.
     """
-    with engine.connect() as connection:
-        taken = connection.scalar(sa.select(sa.func.pg_try_advisory_lock(key)))
-        pid = connection.scalar(sa.select(sa.func.pg_backend_pid()))
-        # Not left in a transaction: it would hold back the clean-up of dead rows.
-        connection.commit()
-        if not taken or pid is None:
-            yield None
-            return
-        try:
-            yield HeldLock(key, pid)
-        finally:
-            _unlock(connection, key)
+    with own_session(engine) as session:
+        with session.begin() as connection:
+            taken = connection.scalar(sa.select(sa.func.pg_try_advisory_lock(key)))
+        yield HeldLock(key, session) if taken else None
 
 
-def _unlock(connection: sa.Connection, key: int) -> None:
-    """The pool would hand the session on with its lock."""
+@contextmanager
+def own_session(engine: sa.Engine) -> Iterator[sa.Engine]:
+    """Yields an engine with one connection, which is never replaced by another.
+
+    Its locks end with this. It holds one transaction at a time: a second one in the same
+    thread would wait for itself.
+
+    Args:
+      engine: Opens the connection, with the role it gives to its own.
+
+    Raises:
+      LostRunError: from any use of the yielded engine once the session has ended.
+    """
+    opened = engine.raw_connection()
+    opened.detach()
+    connections = iter([opened.dbapi_connection])
+
+    def connect_once() -> Any:
+        for connection in connections:
+            return connection
+        raise LostRunError
+
+    session = sa.create_engine(
+        engine.url, creator=connect_once, pool_size=1, max_overflow=0
+    )
+    sa.event.listen(session, "handle_error", _raise_if_lost)
     try:
-        connection.scalar(sa.select(sa.func.pg_advisory_unlock(key)))
-        connection.commit()
-    except DBAPIError:
-        # The session has died, and the lock with it.
-        connection.invalidate()
+        with session.begin() as connection:
+            connection.execute(sa.text(SESSION_SETTINGS))
+        yield session
+    finally:
+        # Not left to the end of the session, which the server notices a little later.
+        with suppress(SQLAlchemyError, LostRunError), session.begin() as connection:
+            connection.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+        session.dispose()
+
+
+def _raise_if_lost(context: ExceptionContext) -> None:
+    if context.is_disconnect:
+        raise LostRunError from context.original_exception

@@ -64,15 +64,6 @@ def leave_out(
         connection.execute(sa.insert(runs).values(finished_at=NOW), rows)
 
 
-def silence_of(connection: sa.Connection, host: str, pid: int) -> timedelta | None:
-    """Age of the newest heartbeat of a process's running runs; None without any."""
-    newest = sa.func.max(runs.c.heartbeat_at)
-    statement = sa.select(NOW - newest).where(
-        runs.c.state == "running", runs.c.host == host, runs.c.pid == pid
-    )
-    return connection.scalar(statement)
-
-
 def training_costs(connection: sa.Connection, since: timedelta) -> list[dict[str, Any]]:
     """Metrics of the trainings of nightly runs within a time span, oldest first."""
     statement = (

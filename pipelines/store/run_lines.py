@@ -1,16 +1,12 @@
 """Statements for the log lines of runs."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql as pg
 
 from pipelines.schema import run_lines, runs
-
-COLUMNS = ("run_id", "written_at", "level", "event", "fields")
 
 
 @dataclass(frozen=True)
@@ -32,16 +28,9 @@ class Line:
     fields: dict[str, Any]
 
 
-def write_lines(connection: sa.Connection, lines: Sequence[Line]) -> None:
-    """Writes lines beside their runs; of a run that is not there they are dropped."""
-    types = {"fields": pg.JSONB}
-    values = [
-        sa.bindparam(name, type_=types.get(name, run_lines.c[name].type))
-        for name in COLUMNS
-    ]
-    known = sa.exists().where(runs.c.run_id == sa.bindparam("run_id"))
-    insert = sa.insert(run_lines).from_select(COLUMNS, sa.select(*values).where(known))
-    connection.execute(insert, [asdict(line) for line in lines])
+def write_line(connection: sa.Connection, line: Line) -> None:
+    """Writes a line beside its run."""
+    connection.execute(sa.insert(run_lines).values(asdict(line)))
 
 
 def lines_of(

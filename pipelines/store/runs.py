@@ -1,12 +1,12 @@
 """Statements for the run ledger: which steps ran, for which origin, and how they ended."""
 
-from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines.schema import runs
+from pipelines.schema import run_lines, runs
+from pipelines.schema.ledger import HAS_SESSION, RUN_LOCK
 from pipelines.store import commit_order
 
 NOW = sa.func.clock_timestamp()
@@ -23,15 +23,19 @@ def begin_run(
 ) -> int:
     """Inserts a running step of a process (host, pid), and returns the run's id.
 
-    Whatever was brought in before has committed when it begins; see `commit_order`.
+    Whatever was brought in before has committed when it begins; see `commit_order`. The
+    session of a top-level run holds the run's lock before others can see the row.
     """
     commit_order.await_arrivals(connection)
     host, pid = process
     statement = sa.insert(runs).values(
         step=step, origin_on=origin, parent_id=parent_id, host=host, pid=pid,
-        state="running", started_at=NOW, heartbeat_at=NOW,
+        state="running", started_at=NOW,
     )  # fmt: skip
-    return int(connection.execute(statement.returning(runs.c.run_id)).scalar_one())
+    run_id = int(connection.execute(statement.returning(runs.c.run_id)).scalar_one())
+    if parent_id is None:
+        connection.execute(sa.select(sa.func.pg_try_advisory_lock(RUN_LOCK, run_id)))
+    return run_id
 
 
 def set_origin(connection: sa.Connection, run_id: int, origin: date) -> None:
@@ -47,82 +51,39 @@ def end_run(
     state: str,
     metrics: dict[str, Any],
     error: str | None = None,
-) -> bool:
-    """Records the end of a run; False if another process had ended it."""
-    statement = (
+) -> None:
+    """Records the end of a run that still counts as running."""
+    connection.execute(
         sa.update(runs)
         .where(runs.c.run_id == run_id, runs.c.state == "running")
-        .values(
-            state=state, metrics=metrics, error=error, finished_at=NOW, heartbeat_at=NOW
-        )
+        .values(state=state, metrics=metrics, error=error, finished_at=NOW)
     )
-    return connection.execute(statement.returning(runs.c.run_id)).first() is not None
 
 
-def beat(connection: sa.Connection, run_ids: list[int]) -> set[int]:
-    """Renews heartbeats, and returns the runs that are still counted as running."""
+def fail_dead(connection: sa.Connection, error: str) -> list[int]:
+    """Fails the running ones whose session has ended, and returns their ids.
+
+    They end with their last log line.
+
+    Args:
+      connection: Inside a transaction.
+      error: The message; its two `%s` become pid and host.
+    """
+    last_line = sa.select(sa.func.max(run_lines.c.written_at)).where(
+        run_lines.c.run_id == runs.c.run_id
+    )
+    ended_at = sa.func.coalesce(last_line.scalar_subquery(), runs.c.started_at)
     statement = (
         sa.update(runs)
-        .where(runs.c.run_id.in_(run_ids), runs.c.state == "running")
-        .values(heartbeat_at=NOW)
+        .where(runs.c.state == "running", sa.text(f"not {HAS_SESSION}"))
+        .values(
+            state="failed",
+            error=sa.func.format(error, runs.c.pid, runs.c.host),
+            finished_at=ended_at,
+        )
         .returning(runs.c.run_id)
     )
-    return set(connection.scalars(statement))
-
-
-def hold_running(connection: sa.Connection, run_ids: Sequence[int]) -> set[int]:
-    """Which of the runs still count as running; none is given up until the commit.
-
-    Heartbeats are not held up by it.
-    """
-    statement = (
-        sa.select(runs.c.run_id)
-        .where(runs.c.run_id.in_(run_ids), runs.c.state == "running")
-        .with_for_update(read=True, key_share=True)
-    )
-    return set(connection.scalars(statement))
-
-
-def hold_unfinished(connection: sa.Connection, step: str) -> list[int]:
-    """Running ones of a step, and what runs beneath them, held until the commit.
-
-    Waits for those that are being published from now.
-    """
-    of_step = sa.select(runs.c.run_id).where(
-        runs.c.step == step, runs.c.state == "running"
-    )
-    statement = (
-        sa.select(runs.c.run_id)
-        .where(
-            runs.c.state == "running",
-            runs.c.run_id.in_(of_step) | runs.c.parent_id.in_(of_step),
-        )
-        .order_by(runs.c.run_id)
-        .with_for_update()
-    )
-    return list(connection.scalars(statement))
-
-
-def silent_runs(connection: sa.Connection, silence: timedelta) -> list[dict[str, Any]]:
-    """Running ones whose heartbeat is older than that, held until the transaction ends.
-
-    One that is being published from now is passed over: its fence holds its row.
-    """
-    statement = (
-        sa.select(runs, (NOW - runs.c.heartbeat_at).label("silence"))
-        .where(runs.c.state == "running", runs.c.heartbeat_at < NOW - silence)
-        .order_by(runs.c.run_id)
-        .with_for_update(skip_locked=True)
-    )
-    return [dict(row) for row in connection.execute(statement).mappings()]
-
-
-def end_lost(connection: sa.Connection, run_id: int, error: str) -> None:
-    """Fails a stale run; its end is its last heartbeat."""
-    statement = sa.update(runs).where(runs.c.run_id == run_id)
-    connection.execute(
-        statement.values(state="failed", error=error, finished_at=runs.c.heartbeat_at)
-    )
+    return sorted(connection.scalars(statement))
 
 
 def recent_runs(

@@ -20,7 +20,6 @@ from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import outbox
 from pipelines.nightly.run import NIGHTLY_LOCK, run_nightly
 from pipelines.nightly.steps import NightlyRun
-from pipelines.runs.run_log import LOG
 from pipelines.schema import daily_counts, events, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
@@ -159,7 +158,6 @@ def logged():
     configure_logs()
     yield
     structlog.reset_defaults()
-    LOG.take()
 
 
 @pytest.mark.usefixtures("light", "logged")

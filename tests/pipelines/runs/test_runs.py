@@ -7,7 +7,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 import structlog
 import typer
 from structlog.testing import capture_logs
@@ -17,9 +16,8 @@ from pipelines.cli import runs as command
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import _noted
 from pipelines.cli.workplace import Workplace
-from pipelines.runs import run_log, tail
+from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
-from pipelines.runs.run_log import LOG, RunLog
 from pipelines.settings import Settings
 from pipelines.store import nightly_runs, run_lines, runs
 
@@ -36,11 +34,9 @@ def told():
 @pytest.fixture
 def logs(told):
     """Logs as the commands for people write them."""
-    LOG.take()
     configure_logs(out=told)
     yield structlog.get_logger()
     structlog.reset_defaults()
-    LOG.take()
 
 
 def lines(engine, run_id):
@@ -88,30 +84,13 @@ def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
 
 
 @pytest.mark.db
-def test_a_line_of_a_run_that_is_not_there_is_dropped(clean_engine, logs):
-    logs.info("lost", run_id=77)
-    with recorded(clean_engine, "nightly"):
-        pass
-    with clean_engine.connect() as connection:
-        kept = connection.scalar(
-            sa.text("select count(*) from run_lines where run_id=77")
-        )
-    assert kept == 0
-    assert lines(clean_engine, 1)
-
-
-def test_lines_wait_in_order_and_the_oldest_give_way(monkeypatch):
-    monkeypatch.setattr(run_log, "MAX_BUFFERED_LINES", 3)
-    waiting = RunLog()
-    for number in range(2):
-        waiting.keep(None, "info", {"event": f"e{number}", "run_id": 1})
-    taken = waiting.take()
-    waiting.keep(None, "info", {"event": "e2", "run_id": 1})
-    waiting.give_back(taken)
-    waiting.keep(None, "info", {"event": "e3", "run_id": 1})
-    waiting.keep(None, "info", {"event": "of no run"})
-    assert [line.event for line in waiting.take()] == ["e1", "e2", "e3"]
-    assert waiting.take() == []
+def test_a_line_that_cannot_be_stored_is_shown_and_stops_nobody(
+    clean_engine, logs, told
+):
+    with recorded(clean_engine, "nightly") as run:
+        logs.warning("of a run that is not there", run_id=77)
+    assert "of a run that is not there" in told.getvalue()
+    assert {line[0] for line in lines(clean_engine, run.run_id)} == {run.run_id}
 
 
 @pytest.mark.db

@@ -17,7 +17,6 @@ from apscheduler.executors.pool import BasePoolExecutor
 
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.fencing import LostRunError
 from pipelines.runs.ledger import recorded
 from pipelines.scheduling import catch_up, schedule
 from pipelines.scheduling.catch_up import Due
@@ -27,7 +26,7 @@ from pipelines.scheduling.subprocess_runner import harbor_command
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.settings.complete_days import newest_whole_day
-from pipelines.store.locks import try_lock
+from pipelines.store.locks import LostRunError, try_lock
 from pipelines.store.nightly_runs import NightsKept
 from tests.pipelines.make import add_depot
 
@@ -415,7 +414,9 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
 def test_a_leader_that_lost_its_lock_writes_nothing_down(lead):
     fleet = lead("skip")
     fleet.night([*harbor_command("nightly"), "--origin", str(day(6))])
-    _end_session(fleet.engine, fleet.lock.pid)
+    with fleet.lock.engine.connect() as connection:
+        pid = connection.scalar(sa.select(sa.func.pg_backend_pid()))
+    _end_session(fleet.engine, pid)
     with pytest.raises(LostRunError, match="lost the database session"):
         fleet.jobs._record_policy(Due(leave_out=(day(7),)))
     assert not [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
