@@ -85,7 +85,7 @@ def _forecasts(snapshot: Snapshot) -> Iterator[Metric]:
         "Depots that the last forecast gave the plain forecast.",
         None if metrics is None else metrics.get("gated", 0),
     )
-    watched = snapshot.metrics("watch")
+    watched = snapshot.metrics("accuracy")
     yield metric(
         "accuracy_alarms",
         "Alarms of the last night about the accuracy of live forecasts.",

@@ -36,9 +36,8 @@ class Run:
     run_id: int
     # On the one session that holds the run's lock; everything published uses it.
     engine: sa.Engine
+    is_step: bool
     metrics: dict[str, Any] = field(default_factory=dict)
-    # The stored message if the run fails; by default the exception's.
-    error: str = ""
     started_s: float = field(default_factory=time.monotonic)
 
 
@@ -72,7 +71,7 @@ def recorded(
             parent_id = parent.run_id if parent else None
             process = socket.gethostname(), os.getpid()
             run_id = runs.begin_run(connection, step, origin, parent_id, process)
-        run = Run(run_id, session)
+        run = Run(run_id, session, is_step=parent is not None)
         # Nothing may come between the insert and this: a signal there would leave a run
         # that is stored as running until its process ends.
         try:
@@ -103,7 +102,10 @@ def _end(
 ) -> None:
     with engine.begin() as connection:
         runs.end_run(connection, run.run_id, state, run.metrics, error)
-    fields = run.metrics if error is None else {"error": error}
+    fields = run.metrics if error is None else {}
+    if run.is_step and error is not None:
+        # What ends a top-level run is raised, and told by its caller.
+        fields = {"error": error}
     took_seconds = round(time.monotonic() - run.started_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took_seconds, **fields)
 
@@ -113,11 +115,11 @@ def _end_after(error: BaseException, engine: sa.Engine, run: Run, step: str) -> 
 
     On any session: a failure publishes nothing.
     """
-    if not run.error and isinstance(error, Exception) and not is_expected(error):
+    if isinstance(error, Exception) and not is_expected(error):
         lines = traceback.format_exception(error)
         log.error("traceback", run_id=run.run_id, step=step, lines=lines)
     state = "skipped" if isinstance(error, NothingToDoError) else "failed"
-    message = run.error or describe_error(error)
+    message = describe_error(error)
     try:
         _end(engine, run, step, state, message)
     except SQLAlchemyError:

@@ -34,7 +34,7 @@ def newest_run(engine: sa.Engine) -> int:
       NoDataError: nothing has run yet.
     """
     with engine.connect() as connection:
-        run_id = runs.newest_whole(connection)
+        run_id = runs.newest_parent(connection)
     if run_id is None:
         raise NoDataError("Nothing has run yet. 'harbor nightly' runs a night.")
     return run_id

@@ -33,7 +33,7 @@ runs = sa.Table(
     sa.Column("finished_at", Moment),
     sa.Column("metrics", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("error", sa.Text),
-    # The process that the run is; null for a night that was left out.
+    # The process that the run is.
     sa.Column("host", sa.Text),
     sa.Column("pid", sa.BigInteger),
     sa.CheckConstraint("state in ('running','done','failed','skipped')", name="state"),

@@ -14,11 +14,11 @@ class Line:
     """One event of a run.
 
     Args:
-      run_id: Whose.
+      run_id: Id of the run.
       written_at: With a time zone.
       level: Such as `info`.
-      event: Its name.
-      fields: What it says besides, as text, numbers and truth values.
+      event: Name of the event.
+      fields: Its other fields: text, numbers and truth values.
     """
 
     run_id: int
@@ -40,9 +40,9 @@ def lines_of(
 
     Args:
       connection: For one short transaction.
-      run_id: Of the whole.
+      run_id: Id of a top-level run.
       after: Only lines with a greater line_id.
-      newest: So many of them at most; older ones are left out, warnings last of all.
+      newest: Number of lines at most; older ones are left out, warnings last of all.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (
@@ -55,8 +55,8 @@ def lines_of(
         .order_by(run_lines.c.level == "info", run_lines.c.line_id.desc())
         .limit(newest)
     )
-    found = connection.execute(statement).mappings()
-    return sorted((dict(row) for row in found), key=lambda row: int(row["line_id"]))
+    rows = connection.execute(statement).mappings()
+    return sorted((dict(row) for row in rows), key=lambda row: int(row["line_id"]))
 
 
 def forget_lines(connection: sa.Connection, age: timedelta) -> None:

@@ -10,8 +10,7 @@ from pipelines.schema.ledger import HAS_SESSION, RUN_LOCK
 from pipelines.store import commit_order
 
 NOW = sa.func.clock_timestamp()
-# A night that was left out stands beneath the decision to do so.
-IS_WHOLE = runs.c.parent_id.is_(None) | (runs.c.step == "nightly")
+IS_PARENT = runs.c.parent_id.is_(None)
 
 
 def begin_run(
@@ -87,29 +86,29 @@ def fail_dead(connection: sa.Connection, error: str) -> list[int]:
 
 
 def recent_runs(
-    connection: sa.Connection, limit: int, with_steps: bool, asked: dict[str, Any]
+    connection: sa.Connection, limit: int, with_steps: bool, filters: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """The newest runs, newest first.
 
     Args:
       connection: For one short transaction.
-      limit: So many at most.
-      with_steps: Whether the steps of others come too; nights always do.
-      asked: Values that columns must have.
+      limit: Number of runs at most.
+      with_steps: Whether the steps of others come too.
+      filters: Values that columns must have.
     """
     statement = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
-    for name, value in asked.items():
+    for name, value in filters.items():
         statement = statement.where(runs.c[name] == value)
     if not with_steps:
-        statement = statement.where(IS_WHOLE)
+        statement = statement.where(IS_PARENT)
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def newest_whole(connection: sa.Connection) -> int | None:
+def newest_parent(connection: sa.Connection) -> int | None:
     """The newest run that is no step of another; one that runs now before the others."""
     return connection.scalar(
         sa.select(runs.c.run_id)
-        .where(IS_WHOLE)
+        .where(IS_PARENT)
         .order_by((runs.c.state == "running").desc(), runs.c.run_id.desc())
         .limit(1)
     )
@@ -147,7 +146,7 @@ def training_without_news(
 
     One that was started by hand may have other settings, and does not count.
     """
-    found = connection.execute(
+    rows = connection.execute(
         sa.text(
             "select t.run_id, t.metrics from runs t "
             "join runs n on n.run_id = t.parent_id and n.step = 'nightly' "
@@ -160,7 +159,7 @@ def training_without_news(
         ),
         {"origin": origin},
     )
-    row = found.mappings().first()
+    row = rows.mappings().first()
     return None if row is None else dict(row)
 
 
@@ -181,5 +180,5 @@ def last_night(
     )
     if that_worked:
         statement = statement.where(runs.c.state != "skipped")
-    found = connection.execute(statement).mappings().first()
-    return None if found is None else dict(found)
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else dict(row)

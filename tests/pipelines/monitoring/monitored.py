@@ -38,7 +38,7 @@ FORECAST = {
 COUNTED = {
     "train": TRAINED,
     "forecast": FORECAST,
-    "watch": {"worse_days": 3, "alarms": ["It is worse."]},
+    "accuracy": {"worse_days": 3, "alarms": ["It is worse."]},
     "ingest": {"files": 4, "refused": 1},
 }
 SET_METRICS = """

@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from pipelines.cli.night_findings import look_at_nights
 from pipelines.runs import ledger as ledger_module
 from pipelines.runs.ledger import fail_dead_runs, recorded
 from pipelines.schema import run_lines, runs
-from pipelines.schema.ledger import RUN_STATE
+from pipelines.schema.ledger import RUN_LOCK, RUN_STATE
 from pipelines.settings import Settings
 
 pytestmark = pytest.mark.db
@@ -48,6 +49,18 @@ def other_process(database_url):
     process.stdout.close()
 
 
+def kill(engine, process):
+    """Kills it, and waits until the server has noticed."""
+    process.kill()
+    process.wait()
+    held = sa.text("select count(*) from pg_locks where classid = :key")
+    deadline = time.monotonic() + 30
+    with engine.connect() as connection:
+        while connection.scalar(held, {"key": RUN_LOCK}):
+            assert time.monotonic() < deadline, "its session goes on"
+            time.sleep(0.01)
+
+
 def row(engine, run_id):
     with engine.connect() as connection:
         found = sa.select(runs).where(runs.c.run_id == run_id)
@@ -58,8 +71,7 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
     ledger, other_process
 ):
     run_id = other_process.run_id
-    other_process.kill()
-    other_process.wait()
+    kill(ledger, other_process)
     with recorded(ledger, "forecast"):
         pass
     found = row(ledger, run_id)
@@ -75,8 +87,7 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
 
 
 def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
-    other_process.kill()
-    other_process.wait()
+    kill(ledger, other_process)
     found = {finding.what: finding for finding in look_at_nights(ledger, Settings())}
     assert not found["runs"].good
     assert f"harbor runs show {other_process.run_id - 1}" in found["runs"].says
@@ -103,8 +114,7 @@ def test_those_who_only_read_see_that_a_run_died(ledger, other_process):
             return list(connection.scalars(sa.text(f"select {RUN_STATE} from runs")))
 
     assert states() == ["running", "running"]
-    other_process.kill()
-    other_process.wait()
+    kill(ledger, other_process)
     assert states() == ["failed", "failed"]
 
 

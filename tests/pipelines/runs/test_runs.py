@@ -11,7 +11,7 @@ import structlog
 import typer
 from structlog.testing import capture_logs
 
-from forecaster.errors import NoDataError
+from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli import runs as command
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import _noted
@@ -19,7 +19,7 @@ from pipelines.cli.workplace import Workplace
 from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
-from pipelines.store import nightly_runs, run_lines, runs
+from pipelines.store import run_lines, runs
 
 DAY = date(2026, 6, 9)
 ROOT = Path(__file__).parents[3]
@@ -139,29 +139,27 @@ def test_what_is_followed_runs_now_or_ran_last(clean_engine):
 
 @pytest.mark.db
 @pytest.mark.parametrize(
-    ("with_steps", "asked", "expected"),
+    ("with_steps", "wanted", "expected"),
     [
-        pytest.param(False, {}, [5, 4, 3, 1], id="wholes, and nights left out"),
-        pytest.param(True, {}, [5, 4, 3, 2, 1], id="steps too"),
+        pytest.param(False, {}, [3, 1], id="without steps"),
+        pytest.param(True, {}, [3, 2, 1], id="steps too"),
         pytest.param(True, {"step": "train"}, [2], id="one step"),
-        pytest.param(False, {"state": "skipped"}, [4], id="one state"),
-        pytest.param(False, {"origin_on": DAY}, [4, 1], id="one day"),
+        pytest.param(False, {"state": "skipped"}, [3], id="one state"),
+        pytest.param(False, {"origin_on": DAY}, [1], id="one day"),
     ],
 )
-def test_runs_are_listed_as_asked(clean_engine, with_steps, asked, expected):
+def test_runs_are_listed_as_wanted(clean_engine, with_steps, wanted, expected):
     with (
         recorded(clean_engine, "nightly", DAY) as night,
         recorded(clean_engine, "train", parent=night),
     ):
         pass
-    with recorded(clean_engine, "schedule") as decision, clean_engine.begin() as link:
-        nightly_runs.leave_out(link, [DAY], decision.run_id, "It was missed.")
-    with recorded(clean_engine, "backfill"):
-        pass
+    with suppress(NothingToDoError), recorded(clean_engine, "backfill"):
+        raise NothingToDoError("Nothing is left.")
     with clean_engine.connect() as connection:
-        found = runs.recent_runs(connection, 20, with_steps, asked)
+        found = runs.recent_runs(connection, 20, with_steps, wanted)
         assert [row["run_id"] for row in found] == expected
-        assert len(runs.recent_runs(connection, 1, with_steps, asked)) == 1
+        assert len(runs.recent_runs(connection, 1, with_steps, wanted)) == 1
 
 
 @pytest.fixture
@@ -191,7 +189,7 @@ def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
 def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
     clean_engine, capsys
 ):
-    with recorded(clean_engine, "judge", DAY) as run:
+    with recorded(clean_engine, "promote", DAY) as run:
         run.metrics |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
         run.metrics |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
     capsys.readouterr()

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from pipelines.nightly import steps
 from pipelines.nightly.run import NIGHTLY_LOCK, run_nightly
-from pipelines.nightly.steps import NightlyRun
+from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
 from pipelines.schema import forecasts, models, runs, scores
 from pipelines.settings import Settings
@@ -231,7 +231,7 @@ def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
 
     monkeypatch.setattr(steps, "STEPS", {"train": train, "forecast": forecast})
     settings = Settings(home=tmp_path)
-    night = NightlyRun(fleet, settings, NOW, ORIGIN, lambda _: lambda *_: None)
+    night = NightlyContext(fleet, settings, NOW, ORIGIN, lambda _: lambda *_: None)
     with pytest.raises(LostRunError):
         run_nightly(night)
     # Training is forgiven otherwise; after this nothing may be.

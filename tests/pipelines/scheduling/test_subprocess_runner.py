@@ -1,4 +1,4 @@
-"""A command in a process of its own is ended when it must, and with its parent."""
+"""A command in a process of its own is ended when it must."""
 
 import subprocess
 import sys
@@ -16,11 +16,6 @@ LONG = timedelta(hours=1)
 PATIENCE_S = 30
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    monkeypatch.setattr(subprocess_runner, "POLL_INTERVAL_S", 0.02)
-
-
 @pytest.mark.parametrize("status", [0, 3])
 def test_its_status_is_told(status):
     assert (
@@ -31,7 +26,6 @@ def test_its_status_is_told(status):
     )
 
 
-@pytest.mark.usefixtures("quick")
 def test_one_that_does_not_end_is_ended_at_its_deadline():
     assert SubprocessRunner(timedelta(seconds=0.1)).run(SLEEP) == -15
 
@@ -65,35 +59,3 @@ def test_one_that_does_not_listen_is_killed(monkeypatch):
         assert deaf.stdout.readline() == "deaf\n"
         subprocess_runner.terminate(deaf)
         assert deaf.returncode == -9
-
-
-ORPHAN = """
-import time
-from pipelines.scheduling import parent_watchdog
-parent_watchdog.GRACE_PERIOD_S = 0.1
-{more}
-parent_watchdog.exit_with_parent()
-print("watching", flush=True)
-time.sleep(600)
-"""
-
-
-@pytest.mark.parametrize(
-    ("more", "status"),
-    [
-        pytest.param("", -15, id="listens"),
-        pytest.param(
-            "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)",
-            -9,
-            id="deaf",
-        ),
-    ],
-)
-def test_a_child_process_exits_with_its_parent(more, status):
-    command = [sys.executable, "-c", ORPHAN.format(more=more)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as child:
-        assert child.stdout.readline() == "watching\n"
-        # As the kernel does when the parent is killed.
-        child.stdin.close()
-        assert child.wait(PATIENCE_S) == status
