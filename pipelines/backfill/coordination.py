@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
 from pipelines.nightly.run import NIGHTLY_LOCK
+from pipelines.runs.locks import HeldLock, is_free, try_lock
 from pipelines.store.backfill import APPLY_LOCK
-from pipelines.store.locks import HeldLock, is_free, try_lock
 
 POLL_INTERVAL_S = 2.0
 

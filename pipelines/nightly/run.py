@@ -9,8 +9,8 @@ from pipelines.nightly import steps
 from pipelines.nightly.steps import OPTIONAL_STEPS, NightlyContext
 from pipelines.runs.error_messages import describe_error
 from pipelines.runs.ledger import Run, recorded
+from pipelines.runs.locks import HeldLock, LostRunError, try_lock
 from pipelines.store import runs
-from pipelines.store.locks import HeldLock, LostRunError, try_lock
 
 NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
 REPORTED_METRICS = {

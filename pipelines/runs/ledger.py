@@ -17,9 +17,9 @@ from structlog.contextvars import bound_contextvars
 
 from forecaster.errors import NothingToDoError
 from pipelines.runs.error_messages import describe_error, is_expected
+from pipelines.runs.locks import HeldLock, own_session
 from pipelines.runs.run_log import stored_in
 from pipelines.store import runs
-from pipelines.store.locks import HeldLock, own_session
 
 log = structlog.get_logger()
 

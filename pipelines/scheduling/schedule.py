@@ -24,11 +24,11 @@ from apscheduler.triggers.cron import CronTrigger
 from pipelines.database.engine import snapshot
 from pipelines.demand import feed_freshness
 from pipelines.nightly.run import NIGHTLY_LOCK
+from pipelines.runs.locks import HeldLock, LostRunError, is_free, try_lock
 from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import nightly_runs as store
-from pipelines.store.locks import HeldLock, LostRunError, is_free, try_lock
 
 log = structlog.get_logger()
 
@@ -50,7 +50,7 @@ def utc_now() -> datetime:
 
 
 def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
-    """Waits for the leader lock, then runs the jobs until it is lost or stopped.
+    """Waits until no scheduler leads, then runs the jobs until the lead is lost.
 
     Args:
       engine: Database the pipelines own.
@@ -60,16 +60,14 @@ def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None
     Raises:
       SQLAlchemyError: the database went away.
     """
-    logged = False
-    while not stopped.is_set():
-        with try_lock(engine, LEADER_LOCK) as lock:
-            if lock is not None:
-                _lead(engine, settings, lock, stopped)
-                return
-        if not logged:
-            log.info("standing_by", reason="another scheduler leads")
-            logged = True
-        stopped.wait(LEADER_POLL_S)
+    if has_leader(engine):
+        log.info("standing_by", reason="another scheduler leads")
+    while has_leader(engine) and not stopped.wait(LEADER_POLL_S):
+        pass
+    with try_lock(engine, LEADER_LOCK) as lock:
+        # The caller begins anew if another one was quicker.
+        if lock is not None and not stopped.is_set():
+            _lead(engine, settings, lock, stopped)
 
 
 def has_leader(engine: sa.Engine) -> bool:

@@ -19,6 +19,7 @@ from pipelines.backfill import (
 )
 from pipelines.demand import counting
 from pipelines.nightly.run import NIGHTLY_LOCK
+from pipelines.runs.locks import LostRunError
 from pipelines.schema import (
     daily_counts,
     events,
@@ -29,7 +30,6 @@ from pipelines.schema import (
 )
 from pipelines.store import backfill as backfill_store
 from pipelines.store.backfill import APPLY_LOCK
-from pipelines.store.locks import LostRunError
 from tests.pipelines.backfill.conftest import LAST, NOW, days_before
 
 pytestmark = pytest.mark.db

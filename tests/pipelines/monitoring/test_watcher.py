@@ -18,8 +18,8 @@ from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import snapshot
 from pipelines.monitoring.server import serving
 from pipelines.monitoring.watcher import Watcher
+from pipelines.runs.locks import try_lock
 from pipelines.scheduling.schedule import LEADER_LOCK
-from pipelines.store.locks import try_lock
 from tests.pipelines.monitoring.monitored import NOBODY, NOW, PAGE, seed_watched
 from tests.ports import free_port
 

@@ -11,11 +11,11 @@ from pipelines.nightly import steps
 from pipelines.nightly.run import NIGHTLY_LOCK, run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
+from pipelines.runs.locks import LostRunError, own_session, try_lock
 from pipelines.schema import forecasts, models, runs, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store.forecasts import copy_rows, replace_forecasts
-from pipelines.store.locks import LostRunError, own_session, try_lock
 from tests.pipelines.make import START, add_depot, forecast_table
 
 pytestmark = pytest.mark.db
@@ -189,8 +189,7 @@ def test_a_session_is_never_replaced_and_its_locks_end_with_it(fleet):
         assert lock is not None
 
 
-def test_a_session_may_be_idle_for_hours_and_a_cut_line_is_noticed(database_url):
-    """Keepalives are TCP's; a socket has none, and says 0."""
+def test_a_session_may_be_idle_for_hours(database_url):
     engine = sa.create_engine(
         database_url, connect_args={"options": "-c idle_session_timeout=500"}
     )

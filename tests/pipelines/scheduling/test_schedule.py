@@ -16,12 +16,12 @@ import sqlalchemy as sa
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.ledger import recorded
+from pipelines.runs.locks import try_lock
 from pipelines.scheduling import schedule
 from pipelines.scheduling.schedule import NightlyJobs
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.settings.complete_days import newest_whole_day
-from pipelines.store.locks import try_lock
 from tests.pipelines.make import add_depot
 
 ROOT = Path(__file__).parents[3]
