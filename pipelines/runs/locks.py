@@ -1,12 +1,12 @@
 """Session-level advisory locks, and publishing on the session that holds one.
 
-Two runs must never publish at once, and a run that was replaced must not publish late.
-Instead of fences, heartbeats and take-overs, every transaction that a run publishes
-(demand, models, forecasts, scores, the end of the run itself) is executed on the one
-session that holds its advisory lock. Postgres keeps the lock exactly as long as the
-session, and releases it only after the session's last transaction has committed or been
-rolled back. So whoever gets the lock sees all that its last holder stored, and the holder
-cannot store anything more: its session is gone, and `own_session` opens no second one.
+Two runs must never publish at once, and a run that was replaced must not publish late. So
+every transaction that a run publishes (demand, models, forecasts, scores, the end of the
+run itself) is executed on the one session that holds its advisory lock; no fence, heartbeat
+or take-over is needed. Postgres keeps the lock exactly as long as the session, and releases
+it only after the session's last transaction has committed or been rolled back. Whoever gets
+the lock sees all that its last holder stored, and the holder cannot store anything more: its
+session is gone, and `own_session` opens no second one.
 
 - **Killed process, `pg_terminate_backend`, Postgres restarted**: the session ends at once.
   The next statement of a run that still works raises `LostRunError`.
