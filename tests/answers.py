@@ -239,10 +239,7 @@ class Schedule(NextNight):
     next_utc: Moment
     next_origin: Day | None
     timezone: str
-    clock_changes: list[Any]
-    missed_nights: str
-    due_now: list[Day]
-    to_leave_out: list[Day]
+    due_now: Day | None
     scheduler_runs: bool
     last: Any
 

@@ -20,12 +20,11 @@ def runs() -> pd.DataFrame:
     Returns:
       run_id, parent_id (NaN for a whole), step, origin_on, state ('running', 'done',
       'failed', 'skipped'), started_at, finished_at, metrics (a dict), error, seconds (it
-      took, or has taken so far), heartbeat_age_seconds (since a running one's last sign of
-      life, else NaN): wholes newest first, each followed by its steps.
+      took, or has taken so far): wholes newest first, each followed by its steps.
     """
     return read(
         sql.RUNS,
-        numbers=["parent_id", "seconds", "heartbeat_age_seconds"],
+        numbers=["parent_id", "seconds"],
         days=["origin_on"],
         row_limit=MAX_RUNS,
     )

@@ -22,7 +22,7 @@ select (select count(*) from depots) as depots,
        (select max(greatest(started_at, finished_at)) from runs) as worked_at,
        (select max(override_id) from overrides) as last_override,
        made_by.metrics -> 'late_cities' as late_cities,
-       (select metrics -> 'alarms' from runs where step = 'watch' and state = 'done'
+       (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'
         order by run_id desc limit 1) as alarms
 from (select 1) as always
 left join models champion on champion.role = 'champion'

@@ -2,9 +2,10 @@
 
 from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.closures import is_closed
+from pipelines.schema.ledger import RUN_STATE
 
 # The newest nights and the newest other runs, each with the steps beneath it.
-RUNS = """
+RUNS = f"""
 with nights as (
     select run_id from runs where parent_id is null and step = 'nightly'
     order by run_id desc limit :row_limit
@@ -14,16 +15,13 @@ with nights as (
 ), wholes as (
     select run_id from nights union all select run_id from others
 )
-select r.run_id, r.parent_id, r.step, r.origin_on, r.state, r.started_at,
-       r.finished_at, r.metrics, r.error,
-       extract(epoch from coalesce(r.finished_at, clock_timestamp()) - r.started_at)
-         ::float8 as seconds,
-       case when r.state = 'running'
-            then extract(epoch from clock_timestamp() - r.heartbeat_at)::float8
-       end as heartbeat_age_seconds
-from runs r join wholes w on w.run_id = coalesce(r.parent_id, r.run_id)
-order by coalesce(r.parent_id, r.run_id) desc, r.run_id
-"""
+select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at,
+       finished_at, metrics, error,
+       extract(epoch from coalesce(finished_at, clock_timestamp()) - started_at)
+         ::float8 as seconds
+from runs join wholes w on w.run_id = coalesce(parent_id, runs.run_id)
+order by coalesce(parent_id, runs.run_id) desc, runs.run_id
+"""  # noqa: S608 - of our own words
 
 # A refused file leaves only its log line. It is told until a later load says something
 # else of it, or, in the inbox, until a night does not meet it any more.

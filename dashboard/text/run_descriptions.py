@@ -9,7 +9,12 @@ import pandas as pd
 
 from dashboard.text import formatting
 
-STATES = {"done": "✓ done", "failed": "✕ failed", "skipped": "– skipped"}
+STATES = {
+    "running": "… running",
+    "done": "✓ done",
+    "failed": "✕ failed",
+    "skipped": "– skipped",
+}
 FRACTIONS = {"mape", "naive_mape", "coverage"}
 # Metrics shown elsewhere on the page, or of no use there.
 HIDDEN = {"origin", "by_run", "gated_depots", "cache_hits", "cache_misses", "steps"}
@@ -18,8 +23,6 @@ IDENTIFIERS = {"plan"}
 """Metrics that are identifiers, not counts."""
 MEASUREMENT_SUFFIXES = ("_seconds", "_bytes")
 """Name endings of measurements, which only `harbor runs show` prints."""
-MAX_HEARTBEAT_AGE_S = 120
-"""Seconds without a heartbeat after which a run has probably been killed."""
 
 
 def nightly_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
@@ -105,7 +108,7 @@ def _table(
     return pd.DataFrame(
         {
             heading: [named(row) for row in records],
-            "State": [_state(row) for row in records],
+            "State": [STATES[row["state"]] for row in records],
             "Started": [
                 formatting.timestamp(row["started_at"], zone) for row in records
             ],
@@ -118,17 +121,6 @@ def _table(
 def _result(row: Mapping[Any, Any]) -> str:
     failed = isinstance(row["error"], str)
     return row["error"] if failed else metrics_text(row["metrics"])
-
-
-def _state(row: Mapping[Any, Any]) -> str:
-    if row["state"] != "running":
-        return STATES[row["state"]]
-    heartbeat_age = row["heartbeat_age_seconds"]
-    return (
-        f"no heartbeat for {duration(heartbeat_age)}"
-        if heartbeat_age > MAX_HEARTBEAT_AGE_S
-        else "… running"
-    )
 
 
 def _origin(row: Mapping[Any, Any]) -> str:

@@ -43,14 +43,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("backfill_id", name=op.f("pk_backfills")),
     )
     op.create_table(
-        "heartbeats",
-        sa.Column("process", sa.Text(), nullable=False),
-        sa.Column("host", sa.Text(), nullable=False),
-        sa.Column("pid", sa.BigInteger(), nullable=False),
-        sa.Column("heartbeat_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("process", name=op.f("pk_heartbeats")),
-    )
-    op.create_table(
         "demo_fleet",
         sa.Column("seed", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("n_depots", sa.Integer(), nullable=False),
@@ -328,12 +320,6 @@ def upgrade() -> None:
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column(
             "started_at",
-            sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
-            nullable=False,
-        ),
-        sa.Column(
-            "heartbeat_at",
             sa.DateTime(timezone=True),
             server_default=sa.text("now()"),
             nullable=False,

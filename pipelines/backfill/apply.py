@@ -14,8 +14,8 @@ from pipelines.backfill.plan import BackfillPlan, Slot, read_plan
 from pipelines.backfill.shared_steps import SHARED_STEPS, StepContext
 from pipelines.database.engine import snapshot
 from pipelines.runs.error_messages import describe_error
-from pipelines.runs.fencing import LostRunError
 from pipelines.runs.ledger import Run, recorded
+from pipelines.runs.locks import LostRunError
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.training.train import FitReporter

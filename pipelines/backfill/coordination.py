@@ -8,16 +8,10 @@ import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.fencing import take_over
+from pipelines.runs.locks import HeldLock, is_free, try_lock
 from pipelines.store.backfill import APPLY_LOCK
-from pipelines.store.locks import HeldLock, is_free, try_lock
 
 POLL_INTERVAL_S = 2.0
-TAKEN_OVER = (
-    "It was killed, or lost the database session that held its lock, and another "
-    "backfill has begun. The slots it finished are complete; 'harbor backfill "
-    "resume' continues from there."
-)
 
 
 def is_nightly_running(engine: sa.Engine) -> bool:
@@ -64,7 +58,6 @@ def hold_apply_lock(engine: sa.Engine) -> Iterator[HeldLock]:
             raise NothingToDoError(
                 "Another backfill is being applied. See 'harbor backfill status'."
             )
-        take_over(engine, "backfill", TAKEN_OVER)
         yield lock
 
 

@@ -10,7 +10,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from pipelines.cli import log_words
 from pipelines.cli.console import visible
-from pipelines.runs.run_log import LOG, plain
+from pipelines.runs.run_log import plain, store_line
 from pipelines.settings import logs_as_json
 
 
@@ -25,7 +25,7 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
-            LOG.keep,
+            store_line,
             _shown_from(level),
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _renderer(),

@@ -11,8 +11,7 @@ from pipelines.cli.stopping import kept
 from pipelines.cli.train import fit_progress
 from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.nightly.run import run_nightly
-from pipelines.nightly.steps import NightlyRun
-from pipelines.scheduling import parent_watchdog
+from pipelines.nightly.steps import NightlyContext
 
 KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
@@ -31,15 +30,9 @@ def nightly(
             help="Last day the night may see. [default: the last day of data]"
         ),
     ] = None,
-    exit_with_parent: Annotated[
-        bool,
-        typer.Option(
-            "--exit-with-parent", hidden=True, help="End when standard input closes."
-        ),
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Loads the inbox, counts demand, scores, trains, judges, promotes and forecasts.
+    """Loads the inbox, counts demand, scores, trains, promotes and forecasts.
 
     Run again after an interruption, it continues from there. If the night is done and no
     new data has come in, it does nothing and ends with 3.
@@ -47,20 +40,18 @@ def nightly(
     Example: `harbor nightly --origin 2026-03-31`
     """
     configure_logs(logging.INFO)
-    if exit_with_parent:
-        parent_watchdog.exit_with_parent()
     with kept(KEPT), workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
         day = past_day(place, origin, "--origin")
-        night = NightlyRun(place.engine, place.settings, place.now, day, report)
-        done = run_nightly(night)
+        context = NightlyContext(place.engine, place.settings, place.now, day, report)
+        result = run_nightly(context)
     if as_json:
-        show_json(done)
+        show_json(result)
         return
-    if refused := done["steps"]["ingest"].get("refused"):
+    if refused := result["steps"]["ingest"].get("refused"):
         say(
             f"Files of the inbox that were refused: {refused}. 'harbor runs show "
-            f"{done['run_id']}' lists them with the reasons."
+            f"{result['run_id']}' lists them with the reasons."
         )
     say(
-        f"The night of {done['origin']} is done. See 'harbor runs show {done['run_id']}'."
+        f"The night of {result['origin']} is done. See 'harbor runs show {result['run_id']}'."
     )

@@ -13,7 +13,7 @@ from pipelines.cli.counted import counted
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.database.engine import snapshot
 from pipelines.runs import tail
-from pipelines.runs.heartbeat import fail_stale_runs
+from pipelines.runs.ledger import fail_dead_runs
 from pipelines.store import run_lines, runs
 
 app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
@@ -43,19 +43,19 @@ def list_runs(
         raise typer.BadParameter(
             f"--state is {state!r}, but must be one of {', '.join(STATES)}."
         )
-    wanted = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
-    asked = {name: value for name, value in wanted.items() if value is not None}
+    options = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
+    filters = {name: value for name, value in options.items() if value is not None}
+    with_steps = steps or step is not None
     with workplace() as place:
-        fail_stale_runs(place.engine)
-        closely = steps or step is not None
+        fail_dead_runs(place.engine)
         with place.engine.connect() as connection:
-            found = runs.recent_runs(connection, limit, closely, asked)
+            rows = runs.recent_runs(connection, limit, with_steps, filters)
     if as_json:
-        show_json(found)
-    elif found:
-        _show(found, "Newest runs", closely)
+        show_json(rows)
+    elif rows:
+        _show(rows, "Newest runs", with_steps)
     else:
-        that = " that matches" if asked else ""
+        that = " that matches" if filters else ""
         say(f"There is no run{that}. 'harbor runs list' shows the newest of all runs.")
 
 
@@ -70,17 +70,17 @@ def show_run(
     Example: `harbor runs show 12`
     """
     with workplace() as place:
-        fail_stale_runs(place.engine)
+        fail_dead_runs(place.engine)
         with snapshot(place.engine) as connection:
-            found = runs.run_with_steps(connection, run_id)
-            logged = run_lines.lines_of(connection, run_id, newest=lines)
-    if not found:
+            rows = runs.run_with_steps(connection, run_id)
+            log_lines = run_lines.lines_of(connection, run_id, newest=lines)
+    if not rows:
         raise NoDataError(f"There is no run {run_id}. See 'harbor runs list'.")
     if as_json:
-        show_json({"run": found[0], "steps": found[1:], "lines": logged})
+        show_json({"run": rows[0], "steps": rows[1:], "lines": log_lines})
         return
-    _show(found, f"Run {run_id}", True)
-    for line in logged:
+    _show(rows, f"Run {run_id}", True)
+    for line in log_lines:
         say(_line(line))
 
 
@@ -100,21 +100,21 @@ def follow_run(
     """
     with workplace() as place:
         followed = tail.newest_run(place.engine) if run_id is None else run_id
-        for news in tail.follow(place.engine, followed, time.sleep):
-            for line in news.lines:
+        for update in tail.follow(place.engine, followed, time.sleep):
+            for line in update.lines:
                 say(_line(line))
-            for row in news.changed:
+            for row in update.changed:
                 say(_state(row))
         with place.engine.connect() as connection:
-            found = runs.run_with_steps(connection, followed)
+            rows = runs.run_with_steps(connection, followed)
     if as_json:
-        show_json({"run": found[0], "steps": found[1:]})
-    if found[0]["state"] == "failed":
+        show_json({"run": rows[0], "steps": rows[1:]})
+    if rows[0]["state"] == "failed":
         raise typer.Exit(1)
 
 
-def _show(found: list[dict[str, Any]], title: str, closely: bool) -> None:
-    rows = [
+def _show(rows: list[dict[str, Any]], title: str, with_measurements: bool) -> None:
+    cells = [
         (
             str(row["run_id"]),
             row["step"],
@@ -122,12 +122,12 @@ def _show(found: list[dict[str, Any]], title: str, closely: bool) -> None:
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             _took(row),
-            row["error"] or counted(row["metrics"], closely),
+            row["error"] or counted(row["metrics"], with_measurements),
         )
-        for row in found
+        for row in rows
     ]
     columns = ("run", "step", "origin", "state", "started (UTC)", "took", "what")
-    show_table(title, columns, rows)
+    show_table(title, columns, cells)
 
 
 def _took(row: dict[str, Any]) -> str:

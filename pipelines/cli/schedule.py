@@ -14,8 +14,7 @@ from forecaster.errors import DatabaseError
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.workplace import AsJson, Workplace, workplace
-from pipelines.scheduling import catch_up, schedule
-from pipelines.settings import Settings
+from pipelines.scheduling import schedule
 from pipelines.store.runs import last_night
 
 log = structlog.get_logger()
@@ -29,9 +28,9 @@ app = typer.Typer(
 def run(as_json: AsJson = False) -> None:
     """Starts the nightly run every night, until it is stopped.
 
-    A second scheduler stands by, and takes over when the first is gone. Missed nights are
-    caught up as HARBOR_MISSED_NIGHTS says. With --json it first prints when the next
-    night starts.
+    A second scheduler stands by, and takes over when the first is gone. If the newest
+    night was missed it is made up for. With --json it first prints when the next night
+    starts.
 
     Example: `harbor schedule run`
     """
@@ -57,15 +56,15 @@ def show(as_json: AsJson = False) -> None:
     Example: `harbor schedule show`
     """
     with workplace() as place:
-        told = _overview(place)
+        overview = _overview(place)
     if as_json:
-        show_json(told)
+        show_json(overview)
     else:
-        _show(told, place.settings)
+        _show(overview)
 
 
 def _greet(place: Workplace, as_json: bool) -> None:
-    upcoming = catch_up.next_nightly(place.settings, place.now)
+    upcoming = place.settings.next_night(place.now)
     if as_json:
         show_json({"next": upcoming.isoformat()})
     say(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
@@ -73,71 +72,40 @@ def _greet(place: Workplace, as_json: bool) -> None:
 
 def _overview(place: Workplace) -> dict[str, Any]:
     settings, engine, now = place.settings, place.engine, place.now
-    upcoming = catch_up.next_nightly(settings, now)
-    due = catch_up.find_due(engine, settings, now)
+    upcoming = settings.next_night(now)
     with engine.connect() as connection:
         last = last_night(connection, that_worked=True)
     return {
         "next": upcoming.isoformat(),
         "next_utc": upcoming.astimezone(UTC).isoformat(),
-        "next_origin": catch_up.origin_at(engine, settings, upcoming),
+        "next_origin": schedule.origin_at(engine, settings, upcoming),
         "timezone": settings.timezone,
-        "clock_changes": [
-            {"on": night.date(), "runs_at": night.isoformat()}
-            for night in catch_up.nights_at_clock_change(settings, now)
-        ],
-        "missed_nights": settings.missed_nights,
-        "due_now": due.run,
-        "to_leave_out": due.leave_out,
+        "due_now": schedule.due_origin(engine, settings, now),
         "scheduler_runs": schedule.has_leader(engine),
         "last": last,
     }
 
 
-def _show(told: dict[str, Any], settings: Settings) -> None:
-    last, zone = told["last"], told["timezone"]
-    upcoming = datetime.fromisoformat(told["next"]).astimezone(ZoneInfo(zone))
-    rows = [("next", told["next_origin"], *_both(upcoming, upcoming), "waits", None)]
+def _show(overview: dict[str, Any]) -> None:
+    last, zone = overview["last"], ZoneInfo(overview["timezone"])
+    upcoming = datetime.fromisoformat(overview["next"])
+    next_times = _times(upcoming, zone)
+    rows = [("next", overview["next_origin"], *next_times, "waits", None)]
     if last is not None:
-        began = last["started_at"]
-        local = began.astimezone(ZoneInfo(zone))
-        row = ("last", last["origin_on"], *_both(local, began), last["state"])
-        rows.insert(0, (*row, last["run_id"]))
+        times = _times(last["started_at"], zone)
+        rows.insert(
+            0, ("last", last["origin_on"], *times, last["state"], last["run_id"])
+        )
     columns = ("night", "origin", f"local ({zone})", "UTC", "state", "run")
     show_table("The nightly run", columns, rows)
-    for change in told["clock_changes"]:
-        say(_clock_change(datetime.fromisoformat(change["runs_at"]), settings))
-    _tell_due(told, settings.missed_nights)
-
-
-def _clock_change(night: datetime, settings: Settings) -> str:
-    """What a night does whose hour the clocks leave out, or bring twice."""
-    local = night.astimezone(settings.zone)
-    happens = f"{local:%H:%M}" == settings.nightly_at
-    what = (
-        "comes twice as the clocks change"
-        if happens
-        else "is skipped as the clocks change"
-    )
-    return (
-        f"On {local:%a %d %b %Y} {settings.nightly_at} {what}: that night runs once, at "
-        f"{local:%H:%M %Z}."
-    )
-
-
-def _tell_due(told: dict[str, Any], policy: str) -> None:
-    if told["last"] is None:
+    if last is None:
         say("No night has run yet.")
-    if told["due_now"] or told["to_leave_out"]:
-        due = ", ".join(map(str, told["due_now"])) or "none"
-        out = ", ".join(map(str, told["to_leave_out"])) or "none"
-        say(
-            f"Missed nights (HARBOR_MISSED_NIGHTS is {policy!r}): to run now: {due}; "
-            f"left out: {out}."
-        )
-    if not told["scheduler_runs"]:
+    if overview["due_now"]:
+        say(f"The night of {overview['due_now']} is due, and not done.")
+    if not overview["scheduler_runs"]:
         say("No scheduler is running. Start one with 'harbor schedule run'.")
 
 
-def _both(local: datetime, utc: datetime) -> tuple[str, str]:
-    return f"{local:%a %d %b %Y %H:%M %Z}", f"{utc.astimezone(UTC):%a %d %b %H:%M}"
+def _times(moment: datetime, zone: ZoneInfo) -> tuple[str, str]:
+    local, utc = moment.astimezone(zone), moment.astimezone(UTC)
+    return f"{local:%a %d %b %Y %H:%M %Z}", f"{utc:%a %d %b %H:%M}"

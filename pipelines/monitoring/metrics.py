@@ -49,9 +49,9 @@ def _steps(snapshot: Snapshot) -> Iterator[Metric]:
             yield from _done(step, by_state["done"])
         if "running" in by_state:
             yield metric(
-                "step_heartbeat_timestamp_seconds",
-                "The last sign of life of the step that runs now.",
-                by_state["running"]["heartbeat_at"],
+                "step_start_timestamp_seconds",
+                "When the step that runs now began.",
+                by_state["running"]["started_at"],
                 step=step,
             )
 
@@ -85,7 +85,7 @@ def _forecasts(snapshot: Snapshot) -> Iterator[Metric]:
         "Depots that the last forecast gave the plain forecast.",
         None if metrics is None else metrics.get("gated", 0),
     )
-    watched = snapshot.metrics("watch")
+    watched = snapshot.metrics("accuracy")
     yield metric(
         "accuracy_alarms",
         "Alarms of the last night about the accuracy of live forecasts.",
@@ -171,11 +171,6 @@ def _services(snapshot: Snapshot) -> Iterator[Metric]:
     tallies = snapshot.tallies
     leads = snapshot.scheduler_leads
     yield metric("scheduler_is_leader", "Whether a scheduler holds the lead.", leads)
-    yield metric(
-        "scheduler_heartbeat_timestamp_seconds",
-        "Its last sign of life.",
-        tallies["scheduler_heartbeat_at"],
-    )
     yield metric("database_bytes", "Size of the database.", tallies["database_bytes"])
     yield metric("database_sessions", "Sessions on it.", tallies["sessions"])
     waiting, lost = tallies["notices_waiting"], tallies["notices_lost"]

@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from pipelines.scheduling import catch_up
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
 from pipelines.store import service_levels as store
@@ -149,7 +148,7 @@ def due_nights(
 
 def _night_of(settings: Settings, zones: Mapping[str, int], day: date) -> NightDue:
     """The night that begins on a day of the fleet's own zone."""
-    hour_at = catch_up.nightly_at(settings, day)
+    hour_at = settings.night_on(day)
     if settings.ready_by is None:
         ready_by = hour_at + READY_AFTER
     else:

@@ -19,12 +19,12 @@ from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
 from pipelines.monitoring import service_levels
 from pipelines.monitoring.service_levels import Levels
 from pipelines.runs.error_messages import describe_error
+from pipelines.runs.locks import is_free
 from pipelines.scheduling import schedule
 from pipelines.settings import Settings
 from pipelines.store import accuracy, feed_freshness
 from pipelines.store import monitoring as store
 from pipelines.store.accuracy import PartScores
-from pipelines.store.locks import is_free
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""The steps of a nightly run; each is repeatable and publishes within its run's fence."""
+"""The steps of a nightly run; each is repeatable and publishes on its run's session."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 @dataclass
-class NightlyRun:
+class NightlyContext:
     """The context that the steps of a nightly run share."""
 
     engine: sa.Engine
@@ -40,70 +40,72 @@ class NightlyRun:
         return self.origin
 
 
-def ingest_inbox(night: NightlyRun, run: Run) -> None:
+def ingest_inbox(context: NightlyContext, run: Run) -> None:
     """Loads the files in the inbox, which may be empty."""
-    night.settings.inbox.mkdir(parents=True, exist_ok=True)
-    if not any(night.settings.inbox.iterdir()):
+    context.settings.inbox.mkdir(parents=True, exist_ok=True)
+    if not any(context.settings.inbox.iterdir()):
         run.metrics["files"] = 0
         return
     report = ingest(
-        run.engine, [str(night.settings.inbox)], FileOptions(), night.settings
+        run.engine, [str(context.settings.inbox)], FileOptions(), context.settings
     )
     run.metrics |= {"files": len(report.files), "refused": len(report.refused)}
 
 
-def count_demand(night: NightlyRun, run: Run) -> None:
+def count_demand(context: NightlyContext, run: Run) -> None:
     """Counts orders per depot and local day, and reports corrected days."""
-    look_back = night.settings.look_back_days
-    change = counting.rebuild_in(run, night.now, look_back)
+    look_back = context.settings.look_back_days
+    change = counting.rebuild_in(run, context.now, look_back)
     if change.left_old:
         run.metrics["left_old"] = change.left_old
         log.warning("corrections_left", depot_days=change.left_old, look_back=look_back)
 
 
-def score(night: NightlyRun, run: Run) -> None:
+def score(context: NightlyContext, run: Run) -> None:
     """Scores the forecasts whose actuals are now known."""
-    run.metrics["scored"] = scoring.score_known_days(run.engine, night.settings.zone)
+    run.metrics["scored"] = scoring.score_known_days(run.engine, context.settings.zone)
 
 
-def prune(night: NightlyRun, run: Run) -> None:
+def prune(context: NightlyContext, run: Run) -> None:
     """Removes old artefacts, and old orders if a retention period is set."""
-    pruned = artefact_pruning.prune_artefacts(run.engine, night.settings)
+    pruned = artefact_pruning.prune_artefacts(run.engine, context.settings)
     if not pruned.is_nothing:
         run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
-    if night.settings.keep_orders_days is None:
+    if context.settings.keep_orders_days is None:
         return
-    dropped = retention.drop_old_orders(run.engine, night.settings, night.now)
+    dropped = retention.drop_old_orders(run.engine, context.settings, context.now)
     run.metrics |= {"dropped": dropped.orders, "frozen_before": str(dropped.before)}
 
 
-def watch(night: NightlyRun, run: Run) -> None:
+def monitor_accuracy(context: NightlyContext, run: Run) -> None:
     """Raises an alarm if live accuracy has been poor; the nightly run does not fail."""
-    accuracy = live_accuracy.measure(run.engine, night.settings)
+    accuracy = live_accuracy.measure(run.engine, context.settings)
     run.metrics |= accuracy.metrics()
     for alarm in accuracy.alarms:
         log.warning("accuracy_alarm", alarm=alarm)
 
 
-def train(night: NightlyRun, run: Run) -> None:
+def train(context: NightlyContext, run: Run) -> None:
     """Trains a challenger through the origin, unless an interrupted run already has."""
     with run.engine.connect() as connection:
-        previous = runs.training_without_news(connection, night.day)
+        previous = runs.training_without_news(connection, context.day)
     if previous is not None:
         run.metrics |= {
             "model": previous["metrics"]["model"],
             "by_run": previous["run_id"],
         }
         return
-    cleanup.clean_up(run.engine, night.settings)
-    recipe = training.build_recipe(night.settings, seed=None, epochs=None)
-    training.train(run.engine, night.settings, night.day, recipe, night.report, run)
+    cleanup.clean_up(run.engine, context.settings)
+    recipe = training.build_recipe(context.settings, seed=None, epochs=None)
+    training.train(
+        run.engine, context.settings, context.day, recipe, context.report, run
+    )
 
 
-def judge(night: NightlyRun, run: Run) -> None:
+def promote(context: NightlyContext, run: Run) -> None:
     """Promotes the challenger if it is better than the champion."""
     try:
-        decision = promotion.promote_if_better(run.engine, night.settings.artefacts)
+        decision = promotion.promote_if_better(run.engine, context.settings.artefacts)
     except NothingToDoError as error:
         run.metrics["reason"] = str(error)
         return
@@ -112,15 +114,15 @@ def judge(night: NightlyRun, run: Run) -> None:
         log.warning("canary_failed", reason=run.metrics["canary_failed"])
 
 
-def forecast(night: NightlyRun, run: Run) -> None:
+def forecast(context: NightlyContext, run: Run) -> None:
     """Forecasts from the origin with the champion, and records late feeds."""
-    late = feed_freshness.read_lateness(run.engine, night.day)
+    late = feed_freshness.read_lateness(run.engine, context.day)
     forecasting.forecast_from(
         run.engine,
-        night.settings.artefacts,
-        night.day,
-        night.now,
-        night.settings.zone,
+        context.settings.artefacts,
+        context.day,
+        context.now,
+        context.settings.zone,
         run,
     )
     run.metrics |= late.metrics()
@@ -128,17 +130,17 @@ def forecast(night: NightlyRun, run: Run) -> None:
         log.warning("feed_late", reason=late.sentence())
 
 
-STEPS: dict[str, Callable[[NightlyRun, Run], None]] = {
+STEPS: dict[str, Callable[[NightlyContext, Run], None]] = {
     "ingest": ingest_inbox,
     "demand": count_demand,
     "score": score,
     "prune": prune,
-    "watch": watch,
+    "accuracy": monitor_accuracy,
     "train": train,
-    "judge": judge,
+    "promote": promote,
     "forecast": forecast,
 }
-"""The steps in execution order; `judge` promotes."""
+"""The steps in execution order."""
 
-OPTIONAL_STEPS = {"prune", "watch", "train", "judge"}
+OPTIONAL_STEPS = {"prune", "accuracy", "train", "promote"}
 """Steps whose failure does not prevent the forecast, which the champion makes."""

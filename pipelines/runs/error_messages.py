@@ -40,8 +40,6 @@ def describe_error(error: BaseException) -> str:
         return (
             "It was stopped from outside. Start it again, and it continues from there."
         )
-    if isinstance(error, BaseExceptionGroup):
-        return error.message
     if _is_unusable_path(error):
         return _describe_path_error(error)
     first = (
@@ -56,11 +54,9 @@ def describe_error(error: BaseException) -> str:
 def is_expected(error: BaseException) -> bool:
     """Whether an error is no fault of the program, so that it needs no traceback.
 
-    Expected are every error of `forecaster.errors`, a full disk, a lost database, an
-    unusable path, and a group of these.
+    Expected are every error of `forecaster.errors`, a full disk, a lost database and an
+    unusable path.
     """
-    if isinstance(error, BaseExceptionGroup):
-        return all(is_expected(member) for member in error.exceptions)
     known = isinstance(error, HarborError) or _is_unusable_path(error)
     return known or _is_full_disk(error) or _is_lost_database(error)
 

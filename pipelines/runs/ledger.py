@@ -1,5 +1,7 @@
 """The ledger of runs: records every step as one row in `runs`, however it ends."""
 
+import os
+import socket
 import time
 import traceback
 from collections.abc import Iterator
@@ -15,17 +17,16 @@ from structlog.contextvars import bound_contextvars
 
 from forecaster.errors import NothingToDoError
 from pipelines.runs.error_messages import describe_error, is_expected
-from pipelines.runs.fencing import Fence, LostRunError, fenced
-from pipelines.runs.heartbeat import (
-    HEARTBEAT_INTERVAL_S,
-    Heartbeat,
-    fail_stale_runs,
-    this_process,
-)
+from pipelines.runs.locks import HeldLock, own_session
+from pipelines.runs.run_log import stored_in
 from pipelines.store import runs
-from pipelines.store.locks import HeldLock
 
 log = structlog.get_logger()
+
+DEAD = (
+    "Its database session ended before it did: process %s on %s was killed, or lost the "
+    "database. What it stored is complete; start it again, and it continues from there."
+)
 
 
 @dataclass
@@ -33,13 +34,10 @@ class Run:
     """A step that runs now; its metrics end up in the ledger."""
 
     run_id: int
-    heartbeat: Heartbeat
-    fence: Fence
-    # Commits only while the run holds its fence; everything published uses it.
+    # On the one session that holds the run's lock; everything published uses it.
     engine: sa.Engine
+    is_step: bool
     metrics: dict[str, Any] = field(default_factory=dict)
-    # The stored message if the run fails; by default the exception's.
-    error: str = ""
     started_s: float = field(default_factory=time.monotonic)
 
 
@@ -51,7 +49,7 @@ def recorded(
     parent: Run | None = None,
     lock: HeldLock | None = None,
 ) -> Iterator[Run]:
-    """Records a run: inserts its row, renews its heartbeat, and stores how it ended.
+    """Records a run: inserts its row, stores what it logs, and how it ended.
 
     The row is committed before the work begins, so that a crashed run is visible; the
     next top-level run marks it as failed.
@@ -60,91 +58,78 @@ def recorded(
       engine: Database the pipelines own.
       step: Name of the step.
       origin: Origin of the run, if it has one.
-      parent: The run that the step belongs to.
-      lock: A lock the run needs to publish; a step uses its parent's.
+      parent: The run that the step belongs to, whose session it uses.
+      lock: A lock on whose session the run publishes; without it on one of its own.
 
     Raises:
-      LostRunError: it was marked as failed while it was still running.
+      LostRunError: its session has ended.
     """
     if parent is None:
-        fail_stale_runs(engine)
-    with _heartbeat_of(engine, parent) as heartbeat:
-        run = _begin(engine, step, origin, parent, lock, heartbeat)
+        fail_dead_runs(engine)
+    with _session(engine, parent, lock) as session, stored_in(engine):
+        with session.begin() as connection:
+            parent_id = parent.run_id if parent else None
+            process = socket.gethostname(), os.getpid()
+            run_id = runs.begin_run(connection, step, origin, parent_id, process)
+        run = Run(run_id, session, is_step=parent is not None)
         # Nothing may come between the insert and this: a signal there would leave a run
-        # that is stored as running for ever.
+        # that is stored as running until its process ends.
         try:
             with bound_contextvars(run_id=run.run_id, step=step):
                 log.info("started", origin=None if origin is None else str(origin))
                 yield run
+            _end(session, run, step, "done")
         except BaseException as error:
-            state = "skipped" if isinstance(error, NothingToDoError) else "failed"
-            _end_after(error, engine, run, step, state)
+            _end_after(error, engine, run, step)
             raise
-        finally:
-            heartbeat.remove(run.run_id)
-        _end(engine, run, step, "done")
-
-
-def _begin(
-    engine: sa.Engine,
-    step: str,
-    origin: date | None,
-    parent: Run | None,
-    lock: HeldLock | None,
-    heartbeat: Heartbeat,
-) -> Run:
-    with engine.begin() as connection:
-        parent_id = parent.run_id if parent else None
-        process = this_process()
-        run_id = runs.begin_run(connection, step, origin, parent_id, process)
-    heartbeat.add(run_id)
-    fence = _fence(run_id, parent, lock)
-    return Run(run_id, heartbeat, fence, fenced(engine, fence))
-
-
-def _fence(run_id: int, parent: Run | None, lock: HeldLock | None) -> Fence:
-    if parent is None:
-        return Fence((run_id,), lock)
-    return Fence((*parent.fence.run_ids, run_id), parent.fence.lock)
 
 
 @contextmanager
-def _heartbeat_of(engine: sa.Engine, parent: Run | None) -> Iterator[Heartbeat]:
-    """Starts a heartbeat for a top-level run; a step shares its parent's."""
+def _session(
+    engine: sa.Engine, parent: Run | None, lock: HeldLock | None
+) -> Iterator[sa.Engine]:
     if parent is not None:
-        yield parent.heartbeat
-        return
-    heartbeat = Heartbeat(engine, HEARTBEAT_INTERVAL_S)
-    heartbeat.start()
-    try:
-        yield heartbeat
-    finally:
-        heartbeat.stop()
+        yield parent.engine
+    elif lock is not None:
+        yield lock.engine
+    else:
+        with own_session(engine) as session:
+            yield session
 
 
 def _end(
     engine: sa.Engine, run: Run, step: str, state: str, error: str | None = None
 ) -> None:
-    # Before the end, so that a follower of the run sees them.
-    run.heartbeat.write_lines()
     with engine.begin() as connection:
-        if not runs.end_run(connection, run.run_id, state, run.metrics, error):
-            # It was marked as failed; this raises the reason.
-            run.fence.check(connection)
-    fields = run.metrics if error is None else {"error": error}
+        runs.end_run(connection, run.run_id, state, run.metrics, error)
+    fields = run.metrics if error is None else {}
+    if run.is_step and error is not None:
+        # What ends a top-level run is raised, and told by its caller.
+        fields = {"error": error}
     took_seconds = round(time.monotonic() - run.started_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took_seconds, **fields)
 
 
-def _end_after(
-    error: BaseException, engine: sa.Engine, run: Run, step: str, state: str
-) -> None:
-    """Stores how a run failed, if the database is available; the caller raises the error."""
+def _end_after(error: BaseException, engine: sa.Engine, run: Run, step: str) -> None:
+    """Stores how a run failed, if the database is available; the caller raises the error.
+
+    On any session: a failure publishes nothing.
+    """
+    if isinstance(error, Exception) and not is_expected(error):
+        lines = traceback.format_exception(error)
+        log.error("traceback", run_id=run.run_id, step=step, lines=lines)
+    state = "skipped" if isinstance(error, NothingToDoError) else "failed"
+    message = describe_error(error)
     try:
-        if not run.error and isinstance(error, Exception) and not is_expected(error):
-            lines = traceback.format_exception(error)
-            log.error("traceback", run_id=run.run_id, step=step, lines=lines)
-        _end(engine, run, step, state, run.error or describe_error(error))
-    except (SQLAlchemyError, LostRunError):
-        message = describe_error(error)
+        _end(engine, run, step, state, message)
+    except SQLAlchemyError:
         log.warning("end_not_recorded", step=step, run_id=run.run_id, error=message)
+
+
+def fail_dead_runs(engine: sa.Engine) -> list[int]:
+    """Marks running runs whose session has ended as failed, and returns their ids."""
+    with engine.begin() as connection:
+        dead = runs.fail_dead(connection, DEAD)
+    for run_id in dead:
+        log.warning("run_died", run_id=run_id)
+    return dead

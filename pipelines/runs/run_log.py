@@ -1,50 +1,45 @@
-"""Buffers the log lines of runs until the heartbeat stores them."""
+"""Stores what a run logs beside it, so that it can be followed from elsewhere."""
 
 import math
-from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime
-from threading import Lock
 from typing import Any
 
+import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
 from structlog.typing import EventDict, WrappedLogger
 
+from pipelines.store import run_lines
 from pipelines.store.run_lines import Line
 
-MAX_BUFFERED_LINES = 10_000
-"""Lines buffered while the database is unavailable; the oldest are dropped."""
 MAX_CHARACTERS = 2_000
 
-
-class RunLog:
-    """A thread-safe buffer of log lines."""
-
-    def __init__(self) -> None:
-        """Creates an empty buffer."""
-        self._buffer: deque[Line] = deque(maxlen=MAX_BUFFERED_LINES)
-        self._lock = Lock()
-
-    def keep(self, _: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        """Buffers an event that has a run id; a structlog processor."""
-        if isinstance(event.get("run_id"), int):
-            with self._lock:
-                self._buffer.append(_line(method, event))
-        return event
-
-    def take(self) -> list[Line]:
-        """Removes and returns the buffered lines."""
-        with self._lock:
-            lines = list(self._buffer)
-            self._buffer.clear()
-        return lines
-
-    def give_back(self, lines: list[Line]) -> None:
-        """Puts lines that could not be stored back at the front."""
-        with self._lock:
-            self._buffer.extendleft(reversed(lines))
+_ENGINE: ContextVar[sa.Engine | None] = ContextVar("engine of the run", default=None)
 
 
-LOG = RunLog()
-"""The buffer of this process; logging is configured per process, too."""
+@contextmanager
+def stored_in(engine: sa.Engine | None) -> Iterator[None]:
+    """Log lines with a run id are stored in this database while this is open."""
+    token = _ENGINE.set(engine)
+    try:
+        yield
+    finally:
+        _ENGINE.reset(token)
+
+
+def store_line(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """Stores an event that has a run id; a structlog processor.
+
+    Without a database the line is only shown.
+    """
+    engine = _ENGINE.get()
+    if engine is not None and isinstance(event.get("run_id"), int):
+        # What the driver logs meanwhile is not stored.
+        with stored_in(None), suppress(SQLAlchemyError), engine.begin() as connection:
+            run_lines.write_line(connection, _line(method, event))
+    return event
 
 
 def _line(method: str, event: EventDict) -> Line:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import NoDataError
 from pipelines.database.engine import snapshot
-from pipelines.runs.heartbeat import fail_stale_runs
+from pipelines.runs.ledger import fail_dead_runs
 from pipelines.store import run_lines, runs
 
 POLL_INTERVAL_S = 1.0
@@ -34,7 +34,7 @@ def newest_run(engine: sa.Engine) -> int:
       NoDataError: nothing has run yet.
     """
     with engine.connect() as connection:
-        run_id = runs.newest_whole(connection)
+        run_id = runs.newest_parent(connection)
     if run_id is None:
         raise NoDataError("Nothing has run yet. 'harbor nightly' runs a night.")
     return run_id
@@ -56,7 +56,7 @@ def follow(
     states: dict[int, str] = {}
     last_line = 0
     while True:
-        fail_stale_runs(engine)
+        fail_dead_runs(engine)
         with snapshot(engine) as connection:
             rows = runs.run_with_steps(connection, run_id)
             lines = run_lines.lines_of(connection, run_id, after=last_line)

@@ -1,39 +1,56 @@
-"""The scheduler: APScheduler triggers the jobs, the ledger of runs decides what is due.
+"""The scheduler of the nightly run.
 
-Of several schedulers on one database one leads, by a session-level advisory lock. The
-others stand by, and one of them takes over when the leader is gone.
+APScheduler says when: a `CronTrigger` at the hour of the night, and every ten minutes a
+look for a night that was missed, that failed, or whose feed came late. A session-level
+advisory lock says who: of several schedulers on one database one leads, the others stand
+by. One child process with a deadline says how. The ledger of runs says what was done, so
+it does not matter for how long no scheduler ran: its next look makes up for the newest
+night, and 'harbor backfill' for those before.
 """
 
-from datetime import UTC, datetime, timedelta
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
 from threading import Event
 
 import sqlalchemy as sa
 import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
-from apscheduler.triggers.base import BaseTrigger
-from sqlalchemy.exc import SQLAlchemyError
+from apscheduler.triggers.cron import CronTrigger
 
-from pipelines.runs.heartbeat import this_process
-from pipelines.scheduling import catch_up
-from pipelines.scheduling.jobs import ScheduledJobs, utc_now
+from pipelines.database.engine import snapshot
+from pipelines.demand import feed_freshness
+from pipelines.nightly.run import NIGHTLY_LOCK
+from pipelines.runs.locks import HeldLock, LostRunError, is_free, try_lock
 from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
-from pipelines.store import heartbeats
+from pipelines.store import demand as demand_store
 from pipelines.store import nightly_runs as store
-from pipelines.store.locks import HeldLock, is_free, try_lock
 
 log = structlog.get_logger()
 
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
 DEADLINE = timedelta(hours=3)
 LEADER_POLL_S = 5.0
-ONE_SECOND = timedelta(seconds=1)
-POLL_INTERVAL = timedelta(minutes=10)
+CATCH_UP_MINUTES = 10
+GRACE_PERIOD = timedelta(hours=6)
+"""After this a night that is not done was missed; a fleet's very first is left to the next."""
+MAX_ATTEMPTS = 3
+"""Attempts per origin and scheduler."""
+MAX_LATE_ATTEMPTS = 12
+"""The same for a late feed, whose files arrive one by one."""
+
+
+def utc_now() -> datetime:
+    """The current time in UTC."""
+    return datetime.now(UTC)
 
 
 def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
-    """Waits for the leader lock, then runs the jobs until it is lost or stopped.
+    """Waits until no scheduler leads, then runs the jobs until the lead is lost.
 
     Args:
       engine: Database the pipelines own.
@@ -43,16 +60,14 @@ def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None
     Raises:
       SQLAlchemyError: the database went away.
     """
-    logged = False
-    while not stopped.is_set():
-        with try_lock(engine, LEADER_LOCK) as lock:
-            if lock is not None:
-                _lead(engine, settings, lock, stopped)
-                return
-        if not logged:
-            log.info("standing_by", reason="another scheduler leads")
-            logged = True
-        stopped.wait(LEADER_POLL_S)
+    if has_leader(engine):
+        log.info("standing_by", reason="another scheduler leads")
+    while has_leader(engine) and not stopped.wait(LEADER_POLL_S):
+        pass
+    with try_lock(engine, LEADER_LOCK) as lock:
+        # The caller begins anew if another one was quicker.
+        if lock is not None and not stopped.is_set():
+            _lead(engine, settings, lock, stopped)
 
 
 def has_leader(engine: sa.Engine) -> bool:
@@ -61,90 +76,123 @@ def has_leader(engine: sa.Engine) -> bool:
         return not is_free(connection, LEADER_LOCK)
 
 
+def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
+    """The origin of the nightly run that starts at an hour: see `Settings.origin_of`."""
+    with engine.connect() as connection:
+        return settings.origin_of(hour, demand_store.zones(connection))
+
+
+def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
+    """The origin of the newest night that should have begun, if it is not done.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: Time of the nightly run.
+      now: With a time zone.
+    """
+    hour = settings.last_night(now)
+    with snapshot(engine) as connection:
+        origin = settings.origin_of(hour, demand_store.zones(connection))
+        nights = store.recorded_nights(connection)
+    if nights.first_on is None and now - hour > GRACE_PERIOD:
+        return None
+    is_done = nights.done_on is not None and nights.done_on >= origin
+    return None if is_done else origin
+
+
+class NightlyJobs:
+    """Starts the nightly runs that the ledger of runs shows as due."""
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        settings: Settings,
+        run: Callable[[Sequence[str]], int],
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """Creates the jobs.
+
+        Args:
+          engine: Database the pipelines own.
+          settings: Time of the nightly run, and the inbox.
+          run: Runs a command to its end and returns its exit status.
+          now: Returns the current time, with a time zone.
+        """
+        self._engine, self._settings, self._run, self._now = engine, settings, run, now
+        self._attempts: Counter[date] = Counter()
+
+    def start_night(self) -> None:
+        """Runs the night; called at its time. A second run without news does nothing."""
+        self._attempts.clear()
+        hour = self._settings.last_night(self._now())
+        self._run_night(origin_at(self._engine, self._settings, hour))
+
+    def catch_up(self) -> None:
+        """Runs the newest night if it was missed or failed, or if its feed came late."""
+        with self._engine.connect() as connection:
+            if not is_free(connection, NIGHTLY_LOCK):
+                return
+        now, limit = self._now(), MAX_ATTEMPTS
+        origin = due_origin(self._engine, self._settings, now)
+        if origin is None:
+            limit = MAX_LATE_ATTEMPTS
+            origin = feed_freshness.late_origin_with_new_files(
+                self._engine, self._settings.inbox, now
+            )
+        if origin is not None and self._attempts[origin] < limit:
+            self._run_night(origin)
+
+    def _run_night(self, origin: date) -> None:
+        self._attempts[origin] += 1
+        command = [sys.executable, "-m", "pipelines", "nightly", "--origin"]
+        status = self._run([*command, str(origin)])
+        log.info("nightly_ended", origin=str(origin), status=status)
+
+
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
     """Runs the scheduled jobs while the lock is held."""
-    runner = SubprocessRunner(DEADLINE, lambda pid: _heartbeat_age(engine, pid))
-    # One thread, so that a nightly run and a poll never overlap.
-    pool = ThreadPoolExecutor(1)
-    scheduler = _scheduler(
-        settings, ScheduledJobs(engine, settings, lock, runner.run), pool
-    )
+    runner = SubprocessRunner(DEADLINE)
+    scheduler = _scheduler(settings, NightlyJobs(engine, settings, runner.run))
     scheduler.start()
-    log.info("leading", next=str(catch_up.next_nightly(settings, utc_now())))
+    log.info("leading", next=str(settings.next_night(utc_now())))
     try:
-        while _is_held(engine, lock) and not stop.wait(LEADER_POLL_S):
-            _renew_heartbeat(engine)
+        while _is_held(lock) and not stop.wait(LEADER_POLL_S):
+            pass
     finally:
         runner.stop()
-        # Not by the library: it would wait for a poll while holding the lock that the
-        # poll needs to schedule the next one.
-        scheduler.shutdown(wait=False)
-        pool.shutdown()
+        scheduler.shutdown()
 
 
-def _scheduler(
-    settings: Settings, jobs: ScheduledJobs, pool: ThreadPoolExecutor
-) -> BackgroundScheduler:
-    """Schedules the nightly run, and a poll now and again after each poll."""
-    scheduler = BackgroundScheduler(timezone=settings.zone, executors={"default": pool})
-
-    def poll() -> None:
-        try:
-            jobs.poll()
-        finally:
-            next_poll = utc_now() + POLL_INTERVAL
-            scheduler.add_job(poll, "date", run_date=next_poll, misfire_grace_time=None)
-
-    scheduler.add_job(
-        jobs.run_due,
-        NightlyTrigger(settings),
-        id="nightly",
-        max_instances=1,
-        coalesce=True,
-        # However late it wakes, the ledger and the policy decide what is due; the
-        # library's default would drop the nightly run after one second.
-        misfire_grace_time=None,
+def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
+    # A look that waits for a night to end is no news.
+    logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
+    scheduler = BackgroundScheduler(
+        timezone=settings.zone,
+        # One thread, so that one night runs at a time.
+        executors={"default": ThreadPoolExecutor(1)},
+        job_defaults={
+            "coalesce": True,
+            "max_instances": 1,
+            # The library would drop a job that wakes a second late.
+            "misfire_grace_time": None,
+        },
     )
-    scheduler.add_job(poll, "date", misfire_grace_time=None)
+    # Where the clocks skip the hour the library may skip the day, and where it comes
+    # twice it fires twice: the ledger makes one night of both.
+    hour, minute = settings.nightly_at.split(":")
+    at_night = CronTrigger(hour=hour, minute=minute, timezone=settings.zone)
+    scheduler.add_job(jobs.start_night, at_night)
+    scheduler.add_job(
+        jobs.catch_up, "interval", minutes=CATCH_UP_MINUTES, next_run_time=utc_now()
+    )
     return scheduler
 
 
-class NightlyTrigger(BaseTrigger):  # type: ignore[misc]
-    """Fires once on every local day, also across clock changes.
-
-    The library's CronTrigger fires twice when an hour occurs twice, and skips a day after
-    the clocks went forward.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        """Fires at the time of the nightly run in the settings."""
-        self._settings = settings
-
-    def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
-        """The first fire time after the previous one, or from now on without one."""
-        start = now if previous is None else min(now, previous + ONE_SECOND)
-        # In UTC: the library compares times in one zone by wall clock.
-        return catch_up.next_nightly(self._settings, start).astimezone(UTC)
-
-
-def _is_held(engine: sa.Engine, lock: HeldLock) -> bool:
-    with engine.connect() as connection:
-        held = lock.is_held(connection)
-    if not held:
-        log.warning("lead_lost", reason="the session that held the lock ended")
-    return held
-
-
-def _renew_heartbeat(engine: sa.Engine) -> None:
-    """Renews the leader's heartbeat, which shows monitoring that it does not hang."""
-    with engine.begin() as connection:
-        heartbeats.beat(connection, "scheduler", this_process())
-
-
-def _heartbeat_age(engine: sa.Engine, pid: int) -> timedelta | None:
-    host, _ = this_process()
+def _is_held(lock: HeldLock) -> bool:
     try:
-        with engine.connect() as connection:
-            return store.silence_of(connection, host, pid)
-    except SQLAlchemyError:  # the leader checks the database itself
-        return None
+        with lock.engine.connect() as connection:
+            connection.execute(sa.select(1))
+    except LostRunError:
+        log.warning("lead_lost", reason="the session that held the lock ended")
+        return False
+    return True

@@ -1,60 +1,43 @@
 """Runs a command in a subprocess, which isolates its leaks and crashes."""
 
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from threading import Event
 
 import structlog
 
-from pipelines.runs.heartbeat import LOST_AFTER
-
 log = structlog.get_logger()
 
 GRACE_PERIOD_S = 60.0
-POLL_INTERVAL_S = 5.0
 NOT_STARTED = -1
-
-HeartbeatAge = Callable[[int], timedelta | None]
-"""The age of the last heartbeat of the process with a pid; None where it is unknown."""
-
-
-def harbor_command(*arguments: str) -> list[str]:
-    """The command line of `harbor` with arguments."""
-    return [sys.executable, "-m", "pipelines", *arguments]
 
 
 class SubprocessRunner:
-    """Runs one command at a time, and ends it at its deadline or without a heartbeat."""
+    """Runs one command at a time, and ends it at its deadline."""
 
-    def __init__(
-        self, deadline: timedelta, heartbeat_age: HeartbeatAge = lambda _: None
-    ) -> None:
-        """Creates a runner.
-
-        Args:
-          deadline: Time limit of a command.
-          heartbeat_age: Polled while a command runs.
-        """
-        self._deadline, self._heartbeat_age = deadline, heartbeat_age
+    def __init__(self, deadline: timedelta) -> None:
+        """Creates a runner with a time limit for each command."""
+        self._deadline = deadline
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = Event()
 
     def run(self, command: Sequence[str]) -> int:
-        """Runs a command until it ends, or ends it; returns its exit status.
-
-        Its standard input is a pipe that closes when this process ends.
-        """
+        """Runs a command until it ends, or ends it; returns its exit status."""
         if self._stopped.is_set():
             return NOT_STARTED
-        with subprocess.Popen(command, stdin=subprocess.PIPE) as self._process:  # noqa: S603 - our own program, no shell
-            reason = self._wait(self._process)
-            if reason is not None:
-                log.warning("subprocess_ended", pid=self._process.pid, reason=reason)
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL) as self._process:  # noqa: S603 - our own program, no shell
+            if self._stopped.is_set():
                 terminate(self._process)
-            return self._process.wait()
+            try:
+                return self._process.wait(self._deadline.total_seconds())
+            except subprocess.TimeoutExpired:
+                pid, deadline = self._process.pid, str(self._deadline)
+                log.warning(
+                    "subprocess_ended", pid=pid, reason=f"not done in {deadline}"
+                )
+                terminate(self._process)
+                return self._process.returncode
 
     def stop(self) -> None:
         """Ends the running command; no command is started after that."""
@@ -62,22 +45,6 @@ class SubprocessRunner:
         process = self._process
         if process is not None and process.poll() is None:
             terminate(process)
-
-    def _wait(self, process: subprocess.Popen[bytes]) -> str | None:
-        """Waits for the process; returns the reason if it must be ended."""
-        until = time.monotonic() + self._deadline.total_seconds()
-        while (left := until - time.monotonic()) > 0:
-            try:
-                process.wait(min(left, POLL_INTERVAL_S))
-            except subprocess.TimeoutExpired:
-                if self._stopped.is_set():
-                    return "it was stopped"
-                age = self._heartbeat_age(process.pid)
-                if age is not None and age > LOST_AFTER:
-                    return f"no heartbeat for {age.total_seconds():.0f} s"
-            else:
-                return None
-        return f"not done after {self._deadline}"
 
 
 def terminate(process: subprocess.Popen[bytes]) -> None:

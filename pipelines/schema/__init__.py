@@ -35,7 +35,7 @@ from pipelines.schema.ledger import (
     run_lines,
     runs,
 )
-from pipelines.schema.operations import dashboard_probes, heartbeats, notices, overrides
+from pipelines.schema.operations import dashboard_probes, notices, overrides
 from pipelines.schema.scoring import (
     depot_score_totals,
     score_totals,
@@ -59,7 +59,6 @@ __all__ = [
     "forecast_totals",
     "forecasts",
     "frozen_days",
-    "heartbeats",
     "metadata",
     "models",
     "notices",

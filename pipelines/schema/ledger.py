@@ -5,6 +5,21 @@ from sqlalchemy.dialects import postgresql as pg
 
 from pipelines.schema.base import NOW, Moment, metadata
 
+RUN_LOCK = 0x52_554E  # "RUN"
+"""First key of the advisory lock that a run's session holds; the second is its run_id."""
+
+HAS_SESSION = f"""(pg_is_in_recovery() or exists (
+    select from pg_locks l
+    where l.locktype = 'advisory' and l.granted and l.classid = {RUN_LOCK}
+      and l.objid::bigint = coalesce(runs.parent_id, runs.run_id) and l.objsubid = 2
+      and l.database = (select oid from pg_database where datname = current_database())
+))"""
+"""Whether the session of a row of `runs` lives; a replica does not know, and says yes."""
+RUN_STATE = f"""
+case when runs.state = 'running' and not {HAS_SESSION} then 'failed' else runs.state end
+"""
+"""For those who only read: a run that died has failed before anybody writes it down."""
+
 runs = sa.Table(
     "runs",
     metadata,
@@ -15,11 +30,10 @@ runs = sa.Table(
     sa.Column("origin_on", sa.Date),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("started_at", Moment, nullable=False, server_default=NOW),
-    sa.Column("heartbeat_at", Moment, nullable=False, server_default=NOW),
     sa.Column("finished_at", Moment),
     sa.Column("metrics", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("error", sa.Text),
-    # The process that the run is; null in rows of before this was kept.
+    # The process that the run is.
     sa.Column("host", sa.Text),
     sa.Column("pid", sa.BigInteger),
     sa.CheckConstraint("state in ('running','done','failed','skipped')", name="state"),

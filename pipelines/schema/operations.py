@@ -1,4 +1,4 @@
-"""Tables of overrides, notices, dashboard probes and heartbeats."""
+"""Tables of overrides, notices and dashboard probes."""
 
 import sqlalchemy as sa
 
@@ -69,14 +69,4 @@ dashboard_probes = sa.Table(
     # Until it had answered and its first page's numbers were read; null where not.
     sa.Column("seconds", sa.Double),
     sa.CheckConstraint("seconds >= 0", name="seconds"),
-)
-
-# The newest sign of life of a process that is no run, such as the scheduler that leads.
-heartbeats = sa.Table(
-    "heartbeats",
-    metadata,
-    sa.Column("process", sa.Text, primary_key=True),
-    sa.Column("host", sa.Text, nullable=False),
-    sa.Column("pid", sa.BigInteger, nullable=False),
-    sa.Column("heartbeat_at", Moment, nullable=False),
 )

@@ -1,10 +1,9 @@
 """When the night runs, of which fleet, and what should be there after it."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Literal
 from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import Field, field_validator
@@ -18,8 +17,6 @@ from pipelines.settings.wall_clock import WallClock
 NIGHT_TAKES = timedelta(hours=1)
 
 NO_ZONES: Mapping[str, int] = MappingProxyType({})
-
-MissedNights = Literal["skip", "latest", "all"]
 
 
 @cache
@@ -44,10 +41,6 @@ class NightSettings(BaseSettings):
         default="04:30",
         description="When the night runs, in `timezone`; once a day, also where the clocks "
         "leave that hour out or bring it twice.",
-    )
-    missed_nights: MissedNights = Field(
-        default="latest",
-        description="Which nights are run that no scheduler ran at their hour.",
     )
     look_back_days: int = Field(
         default=400,
@@ -74,11 +67,27 @@ class NightSettings(BaseSettings):
         """The fleet's own time zone."""
         return ZoneInfo(self.timezone)
 
-    @property
-    def night_after_midnight(self) -> timedelta:
-        """When the night runs, as time since midnight."""
-        hour, minute = self.nightly_at.split(":")
-        return timedelta(hours=int(hour), minutes=int(minute))
+    def night_on(self, day: date) -> datetime:
+        """When the night of a local day begins, in the fleet's time zone.
+
+        A time that a clock change skips is moved forward by the change; of a time that
+        occurs twice, the first is used. So every day has exactly one night.
+        """
+        local = datetime.combine(day, time.fromisoformat(self.nightly_at), self.zone)
+        return local.astimezone(UTC).astimezone(self.zone)
+
+    def next_night(self, now: datetime) -> datetime:
+        """When the next night begins, in the fleet's time zone."""
+        today = now.astimezone(self.zone).date()
+        nights = (self.night_on(today + timedelta(days=n)) for n in range(-1, 3))
+        # In UTC: times in one zone compare by wall clock, which a clock change sets back.
+        return next(night for night in nights if night.astimezone(UTC) >= now)
+
+    def last_night(self, now: datetime) -> datetime:
+        """When the newest night should have begun, in the fleet's time zone."""
+        today = now.astimezone(self.zone).date()
+        nights = (self.night_on(today - timedelta(days=n)) for n in range(-1, 3))
+        return next(night for night in nights if night.astimezone(UTC) <= now)
 
     def origin_of(self, hour: datetime, zones: Mapping[str, int]) -> date:
         """The origin of a night of that hour: the newest day over at half of the depots.
@@ -99,8 +108,4 @@ class NightSettings(BaseSettings):
           now: With a time zone.
           zones: As `origin_of`.
         """
-        wall = now.astimezone(self.zone).replace(tzinfo=None)
-        night = wall - self.night_after_midnight - NIGHT_TAKES
-        hour = datetime.combine(night.date(), time(), self.zone)
-        hour += self.night_after_midnight
-        return self.origin_of(hour, zones)
+        return self.origin_of(self.last_night(now - NIGHT_TAKES), zones)

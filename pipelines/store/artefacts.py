@@ -48,8 +48,8 @@ def prune(connection: sa.Connection, older_than_days: int) -> list[str]:
     Returns:
       Versions of their models.
     """
-    found = connection.scalars(sa.text(PRUNE), {"days": older_than_days})
-    return sorted(str(version) for version in found)
+    versions = connection.scalars(sa.text(PRUNE), {"days": older_than_days})
+    return sorted(map(str, versions))
 
 
 def gone_of(connection: sa.Connection, filenames: Collection[str]) -> list[str]:

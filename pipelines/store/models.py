@@ -15,12 +15,12 @@ def add_model(connection: sa.Connection, **columns: Any) -> None:
     The same version again changes nothing, unless its artefact was pruned: it is there
     again, and as old as a new one.
     """
-    again = insert(models).values(**columns).on_conflict_do_update(
+    statement = insert(models).values(**columns).on_conflict_do_update(
         index_elements=[models.c.version],
         set_={"pruned_at": None, "created_at": sa.func.now()},
         where=models.c.pruned_at.is_not(None),
     )  # fmt: skip
-    connection.execute(again)
+    connection.execute(statement)
 
 
 def champion(connection: sa.Connection) -> dict[str, Any] | None:
@@ -58,8 +58,8 @@ def champion_before(connection: sa.Connection) -> dict[str, Any] | None:
         .order_by(models.c.promoted_at.desc().nulls_last())
         .limit(1)
     )
-    found = connection.execute(statement).mappings().first()
-    return None if found is None else dict(found)
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else dict(row)
 
 
 def newest_trained_through(
@@ -91,13 +91,15 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
     Returns:
       Whether it is; nothing is changed for one whose artefact was pruned.
     """
-    wanted = models.c.version == version
-    kept = sa.select(models.c.version).where(wanted, models.c.pruned_at.is_(None))
-    if connection.scalar(kept.with_for_update()) is None:
+    is_promoted = models.c.version == version
+    unpruned = sa.select(models.c.version).where(
+        is_promoted, models.c.pruned_at.is_(None)
+    )
+    if connection.scalar(unpruned.with_for_update()) is None:
         return False
     retire = sa.update(models).where(models.c.role == "champion")
     connection.execute(retire.values(role="retired"))
-    set_champion = sa.update(models).where(wanted)
+    set_champion = sa.update(models).where(is_promoted)
     connection.execute(
         set_champion.values(
             role="champion",
@@ -118,9 +120,9 @@ def keep_canary(
     connection: sa.Connection, version: str, canary: dict[str, Any]
 ) -> None:
     """Records a model's canary beside its scores."""
-    told = sa.cast({"canary": canary}, JSONB)
+    score = sa.cast({"canary": canary}, JSONB)
     statement = sa.update(models).where(models.c.version == version)
-    connection.execute(statement.values(scores=models.c.scores.op("||")(told)))
+    connection.execute(statement.values(scores=models.c.scores.op("||")(score)))
 
 
 def _one(
@@ -132,5 +134,5 @@ def _one(
         .order_by(models.c.trained_through.desc(), models.c.created_at.desc())
         .limit(1)
     )
-    found = connection.execute(statement).mappings().first()
-    return None if found is None else dict(found)
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else dict(row)

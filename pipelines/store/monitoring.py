@@ -6,11 +6,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.schema.active_depots import ACTIVE_ZONES
+from pipelines.schema.ledger import RUN_STATE
 
 # The newest run of each step in each state; a night without work hides none before it.
-NEWEST_RUNS = """
+NEWEST_RUNS = f"""
 select distinct on (step, state)
-       run_id, step, state, origin_on, started_at, heartbeat_at, finished_at, metrics,
+       run_id, step, {RUN_STATE} as state, origin_on, started_at, finished_at, metrics,
        error
 from runs
 order by step, state, run_id desc
@@ -27,8 +28,6 @@ select (select version from models where role = 'champion') as champion,
        (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
        (select count(*) from depots) as depots,
        (select max(loaded_at) from files) as file_at,
-       (select heartbeat_at from heartbeats
-        where process = 'scheduler') as scheduler_heartbeat_at,
        (select count(*) from notices where next_attempt_at is not null) as notices_waiting,
        (select count(*) from notices
         where next_attempt_at is null and sent_at is null) as notices_lost,

@@ -1,16 +1,12 @@
 """Statements for the log lines of runs."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql as pg
 
 from pipelines.schema import run_lines, runs
-
-COLUMNS = ("run_id", "written_at", "level", "event", "fields")
 
 
 @dataclass(frozen=True)
@@ -18,11 +14,11 @@ class Line:
     """One event of a run.
 
     Args:
-      run_id: Whose.
+      run_id: Id of the run.
       written_at: With a time zone.
       level: Such as `info`.
-      event: Its name.
-      fields: What it says besides, as text, numbers and truth values.
+      event: Name of the event.
+      fields: Its other fields: text, numbers and truth values.
     """
 
     run_id: int
@@ -32,16 +28,9 @@ class Line:
     fields: dict[str, Any]
 
 
-def write_lines(connection: sa.Connection, lines: Sequence[Line]) -> None:
-    """Writes lines beside their runs; of a run that is not there they are dropped."""
-    types = {"fields": pg.JSONB}
-    values = [
-        sa.bindparam(name, type_=types.get(name, run_lines.c[name].type))
-        for name in COLUMNS
-    ]
-    known = sa.exists().where(runs.c.run_id == sa.bindparam("run_id"))
-    insert = sa.insert(run_lines).from_select(COLUMNS, sa.select(*values).where(known))
-    connection.execute(insert, [asdict(line) for line in lines])
+def write_line(connection: sa.Connection, line: Line) -> None:
+    """Writes a line beside its run."""
+    connection.execute(sa.insert(run_lines).values(asdict(line)))
 
 
 def lines_of(
@@ -51,9 +40,9 @@ def lines_of(
 
     Args:
       connection: For one short transaction.
-      run_id: Of the whole.
+      run_id: Id of a top-level run.
       after: Only lines with a greater line_id.
-      newest: So many of them at most; older ones are left out, warnings last of all.
+      newest: Number of lines at most; older ones are left out, warnings last of all.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (
@@ -66,8 +55,8 @@ def lines_of(
         .order_by(run_lines.c.level == "info", run_lines.c.line_id.desc())
         .limit(newest)
     )
-    found = connection.execute(statement).mappings()
-    return sorted((dict(row) for row in found), key=lambda row: int(row["line_id"]))
+    rows = connection.execute(statement).mappings()
+    return sorted((dict(row) for row in rows), key=lambda row: int(row["line_id"]))
 
 
 def forget_lines(connection: sa.Connection, age: timedelta) -> None:

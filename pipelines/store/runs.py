@@ -1,17 +1,16 @@
 """Statements for the run ledger: which steps ran, for which origin, and how they ended."""
 
-from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines.schema import runs
+from pipelines.schema import run_lines, runs
+from pipelines.schema.ledger import HAS_SESSION, RUN_LOCK
 from pipelines.store import commit_order
 
 NOW = sa.func.clock_timestamp()
-# A night that was left out stands beneath the decision to do so.
-IS_WHOLE = runs.c.parent_id.is_(None) | (runs.c.step == "nightly")
+IS_PARENT = runs.c.parent_id.is_(None)
 
 
 def begin_run(
@@ -23,15 +22,19 @@ def begin_run(
 ) -> int:
     """Inserts a running step of a process (host, pid), and returns the run's id.
 
-    Whatever was brought in before has committed when it begins; see `commit_order`.
+    Whatever was brought in before has committed when it begins; see `commit_order`. The
+    session of a top-level run holds the run's lock before others can see the row.
     """
     commit_order.await_arrivals(connection)
     host, pid = process
     statement = sa.insert(runs).values(
         step=step, origin_on=origin, parent_id=parent_id, host=host, pid=pid,
-        state="running", started_at=NOW, heartbeat_at=NOW,
+        state="running", started_at=NOW,
     )  # fmt: skip
-    return int(connection.execute(statement.returning(runs.c.run_id)).scalar_one())
+    run_id = int(connection.execute(statement.returning(runs.c.run_id)).scalar_one())
+    if parent_id is None:
+        connection.execute(sa.select(sa.func.pg_try_advisory_lock(RUN_LOCK, run_id)))
+    return run_id
 
 
 def set_origin(connection: sa.Connection, run_id: int, origin: date) -> None:
@@ -47,108 +50,65 @@ def end_run(
     state: str,
     metrics: dict[str, Any],
     error: str | None = None,
-) -> bool:
-    """Records the end of a run; False if another process had ended it."""
-    statement = (
+) -> None:
+    """Records the end of a run that still counts as running."""
+    connection.execute(
         sa.update(runs)
         .where(runs.c.run_id == run_id, runs.c.state == "running")
-        .values(
-            state=state, metrics=metrics, error=error, finished_at=NOW, heartbeat_at=NOW
-        )
+        .values(state=state, metrics=metrics, error=error, finished_at=NOW)
     )
-    return connection.execute(statement.returning(runs.c.run_id)).first() is not None
 
 
-def beat(connection: sa.Connection, run_ids: list[int]) -> set[int]:
-    """Renews heartbeats, and returns the runs that are still counted as running."""
+def fail_dead(connection: sa.Connection, error: str) -> list[int]:
+    """Fails the running ones whose session has ended, and returns their ids.
+
+    They end with their last log line.
+
+    Args:
+      connection: Inside a transaction.
+      error: The message; its two `%s` become pid and host.
+    """
+    last_line = sa.select(sa.func.max(run_lines.c.written_at)).where(
+        run_lines.c.run_id == runs.c.run_id
+    )
+    ended_at = sa.func.coalesce(last_line.scalar_subquery(), runs.c.started_at)
     statement = (
         sa.update(runs)
-        .where(runs.c.run_id.in_(run_ids), runs.c.state == "running")
-        .values(heartbeat_at=NOW)
+        .where(runs.c.state == "running", sa.text(f"not {HAS_SESSION}"))
+        .values(
+            state="failed",
+            error=sa.func.format(error, runs.c.pid, runs.c.host),
+            finished_at=ended_at,
+        )
         .returning(runs.c.run_id)
     )
-    return set(connection.scalars(statement))
-
-
-def hold_running(connection: sa.Connection, run_ids: Sequence[int]) -> set[int]:
-    """Which of the runs still count as running; none is given up until the commit.
-
-    Heartbeats are not held up by it.
-    """
-    statement = (
-        sa.select(runs.c.run_id)
-        .where(runs.c.run_id.in_(run_ids), runs.c.state == "running")
-        .with_for_update(read=True, key_share=True)
-    )
-    return set(connection.scalars(statement))
-
-
-def hold_unfinished(connection: sa.Connection, step: str) -> list[int]:
-    """Running ones of a step, and what runs beneath them, held until the commit.
-
-    Waits for those that are being published from now.
-    """
-    of_step = sa.select(runs.c.run_id).where(
-        runs.c.step == step, runs.c.state == "running"
-    )
-    statement = (
-        sa.select(runs.c.run_id)
-        .where(
-            runs.c.state == "running",
-            runs.c.run_id.in_(of_step) | runs.c.parent_id.in_(of_step),
-        )
-        .order_by(runs.c.run_id)
-        .with_for_update()
-    )
-    return list(connection.scalars(statement))
-
-
-def silent_runs(connection: sa.Connection, silence: timedelta) -> list[dict[str, Any]]:
-    """Running ones whose heartbeat is older than that, held until the transaction ends.
-
-    One that is being published from now is passed over: its fence holds its row.
-    """
-    statement = (
-        sa.select(runs, (NOW - runs.c.heartbeat_at).label("silence"))
-        .where(runs.c.state == "running", runs.c.heartbeat_at < NOW - silence)
-        .order_by(runs.c.run_id)
-        .with_for_update(skip_locked=True)
-    )
-    return [dict(row) for row in connection.execute(statement).mappings()]
-
-
-def end_lost(connection: sa.Connection, run_id: int, error: str) -> None:
-    """Fails a stale run; its end is its last heartbeat."""
-    statement = sa.update(runs).where(runs.c.run_id == run_id)
-    connection.execute(
-        statement.values(state="failed", error=error, finished_at=runs.c.heartbeat_at)
-    )
+    return sorted(connection.scalars(statement))
 
 
 def recent_runs(
-    connection: sa.Connection, limit: int, with_steps: bool, asked: dict[str, Any]
+    connection: sa.Connection, limit: int, with_steps: bool, filters: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """The newest runs, newest first.
 
     Args:
       connection: For one short transaction.
-      limit: So many at most.
-      with_steps: Whether the steps of others come too; nights always do.
-      asked: Values that columns must have.
+      limit: Number of runs at most.
+      with_steps: Whether the steps of others come too.
+      filters: Values that columns must have.
     """
     statement = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
-    for name, value in asked.items():
+    for name, value in filters.items():
         statement = statement.where(runs.c[name] == value)
     if not with_steps:
-        statement = statement.where(IS_WHOLE)
+        statement = statement.where(IS_PARENT)
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def newest_whole(connection: sa.Connection) -> int | None:
+def newest_parent(connection: sa.Connection) -> int | None:
     """The newest run that is no step of another; one that runs now before the others."""
     return connection.scalar(
         sa.select(runs.c.run_id)
-        .where(IS_WHOLE)
+        .where(IS_PARENT)
         .order_by((runs.c.state == "running").desc(), runs.c.run_id.desc())
         .limit(1)
     )
@@ -186,7 +146,7 @@ def training_without_news(
 
     One that was started by hand may have other settings, and does not count.
     """
-    found = connection.execute(
+    rows = connection.execute(
         sa.text(
             "select t.run_id, t.metrics from runs t "
             "join runs n on n.run_id = t.parent_id and n.step = 'nightly' "
@@ -199,7 +159,7 @@ def training_without_news(
         ),
         {"origin": origin},
     )
-    row = found.mappings().first()
+    row = rows.mappings().first()
     return None if row is None else dict(row)
 
 
@@ -220,5 +180,5 @@ def last_night(
     )
     if that_worked:
         statement = statement.where(runs.c.state != "skipped")
-    found = connection.execute(statement).mappings().first()
-    return None if found is None else dict(found)
+    row = connection.execute(statement).mappings().first()
+    return None if row is None else dict(row)

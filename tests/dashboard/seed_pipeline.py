@@ -68,7 +68,7 @@ def add_run(
     ends = begins + timedelta(seconds=seconds)
     values = {
         "step": step, "origin_on": origin, "parent_id": parent, "started_at": begins,
-        "heartbeat_at": ends, "finished_at": ends, "metrics": metrics,
+        "finished_at": ends, "metrics": metrics,
         "state": "failed" if failed else "done",
         "error": "The disk is full. Make room and run 'harbor nightly'." if failed else None,
     }  # fmt: skip

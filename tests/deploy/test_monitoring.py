@@ -22,7 +22,7 @@ from pipelines.monitoring.state import MonitorState, Probe
 from pipelines.monitoring.watcher import Watcher
 from pipelines.settings import Settings
 from tests.deploy.tools import DEPLOY, tool
-from tests.pipelines.monitoring.monitored import NOW, seed_watched
+from tests.pipelines.monitoring.monitored import NOW, running_night, seed_watched
 from tests.ports import free_port
 
 PROMETHEUS = DEPLOY / "prometheus"
@@ -165,7 +165,9 @@ def scraped(clean_engine, database_url, tmp_path):
     screen = MonitorState(tmp_path, datetime.now(UTC) - timedelta(hours=1))
     nobody = Notifier({}, timedelta(hours=26))
     page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    Watcher(settings, reader_engine, clean_engine, screen, page, nobody).watch_once(NOW)
+    watcher = Watcher(settings, reader_engine, clean_engine, screen, page, nobody)
+    with running_night(clean_engine):
+        watcher.watch_once(NOW)
     screen.probe = Probe(NOW, 0.5)
     reader_engine.dispose()
     with serving(screen, "127.0.0.1", 0) as port:

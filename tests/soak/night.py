@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from pipelines.database.engine import open_engine
 from pipelines.nightly.run import run_nightly
-from pipelines.nightly.steps import NightlyRun
+from pipelines.nightly.steps import NightlyContext
 from pipelines.settings import Settings
 from pipelines.training import train
 from tests.pipelines.faults.faults import Victim
@@ -38,7 +38,7 @@ def run_here(
     """Runs a night in this process."""
     train.build_recipe = small_recipe  # type: ignore[assignment]
     now = now_after(night, later)
-    return run_nightly(NightlyRun(engine, settings, now, origin_of(night), _silent))
+    return run_nightly(NightlyContext(engine, settings, now, origin_of(night), _silent))
 
 
 def start(home: Path, url: str, night: int, *point: str) -> Victim:

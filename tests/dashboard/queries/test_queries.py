@@ -334,7 +334,7 @@ def test_a_late_feed_and_alarms_are_those_of_the_night_that_forecast(seeded, wri
     for alarms in (["Old."], ["Worse than the naive."]):
         write(
             sa.insert(schema.runs).values(
-                step="watch", state="done", metrics={"alarms": alarms}
+                step="accuracy", state="done", metrics={"alarms": alarms}
             )
         )
     fresh = queries.freshness()

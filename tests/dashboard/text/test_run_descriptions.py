@@ -13,7 +13,7 @@ ZONE = ZoneInfo("Europe/Amsterdam")
 BEGAN = datetime(2025, 11, 21, 3, 30, tzinfo=UTC)
 COLUMNS = [
     "run_id", "parent_id", "step", "origin_on", "state", "started_at", "metrics", "error",
-    "seconds", "heartbeat_age_seconds",
+    "seconds",
 ]  # fmt: skip
 
 
@@ -23,9 +23,9 @@ def runs(*rows):
 
 
 NIGHT = (7, np.nan, "nightly", "2025-11-20", "done", BEGAN, {"late_depots": 2}, None,
-         125.0, np.nan)  # fmt: skip
-STEP = (8, 7.0, "demand", "2025-11-20", "done", BEGAN, {"new": 6}, None, 2.5, np.nan)
-LOAD = (9, np.nan, "ingest", None, "failed", BEGAN, {}, "It is full.", 4000.0, np.nan)
+         125.0)  # fmt: skip
+STEP = (8, 7.0, "demand", "2025-11-20", "done", BEGAN, {"new": 6}, None, 2.5)
+LOAD = (9, np.nan, "ingest", None, "failed", BEGAN, {}, "It is full.", 4000.0)
 
 
 def test_nights_steps_and_other_runs_are_told_apart():
@@ -48,17 +48,6 @@ def test_runs_are_offered_nights_first_and_newest_first():
     assert list(labels) == ["7", "3", "9"]
     assert labels["7"] == "Nightly · Thu 20 Nov · run 7"
     assert labels["9"] == "Ingest · – · run 9"
-
-
-@pytest.mark.parametrize(
-    ("silent", "expected"),
-    [(3.0, "… running"), (600.0, "no heartbeat for 10 min 0 s")],
-)
-def test_a_running_one_says_whether_it_lives(silent, expected):
-    row = (*NIGHT[:4], "running", BEGAN, {}, None, 700.0, silent)
-    assert run_descriptions.nightly_runs(runs(row), ZONE)["State"].tolist() == [
-        expected
-    ]
 
 
 @pytest.mark.parametrize(

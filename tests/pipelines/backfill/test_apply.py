@@ -19,7 +19,7 @@ from pipelines.backfill import (
 )
 from pipelines.demand import counting
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.fencing import LostRunError
+from pipelines.runs.locks import LostRunError
 from pipelines.schema import (
     daily_counts,
     events,

@@ -11,7 +11,7 @@ from pipelines.backfill import BackfillRequest, ProgressCallbacks, apply_plan, m
 from pipelines.forecasting import forecast as forecasting
 from pipelines.nightly import steps
 from pipelines.nightly.run import run_nightly
-from pipelines.nightly.steps import NightlyRun
+from pipelines.nightly.steps import NightlyContext
 from pipelines.schema import forecasts, runs
 from pipelines.store import models
 from pipelines.store.forecasts import replace_forecasts
@@ -41,7 +41,9 @@ def run_a_night(fleet, settings, monkeypatch):
         file = settings.inbox / "corrected.csv"
         file.write_text(f"depot_id,date,orders\nA0,{LAST},9999\n")
         began = MORNING + timedelta(hours=4)
-        run_nightly(NightlyRun(fleet, settings, began, LAST, lambda _: lambda *_: None))
+        run_nightly(
+            NightlyContext(fleet, settings, began, LAST, lambda _: lambda *_: None)
+        )
         return newest(fleet)
 
     return run

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.demand.counting import default_origin, rebuild, require_complete_day
-from pipelines.scheduling.catch_up import origin_at
+from pipelines.scheduling.schedule import origin_at
 from pipelines.schema import daily_counts, events, orders
 from pipelines.settings import Settings
 from pipelines.store.demand import on_closed_days, recount

@@ -93,7 +93,7 @@ def terminate(victim: Victim) -> None:
 
 
 def end_sessions(victim: Victim) -> None:
-    """Ends every session of the victim, that of its lock and its heartbeat included."""
+    """Ends every session of the victim, that of its lock included."""
     with psycopg.connect(victim.url, autocommit=True) as link:
         link.execute(
             "select pg_terminate_backend(pid, 10000) from pg_stat_activity "

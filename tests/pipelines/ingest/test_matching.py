@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, ConfigError
 from pipelines.ingest import FileOptions, ingest
-from pipelines.nightly.steps import NightlyRun, ingest_inbox
+from pipelines.nightly.steps import NightlyContext, ingest_inbox
 from pipelines.settings import Settings
 from pipelines.settings.ingest import SourceSettings
 from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, rows, write
@@ -60,7 +60,9 @@ def test_the_night_reads_its_inbox_by_the_same_sources(clean_engine, tmp_path):
         text = HEADER + f"A;{day}/11/2025;1.000\n"
         write(settings.inbox / f"north-{day}.csv", text)
     run = SimpleNamespace(engine=clean_engine, metrics={})
-    ingest_inbox(NightlyRun(clean_engine, settings, datetime.now(UTC), None, None), run)
+    ingest_inbox(
+        NightlyContext(clean_engine, settings, datetime.now(UTC), None, None), run
+    )
     assert run.metrics == {"files": 2, "refused": 0}
     assert set(rows(clean_engine, "daily_counts")) == {
         ("A", date(2025, 11, 5), 1000),

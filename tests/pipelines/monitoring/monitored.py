@@ -1,5 +1,7 @@
 """A fleet with everything that the watch can show, written straight into the tables."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, time, timedelta
 
 import sqlalchemy as sa
@@ -7,7 +9,7 @@ import sqlalchemy as sa
 from dashboard.sql import fleet
 from pipelines import schema
 from pipelines.monitoring.probe import Page
-from pipelines.store import heartbeats
+from pipelines.runs.ledger import recorded
 from tests.dashboard.seed import seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
@@ -36,7 +38,7 @@ FORECAST = {
 COUNTED = {
     "train": TRAINED,
     "forecast": FORECAST,
-    "watch": {"worse_days": 3, "alarms": ["It is worse."]},
+    "accuracy": {"worse_days": 3, "alarms": ["It is worse."]},
     "ingest": {"files": 4, "refused": 1},
 }
 SET_METRICS = """
@@ -46,14 +48,13 @@ where run_id = (select max(run_id) from runs where step = :step and state = 'don
 
 
 def seed_watched(engine: sa.Engine) -> None:
-    """Three nights of which one failed, numbers of each step, and a night that runs."""
+    """Three nights of which one failed, and numbers of each step."""
     seed(engine, THROUGH)
     seed_pipeline(engine, THROUGH)
     statement = sa.text(SET_METRICS).bindparams(sa.bindparam("metrics", type_=sa.JSON))
     with engine.begin() as connection:
         for step, metrics in COUNTED.items():
             connection.execute(statement, {"step": step, "metrics": metrics})
-        heartbeats.beat(connection, "scheduler", ("here", 1))
         connection.execute(
             sa.insert(schema.dashboard_probes),
             [
@@ -64,8 +65,13 @@ def seed_watched(engine: sa.Engine) -> None:
                 )
             ],
         )  # fmt: skip
-        connection.execute(
-            sa.insert(schema.runs),
-            {"step": "nightly", "state": "running", "origin_on": THROUGH,
-             "started_at": NOW, "heartbeat_at": NOW - timedelta(seconds=3)},
-        )  # fmt: skip
+
+
+@contextmanager
+def running_night(engine: sa.Engine) -> Iterator[None]:
+    """A night that began at NOW and runs while this is open."""
+    with recorded(engine, "nightly", THROUGH) as run:
+        began = sa.update(schema.runs).where(schema.runs.c.run_id == run.run_id)
+        with run.engine.begin() as connection:
+            connection.execute(began.values(started_at=NOW))
+        yield

@@ -19,6 +19,7 @@ from tests.pipelines.monitoring.monitored import (
     NOW,
     THROUGH,
     TRAINED,
+    running_night,
     seed_watched,
 )
 
@@ -44,7 +45,8 @@ def test_every_number_is_what_the_tables_say(
     clean_engine, reader_engine, settings, monitor_state
 ):
     seed_watched(clean_engine)
-    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+    with running_night(clean_engine):
+        monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
     numbers = shown(monitor_state)
     for key, value in TRAINED.items():
         assert plain(numbers, f"training_{key}") == value
@@ -79,9 +81,9 @@ def test_every_number_is_what_the_tables_say(
     assert plain(numbers, "last_nightly_on_time") == 1
     origin = datetime.combine(THROUGH, time(), UTC).timestamp()
     assert plain(numbers, "last_nightly_origin_timestamp_seconds") == origin
-    nightly = ("harbor_step_heartbeat_timestamp_seconds", ("step", "nightly"))
-    assert numbers[nightly] == NOW.timestamp() - 3
-    assert ("harbor_step_heartbeat_timestamp_seconds", ("step", "train")) not in numbers
+    nightly = ("harbor_step_start_timestamp_seconds", ("step", "nightly"))
+    assert numbers[nightly] == NOW.timestamp()
+    assert ("harbor_step_start_timestamp_seconds", ("step", "train")) not in numbers
     assert plain(numbers, "deployment_in_progress") == 0
     assert numbers[("process_resident_memory_bytes",)] > 1e6
 
@@ -146,7 +148,7 @@ def test_what_is_not_known_is_left_out_and_never_0(
         "forecast_ready", "forecast_lag_seconds", "data_lag_seconds",
         "live_mape_ratio", "training_compilations", "training_cache_hit_ratio",
         "slo_good_events", "champion_info", "files_refused", "fallback_depots",
-        "dashboard_up", "scheduler_heartbeat_timestamp_seconds", "dashboard_p95_seconds",
+        "dashboard_up", "dashboard_p95_seconds",
     }  # fmt: skip
     assert not {f"harbor_{name}" for name in absent} & names
 

@@ -11,8 +11,8 @@ from pipelines import backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast, scoring
-from pipelines.nightly.run import run_nightly
-from pipelines.nightly.steps import NightlyRun
+from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
+from pipelines.nightly.steps import NightlyContext
 from pipelines.schema import (
     daily_counts,
     forecast_totals,
@@ -85,7 +85,7 @@ def assert_totals_fit_the_depots(engine):
 
 
 def night_of(engine, settings, origin=LAST, now=AFTER_THE_NIGHT):
-    return NightlyRun(engine, settings, now, origin, silent)
+    return NightlyContext(engine, settings, now, origin, silent)
 
 
 def count(engine, table, *conditions):
@@ -103,9 +103,9 @@ def test_the_whole_night_and_everything_after_it(fleet, settings):  # noqa: PLR0
         "demand",
         "score",
         "prune",
-        "watch",
+        "accuracy",
         "train",
-        "judge",
+        "promote",
         "forecast",
     ]
 
@@ -258,8 +258,6 @@ def test_an_origin_before_every_model_says_how_to_train_one(fleet, settings):
 
 
 def test_two_nights_at_once_are_one(fleet, settings):
-    from pipelines.nightly.run import NIGHTLY_LOCK
-
     with fleet.connect() as other:
         other.execute(sa.select(sa.func.pg_advisory_lock(NIGHTLY_LOCK)))
         with pytest.raises(NothingToDoError, match="Another nightly run"):
@@ -270,7 +268,7 @@ def test_two_nights_at_once_are_one(fleet, settings):
 
 
 def test_a_failed_step_is_in_the_ledger_with_its_sentence(clean_engine, settings):
-    with pytest.raises(ExceptionGroup, match="There is no new forecast"):
+    with pytest.raises(NightlyError, match="There is no new forecast"):
         run_nightly(night_of(clean_engine, settings))
     with clean_engine.connect() as connection:
         failed = connection.execute(
@@ -294,7 +292,7 @@ def test_a_night_whose_training_fails_still_forecasts(fleet, settings, monkeypat
     run_nightly(night_of(fleet, settings, eve, AFTER_THE_NIGHT - timedelta(days=1)))
     whole = train.train
     monkeypatch.setattr(train, "train", _out_of_memory)
-    with pytest.raises(MemoryError, match="too large"):
+    with pytest.raises(NightlyError, match="too large"):
         run_nightly(night_of(fleet, settings))
     assert count(fleet, forecasts, forecasts.c.origin_on == LAST) == 21
 

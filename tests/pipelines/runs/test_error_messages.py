@@ -49,12 +49,6 @@ def wrapped(error):
         ),
         (KeyError("depot"), False, "report it"),
         (NoDataError("There is none. Load it."), True, "Load it"),
-        (ExceptionGroup("Two. Load it.", [NoDataError(), DiskFull()]), True, "Load it"),
-        (
-            ExceptionGroup("Two. Mend it.", [NoDataError(), KeyError()]),
-            False,
-            "Mend it",
-        ),
         (SystemExit(143), False, "continues from there"),
     ],
 )

@@ -7,21 +7,19 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 import structlog
 import typer
 from structlog.testing import capture_logs
 
-from forecaster.errors import NoDataError
+from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli import runs as command
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import _noted
 from pipelines.cli.workplace import Workplace
-from pipelines.runs import run_log, tail
+from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
-from pipelines.runs.run_log import LOG, RunLog
 from pipelines.settings import Settings
-from pipelines.store import nightly_runs, run_lines, runs
+from pipelines.store import run_lines, runs
 
 DAY = date(2026, 6, 9)
 ROOT = Path(__file__).parents[3]
@@ -36,11 +34,9 @@ def told():
 @pytest.fixture
 def logs(told):
     """Logs as the commands for people write them."""
-    LOG.take()
     configure_logs(out=told)
     yield structlog.get_logger()
     structlog.reset_defaults()
-    LOG.take()
 
 
 def lines(engine, run_id):
@@ -88,30 +84,13 @@ def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
 
 
 @pytest.mark.db
-def test_a_line_of_a_run_that_is_not_there_is_dropped(clean_engine, logs):
-    logs.info("lost", run_id=77)
-    with recorded(clean_engine, "nightly"):
-        pass
-    with clean_engine.connect() as connection:
-        kept = connection.scalar(
-            sa.text("select count(*) from run_lines where run_id=77")
-        )
-    assert kept == 0
-    assert lines(clean_engine, 1)
-
-
-def test_lines_wait_in_order_and_the_oldest_give_way(monkeypatch):
-    monkeypatch.setattr(run_log, "MAX_BUFFERED_LINES", 3)
-    waiting = RunLog()
-    for number in range(2):
-        waiting.keep(None, "info", {"event": f"e{number}", "run_id": 1})
-    taken = waiting.take()
-    waiting.keep(None, "info", {"event": "e2", "run_id": 1})
-    waiting.give_back(taken)
-    waiting.keep(None, "info", {"event": "e3", "run_id": 1})
-    waiting.keep(None, "info", {"event": "of no run"})
-    assert [line.event for line in waiting.take()] == ["e1", "e2", "e3"]
-    assert waiting.take() == []
+def test_a_line_that_cannot_be_stored_is_shown_and_stops_nobody(
+    clean_engine, logs, told
+):
+    with recorded(clean_engine, "nightly") as run:
+        logs.warning("of a run that is not there", run_id=77)
+    assert "of a run that is not there" in told.getvalue()
+    assert {line[0] for line in lines(clean_engine, run.run_id)} == {run.run_id}
 
 
 @pytest.mark.db
@@ -160,29 +139,27 @@ def test_what_is_followed_runs_now_or_ran_last(clean_engine):
 
 @pytest.mark.db
 @pytest.mark.parametrize(
-    ("with_steps", "asked", "expected"),
+    ("with_steps", "wanted", "expected"),
     [
-        pytest.param(False, {}, [5, 4, 3, 1], id="wholes, and nights left out"),
-        pytest.param(True, {}, [5, 4, 3, 2, 1], id="steps too"),
+        pytest.param(False, {}, [3, 1], id="without steps"),
+        pytest.param(True, {}, [3, 2, 1], id="steps too"),
         pytest.param(True, {"step": "train"}, [2], id="one step"),
-        pytest.param(False, {"state": "skipped"}, [4], id="one state"),
-        pytest.param(False, {"origin_on": DAY}, [4, 1], id="one day"),
+        pytest.param(False, {"state": "skipped"}, [3], id="one state"),
+        pytest.param(False, {"origin_on": DAY}, [1], id="one day"),
     ],
 )
-def test_runs_are_listed_as_asked(clean_engine, with_steps, asked, expected):
+def test_runs_are_listed_as_wanted(clean_engine, with_steps, wanted, expected):
     with (
         recorded(clean_engine, "nightly", DAY) as night,
         recorded(clean_engine, "train", parent=night),
     ):
         pass
-    with recorded(clean_engine, "schedule") as decision, clean_engine.begin() as link:
-        nightly_runs.leave_out(link, [DAY], decision.run_id, "It was missed.")
-    with recorded(clean_engine, "backfill"):
-        pass
+    with suppress(NothingToDoError), recorded(clean_engine, "backfill"):
+        raise NothingToDoError("Nothing is left.")
     with clean_engine.connect() as connection:
-        found = runs.recent_runs(connection, 20, with_steps, asked)
+        found = runs.recent_runs(connection, 20, with_steps, wanted)
         assert [row["run_id"] for row in found] == expected
-        assert len(runs.recent_runs(connection, 1, with_steps, asked)) == 1
+        assert len(runs.recent_runs(connection, 1, with_steps, wanted)) == 1
 
 
 @pytest.fixture
@@ -212,7 +189,7 @@ def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
 def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
     clean_engine, capsys
 ):
-    with recorded(clean_engine, "judge", DAY) as run:
+    with recorded(clean_engine, "promote", DAY) as run:
         run.metrics |= {"canary": {"passed": True, "checks": [{"name": "range"}]}}
         run.metrics |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
     capsys.readouterr()

@@ -1,34 +1,27 @@
 """When the night runs, what becomes of missed ones, and which of two schedulers leads."""
 
-import json
 import os
 import subprocess
 import sys
 import threading
 import time
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
-from apscheduler.executors.pool import BasePoolExecutor
 
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.fencing import LostRunError
 from pipelines.runs.ledger import recorded
-from pipelines.scheduling import catch_up, schedule
-from pipelines.scheduling.catch_up import Due
-from pipelines.scheduling.jobs import ScheduledJobs
-from pipelines.scheduling.schedule import NightlyTrigger
-from pipelines.scheduling.subprocess_runner import harbor_command
+from pipelines.runs.locks import try_lock
+from pipelines.scheduling import schedule
+from pipelines.scheduling.schedule import NightlyJobs
 from pipelines.schema import runs
 from pipelines.settings import Settings
 from pipelines.settings.complete_days import newest_whole_day
-from pipelines.store.locks import try_lock
-from pipelines.store.nightly_runs import NightsKept
 from tests.pipelines.make import add_depot
 
 ROOT = Path(__file__).parents[3]
@@ -50,53 +43,16 @@ def at(text):
 )
 @pytest.mark.parametrize("hour", ["04:30", "02:30", "00:30", "02:00", "23:45"])
 def test_every_local_day_of_a_year_has_one_night(zone, hour):
-    """As the clock asks: given the night before, with the time just after it."""
-    trigger = NightlyTrigger(Settings(timezone=zone, nightly_at=hour))
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    nights = []
+    settings = Settings(timezone=zone, nightly_at=hour)
+    nights, now = [], datetime(2026, 1, 1, tzinfo=UTC)
     while len(nights) < 366:
-        previous = nights[-1] if nights else None
-        nights.append(trigger.get_next_fire_time(previous, now))
+        nights.append(settings.next_night(now))
         now = nights[-1].astimezone(UTC) + timedelta(milliseconds=3)
-    nights = [night.astimezone(ZoneInfo(zone)) for night in nights]
-    days = [night.date() for night in nights]
-    assert all((b - a).days == 1 for a, b in pairwise(days))
-    odd = [f"{night:%H:%M}" for night in nights if f"{night:%H:%M}" != hour]
-    assert len(odd) <= 1
-    assert all(moved > hour for moved in odd)
-
-
-def test_a_night_that_the_clock_slept_through_is_still_asked_for():
-    trigger = NightlyTrigger(AMSTERDAM)
-    slept_through = trigger.get_next_fire_time(
-        at("2026-06-10 02:30"), at("2026-06-14 09:00")
-    )
-    assert slept_through == at("2026-06-11 02:30")
-
-
-@pytest.mark.parametrize(
-    ("hour", "nights"),
-    [
-        ("04:30", []),
-        ("02:30", ["2026-03-29 01:30", "2026-10-25 00:30"]),
-        ("02:00", ["2026-03-29 01:00", "2026-10-25 00:00"]),
-        ("03:00", []),
-    ],
-)
-def test_nights_that_the_clocks_move_are_known_in_advance(hour, nights):
-    """In UTC, worked by hand: from 02:00 to 03:00 in March, and back in October."""
-    settings = Settings(timezone="Europe/Amsterdam", nightly_at=hour)
-    odd = catch_up.nights_at_clock_change(settings, at("2026-01-01 00:00"))
-    # Two times of which one comes twice are never equal, whatever their zones.
-    odd = [night.astimezone(UTC) for night in odd]
-    assert odd == [at(night) for night in nights]
-    second, after = timedelta(seconds=1), timedelta(hours=1)
-    for night in odd:
-        for moment in (night, night + after):
-            assert catch_up.last_nightly(settings, moment).astimezone(UTC) == night
-        assert catch_up.last_nightly(settings, night - second).astimezone(UTC) < night
-        following = catch_up.next_nightly(settings, night + second).astimezone(UTC)
-        assert timedelta(hours=22) < following - night < timedelta(hours=26)
+        assert settings.last_night(now) == nights[-1]
+    assert all((b.date() - a.date()).days == 1 for a, b in pairwise(nights))
+    moved = [f"{night:%H:%M}" for night in nights if f"{night:%H:%M}" != hour]
+    assert len(moved) <= 1
+    assert all(local > hour for local in moved)
 
 
 @pytest.mark.parametrize(
@@ -113,11 +69,11 @@ def test_nights_that_the_clocks_move_are_known_in_advance(hour, nights):
 def test_the_night_of_a_clock_change_runs_at_half_past_four(zone, before, after):
     """In UTC, worked by hand: the clocks change between the two."""
     settings = Settings(timezone=zone)
-    assert catch_up.next_nightly(settings, at(before)) == at(before)
+    assert settings.next_night(at(before)) == at(before)
     second = timedelta(seconds=1)
-    assert catch_up.next_nightly(settings, at(before) + second) == at(after)
-    assert catch_up.last_nightly(settings, at(after) - second) == at(before)
-    assert catch_up.last_nightly(settings, at(after)) == at(after)
+    assert settings.next_night(at(before) + second) == at(after)
+    assert settings.last_night(at(after) - second) == at(before)
+    assert settings.last_night(at(after)) == at(after)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +129,7 @@ def test_what_is_due_is_what_the_night_forecasts_from_wherever_the_depots_lie(
 ):
     """Also where no depot lies in the fleet's own zone."""
     evening = Settings(timezone="America/Los_Angeles", nightly_at="20:00")
-    hour = catch_up.nightly_at(evening, day(10))
+    hour = evening.night_on(day(10))
     an_hour_later = hour + timedelta(hours=1)
     assert evening.due_on(an_hour_later, zones) == evening.origin_of(hour, zones)
     # The tenth has been over for hours in Auckland, and in no other of these.
@@ -181,70 +137,26 @@ def test_what_is_due_is_what_the_night_forecasts_from_wherever_the_depots_lie(
     assert evening.origin_of(hour, zones) == expected
 
 
-@pytest.mark.parametrize(
-    ("settled", "first", "on_time", "expected"),
-    [
-        pytest.param(None, None, True, [9], id="a new fleet, just after the hour"),
-        pytest.param(None, None, False, [], id="a new fleet in the afternoon"),
-        pytest.param(None, 7, False, [7, 8, 9], id="none ever ended"),
-        pytest.param(9, 1, True, [], id="all there"),
-        pytest.param(6, 1, False, [7, 8, 9], id="three days down"),
-        pytest.param(12, 1, True, [], id="one by hand, of a later day"),
-    ],
-)
-def test_nights_are_missed_since_the_newest_that_was(settled, first, on_time, expected):
-    kept = NightsKept(settled and day(settled), first and day(first))
-    found = catch_up.missing_origins(kept, day(9), on_time)
-    assert found == [day(number) for number in expected]
-
-
-def test_no_more_than_a_month_is_caught_up_with():
-    kept = NightsKept(day(9) - timedelta(days=400), None)
-    found = catch_up.missing_origins(kept, day(9), on_time=True)
-    assert found[-1] == day(9)
-    assert len(found) == catch_up.MAX_CATCH_UP
-
-
-@pytest.mark.parametrize(
-    ("policy", "on_time", "run", "leave_out"),
-    [
-        ("all", False, [7, 8, 9], []),
-        ("latest", False, [9], [7, 8]),
-        ("skip", False, [], [7, 8, 9]),
-        # The night itself is late, not missed: it runs whatever the policy.
-        ("all", True, [7, 8, 9], []),
-        ("latest", True, [9], [7, 8]),
-        ("skip", True, [9], [7, 8]),
-    ],
-)
-def test_the_policy_decides_on_missed_nights(policy, on_time, run, leave_out):
-    three = [day(7), day(8), day(9)]
-    due = catch_up.apply_policy(three, day(9) if on_time else None, policy)
-    assert due.run == tuple(map(day, run))
-    assert due.leave_out == tuple(map(day, leave_out))
-    assert due.missed == {*three} - ({day(9)} if on_time else set())
-
-
 class Fleet:
     """A ledger, a frozen clock, and nights that end as they are told to."""
 
-    def __init__(self, engine, lock, policy, state="done"):
-        self.engine, self.lock, self.state = engine, lock, state
-        self.settings = Settings(
-            timezone="Europe/Amsterdam", missed_nights=policy, home="/nowhere"
-        )
+    def __init__(self, engine, state="done", **settings):
+        self.engine, self.state = engine, state
+        settings = {"timezone": "Europe/Amsterdam", "home": "/nowhere", **settings}
+        self.settings = Settings(**settings)
         self.now = at("2026-06-10 02:30")
         self.ran = []
         self.jobs = self.new_jobs()
 
     def new_jobs(self):
-        return ScheduledJobs(
-            self.engine, self.settings, self.lock, self.night, lambda: self.now
-        )
+        return NightlyJobs(self.engine, self.settings, self.night, lambda: self.now)
 
     def night(self, command):
         assert command[1:4] == ["-m", "pipelines", "nightly"]
-        origin = date.fromisoformat(command[command.index("--origin") + 1])
+        self.record(date.fromisoformat(command[command.index("--origin") + 1]))
+        return 0 if self.state == "done" else 1
+
+    def record(self, origin):
         self.ran.append(origin)
         with self.engine.begin() as connection:
             connection.execute(
@@ -253,112 +165,99 @@ class Fleet:
                     started_at=self.now, finished_at=self.now,
                 )
             )  # fmt: skip
-        return 0 if self.state == "done" else 1
-
-    def ledger(self, step):
-        with self.engine.connect() as connection:
-            found = sa.select(runs).where(runs.c.step == step).order_by(runs.c.run_id)
-            return [dict(row) for row in connection.execute(found).mappings()]
 
 
 @pytest.fixture
-def lead(clean_engine):
-    with try_lock(clean_engine, schedule.LEADER_LOCK) as lock:
-        yield lambda policy="latest", **how: Fleet(clean_engine, lock, policy, **how)
+def fleet_of(clean_engine):
+    return partial(Fleet, clean_engine)
 
 
 @pytest.mark.db
 @pytest.mark.parametrize(
-    ("policy", "ran", "left_out"),
-    [("all", [7, 8, 9], []), ("latest", [9], [7, 8]), ("skip", [], [7, 8, 9])],
+    ("recorded_nights", "now", "expected"),
+    [
+        pytest.param(
+            [], "2026-06-10 02:40", [9], id="a new fleet, just after the hour"
+        ),
+        pytest.param([], "2026-06-10 15:00", [], id="a new fleet in the afternoon"),
+        pytest.param([6], "2026-06-10 15:00", [9], id="the newest of three missed"),
+        pytest.param([9], "2026-06-10 15:00", [], id="done"),
+        pytest.param([12], "2026-06-10 15:00", [], id="one by hand, of a later day"),
+    ],
 )
-def test_after_downtime_the_policy_is_followed_and_written_down(
-    lead, policy, ran, left_out
+def test_the_newest_night_that_was_missed_is_made_up_for_once(
+    fleet_of, recorded_nights, now, expected
 ):
-    fleet = lead(policy)
-    fleet.night([*harbor_command("nightly"), "--origin", str(day(6))])
-    fleet.now = at("2026-06-10 15:00")
-    for clock in (fleet.jobs, fleet.jobs, fleet.new_jobs()):
-        clock.poll()
-    assert fleet.ran[1:] == list(map(day, ran))
-    told = [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
-    assert [row["origin_on"] for row in told] == list(map(day, left_out))
-    assert all(
-        f"policy for missed nights is '{policy}'" in row["error"] for row in told
-    )
-    (decision,) = fleet.ledger("schedule")
-    assert decision["metrics"] == {
-        "policy": policy,
-        "run": [str(day(number)) for number in ran],
-        "left_out": [str(day(number)) for number in left_out],
-    }
-    assert all(row["parent_id"] == decision["run_id"] for row in told)
+    fleet = fleet_of()
+    for number in recorded_nights:
+        fleet.record(day(number))
+    fleet.now = at(now)
+    for jobs in (fleet.jobs, fleet.jobs, fleet.new_jobs()):
+        jobs.catch_up()
+    assert fleet.ran[len(recorded_nights) :] == list(map(day, expected))
 
 
 @pytest.mark.db
-def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(lead):
-    fleet = lead("skip")
-    fleet.jobs.run_due()
+def test_the_night_runs_at_its_hour_even_if_it_ran_before_by_hand(fleet_of):
+    fleet = fleet_of()
+    fleet.jobs.start_night()
     assert fleet.ran == [day(9)]
-    fleet.jobs.run_due()
+    fleet.jobs.start_night()
     assert fleet.ran == [day(9), day(9)]
-    fleet.jobs.poll()
+    fleet.jobs.catch_up()
     assert len(fleet.ran) == 2
-    assert not fleet.ledger("schedule")
 
 
 @pytest.mark.db
-def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(lead):
-    fleet = lead(state="failed")
-    fleet.jobs.run_due()
+def test_a_failed_night_is_tried_three_times_and_then_left_to_the_next(fleet_of):
+    fleet = fleet_of(state="failed")
+    fleet.jobs.start_night()
     for _ in range(5):
-        fleet.jobs.poll()
+        fleet.jobs.catch_up()
     assert fleet.ran == [day(9)] * 3
     fleet.state = "done"
     fleet.now += timedelta(days=1)
-    fleet.jobs.run_due()
+    fleet.jobs.start_night()
     assert fleet.ran[3:] == [day(10)]
-    (left_out,) = [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
-    assert left_out["origin_on"] == day(9)
 
 
 @pytest.mark.db
-def test_a_night_at_work_is_left_alone(lead):
-    fleet = lead()
+def test_a_night_at_work_is_left_alone(fleet_of):
+    fleet = fleet_of()
     with try_lock(fleet.engine, NIGHTLY_LOCK):
-        fleet.jobs.poll()
+        fleet.jobs.catch_up()
         assert fleet.ran == []
-    fleet.jobs.poll()
+    fleet.jobs.catch_up()
     assert fleet.ran == [day(9)]
 
 
 @pytest.mark.db
 @pytest.mark.parametrize(
-    ("start", "zone"),
+    ("start", "zone", "passed_over"),
     [
         # Midnight there falls before the fleet's half past four in one half of the year,
         # and after it in the other: a day comes twice, or two days at once.
-        ("2026-03-26 03:30", "America/Sao_Paulo"),
-        ("2026-10-22 02:30", "America/Sao_Paulo"),
-        ("2026-03-26 03:30", "Europe/Amsterdam"),
-        ("2026-10-22 02:30", "Europe/Amsterdam"),
+        # Of two days the newer is forecast from.
+        ("2026-03-26 03:30", "America/Sao_Paulo", set()),
+        ("2026-10-22 02:30", "America/Sao_Paulo", {date(2026, 10, 23)}),
+        ("2026-03-26 03:30", "Europe/Amsterdam", set()),
+        ("2026-10-22 02:30", "Europe/Amsterdam", set()),
     ],
 )
 def test_no_day_is_lost_or_run_after_it_was_seen_when_the_clocks_change(
-    lead, start, zone
+    fleet_of, start, zone, passed_over
 ):
-    fleet = lead("all")
+    fleet = fleet_of()
     with fleet.engine.begin() as connection:
         add_depot(connection, "W", timezone=zone)
     fleet.now = at(start)
     for _ in range(6):
-        fleet.jobs.run_due()
-        fleet.now = catch_up.next_nightly(
-            fleet.settings, fleet.now + timedelta(seconds=1)
-        )
+        fleet.jobs.start_night()
+        fleet.now = fleet.settings.next_night(fleet.now + timedelta(seconds=1))
     first = fleet.ran[0]
     length = (fleet.ran[-1] - first).days + 1
-    assert sorted({*fleet.ran}) == [first + timedelta(days=n) for n in range(length)]
+    days = {first + timedelta(days=n) for n in range(length)}
+    assert {*fleet.ran} == days - passed_over
     assert fleet.ran == sorted(fleet.ran)
     # The night of the clock change is the fleet's fourth.
     gone = (at(start).date() + timedelta(days=5) - fleet.ran[-1]).days
@@ -366,25 +265,20 @@ def test_no_day_is_lost_or_run_after_it_was_seen_when_the_clocks_change(
 
 
 @pytest.mark.db
-def test_an_hour_that_comes_twice_has_one_new_night(lead):
-    fleet = lead()
-    fleet.settings = Settings(
-        timezone="Europe/Amsterdam", nightly_at="02:30", home="/nowhere"
-    )
-    clock = fleet.new_jobs()
+def test_an_hour_that_comes_twice_has_one_new_night(fleet_of):
+    fleet = fleet_of(nightly_at="02:30")
     for hour in ("00:30", "01:30"):
         fleet.now = at(f"2026-10-25 {hour}")
-        clock.run_due()
+        fleet.jobs.start_night()
     assert set(fleet.ran) == {date(2026, 10, 24)}
 
 
 @pytest.mark.db
-def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
-    fleet = lead()
-    fleet.settings = Settings(timezone="Europe/Amsterdam", home=tmp_path)
+def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(fleet_of, tmp_path):
+    fleet = fleet_of(home=tmp_path)
+    jobs = fleet.jobs
     fleet.now = datetime.now(UTC)
-    clock = fleet.new_jobs()
-    clock.run_due()
+    jobs.start_night()
     (origin,) = fleet.ran
     with fleet.engine.begin() as connection:
         connection.execute(sa.update(runs).values(metrics={"late_depots": 2}))
@@ -392,14 +286,14 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
             step="demand", parent_id=1, state="done", finished_at=sa.func.now()
         )
         connection.execute(demand)
-    clock.poll()
+    jobs.catch_up()
     assert fleet.ran == [origin]
     fleet.settings.inbox.mkdir()
     (fleet.settings.inbox / "broken.csv").write_text("depot_id,date,or")
     fleet.state, fleet.now = "skipped", datetime.now(UTC)
     # Nothing is in it, so it is not looked at again; the next file is.
     for _ in range(2):
-        clock.poll()
+        jobs.catch_up()
         assert fleet.ran == [origin, origin]
     late = fleet.settings.inbox / "late.csv"
     late.write_text("depot_id,date,orders\n")
@@ -407,18 +301,8 @@ def test_a_late_night_runs_again_when_its_file_is_in_the_inbox(lead, tmp_path):
     os.utime(late, (later, later))
     fleet.state, fleet.now = "done", fleet.now + timedelta(seconds=9)
     for _ in range(2):
-        clock.poll()
+        jobs.catch_up()
         assert fleet.ran == [origin] * 3
-
-
-@pytest.mark.db
-def test_a_leader_that_lost_its_lock_writes_nothing_down(lead):
-    fleet = lead("skip")
-    fleet.night([*harbor_command("nightly"), "--origin", str(day(6))])
-    _end_session(fleet.engine, fleet.lock.pid)
-    with pytest.raises(LostRunError, match="lost the database session"):
-        fleet.jobs._record_policy(Due(leave_out=(day(7),)))
-    assert not [row for row in fleet.ledger("nightly") if row["state"] == "skipped"]
 
 
 def _end_session(engine, pid):
@@ -445,7 +329,7 @@ def _until(there):
 def test_the_lead_ends_with_the_session_that_holds_it(clean_engine, monkeypatch):
     monkeypatch.setattr(schedule, "LEADER_POLL_S", 0.05)
     leading = threading.Event()
-    monkeypatch.setattr(ScheduledJobs, "poll", lambda _: leading.set())
+    monkeypatch.setattr(NightlyJobs, "catch_up", lambda _: leading.set())
     args = (clean_engine, Settings(), threading.Event())
     leader = threading.Thread(target=schedule.run_scheduler, args=args)
     leader.start()
@@ -464,35 +348,21 @@ SCHEDULER = """
 import sys
 from threading import Event
 import sqlalchemy as sa
-from pipelines.scheduling import jobs, schedule
+from pipelines.cli.logs import configure_logs
+from pipelines.scheduling import schedule
 from pipelines.settings import Settings
 
-NIGHT = '''
-import signal, sys, time
-from datetime import date
-import sqlalchemy as sa
-from pipelines.runs.ledger import recorded
-from pipelines.scheduling.parent_watchdog import exit_with_parent
-
-exit_with_parent()
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-with recorded(sa.create_engine(sys.argv[1]), "nightly", date(2026, 1, 1)):
-    print("at work", flush=True)
-    time.sleep(600)
-'''
-url = sys.argv[1]
+configure_logs()  # to stderr
+url, name = sys.argv[1:]
 schedule.LEADER_POLL_S = 0.05
-jobs.harbor_command = lambda *_: [sys.executable, "-c", NIGHT, url]
-jobs.ScheduledJobs.poll = lambda self: self._run_nightly(sys.argv[2])
+schedule.NightlyJobs.catch_up = lambda _: print("leads", flush=True)
 print("started", flush=True)
 schedule.run_scheduler(sa.create_engine(url), Settings(), Event())
 """
 
 
 @pytest.mark.db
-def test_when_the_leader_is_killed_its_night_ends_and_the_other_takes_over(
-    clean_engine, database_url
-):
+def test_when_the_leader_is_killed_the_other_takes_over(clean_engine, database_url):
     def scheduler(name):
         command = [sys.executable, "-c", SCHEDULER, database_url, name]
         return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -500,23 +370,31 @@ def test_when_the_leader_is_killed_its_night_ends_and_the_other_takes_over(
     def says(process, word):
         return any(line == f"{word}\n" for line in process.stdout)
 
-    def nights():
-        found = sa.select(runs).where(runs.c.step == "nightly").order_by(runs.c.run_id)
-        with clean_engine.connect() as connection:
-            return [dict(row) for row in connection.execute(found).mappings()]
-
     with scheduler("first") as first:
-        assert says(first, "at work")
+        assert says(first, "leads")
         with scheduler("second") as second:
             assert says(second, "started")
+            assert schedule.has_leader(clean_engine)
             first.kill()
-            assert says(second, "at work")
-            # The orphan was ended by its parent watchdog, and recorded as such.
-            _until(lambda: nights()[0]["state"] == "failed")
-            assert "stopped from outside" in nights()[0]["error"]
-            assert nights()[1]["state"] == "running"
+            assert says(second, "leads")
             second.kill()
-    _until(lambda: nights()[1]["state"] == "failed")
+
+
+@pytest.mark.parametrize(
+    ("zone", "hour", "after", "fires"),
+    [
+        ("Europe/Amsterdam", "04:30", "2026-06-10 02:31", "2026-06-11 02:30"),
+        ("Europe/Amsterdam", "04:30", "2026-10-24 02:31", "2026-10-25 03:30"),
+        ("America/Chicago", "04:30", "2026-03-07 10:31", "2026-03-08 09:30"),
+    ],
+)
+def test_the_library_is_given_the_hour_in_the_fleets_zone(zone, hour, after, fires):
+    """Expected times in UTC, worked by hand."""
+    settings = Settings(timezone=zone, nightly_at=hour)
+    scheduler = schedule._scheduler(settings, NightlyJobs(None, settings, None))
+    night, look = (job.trigger for job in scheduler.get_jobs())
+    assert night.get_next_fire_time(None, at(after)).astimezone(UTC) == at(fires)
+    assert look.interval == timedelta(minutes=10)
 
 
 @pytest.mark.db
@@ -542,44 +420,12 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     assert "2026-06-10" in said.out
     assert "done" in said.out
     assert "No scheduler is running" in said.err
-    assert "clocks" not in said.err
 
 
 @pytest.mark.db
-def test_show_says_what_the_clocks_do_to_the_night(clean_engine, monkeypatch, capsys):
-    from contextlib import contextmanager
-
-    from pipelines.cli import schedule as command
-    from pipelines.cli.workplace import Workplace
-
-    settings = Settings(timezone="Europe/Amsterdam", nightly_at="02:30")
-
-    @contextmanager
-    def place():
-        yield Workplace(settings, clean_engine)
-
-    monkeypatch.setattr(Workplace, "now", at("2026-06-10 06:00"))
-    monkeypatch.setattr(command, "workplace", place)
-    command.show()
-    said = " ".join(capsys.readouterr().err.split())
-    assert (
-        "On Sun 25 Oct 2026 02:30 comes twice as the clocks change: that night runs "
-        "once, at 02:30 CEST." in said
-    )
-    assert (
-        "On Sun 28 Mar 2027 02:30 is skipped as the clocks change: that night runs "
-        "once, at 03:30 CEST." in said
-    )
-    command.show(as_json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert [change["on"] for change in told["clock_changes"]] == [
-        "2026-10-25",
-        "2027-03-28",
-    ]
-
-
-@pytest.mark.db
-def test_doctor_tells_of_the_scheduler_and_of_nights_it_missed(clean_engine):
+def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
+    clean_engine, monkeypatch
+):
     def finding():
         found = look_at_nights(clean_engine, Settings())
         return next(each for each in found if each.what == "scheduler")
@@ -592,32 +438,29 @@ def test_doctor_tells_of_the_scheduler_and_of_nights_it_missed(clean_engine):
         long_ago = datetime.now(UTC).date() - timedelta(days=5)
         with recorded(clean_engine, "nightly", long_ago):
             pass
+        hours_ago = timedelta(hours=7)
+        monkeypatch.setattr(Settings, "last_night", lambda _, now: now - hours_ago)
         assert not finding().good
-        assert str(long_ago + timedelta(days=1)) in finding().says
+        assert "is not done" in finding().says
 
 
 @pytest.mark.db
 def test_a_scheduler_that_is_stopped_in_the_middle_of_a_look_ends(
     clean_engine, tmp_path, monkeypatch
 ):
-    """The look is planned again while the library shuts down: neither waits for ever."""
-    looking, shutting_down, stopped = (threading.Event() for _ in range(3))
-    shut_down = BasePoolExecutor.shutdown
+    looking, stopped = threading.Event(), threading.Event()
 
-    def poll(_clock):
+    def catch_up(_jobs):
         looking.set()
-        shutting_down.wait()
+        stopped.wait(PATIENCE_S)
 
-    def shut_down_aloud(*arguments, **options):
-        shutting_down.set()
-        shut_down(*arguments, **options)
-
-    monkeypatch.setattr(ScheduledJobs, "poll", poll)
-    monkeypatch.setattr(BasePoolExecutor, "shutdown", shut_down_aloud)
+    monkeypatch.setattr(NightlyJobs, "catch_up", catch_up)
     arguments = (clean_engine, Settings(home=tmp_path), stopped)
-    clock = threading.Thread(target=schedule.run_scheduler, args=arguments, daemon=True)
-    clock.start()
+    scheduler = threading.Thread(
+        target=schedule.run_scheduler, args=arguments, daemon=True
+    )
+    scheduler.start()
     assert looking.wait(timeout=30)
     stopped.set()
-    clock.join(timeout=30)
-    assert not clock.is_alive()
+    scheduler.join(timeout=30)
+    assert not scheduler.is_alive()

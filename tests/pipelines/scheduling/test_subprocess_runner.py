@@ -1,4 +1,4 @@
-"""A command in a process of its own is ended when it must, and with its parent."""
+"""A command in a process of its own is ended when it must."""
 
 import subprocess
 import sys
@@ -8,18 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from pipelines.runs.heartbeat import LOST_AFTER
 from pipelines.scheduling import subprocess_runner
 from pipelines.scheduling.subprocess_runner import NOT_STARTED, SubprocessRunner
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 LONG = timedelta(hours=1)
 PATIENCE_S = 30
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    monkeypatch.setattr(subprocess_runner, "POLL_INTERVAL_S", 0.02)
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -32,29 +26,8 @@ def test_its_status_is_told(status):
     )
 
 
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize(
-    "limits",
-    [
-        pytest.param((timedelta(seconds=0.1),), id="deadline"),
-        pytest.param((LONG, lambda _: LOST_AFTER * 2), id="no heartbeat"),
-    ],
-)
-def test_one_that_does_not_come_to_an_end_is_ended(limits):
-    assert SubprocessRunner(*limits).run(SLEEP) == -15
-
-
-@pytest.mark.usefixtures("quick")
-def test_one_whose_heart_beats_or_is_not_known_goes_on():
-    asked = []
-
-    def silence(_pid):
-        asked.append(None)
-        return [None, LOST_AFTER / 2][len(asked) % 2]
-
-    wait = "import sys, time\nwhile time.sleep(0.3): pass"
-    assert SubprocessRunner(LONG, silence).run([sys.executable, "-c", wait]) == 0
-    assert len(asked) > 2
+def test_one_that_does_not_end_is_ended_at_its_deadline():
+    assert SubprocessRunner(timedelta(seconds=0.1)).run(SLEEP) == -15
 
 
 def test_stopping_ends_what_runs_and_nothing_runs_after():
@@ -86,35 +59,3 @@ def test_one_that_does_not_listen_is_killed(monkeypatch):
         assert deaf.stdout.readline() == "deaf\n"
         subprocess_runner.terminate(deaf)
         assert deaf.returncode == -9
-
-
-ORPHAN = """
-import time
-from pipelines.scheduling import parent_watchdog
-parent_watchdog.GRACE_PERIOD_S = 0.1
-{more}
-parent_watchdog.exit_with_parent()
-print("watching", flush=True)
-time.sleep(600)
-"""
-
-
-@pytest.mark.parametrize(
-    ("more", "status"),
-    [
-        pytest.param("", -15, id="listens"),
-        pytest.param(
-            "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)",
-            -9,
-            id="deaf",
-        ),
-    ],
-)
-def test_a_child_process_exits_with_its_parent(more, status):
-    command = [sys.executable, "-c", ORPHAN.format(more=more)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as child:
-        assert child.stdout.readline() == "watching\n"
-        # As the kernel does when the parent is killed.
-        child.stdin.close()
-        assert child.wait(PATIENCE_S) == status

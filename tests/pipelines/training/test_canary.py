@@ -14,7 +14,7 @@ from pipelines.cli import models as commands
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.nightly import steps
-from pipelines.nightly.steps import NightlyRun
+from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
 from pipelines.schema import runs
 from pipelines.settings import Settings
@@ -210,9 +210,9 @@ def test_the_night_says_so_in_the_ledger_and_as_an_alarm(
     clean_engine, settings, panel, champion, publish
 ):
     bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
-    night = NightlyRun(clean_engine, settings, NOW, LAST, lambda _: lambda *_: 0)
-    with capture_logs() as lines, recorded(clean_engine, "judge", LAST) as run:
-        steps.judge(night, run)
+    night = NightlyContext(clean_engine, settings, NOW, LAST, lambda _: lambda *_: 0)
+    with capture_logs() as lines, recorded(clean_engine, "promote", LAST) as run:
+        steps.promote(night, run)
     [alarm] = [line for line in lines if line["event"] == "canary_failed"]
     assert alarm["log_level"] == "warning"
     assert alarm["reason"].startswith(f"{bad}: Its canary failed: ")

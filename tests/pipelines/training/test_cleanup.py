@@ -65,7 +65,8 @@ def test_old_log_lines_are_forgotten_and_their_runs_kept(clean_engine, settings)
         Line(run.run_id, now - age, "info", name, {}) for name, age in ages.items()
     ]
     with clean_engine.begin() as connection:
-        run_lines.write_lines(connection, lines)
+        for line in lines:
+            run_lines.write_line(connection, line)
     clean_up(clean_engine, settings)
     with clean_engine.connect() as connection:
         left = run_lines.lines_of(connection, run.run_id)

@@ -1,6 +1,5 @@
-"""A run that has lost its place publishes nothing more."""
+"""A run publishes on the session that holds its lock, and nothing without it."""
 
-import threading
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -10,22 +9,19 @@ import sqlalchemy as sa
 
 from pipelines.nightly import steps
 from pipelines.nightly.run import NIGHTLY_LOCK, run_nightly
-from pipelines.nightly.steps import NightlyRun
-from pipelines.runs.fencing import LostRunError, take_over
+from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
+from pipelines.runs.locks import LostRunError, own_session, try_lock
 from pipelines.schema import forecasts, models, runs, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
-from pipelines.store import runs as run_store
 from pipelines.store.forecasts import copy_rows, replace_forecasts
-from pipelines.store.locks import try_lock
 from tests.pipelines.make import START, add_depot, forecast_table
 
 pytestmark = pytest.mark.db
 
 ORIGIN = START + timedelta(days=30)
 NOW = datetime(2024, 2, 1, 4, 30, tzinfo=UTC)
-PATIENCE_S = 30
 
 
 @pytest.fixture
@@ -44,18 +40,21 @@ def fleet(clean_engine):
 def kill_holder(engine, key=NIGHTLY_LOCK):
     """Ends the session that holds a lock, as an administrator would."""
     with engine.connect() as connection:
-        killed = connection.scalar(
+        ended = connection.scalar(
             sa.text(
-                "select count(pg_terminate_backend(pid)) from pg_locks "
-                "where locktype = 'advisory' and objid = :key"
+                "select bool_and(pg_terminate_backend(pid, 10000)) from pg_locks "
+                "where locktype = 'advisory' and classid = 0 and objid = :key"
             ),
             {"key": key},
         )
-        assert killed == 1
-        while connection.scalar(
-            sa.text("select count(*) from pg_locks where objid = :key"), {"key": key}
-        ):
-            time.sleep(0.01)
+    assert ended
+
+
+def end_session(engine, pid):
+    with engine.connect() as connection:
+        connection.execute(
+            sa.text("select pg_terminate_backend(:pid, 10000)"), {"pid": pid}
+        )
 
 
 def promote(engine):
@@ -78,11 +77,6 @@ def write_score(engine):
              "p50", "p90", "is_live")  # fmt: skip
     with engine.begin() as connection:
         copy_rows(connection, "scores", names, [row])
-
-
-def give_up(engine, run):
-    with engine.begin() as connection:
-        run_store.end_lost(connection, run.run_id, "Its heartbeat stopped.")
 
 
 def published(engine):
@@ -133,30 +127,81 @@ def test_a_run_whose_lock_session_was_killed_publishes_nothing(fleet, publish):
 
 
 @PUBLISHING
-def test_a_run_that_was_given_up_publishes_nothing(fleet, publish):
+def test_a_run_without_a_lock_publishes_on_its_own_session_alone(fleet, publish):
     before = published(fleet)
 
     def work():
         with recorded(fleet, "train") as run:
-            give_up(fleet, run)
+            with run.engine.connect() as connection:
+                pid = connection.scalar(sa.select(sa.func.pg_backend_pid()))
+            end_session(fleet, pid)
             publish(run.engine)
 
-    with pytest.raises(
-        LostRunError, match=r"was declared dead while it was still working"
-    ):
+    with pytest.raises(LostRunError):
         work()
     assert published(fleet) == before
     with fleet.connect() as connection:
-        said = connection.execute(sa.select(runs.c.state, runs.c.error)).one()
-    assert said == ("failed", "Its heartbeat stopped.")
+        state, error = connection.execute(sa.select(runs.c.state, runs.c.error)).one()
+    assert state == "failed"
+    assert "lost the database session" in error
 
 
-def test_a_run_that_was_given_up_does_not_end_as_done(fleet):
-    with pytest.raises(LostRunError), recorded(fleet, "train") as run:
-        give_up(fleet, run)
+def test_a_run_that_lost_its_session_does_not_end_as_done(fleet):
+    with pytest.raises(LostRunError), night_under_way(fleet):
+        kill_holder(fleet)
+    with fleet.connect() as connection:
+        assert set(connection.scalars(sa.select(runs.c.state))) == {"failed"}
 
 
-def test_another_holder_of_the_lock_does_not_open_the_fence(fleet):
+def test_what_was_not_committed_is_gone_before_the_lock_is_free(fleet):
+    """Whoever gets the lock next sees all that its last holder stored."""
+
+    def work():
+        with night_under_way(fleet) as step, step.engine.begin() as publishing:
+            model_store.promote(publishing, "new", "It should not.")
+            kill_holder(fleet)
+            with (
+                try_lock(fleet, NIGHTLY_LOCK) as another,
+                another.engine.begin() as connection,
+            ):
+                connection.execute(sa.text("set local lock_timeout = 1000"))
+                model_store.promote(connection, "new", "It is next.")
+
+    with pytest.raises(LostRunError):
+        work()
+    with fleet.connect() as connection:
+        assert model_store.champion(connection)["decision_reason"] == "It is next."
+
+
+def test_a_session_is_never_replaced_and_its_locks_end_with_it(fleet):
+    with own_session(fleet) as session:
+        for _ in range(2):
+            with session.connect() as connection:
+                pid = connection.scalar(sa.select(sa.func.pg_backend_pid()))
+        end_session(fleet, pid)
+        for _ in range(2):
+            with pytest.raises(LostRunError), session.connect() as connection:
+                connection.execute(sa.select(1))
+    with try_lock(fleet, NIGHTLY_LOCK) as lock, try_lock(fleet, NIGHTLY_LOCK) as second:
+        assert lock is not None
+        assert second is None
+    with try_lock(fleet, NIGHTLY_LOCK) as lock:
+        assert lock is not None
+
+
+def test_a_session_may_be_idle_for_hours(database_url):
+    engine = sa.create_engine(
+        database_url, connect_args={"options": "-c idle_session_timeout=500"}
+    )
+    with own_session(engine) as session:
+        time.sleep(1)
+        with session.connect() as connection:
+            shown = connection.scalar(sa.text("show idle_session_timeout"))
+    engine.dispose()
+    assert shown == "0"
+
+
+def test_another_holder_of_the_lock_does_not_help(fleet):
     def work():
         with night_under_way(fleet) as step:
             kill_holder(fleet)
@@ -167,45 +212,6 @@ def test_another_holder_of_the_lock_does_not_open_the_fence(fleet):
     with pytest.raises(LostRunError):
         work()
     assert published(fleet)[0] == "old"
-
-
-def test_who_takes_over_waits_for_what_is_being_published(fleet):
-    """The session dies after the fence was asked: the commit still comes first."""
-    heirs = []
-
-    def inherit():
-        heirs.append(take_over(fleet, "nightly", "Another night has begun."))
-
-    def work():
-        heir = threading.Thread(target=inherit)
-        with night_under_way(fleet) as step:
-            with fleet.begin() as publishing:
-                model_store.promote(publishing, "new", "It was in time.")
-                step.fence.check(publishing)
-                kill_holder(fleet)
-                heir.start()
-                _wait_until_somebody_waits(fleet)
-                assert not heirs
-            heir.join(PATIENCE_S)
-            assert heirs == [[step.run_id - 1, step.run_id]]
-            write_forecast(step.engine)
-
-    with pytest.raises(LostRunError):
-        work()
-    assert published(fleet) == ("new", [0, 0, 2])
-
-
-def _wait_until_somebody_waits(engine):
-    waiting = sa.text(
-        "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-        " and datname = current_database()"
-    )
-    deadline = time.monotonic() + PATIENCE_S
-    with engine.connect() as connection:
-        while not connection.scalar(waiting):
-            assert time.monotonic() < deadline, "nobody waits"
-            connection.rollback()
-            time.sleep(0.01)
 
 
 def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
@@ -224,7 +230,7 @@ def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
 
     monkeypatch.setattr(steps, "STEPS", {"train": train, "forecast": forecast})
     settings = Settings(home=tmp_path)
-    night = NightlyRun(fleet, settings, NOW, ORIGIN, lambda _: lambda *_: None)
+    night = NightlyContext(fleet, settings, NOW, ORIGIN, lambda _: lambda *_: None)
     with pytest.raises(LostRunError):
         run_nightly(night)
     # Training is forgiven otherwise; after this nothing may be.

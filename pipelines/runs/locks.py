@@ -1,0 +1,128 @@
+"""Session-level advisory locks, and publishing on the session that holds one.
+
+Two runs must never publish at once, and a run that was replaced must not publish late. So
+every transaction that a run publishes (demand, models, forecasts, scores, the end of the
+run itself) is executed on the one session that holds its advisory lock; no fence, heartbeat
+or take-over is needed. Postgres keeps the lock exactly as long as the session, and releases
+it only after the session's last transaction has committed or been rolled back. Whoever gets
+the lock sees all that its last holder stored, and the holder cannot store anything more: its
+session is gone, and `own_session` opens no second one.
+
+- **Killed process, `pg_terminate_backend`, Postgres restarted**: the session ends at once.
+  The next statement of a run that still works raises `LostRunError`.
+- **Network cut, host without power**: the server's TCP keepalives, set per session, end it
+  within two minutes. Until then the lock counts as held, and nobody else begins.
+- **Hours of training between two statements**: the keepalives also keep firewalls and NAT
+  from forgetting the connection, and `idle_session_timeout` is switched off.
+- **A run left as running** has no session: `fail_dead_runs` sees that its lock is free.
+- **Poolers**: PgBouncer must pool by session (`pool_mode = session`), because in its other
+  modes statements of one client reach different sessions.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import SQLAlchemyError
+
+from forecaster.errors import DatabaseError
+
+IS_FREE = """
+select not exists (
+    select from pg_locks
+    where locktype = 'advisory' and granted
+      and database = (select oid from pg_database where datname = current_database())
+      and classid = 0 and objid = :key and objsubid = 1
+)
+"""
+# Only settings that the server knows, and none that a socket has no use for fails.
+SESSION_SETTINGS = """
+select set_config(name, value, false)
+from (values ('idle_session_timeout', '0'), ('tcp_keepalives_idle', '60'),
+             ('tcp_keepalives_interval', '15'), ('tcp_keepalives_count', '4'))
+     as wanted (name, value)
+join pg_settings using (name)
+"""
+
+
+class LostRunError(DatabaseError):
+    """A run has lost the session that it publishes on."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "It lost the database session that held its lock, so nothing more of it is "
+            "stored: another run may have begun. Start it again; finished steps are "
+            "not repeated."
+        )
+
+
+@dataclass(frozen=True)
+class HeldLock:
+    """A lock, and the engine on the one session that holds it."""
+
+    key: int
+    engine: sa.Engine
+
+
+def is_free(connection: sa.Connection, key: int) -> bool:
+    """Whether no session holds a lock."""
+    return bool(connection.scalar(sa.text(IS_FREE), {"key": key}))
+
+
+@contextmanager
+def try_lock(engine: sa.Engine, key: int) -> Iterator[HeldLock | None]:
+    """Holds a lock while this is open; None where another session has it.
+
+    Args:
+      engine: Database the pipelines own.
+      key: Below 2**32.
+    """
+    with own_session(engine) as session:
+        with session.begin() as connection:
+            taken = connection.scalar(sa.select(sa.func.pg_try_advisory_lock(key)))
+        yield HeldLock(key, session) if taken else None
+
+
+@contextmanager
+def own_session(engine: sa.Engine) -> Iterator[sa.Engine]:
+    """Yields an engine with one connection, which is never replaced by another.
+
+    Its locks end with this. It holds one transaction at a time: a second one in the same
+    thread would wait for itself.
+
+    Args:
+      engine: Opens the connection, with the role it gives to its own.
+
+    Raises:
+      LostRunError: from any use of the yielded engine once the session has ended.
+    """
+    opened = engine.raw_connection()
+    opened.detach()
+    connections = iter([opened.dbapi_connection])
+
+    def connect_once() -> Any:
+        for connection in connections:
+            return connection
+        raise LostRunError
+
+    session = sa.create_engine(
+        engine.url, creator=connect_once, pool_size=1, max_overflow=0
+    )
+    sa.event.listen(session, "handle_error", _raise_if_lost)
+    try:
+        with session.begin() as connection:
+            connection.execute(sa.text(SESSION_SETTINGS))
+        yield session
+    finally:
+        # Not left to the end of the session, which the server notices a little later.
+        with suppress(SQLAlchemyError, LostRunError), session.begin() as connection:
+            connection.execute(sa.select(sa.func.pg_advisory_unlock_all()))
+        session.dispose()
+
+
+def _raise_if_lost(context: ExceptionContext) -> None:
+    if context.is_disconnect:
+        raise LostRunError from context.original_exception
