@@ -26,12 +26,12 @@ from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
 
 Advance = Callable[[float, float], None]
-"""Called with what is done and what is to do in all."""
+"""Called with the work that is done and the work in all."""
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What is invented, and where it goes."""
+    """Options of the demonstration, and where it works."""
 
     engine: sa.Engine
     settings: Settings
@@ -93,7 +93,7 @@ def load_files(demo: Demo, advance: Advance) -> str:
 
 
 def train_model(demo: Demo, report: FitReporter) -> str:
-    """Trains and judges a model, unless there is a champion."""
+    """Trains and promotes a model, unless there is a champion."""
     with demo.engine.connect() as connection:
         champion = models.champion(connection)
     if champion is not None:
@@ -101,13 +101,13 @@ def train_model(demo: Demo, report: FitReporter) -> str:
     origin = counting.default_origin(demo.engine)
     recipe = train.build_recipe(demo.settings, seed=None, epochs=None)
     with recorded(demo.engine, "train", origin) as run:
-        made = train.train(demo.engine, demo.settings, origin, recipe, report, run)
+        model = train.train(demo.engine, demo.settings, origin, recipe, report, run)
     artefacts = demo.settings.artefacts
-    return promotion.promote_if_better(demo.engine, artefacts, made.version).reason
+    return promotion.promote_if_better(demo.engine, artefacts, model.version).reason
 
 
 def hindcast(demo: Demo, advance: Advance) -> str:
-    """Forecasts the days the judged fit had not seen, and scores them."""
+    """Forecasts the days that the evaluated fit had not seen, and scores them."""
     origin = counting.default_origin(demo.engine)
     with snapshot(demo.engine) as connection:
         judge = models.newest_evaluation(connection)
