@@ -19,7 +19,7 @@ from tests.ports import free_port
 pytestmark = pytest.mark.db
 
 ROOT = Path(__file__).parents[2]
-SMALL = ("--depots", "3", "--days", "100")
+SMALL = ("--depots", "3", "--days", "70")
 PATIENCE_S = 300
 
 

@@ -33,7 +33,7 @@ for arguments in json.loads(sys.argv[1]):
 
 HELPS = [[*name.split()[1:], "--help"] for name in COMMANDS]
 # Everything but `db url`, which is there to print the address whole.
-ASKED = [
+COMMANDS_RUN = [
     ["doctor"],
     ["doctor", "--json"],
     ["db", "status", "--json"],
@@ -52,11 +52,11 @@ ASKED = [
 ]  # fmt: skip
 
 
-def run_all(asked, folder, url):
+def run_all(commands, folder, url):
     """Their output, with the password in every setting that is a secret."""
     secrets = {f"HARBOR_{name.upper()}": PLANTED for name in secret_names(Settings)}
     done = subprocess.run(
-        [sys.executable, "-c", RUN_ALL, json.dumps(asked)],
+        [sys.executable, "-c", RUN_ALL, json.dumps(commands)],
         env={
             **os.environ, **secrets, "HARBOR_DATABASE_URL": url,
             "HARBOR_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT),
@@ -68,9 +68,9 @@ def run_all(asked, folder, url):
 
 
 def test_no_help_shows_it(tmp_path):
-    said = run_all(HELPS, tmp_path, f"postgresql://me:{PLANTED}@127.0.0.1:1/none")
-    assert said.count("Usage") == len(HELPS)
-    assert PLANTED not in said
+    output = run_all(HELPS, tmp_path, f"postgresql://me:{PLANTED}@127.0.0.1:1/none")
+    assert output.count("Usage") == len(HELPS)
+    assert PLANTED not in output
 
 
 def test_no_error_shows_it(tmp_path):
@@ -80,9 +80,9 @@ def test_no_error_shows_it(tmp_path):
         f"postgresql://me:{PLANTED}@no-such-host.invalid/none",
         f"my password is {PLANTED}",
     ):
-        said = run_all([["runs", "list"], ["doctor", "--json"]], tmp_path, url)
-        assert "harbor: " in said
-        assert PLANTED not in said
+        output = run_all([["runs", "list"], ["doctor", "--json"]], tmp_path, url)
+        assert "harbor: " in output
+        assert PLANTED not in output
 
 
 @pytest.mark.db
@@ -90,9 +90,9 @@ def test_no_answer_log_ledger_file_or_server_shows_it(
     clean_engine, database_url, tmp_path
 ):
     url = database_url.replace("harbor@", f"harbor:{PLANTED}@")
-    said = run_all(ASKED, tmp_path, url)
-    assert "harbor_writer" in said
-    assert PLANTED not in said
+    output = run_all(COMMANDS_RUN, tmp_path, url)
+    assert "harbor_writer" in output
+    assert PLANTED not in output
     with clean_engine.connect() as connection:
         for table in sa.inspect(connection).get_table_names():
             text = connection.scalars(sa.text(f"select t::text from {table} t"))
