@@ -1,5 +1,10 @@
 """A fleet that does not exist, invented for the demonstration.
 
 It leaves as the files a partner would send, and comes in through `harbor ingest` like
-anyone's. The same seed and last day give the same files; only `stages` reads the clock.
+anyone's. The same options and last day give the same files.
+
+    depots    cities, depots and events, as tables
+    fleet     orders by depot and day, and what moves them
+    files     single orders, written by city and month
+    stages    from nothing to forecasts, stage by stage
 """

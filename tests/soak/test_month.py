@@ -64,11 +64,11 @@ def bad(engine, database_url, tmp_path_factory):
             victim.reach_point()
             victim.process.kill()
             victim.end()
-        status, said = start(home, database_url, night).end()
-        assert status == 0, said
+        status, output = start(home, database_url, night).end()
+        assert status == 0, output
         if night in RUN_AGAIN:
-            _, said = start(home, database_url, night).end()
-            assert f"night of {origin_of(night)} is done" in said
+            _, output = start(home, database_url, night).end()
+            assert f"night of {origin_of(night)} is done" in output
 
     for night in range(NIGHTS):
         inbox.before(night)
@@ -138,8 +138,8 @@ def forecast(engine, settings, night, later):
 def total(engine, version, night):
     query = "select sum(p50) from forecasts where model_version = :v and origin_on = :o"
     with engine.connect() as connection:
-        asked = {"v": version, "o": origin_of(night)}
-        return connection.scalar(sa.text(query), asked)
+        values = {"v": version, "o": origin_of(night)}
+        return connection.scalar(sa.text(query), values)
 
 
 def month(engine, inbox, figures, worse=None):
@@ -188,8 +188,8 @@ def test_what_is_known_in_the_end_is_what_the_files_said_last(bad, good):
         open_days = {
             key: value for key, value in each.truth.items() if key not in closed
         }
-        told = {key: value for key, value in each.demand.items() if key not in closed}
-        assert told == open_days
+        demand = {key: value for key, value in each.demand.items() if key not in closed}
+        assert demand == open_days
 
 
 def test_forecasts_are_scored_by_the_counts_that_hold(bad):
@@ -207,8 +207,8 @@ def test_nights_after_the_first_find_everything_compiled(bad):
     first, *others = bad.costs
     assert first["compilations"] > 0
     hits = sum(cost["cache_hits"] for cost in others)
-    asked = hits + sum(cost["cache_misses"] for cost in others)
-    assert hits / asked >= 0.95
+    lookups = hits + sum(cost["cache_misses"] for cost in others)
+    assert hits / lookups >= 0.95
 
 
 def test_memory_stays_level(bad, good):
