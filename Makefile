@@ -72,7 +72,7 @@ install: ## Install for a server, without what only tests need: make install PRE
 		--no-build-isolation --no-deps --force-reinstall .
 	@rm -rf build
 
-soak: venv ## Run a month of nights in minutes, with its figures
+soak: venv ## Run a month of nights in minutes
 	@"$(BIN)/python" -m pytest -v -m soak tests/soak
 
 people: venv ## Measure the dashboard while 20 people read it and a night runs

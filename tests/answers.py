@@ -379,44 +379,46 @@ def words_of_the_command() -> str:
     return "" if context is None else context.command_path.partition(" ")[2]
 
 
-def told(found: Any) -> str:
+def describe_type(kind: Any) -> str:
     """A type in words."""
-    inside = getattr(found, "__args__", ())
-    origin = getattr(found, "__origin__", None)
-    if found in WORDS:
-        words = WORDS[found]
+    inside = getattr(kind, "__args__", ())
+    origin = getattr(kind, "__origin__", None)
+    if kind in WORDS:
+        words = WORDS[kind]
     elif origin is NotRequired:
-        words = f"{told(inside[0])}; may be missing"
+        words = f"{describe_type(inside[0])}; may be missing"
     elif origin is list or inside[1:] == (...,):
-        words = f"list of {told(inside[0])}"
+        words = f"list of {describe_type(inside[0])}"
     elif origin is dict:
-        words = f"object of {told(inside[1])} by name"
+        words = f"object of {describe_type(inside[1])} by name"
     elif inside:
-        words = " or ".join(told(each) for each in inside)
+        words = " or ".join(describe_type(each) for each in inside)
     else:
-        words = f"[{found.__name__}](#{found.__name__.lower()})"
+        words = f"[{kind.__name__}](#{kind.__name__.lower()})"
     return words
 
 
-def records(found: Any) -> Iterator[Any]:
+def records(kind: Any) -> Iterator[Any]:
     """The named objects that a type consists of, itself first."""
-    for inside in getattr(found, "__args__", ()):
+    for inside in getattr(kind, "__args__", ()):
         yield from records(inside)
-    if hasattr(found, "__required_keys__"):
-        yield found
-        for each in get_type_hints(found).values():
+    if hasattr(kind, "__required_keys__"):
+        yield kind
+        for each in get_type_hints(kind).values():
             yield from records(each)
 
 
 def page() -> str:
     """Every answer and every object in it, as Markdown tables."""
     lines = ["| command | answer |", "|---|---|"]
-    lines += [f"| `harbor {name}` | {told(each)} |" for name, each in ANSWERS.items()]
+    lines += [
+        f"| `harbor {name}` | {describe_type(each)} |" for name, each in ANSWERS.items()
+    ]
     named = {
         record.__name__: record for each in ANSWERS.values() for record in records(each)
     }
     for name, record in sorted(named.items()):
         hints = get_type_hints(record, include_extras=True)
         lines += ["", f"## {name}", "", "| key | value |", "|---|---|"]
-        lines += [f"| `{key}` | {told(each)} |" for key, each in hints.items()]
+        lines += [f"| `{key}` | {describe_type(each)} |" for key, each in hints.items()]
     return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.text import formatting
+from pipelines.schema.run_metrics import describe
 
 STATES = {
     "running": "… running",
@@ -15,14 +16,6 @@ STATES = {
     "failed": "✕ failed",
     "skipped": "– skipped",
 }
-FRACTIONS = {"mape", "naive_mape", "coverage"}
-# Metrics shown elsewhere on the page, or of no use there.
-HIDDEN = {"origin", "by_run", "gated_depots", "cache_hits", "cache_misses", "steps"}
-HIDDEN |= {"compilations", "parity_error", "state"}
-IDENTIFIERS = {"plan"}
-"""Metrics that are identifiers, not counts."""
-MEASUREMENT_SUFFIXES = ("_seconds", "_bytes")
-"""Name endings of measurements, which only `harbor runs show` prints."""
 
 
 def nightly_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
@@ -63,14 +56,6 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
         str(row["run_id"]): f"{_step(row)} · {_origin(row)} · run {row['run_id']}"
         for row in parents.to_dict("records")
     }
-
-
-def metrics_text(metrics: Mapping[str, Any]) -> str:
-    """The metrics of a run as text."""
-    # Sentences come last: nothing goes on after a full stop.
-    in_order = sorted(metrics.items(), key=lambda count: count[0] == "reason")
-    text = [_count(name, value) for name, value in in_order]
-    return ", ".join(part for part in text if part)
 
 
 def duration(seconds: float) -> str:
@@ -119,8 +104,12 @@ def _table(
 
 
 def _result(row: Mapping[Any, Any]) -> str:
-    failed = isinstance(row["error"], str)
-    return row["error"] if failed else metrics_text(row["metrics"])
+    if isinstance(row["error"], str):
+        return row["error"]
+    metrics = dict(row["metrics"])
+    if isinstance(metrics.get("model"), str):
+        metrics["model"] = formatting.short_version(metrics["model"])
+    return describe(metrics)
 
 
 def _origin(row: Mapping[Any, Any]) -> str:
@@ -131,36 +120,6 @@ def _origin(row: Mapping[Any, Any]) -> str:
 
 def _step(row: Mapping[Any, Any]) -> str:
     return formatting.event_name(row["step"])
-
-
-def _count(name: str, value: Any) -> str:
-    label = name.replace("_", " ")
-    if name in HIDDEN or name.endswith(MEASUREMENT_SUFFIXES) or value is None:
-        return ""
-    match value:
-        case bool():
-            text = label if value else f"not {label}"
-        case int() if name in IDENTIFIERS:
-            text = f"{label} {value}"
-        case int():
-            text = f"{value:,} {label.removesuffix('s') if value == 1 else label}"
-        case float():
-            text = (
-                f"{label} {formatting.percent(value) if name in FRACTIONS else value}"
-            )
-        case {"passed": bool(passed)}:
-            text = f"{label} {'passed' if passed else 'failed'}"
-        case dict():
-            text = f"{label} " + ", ".join(
-                f"{key} {each}" for key, each in value.items()
-            )
-        case list():
-            text = "; ".join(map(str, value))
-        case str() if name == "model":
-            text = f"{label} {formatting.short_version(value)}"
-        case _:
-            text = str(value) if name == "reason" else f"{label} {value}"
-    return text
 
 
 def _progress(row: Mapping[Any, Any]) -> str:

@@ -54,8 +54,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         sys.stdout.write(f"harbor {version('harbor-fleet')}\n")
         raise typer.Exit
 
@@ -98,7 +98,7 @@ for group in (
 
 
 def main() -> None:
-    """Runs one command; a failure that was foreseen is told in one sentence."""
+    """Runs one command; a foreseen failure is one sentence."""
     configure_logs()
     take_library_logs()
     signal.signal(signal.SIGTERM, _leave)

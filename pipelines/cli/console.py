@@ -1,7 +1,7 @@
-"""What the commands print: people read stderr, machines read stdout.
+"""Prints for people on stderr and for machines on stdout; no other module prints.
 
-The only module of the program that prints. Whatever it is given is plain text: Rich's
-markup has no meaning in it, and control characters are shown, not sent to the terminal.
+Everything is plain text: Rich's markup has no meaning, and control characters are shown,
+not sent to the terminal.
 """
 
 import csv
@@ -44,7 +44,7 @@ CONTROL = re.compile(
 
 def visible(text: str) -> str:
     """Text with each control character written as Python would write it."""
-    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+    return CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def plain(text: str) -> Text:
@@ -53,7 +53,7 @@ def plain(text: str) -> Text:
 
 
 def say(text: str) -> None:
-    """Tells a person something; only line ends have an effect."""
+    """Prints a sentence for a person; only line ends have an effect."""
     people.print(plain(text))
 
 
@@ -99,7 +99,7 @@ def show_table(
     for row in rows:
         table.add_row(*(Text(visible(_cell(value))) for value in row))
     machine.print(table)
-    # What is said next goes to stderr, and must not overtake the table's last line.
+    # What is printed next goes to stderr, and must not overtake the table's last line.
     sys.stdout.flush()
 
 
@@ -120,10 +120,10 @@ def standing_line(text: str) -> Iterator[Callable[[str], None]]:
     """A line that stands below what is printed and can be replaced, until the block ends.
 
     Args:
-      text: What it says at first.
+      text: Its first content.
     """
     with Live(plain(text), console=people, transient=True) as live:
-        yield lambda instead: live.update(plain(instead))
+        yield lambda replacement: live.update(plain(replacement))
 
 
 class _Label(ProgressColumn):

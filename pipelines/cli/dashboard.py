@@ -38,8 +38,7 @@ def dashboard(
     """
     from dashboard.server.serve import login_file, require_guard
 
-    guard = login_file(Settings.load().home)
-    require_guard(address, insecure, guard)
+    require_guard(address, insecure, login_file(Settings.load().home))
     ports.require_free(address, port)
     with workplace() as place:
         if as_json:
@@ -48,22 +47,22 @@ def dashboard(
 
 
 def serve(place: Workplace, address: str, port: int, *, insecure: bool = False) -> None:
-    """Runs Streamlit as a child until it ends or is stopped.
+    """Runs Streamlit as a child process until it ends or is stopped.
 
-    The child is told where the database is; it never starts one of its own.
+    It gets the address of the running database, so that it never starts one of its own.
 
     Raises:
-      HarborError: it ended without being asked to.
+      HarborError: it ended with an error.
     """
     from dashboard.server.serve import login_file, streamlit_arguments
 
     say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
-    guard = login_file(place.settings.home)
-    arguments = streamlit_arguments(address, port, guard, insecure=insecure)
-    # What Streamlit says is for people.
+    login = login_file(place.settings.home)
+    arguments = streamlit_arguments(address, port, login, insecure=insecure)
+    # Streamlit prints for people.
     child = subprocess.Popen(arguments, env=_environment(place), stdout=sys.stderr)  # noqa: S603 - no shell
     try:
-        _require_good_end(child.wait())
+        _require_success(child.wait())
     except KeyboardInterrupt:
         say("Stopping.")
     finally:
@@ -71,24 +70,25 @@ def serve(place: Workplace, address: str, port: int, *, insecure: bool = False) 
         child.wait()
 
 
-def _require_good_end(status: int) -> None:
-    """Raises HarborError unless the server ended as one does that was asked to."""
-    if status == 0:
-        return
-    how = f"status {status}"
-    if status < 0:
-        how = f"signal {signal.Signals(-status).name}"
-    raise HarborError(
-        f"The dashboard's server ended, by {how}. See what it said above, and whether the "
-        "machine ran out of memory; then start 'harbor dashboard' again."
-    )
+def _require_success(status: int) -> None:
+    if status != 0:
+        signalled = status < 0
+        cause = (
+            f"signal {signal.Signals(-status).name}"
+            if signalled
+            else f"status {status}"
+        )
+        raise HarborError(
+            f"The dashboard's server ended, by {cause}. See what it said above, and "
+            "whether the machine ran out of memory; then start 'harbor dashboard' again."
+        )
 
 
 def _environment(place: Workplace) -> dict[str, str]:
-    """Ours, with the database as it was found in the place of how it was told."""
+    """This process's environment, with the address of the open database."""
     url = place.engine.url
     if place.settings.database_url is None:
-        # What the pages cannot become they cannot be made to do.
+        # The pages get no right that they do not need.
         url = url.set(username=READER)
     inherited = {
         name: value

@@ -23,8 +23,8 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    depots: Annotated[int, typer.Option(help="Depots to invent.", min=1)] = 24,
-    days: Annotated[int, typer.Option(help="Days of history.", min=70)] = 548,
+    depots: Annotated[int, typer.Option(help="Depots to invent.", min=1, max=200)] = 24,
+    days: Annotated[int, typer.Option(help="Days of history.", min=70, max=3650)] = 548,
     seed: Annotated[
         int, typer.Option(help="The same seed gives the same fleet.", min=0)
     ] = 0,

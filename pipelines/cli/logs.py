@@ -1,24 +1,25 @@
-"""Log lines: one event each, in words or as JSON, to stderr; a run's into the ledger, too."""
+"""Log lines: one event each, for people or as JSON, to stderr; a run's are stored, too."""
 
-import json
 import logging
 import sys
-from typing import TextIO
+from collections.abc import Mapping
+from typing import Any, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from pipelines.cli import log_words
 from pipelines.cli.console import visible
 from pipelines.runs.run_log import plain, store_line
 from pipelines.settings import logs_as_json
 
+CONSOLE = structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)
+
 
 def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> None:
-    """Says what is shown.
+    """Configures structlog for this process.
 
     Args:
-      level: The least one; commands for people show warnings only.
+      level: The lowest that is shown; what runs log is stored from INFO on.
       out: Where to; stderr without it.
     """
     structlog.configure(
@@ -26,58 +27,49 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             store_line,
-            _shown_from(level),
+            _drop_below(level),
+            _to_plain_values,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            _renderer(),
+            structlog.processors.JSONRenderer() if logs_as_json() else _to_line,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=_to_stderr if out is None else structlog.PrintLoggerFactory(out),
+        # stderr may be another one by the time of a line.
+        logger_factory=lambda *_: structlog.PrintLogger(out or sys.stderr),
     )
 
 
-def _to_stderr(*_: object) -> structlog.PrintLogger:
-    # Asked for anew with each line: stderr may be another one by then.
-    return structlog.PrintLogger(sys.stderr)
-
-
-class OfLibraries(logging.Handler):
-    """Writes what libraries log as our lines are, with the run that they work for."""
+class LibraryHandler(logging.Handler):
+    """Passes what libraries log to structlog, with the run that they work for."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One line; a traceback becomes the error's own words."""
-        told: dict[str, object] = {"library": record.name, "says": record.getMessage()}
+        """Logs one event; of a traceback the error alone."""
+        fields = {"library": record.name, "message": record.getMessage()}
         if record.exc_info and record.exc_info[1] is not None:
-            told["error"] = repr(record.exc_info[1])
-        structlog.get_logger().log(record.levelno, "library", **told)
+            fields["error"] = repr(record.exc_info[1])
+        structlog.get_logger().log(record.levelno, "library", **fields)
 
 
 def take_library_logs() -> None:
-    """Has the warnings of libraries written so; once in a process."""
-    logging.basicConfig(level=logging.WARNING, handlers=[OfLibraries()])
+    """Installs the handler; once in a process."""
+    logging.basicConfig(level=logging.WARNING, handlers=[LibraryHandler()])
 
 
-def _renderer() -> Processor:
-    if logs_as_json():
-        return _as_json
-    return _in_words
+def format_event(event: Mapping[str, Any]) -> str:
+    """One event as a line for people; what is not known is left out."""
+    known = {name: value for name, value in event.items() if value is not None}
+    return visible(str(CONSOLE(None, "", known)))
 
 
-def _in_words(_: WrappedLogger, __: str, event: EventDict) -> str:
-    at, level, name = (event.pop(key) for key in ("timestamp", "level", "event"))
-    run_id, step = event.pop("run_id", None), event.pop("step", "")
-    run = None if run_id is None else (run_id, step)
-    # Masked by the same rule as in the ledger.
-    told = {key: plain(value) for key, value in event.items()}
-    line = log_words.line(f"{at[:10]} {at[11:19]}Z", level, run, name, told)
-    return visible(line)
+def _to_line(_: WrappedLogger, __: str, event: EventDict) -> str:
+    return format_event(event)
 
 
-def _as_json(_: WrappedLogger, __: str, event: EventDict) -> str:
-    # By our own rule: an address that is a tuple would be written with its password.
-    return json.dumps({key: plain(value) for key, value in event.items()})
+def _to_plain_values(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    # As in the ledger: what JSON does not know as text, addresses without passwords.
+    return {name: plain(value) for name, value in event.items()}
 
 
-def _shown_from(level: int) -> Processor:
+def _drop_below(level: int) -> Processor:
     def drop_below(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
         if logging.getLevelNamesMapping()[method.upper()] < level:
             raise structlog.DropEvent

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import NoDataError
-from pipelines.cli import log_words
 from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.counted import counted
+from pipelines.cli.logs import format_event
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.database.engine import snapshot
 from pipelines.runs import tail
 from pipelines.runs.ledger import fail_dead_runs
+from pipelines.schema.run_metrics import describe
 from pipelines.store import run_lines, runs
 
 app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
@@ -113,7 +113,7 @@ def follow_run(
         raise typer.Exit(1)
 
 
-def _show(rows: list[dict[str, Any]], title: str, with_measurements: bool) -> None:
+def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
     cells = [
         (
             str(row["run_id"]),
@@ -122,7 +122,7 @@ def _show(rows: list[dict[str, Any]], title: str, with_measurements: bool) -> No
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             _took(row),
-            row["error"] or counted(row["metrics"], with_measurements),
+            row["error"] or describe(row["metrics"], closely),
         )
         for row in rows
     ]
@@ -137,12 +137,15 @@ def _took(row: dict[str, Any]) -> str:
 
 
 def _line(line: dict[str, Any]) -> str:
+    if line["event"] == "traceback":
+        return "".join(line["fields"]["lines"]).rstrip()
     at = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
-    run = (line["run_id"], line["step"])
-    return log_words.line(at, line["level"], run, line["event"], line["fields"])
+    columns = ("level", "event", "run_id", "step")
+    shown = {"timestamp": at} | {name: line[name] for name in columns}
+    return format_event(shown | line["fields"])
 
 
 def _state(row: dict[str, Any]) -> str:
     of = f" of {row['origin_on']}" if row["origin_on"] else ""
-    what = row["error"] or counted(row["metrics"], measures=False)
+    what = row["error"] or describe(row["metrics"])
     return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {what}".rstrip()

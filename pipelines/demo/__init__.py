@@ -1,14 +1,10 @@
-"""A fleet that does not exist, invented for the demonstration and for tests.
+"""A fleet that does not exist, invented for the demonstration.
 
 It leaves as the files a partner would send, and comes in through `harbor ingest` like
-anyone's. The same seed gives the same files; nothing here reads a clock.
+anyone's. The same options and last day give the same files.
 
-    places    cities, depots, and what each depot is like
-    calendar  holidays, pay days and Black Friday, by city
-    events    promotions and closures, known in advance
-    shape     what all of that makes of the orders expected per depot and day
-    fleet     the whole fleet, with its orders counted
-    orders    those counts as single orders, month by month
-    files     orders, depots and events written as files
-    manifest  what a folder holds, so that a second demo finds the first one's fleet
+    depots    cities, depots and events, as tables
+    fleet     orders by depot and day, and what moves them
+    files     single orders, written by city and month
+    stages    from nothing to forecasts, stage by stage
 """

@@ -1,7 +1,7 @@
-"""Writes an invented fleet as the files its partners would send, month by month."""
+"""Writes the invented fleet as the files its partners would send, a month at a time."""
 
-import re
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,147 +9,134 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from jaxtyping import Float, Int
 from pyarrow import csv
 
-from pipelines.demo.events import events_table
-from pipelines.demo.fleet import InventedFleet, Month
-from pipelines.demo.manifest import MANIFEST, write_manifest
-from pipelines.demo.orders import Orders, draw_corrections, draw_orders, with_repeats
-from pipelines.demo.places import City
+from pipelines.demo.depots import CITIES, DEPOT_COLUMNS, City
+from pipelines.demo.fleet import Fleet
 
-ORDERS_FILE = re.compile(r"orders_[a-z]+_\d{4}-\d\d(_corrected)?\.(csv|parquet)")
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-AS_CSV = csv.WriteOptions(quoting_style="none")
+# Orders by hour from midnight, as shares of an arbitrary whole.
+BUSINESS_DAY = np.array((
+    0.2, 0.1, 0.1, 0.1, 0.2, 0.4, 1.5, 4.0, 8.0, 10.5, 11.0, 9.5,
+    7.5, 9.0, 9.5, 9.0, 7.5, 4.5, 2.5, 1.8, 1.2, 0.9, 0.6, 0.4,
+))  # fmt: skip
+HOME_DAY = np.array((
+    0.8, 0.5, 0.4, 0.3, 0.3, 0.4, 0.9, 1.8, 2.8, 3.6, 4.4, 5.2,
+    6.0, 5.4, 4.8, 5.0, 5.8, 7.4, 9.2, 10.4, 9.6, 7.4, 4.4, 2.2,
+))  # fmt: skip
+REPEATED_SHARE = 0.002
+CORRECTED_SHARE = 0.004
 
 Progress = Callable[[int, int], None]
-"""Told how many files of orders are done, and of how many."""
+"""Called with the number of files of orders that are written, and of all."""
 
 
 def write_files(
-    fleet: InventedFleet, folder: Path, progress: Progress = lambda _done, _of: None
-) -> list[Path]:
-    """Writes orders, depots, events and the manifest.
+    fleet: Fleet, folder: Path, progress: Progress = lambda _done, _of: None
+) -> None:
+    """Writes depots, events, and the orders of each city and month.
 
-    Files of orders that another fleet has left in the folder are removed.
+    Older months are CSV, later ones Parquet. One month of each kind is corrected by a
+    second file, which sorts after the one that it corrects. Nothing to send is no file.
 
     Args:
       fleet: To write.
-      folder: Made if it is not there.
-      progress: Told after every file.
-
-    Returns:
-      The files to ingest, in the order of their names.
+      folder: Appears when all of its files are written.
+      progress: Called after each file of orders.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).unlink(missing_ok=True)
-    for path in folder.iterdir():
-        if ORDERS_FILE.fullmatch(path.name):
-            path.unlink()
-    paths = [_write_depots(fleet, folder), _write_events(fleet, folder)]
-    rows, n_files = 0, len(_planned(fleet))
-    for done, (name, city, orders) in enumerate(_order_files(fleet), start=1):
-        # A partner with nothing to say sends nothing.
-        if len(orders):
-            paths.append(_write(fleet, city, orders, folder / name))
-            rows += len(orders)
-        progress(done, n_files)
-    paths.sort()
-    write_manifest(fleet, folder, rows, paths)
-    return paths
+    staging = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    depots = fleet.depots[list(DEPOT_COLUMNS)]
+    depots.to_csv(staging / "depots.csv", index=False)
+    fleet.events.to_csv(staging / "events.csv", index=False)
+    months = fleet.days.to_period("M").unique()
+    corrected = {len(months) // 3, len(months) * 5 // 6}
+    cities = fleet.depots["city_index"].unique()
+    for index in cities:
+        city, n_before = CITIES[index], 0
+        for position, month in enumerate(months):
+            rng = np.random.default_rng([fleet.seed, index, position])
+            orders = _draw_orders(rng, fleet, index, month)
+            orders["number"] = np.arange(len(orders)) + n_before + 1
+            n_before += len(orders)
+            name = f"orders_{city.name.lower()}_{month}"
+            suffix = "csv" if position < len(months) // 2 else "parquet"
+            _write(
+                fleet, city, _with_repeats(rng, orders), staging / f"{name}.{suffix}"
+            )
+            if position in corrected:
+                moved = _corrections(rng, fleet, orders)
+                _write(fleet, city, moved, staging / f"{name}_corrected.csv")
+            progress(index * len(months) + position + 1, len(cities) * len(months))
+    staging.rename(folder)
 
 
-def _write_depots(fleet: InventedFleet, folder: Path) -> Path:
-    rows = [
-        {
-            "depot_id": depot.depot_id,
-            "name": depot.name,
-            "city": depot.city.name,
-            "timezone": depot.city.timezone,
-            "country": depot.city.country,
-            "subdivision": depot.city.subdivision,
-            "vans": depot.vans,
-            "opened_on": depot.opened_on,
-            "closed_on": None,
-            "closed_weekdays": ",".join(
-                WEEKDAYS[number - 1] for number in depot.closed_weekdays
-            ),
-        }
-        for depot in fleet.depots
-    ]
-    return _write_table(pd.DataFrame(rows), folder / "depots.csv")
+def _draw_orders(
+    rng: np.random.Generator, fleet: Fleet, city_index: int, month: pd.Period
+) -> pd.DataFrame:
+    """A city's orders of a month by time: depot (its row), step (its day), ordered_at."""
+    depots = np.flatnonzero(fleet.depots["city_index"] == city_index)
+    steps = np.flatnonzero(fleet.days.to_period("M") == month)
+    counts = fleet.counts_dt[np.ix_(depots, steps)]
+    depot_n = np.repeat(depots, counts.sum(axis=1))
+    step_n = np.repeat(np.tile(steps, len(depots)), counts.ravel())
+    second_n = _seconds_of_day(rng, fleet.depots["residential"].to_numpy()[depot_n])
+    local = fleet.days[step_n] + pd.to_timedelta(second_n, "s")
+    # An hour that the clocks skip becomes the next; one that comes twice is either.
+    ordered_at = local.tz_localize(
+        CITIES[city_index].timezone,
+        ambiguous=rng.random(len(local)) < 0.5,
+        nonexistent=pd.Timedelta(hours=1),
+    )
+    orders = pd.DataFrame({"depot": depot_n, "step": step_n, "ordered_at": ordered_at})
+    return orders.sort_values("ordered_at", kind="stable", ignore_index=True)
 
 
-def _write_events(fleet: InventedFleet, folder: Path) -> Path:
-    return _write_table(events_table(fleet.events), folder / "events.csv")
+def _seconds_of_day(
+    rng: np.random.Generator, residential_n: Float[np.ndarray, " row"]
+) -> Int[np.ndarray, " row"]:
+    """Homes order in the evening, businesses in the morning."""
+    hour_n = np.where(
+        rng.random(len(residential_n)) < residential_n,
+        rng.choice(24, len(residential_n), p=HOME_DAY / HOME_DAY.sum()),
+        rng.choice(24, len(residential_n), p=BUSINESS_DAY / BUSINESS_DAY.sum()),
+    )
+    return 3600 * hour_n + rng.integers(0, 3600, len(hour_n))
 
 
-def _write_table(table: pd.DataFrame, path: Path) -> Path:
-    table.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
-    return path
+def _with_repeats(rng: np.random.Generator, orders: pd.DataFrame) -> pd.DataFrame:
+    """The orders, a few of them twice."""
+    again = rng.random(len(orders)) < REPEATED_SHARE
+    return orders.loc[np.repeat(orders.index, 1 + again)]
 
 
-def _planned(fleet: InventedFleet) -> list[tuple[City, Month, bool]]:
-    """City and month of every file of orders, and whether it mends another one."""
-    n_months = len(fleet.months)
-    # One in each half of the data, so that one mends CSV and one Parquet.
-    mended = {n_months // 3, n_months * 5 // 6}
-    return [
-        (city, month, is_correction)
-        for position, month in enumerate(fleet.months)
-        for city in fleet.cities
-        for is_correction in ((False, True) if position in mended else (False,))
-    ]
+def _corrections(
+    rng: np.random.Generator, fleet: Fleet, orders: pd.DataFrame
+) -> pd.DataFrame:
+    """A few of the orders at another depot of the city that was open on their day."""
+    moved = orders[rng.random(len(orders)) < CORRECTED_SHARE]
+    depot_n = rng.choice(orders["depot"].unique(), len(moved))
+    is_open_n = fleet.reported_dt[depot_n, moved["step"]]
+    return moved.assign(depot=depot_n)[is_open_n & (depot_n != moved["depot"])]
 
 
-def _order_files(fleet: InventedFleet) -> Iterator[tuple[str, City, Orders]]:
-    """Name and rows of every file, one month of one city in memory at a time."""
-    csv_months = fleet.months[: len(fleet.months) // 2]
-    for city, month, is_correction in _planned(fleet):
-        name = f"orders_{city.name.lower()}_{month}"
-        once = draw_orders(fleet, city, month)
-        if is_correction:
-            # '_' sorts after '.', so it is loaded after the file that it mends.
-            corrections = draw_corrections(fleet, city, month, once)
-            yield f"{name}_corrected.csv", city, corrections
-        else:
-            suffix = "csv" if month in csv_months else "parquet"
-            yield f"{name}.{suffix}", city, with_repeats(fleet, city, month, once)
-
-
-def _write(fleet: InventedFleet, city: City, orders: Orders, path: Path) -> Path:
-    depot_ids = pa.array([depot.depot_id for depot in fleet.depots], pa.string())
-    numbers = pc.utf8_lpad(pa.array(orders.number_n).cast(pa.string()), 8, "0")
-    as_csv = path.suffix == ".csv"
+def _write(fleet: Fleet, city: City, orders: pd.DataFrame, path: Path) -> None:
+    if orders.empty:
+        return
+    numbers = pc.utf8_lpad(pa.array(orders["number"]).cast(pa.string()), 8, "0")
+    moments = pa.array(orders["ordered_at"]).cast(pa.timestamp("s", city.timezone))
+    if path.suffix == ".csv":
+        offset = "%Ez" if city.writes_offset else ""
+        ordered_at = pc.strftime(moments, format=f"%Y-%m-%dT%H:%M:%S{offset}")
+    else:
+        ordered_at = moments if city.writes_offset else pc.local_timestamp(moments)
     columns = {
         "order_id": pc.binary_join_element_wise(city.code, numbers, ""),
-        "depot_id": depot_ids.take(pa.array(orders.depot_n)),
-        "ordered_at": _as_text(city, orders) if as_csv else _as_moment(city, orders),
+        "depot_id": pa.array(fleet.depots["depot_id"]).take(pa.array(orders["depot"])),
+        "ordered_at": ordered_at,
     }
-    table = pa.table(columns)
-    if as_csv:
-        csv.write_csv(table, path, AS_CSV)
+    if path.suffix == ".csv":
+        csv.write_csv(pa.table(columns), path, csv.WriteOptions(quoting_style="none"))
     else:
-        pq.write_table(table, path)
-    return path
-
-
-def _as_text(city: City, orders: Orders) -> pa.Array:
-    """ISO 8601, with the city's offset where its partner writes one."""
-    local = orders.ordered_n.tz_localize(None).to_numpy().astype("datetime64[s]")
-    text = pc.strftime(pa.array(local), format="%Y-%m-%dT%H:%M:%S")
-    if not city.with_offset:
-        return text
-    utc = orders.ordered_n.tz_convert(None).to_numpy().astype("datetime64[s]")
-    hours = (local - utc).astype("timedelta64[h]").astype(int)
-    offsets, which = np.unique(hours, return_inverse=True)
-    texts = pa.array([f"{hour:+03d}:00" for hour in offsets], pa.string())
-    return pc.binary_join_element_wise(text, texts.take(pa.array(which)), "")
-
-
-def _as_moment(city: City, orders: Orders) -> pa.Array:
-    """A timestamp, with the city's zone where its partner writes offsets."""
-    moments = (
-        orders.ordered_n if city.with_offset else orders.ordered_n.tz_localize(None)
-    )
-    zone = city.timezone if city.with_offset else None
-    return pa.array(moments, type=pa.timestamp("us", tz=zone))
+        pq.write_table(pa.table(columns), path)

@@ -12,10 +12,9 @@ from forecaster.errors import BadInputError
 from pipelines import backfill
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
+from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
-from pipelines.demo.manifest import is_written, read_manifest
-from pipelines.demo.places import CITIES
 from pipelines.forecasting import forecast as forecasting
 from pipelines.ingest import FileOptions, LoadProgress, ingest
 from pipelines.runs.ledger import recorded
@@ -27,12 +26,12 @@ from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
 
 Advance = Callable[[float, float], None]
-"""Called with what is done and what is to do in all."""
+"""Called with the work that is done and the work in all."""
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What is invented, and where it goes."""
+    """Options of the demonstration, and where it works."""
 
     engine: sa.Engine
     settings: Settings
@@ -43,8 +42,9 @@ class Demo:
 
     @property
     def folder(self) -> Path:
-        """Where the invented files lie."""
-        return self.settings.home / "demo"
+        """Where the invented files lie; whole once it is there."""
+        options = f"{self.n_depots}-depots-{self.n_days}-days-seed-{self.seed}"
+        return self.settings.home / "demo" / options
 
     @property
     def yesterday(self) -> date:
@@ -54,28 +54,25 @@ class Demo:
 
 
 def write_fleet(demo: Demo, advance: Advance) -> str:
-    """Invents the fleet and writes its files, unless they lie there whole.
+    """Invents the fleet and writes its files, unless they lie there already.
 
     Raises:
-      BadInputError: another fleet was invented there before, or the database holds
-        depots that are not invented.
+      BadInputError: the database holds another fleet, invented or not.
     """
     _claim_database(demo)
-    if not is_written(demo.folder, demo.seed, demo.n_depots, demo.n_days):
-        if read_manifest(demo.folder) is not None:
-            raise _other_options(demo.folder)
-        fleet = invent(demo.seed, demo.n_depots, demo.n_days, demo.yesterday)
-        write_files(fleet, demo.folder, advance)
-    found = read_manifest(demo.folder)
-    assert found is not None, "it was written whole"
-    return f"{found.orders:,} orders of {found.n_depots} depots up to {found.ends_on}"
+    if demo.folder.exists():
+        return f"in {demo.folder} already"
+    fleet = invent(demo.seed, demo.n_depots, demo.n_days, demo.yesterday)
+    write_files(fleet, demo.folder, advance)
+    n_orders = fleet.counts_dt.sum()
+    return f"{n_orders:,} orders of {demo.n_depots} depots up to {demo.yesterday}"
 
 
 def load_files(demo: Demo, advance: Advance) -> str:
     """Loads the files as anyone's, and counts demand."""
 
-    def tell(far: LoadProgress) -> None:
-        advance(far.done, far.total)
+    def report_progress(load: LoadProgress) -> None:
+        advance(load.done, load.total)
 
     with recorded(demo.engine, "ingest") as run:
         report = ingest(
@@ -84,7 +81,7 @@ def load_files(demo: Demo, advance: Advance) -> str:
             # Its corrections move a day's orders, as a partner's do.
             FileOptions(force=True),
             demo.settings,
-            tell,
+            report_progress,
             is_invented=True,
         )
         run.metrics["files"] = len(report.files)
@@ -96,7 +93,7 @@ def load_files(demo: Demo, advance: Advance) -> str:
 
 
 def train_model(demo: Demo, report: FitReporter) -> str:
-    """Trains and judges a model, unless there is a champion."""
+    """Trains and promotes a model, unless there is a champion."""
     with demo.engine.connect() as connection:
         champion = models.champion(connection)
     if champion is not None:
@@ -104,13 +101,13 @@ def train_model(demo: Demo, report: FitReporter) -> str:
     origin = counting.default_origin(demo.engine)
     recipe = train.build_recipe(demo.settings, seed=None, epochs=None)
     with recorded(demo.engine, "train", origin) as run:
-        made = train.train(demo.engine, demo.settings, origin, recipe, report, run)
+        model = train.train(demo.engine, demo.settings, origin, recipe, report, run)
     artefacts = demo.settings.artefacts
-    return promotion.promote_if_better(demo.engine, artefacts, made.version).reason
+    return promotion.promote_if_better(demo.engine, artefacts, model.version).reason
 
 
 def hindcast(demo: Demo, advance: Advance) -> str:
-    """Forecasts the days the judged fit had not seen, and scores them."""
+    """Forecasts the days that the evaluated fit had not seen, and scores them."""
     origin = counting.default_origin(demo.engine)
     with snapshot(demo.engine) as connection:
         judge = models.newest_evaluation(connection)
@@ -150,24 +147,20 @@ def forecast(demo: Demo) -> str:
 
 def _claim_database(demo: Demo) -> None:
     """Notes in the database that it holds this fleet: own files are refused from then on."""
-    asked = DemoFleet(demo.seed, demo.n_depots, demo.n_days)
+    requested = DemoFleet(demo.seed, demo.n_depots, demo.n_days)
     with demo.engine.begin() as connection:
         held = read_demo_fleet(connection)
-        if held == asked:
+        if held == requested:
             return
         if held is not None:
-            raise _other_options("This database")
+            raise BadInputError(
+                "This database holds a fleet invented with other options. Give the same, "
+                "or set HARBOR_HOME to a new place."
+            )
         if known := depot_store.depot_ids(connection):
             raise BadInputError(
                 f"This database holds {len(known)} depots that are not invented, such as "
                 f"{min(known)}; the demonstration would mix with them. Set HARBOR_HOME to "
                 "a new place."
             )
-        record_demo_fleet(connection, asked)
-
-
-def _other_options(where: Path | str) -> BadInputError:
-    return BadInputError(
-        f"{where} holds a fleet invented with other options. Give the same, or set "
-        "HARBOR_HOME to a new place."
-    )
+        record_demo_fleet(connection, requested)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from tests.answers import ANSWERS, page, told
+from tests.answers import ANSWERS, describe_type, page
 from tests.contract.test_cli import COMMANDS
 
 PAGE = Path(__file__).parents[2] / "deploy" / "docs" / "json.md"
@@ -22,7 +22,7 @@ def test_the_page_shows_the_types_of_the_code():
 
 
 def test_types_are_told_in_words():
-    assert told(dict[str, list[int | None]]) == (
+    assert describe_type(dict[str, list[int | None]]) == (
         "object of list of whole number or null by name"
     )
 

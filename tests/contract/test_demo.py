@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,11 +14,12 @@ import psycopg
 import pytest
 
 from pipelines.database.embedded import cluster
+from tests.ports import free_port
 
 pytestmark = pytest.mark.db
 
 ROOT = Path(__file__).parents[2]
-SMALL = ("--depots", "3", "--days", "100")
+SMALL = ("--depots", "3", "--days", "70")
 PATIENCE_S = 300
 
 
@@ -39,12 +39,6 @@ def demo(home, *arguments):
     }
 
 
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
-
-
 def is_healthy(port):
     try:
         with urllib.request.urlopen(
@@ -61,15 +55,8 @@ def test_from_nothing_to_the_scores(home):
         command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    for said in (
-        "Inventing",
-        "Loading",
-        "Training",
-        "Hindcasting",
-        "Forecasting",
-        "Ready",
-    ):
-        assert said in done.stderr
+    for stage in ("Inventing", "Loading", "Training", "Hindcasting", "Ready"):
+        assert stage in done.stderr
     assert list((home / "artefacts").glob("*.npz"))
 
 
@@ -87,9 +74,9 @@ def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(home):
         time.sleep(0.2)
     # As a terminal does: to every process of the foreground group.
     os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert "already" in said
-    assert "Traceback" not in said
+    output, _ = process.communicate(timeout=60)
+    assert "already" in output
+    assert "Traceback" not in output
     assert not is_healthy(port)
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(cluster.address(cluster.locate(home)))

@@ -14,6 +14,12 @@ from tests.pages import ROOT, blocks, pages, words_of
 
 ROOT_COMMAND = typer.main.get_command(app)
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in pages()}
+# What starts the program somewhere: Compose, systemd, Kubernetes, the images.
+STARTERS = {
+    str(path.relative_to(ROOT)): path.read_text()
+    for path in sorted((ROOT / "deploy").rglob("*"))
+    if path.suffix in {".yml", ".yaml", ".service"} or path.name == "Dockerfile"
+}
 # A word that stands for what its reader puts there, or ends the command.
 ENDS = re.compile(r"[A-Z\[…<|&;>·(]|\.\.\.")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -26,8 +32,17 @@ def commands_in(text):
             for found in re.finditer(r"(?<![\w./@:=-])harbor (?=[a-z])(.*)", line):
                 # A sentence that the program prints has its commands in quotes.
                 quoted = line[: found.start()].endswith("'")
-                said = found[1].partition("'")[0] if quoted else found[1]
-                yield words_of(said) or said.split()
+                words = found[1].partition("'")[0] if quoted else found[1]
+                yield words_of(words) or words.split()
+
+
+def commands_started_in(text):
+    """As a line of words, or as a list of them."""
+    code = re.sub("#.*", "", text)
+    for found in re.findall(
+        r"(?<=[\s/])harbor +([a-z].*)", re.sub(r'[][",]', " ", code)
+    ):
+        yield found.split()
 
 
 def wrong_with(words):
@@ -42,7 +57,7 @@ def wrong_with(words):
         command = command.commands[name]
     known = {name for each in command.params for name in (*each.opts, "--help")}
     for word in words:
-        if word in {"|", "&&", ";", ">", "<", "·"} or word.startswith("2>"):
+        if word in {"|", "||", "&&", ";", ">", "<", "·"} or word.startswith("2>"):
             break
         option = re.match(r"\[?(--[a-z0-9-]+)", word)
         if option and option[1] not in known:
@@ -50,18 +65,28 @@ def wrong_with(words):
     return None
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_command_that_a_page_names_exists(name):
+def test_every_command_that_a_page_names_or_a_file_starts_exists():
     wrong = [
-        f"harbor {' '.join(words)}: {said}"
-        for words in commands_in(PAGES[name])
-        if (said := wrong_with(words))
+        f"{name}: harbor {' '.join(words)}: {problem}"
+        for texts, find in ((PAGES, commands_in), (STARTERS, commands_started_in))
+        for name, text in texts.items()
+        for words in find(text)
+        if (problem := wrong_with(words))
     ]
     assert not wrong, wrong
 
 
+def test_what_starts_the_program_is_found():
+    """So that a pattern that finds nothing does not pass for files without faults."""
+    started = {
+        " ".join(w) for text in STARTERS.values() for w in commands_started_in(text)
+    }
+    assert len(started) >= 10
+    assert {"schedule run", "db upgrade", "nightly || test $? -eq 3"} <= started
+
+
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         ("backfil run", "no command 'backfil'"),
         ("backfill runn --from 2026-01-01", "no command 'runn'"),
@@ -72,10 +97,10 @@ def test_every_command_that_a_page_names_exists(name):
         ("models show VERSION", None),
     ],
 )
-def test_a_command_that_does_not_exist_is_seen(line, said):
+def test_a_command_that_does_not_exist_is_seen(line, expected):
     (words,) = commands_in(f"`harbor {line}`")
-    found = wrong_with(words)
-    assert (said is None and found is None) or said in found
+    problem = wrong_with(words)
+    assert problem == expected or expected in problem
 
 
 def test_a_command_in_a_printed_sentence_ends_with_its_quote():
@@ -88,37 +113,27 @@ def test_prose_is_no_command():
     assert list(commands_in(text)) == []
 
 
-def options():
-    def within(group, path):
-        for name, command in group.commands.items():
-            here = f"{path} {name}"
-            if hasattr(command, "commands"):
-                yield from within(command, here)
-                continue
-            for each in command.params:
-                yield pytest.param(each, id=f"{here} {each.opts[0]}")
-
-    return within(ROOT_COMMAND, "harbor")
+def options(group=ROOT_COMMAND, path="harbor"):
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from options(command, f"{path} {name}")
+        else:
+            yield from ((f"{path} {name}", each) for each in command.params)
 
 
-@pytest.mark.parametrize("option", list(options()))
-def test_every_option_says_what_it_is_for(option):
-    if option.param_type_name == "argument" and option.metavar is None:
-        assert len(option.name) > 2
-    else:
-        assert option.help or option.param_type_name == "argument"
+def test_every_option_says_what_it_is_for():
+    for command, option in options():
+        if option.param_type_name != "argument":
+            assert option.help, f"{command} {option.opts[0]}"
+        elif option.metavar is None:
+            assert len(option.name) > 2, f"{command} {option.name}"
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_file_that_a_page_links_to_is_there(name):
-    here = (ROOT / name).parent
-    links = LINK.findall(re.sub(r"```.*?```", "", PAGES[name], flags=re.DOTALL))
-    away = [
-        each
-        for each in links
-        if not re.match(r"[a-z]+:", each) and not (here / each).exists()
-    ]
-    assert not away, away
+def test_every_file_that_a_page_links_to_is_there():
+    for name, text in PAGES.items():
+        for link in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
+            is_file = not re.match(r"[a-z]+:", link)
+            assert not is_file or ((ROOT / name).parent / link).exists(), (name, link)
 
 
 def test_every_make_target_that_a_page_names_is_there():

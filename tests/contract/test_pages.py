@@ -35,8 +35,8 @@ def harbor(words):
     with capture_logs():
         done = CliRunner().invoke(app, words)
     if isinstance(done.exception, HarborError):
-        said = f"{done.output}harbor: {done.exception}\n"
-        return said, done.exception.exit_code
+        output = f"{done.output}harbor: {done.exception}\n"
+        return output, done.exception.exit_code
     if done.exception is not None:
         raise done.exception
     return done.output, 0
@@ -44,16 +44,16 @@ def harbor(words):
 
 def typed(command, folder):
     """Runs a command of a page as a person would: `harbor` here, the rest in a shell."""
-    said = None
+    output = None
     if command.startswith("harbor "):
         command, _, rest = command.partition(" 2>&1 | ")
-        said, code = harbor(expanded(command, folder)[1:])
+        output, code = harbor(expanded(command, folder)[1:])
         if not rest:
-            return said + (f"[exit {code}]\n" if code else "")
+            return output + (f"[exit {code}]\n" if code else "")
         command = rest
     done = subprocess.run(
         ["bash", "-c", command],
-        cwd=folder, input=said, capture_output=True, text=True, check=True,
+        cwd=folder, input=output, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout + done.stderr
 
@@ -85,7 +85,7 @@ def learn_at_once(panel, *_):
 
 
 @pytest.fixture(scope="module")
-def told(engine, database_url, tmp_path_factory):
+def printed(engine, database_url, tmp_path_factory):
     """What every command of the story prints, page by page."""
     folder = tmp_path_factory.mktemp("pages")
     here = {"HARBOR_HOME": str(folder / "home"), "HARBOR_DATABASE_URL": database_url}
@@ -109,15 +109,15 @@ def told(engine, database_url, tmp_path_factory):
 
 @pytest.mark.db
 @pytest.mark.parametrize("name", STORY)
-def test_a_page_says_what_its_commands_print(told, name):
+def test_a_page_says_what_its_commands_print(printed, name):
     if WRITES:
         page = DOCS / f"{name}.md"
-        printed = [
-            "\n".join(map(str.rstrip, now.splitlines())) for _, now in told[name]
+        outputs = [
+            "\n".join(map(str.rstrip, now.splitlines())) for _, now in printed[name]
         ]
-        page.write_text(written(page.read_text(), printed))
+        page.write_text(written(page.read_text(), outputs))
         pytest.skip("written, not compared")
-    for each, now in told[name]:
+    for each, now in printed[name]:
         assert comparable(each.command, now) == comparable(each.command, each.printed)
         assert not VERSION.search(each.command), (
             "versions differ from machine to machine"

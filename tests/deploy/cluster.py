@@ -23,8 +23,8 @@ NESTED = {
 def built(overlay):
     """Everything that `kubectl apply -k` would send for one overlay."""
     kubectl = tool("kubectl", "kubernetes-client")
-    told = run(kubectl, "version", "--client").stdout
-    version = re.search(r"Kustomize Version: v(\d+)", told)
+    printed = run(kubectl, "version", "--client").stdout
+    version = re.search(r"Kustomize Version: v(\d+)", printed)
     if version is None or int(version[1]) < OLDEST:
         lacking(f"needs a kubectl whose kustomize is at least {OLDEST}")
     done = run(kubectl, "kustomize", KUBERNETES / "overlays" / overlay)

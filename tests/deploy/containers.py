@@ -36,11 +36,11 @@ class Container:
         bundle = folder / self._name
         bundle.mkdir()
         subprocess.run(["runc", "spec"], cwd=bundle, check=True)
-        told = json.loads((bundle / "config.json").read_text())
-        _describe(told, image, SERVICES[service], folder, port, command)
-        told["linux"]["resources"]["memory"] = {"limit": _memory(service)}
-        told["linux"]["cgroupsPath"] = f"/{self._name}"
-        (bundle / "config.json").write_text(json.dumps(told))
+        spec = json.loads((bundle / "config.json").read_text())
+        _describe(spec, image, SERVICES[service], folder, port, command)
+        spec["linux"]["resources"]["memory"] = {"limit": _memory(service)}
+        spec["linux"]["cgroupsPath"] = f"/{self._name}"
+        (bundle / "config.json").write_text(json.dumps(spec))
         self._log = bundle / "output.txt"
         with self._log.open("w") as log:
             self._process = subprocess.Popen(
@@ -51,7 +51,7 @@ class Container:
             )
 
     @property
-    def said(self):
+    def output(self):
         """All that it has printed."""
         return self._log.read_text()
 
@@ -65,7 +65,7 @@ class Container:
         return self._process.wait(seconds)
 
     def stop(self):
-        """Ends it as Compose does: asked first."""
+        """Ends it as Compose does: with a signal first."""
         if self.runs:
             subprocess.run(["runc", "kill", self._name, "TERM"], check=False)
         try:
@@ -75,31 +75,34 @@ class Container:
             self._process.wait(30)
 
 
-def _describe(told, image, service, folder, port, command):
+def _describe(spec, image, service, folder, port, command):
     """Puts into runc's own words what image and Compose file say."""
     root, config = image
-    given = {
+    environment = {
         name: _here(str(value), port)
         for name, value in service["environment"].items()
         if not str(value).startswith("${")
     }
     uid, gid = map(int, config["User"].split(":"))
     kinds = ("bounding", "effective", "permitted")
-    told["process"] |= {
+    spec["process"] |= {
         "terminal": False,
         "user": {"uid": uid, "gid": gid},
         "args": command or shlex.split(service["command"]),
-        "env": [*config["Env"], *(f"{name}={value}" for name, value in given.items())],
+        "env": [
+            *config["Env"],
+            *(f"{name}={value}" for name, value in environment.items()),
+        ],
         "cwd": config["WorkingDir"],
         "capabilities": {kind: [] for kind in kinds} if service["cap_drop"] else {},
         "noNewPrivileges": "no-new-privileges:true" in service["security_opt"],
     }
-    told["root"] = {"path": str(root), "readonly": service["read_only"]}
-    namespaces = told["linux"]["namespaces"]
-    told["linux"]["namespaces"] = [each for each in namespaces if each["type"] in OWN]
+    spec["root"] = {"path": str(root), "readonly": service["read_only"]}
+    namespaces = spec["linux"]["namespaces"]
+    spec["linux"]["namespaces"] = [each for each in namespaces if each["type"] in OWN]
     closed = {"/sys", "/sys/fs/cgroup"}
-    own = [each for each in told["mounts"] if each["destination"] not in closed]
-    told["mounts"] = [*own, *_mounts(service, folder)]
+    own = [each for each in spec["mounts"] if each["destination"] not in closed]
+    spec["mounts"] = [*own, *_mounts(service, folder)]
 
 
 def _mounts(service, folder):

@@ -27,16 +27,16 @@ CACHE = Path(os.environ.get("HARBOR_DEPLOY_CACHE", "/var/tmp/harbor-deploy-check
 
 def debian():
     """A minimal Debian with Python, as a folder; made once."""
-    made = CACHE / f"{SUITE}-{hashlib.sha256(IN_BASE.encode()).hexdigest()[:12]}"
-    if not made.exists():
+    base = CACHE / f"{SUITE}-{hashlib.sha256(IN_BASE.encode()).hexdigest()[:12]}"
+    if not base.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
-        staged = made.with_suffix(".part")
+        staged = base.with_suffix(".part")
         shutil.rmtree(staged, ignore_errors=True)
         include = f"--include={IN_BASE}"
         _quietly("debootstrap", "--variant=minbase", include, SUITE, staged)
         shutil.rmtree(staged / "var/cache/apt/archives")
-        staged.rename(made)
-    return made
+        staged.rename(base)
+    return base
 
 
 def wheels(*locks):
@@ -105,9 +105,9 @@ class Store:
             ROOT,
         )
         image = f"localhost/harbor-{target}"
-        told = json.loads(self._buildah("inspect", "--type=image", image))
+        inspected = json.loads(self._buildah("inspect", "--type=image", image))
         container = self._buildah("from", image)
-        return Path(self._buildah("mount", container)), told["OCIv1"]["config"]
+        return Path(self._buildah("mount", container)), inspected["OCIv1"]["config"]
 
     def remove(self):
         """Takes everything away again."""

@@ -40,9 +40,9 @@ def store():
         ("debootstrap", "debootstrap"),
     ):
         tool(program, package)
-    made = Store()
-    yield made
-    made.remove()
+    store = Store()
+    yield store
+    store.remove()
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +60,11 @@ def passwords(place):
     """Every secret of the Compose file, as RUNBOOK.md has them made."""
     folder = place / "secrets"
     folder.mkdir(mode=0o700)
-    made = {name: secrets.token_hex(24) for name in ("owner", "writer", "reader")}
-    for name, password in made.items():
+    passwords = {name: secrets.token_hex(24) for name in ("owner", "writer", "reader")}
+    for name, password in passwords.items():
         (folder / f"{name}_password").write_text(password)
         (folder / f"{name}_password").chmod(0o444)
-    return made
+    return passwords
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def database(pipelines, place, home, passwords):
     """A server whose tables the service `migrate` has made."""
     with postgres(passwords["owner"]) as port:
         migrate = Container(pipelines, "migrate", place, port)
-        assert migrate.wait() == 0, migrate.said
+        assert migrate.wait() == 0, migrate.output
         yield port
 
 
@@ -107,7 +107,7 @@ def answer(container, url):
                 return response.status, response.read().decode()
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
-    pytest.fail(f"{url} does not answer: {container.said}")
+    pytest.fail(f"{url} does not answer: {container.output}")
 
 
 def on_port(service, port):
@@ -120,8 +120,8 @@ def on_port(service, port):
 def test_the_dashboard_answers(start, dashboard):
     port = free_port()
     container = start(dashboard, "dashboard", on_port("dashboard", port))
-    told = answer(container, f"http://127.0.0.1:{port}/_stcore/health")
-    assert told == (200, "ok")
+    health = answer(container, f"http://127.0.0.1:{port}/_stcore/health")
+    assert health == (200, "ok")
 
 
 def test_the_watch_answers(start, pipelines):
@@ -133,10 +133,10 @@ def test_the_watch_answers(start, pipelines):
     assert "harbor_" in metrics
 
 
-def asked(start, image, service, code):
+def run_python(start, image, service, code):
     container = start(image, service, ["python", "-c", code])
     status = container.wait()
-    return status, container.said.strip()
+    return status, container.output.strip()
 
 
 @pytest.mark.parametrize("service", ["dashboard", "watch"])
@@ -147,8 +147,8 @@ import importlib.util, json
 print(json.dumps([name for name in {JAX} if importlib.util.find_spec(name)]))
 import forecaster.inference.infer
 """
-    status, said = asked(start, image, service, code)
-    assert (status, json.loads(said.splitlines()[-1])) == (0, [])
+    status, output = run_python(start, image, service, code)
+    assert (status, json.loads(output.splitlines()[-1])) == (0, [])
 
 
 def test_a_container_is_nobody_and_writes_nowhere_but_tmp(start, dashboard):
@@ -163,9 +163,9 @@ for place in ("/", "/opt/harbor", "/etc", "/var/lib/harbor", "/tmp"):
 print(os.getuid(), os.getgid())
 print([l for l in open("/proc/self/status") if l.startswith(("CapBnd", "NoNew"))])
 """
-    status, said = asked(start, dashboard, "dashboard", code)
-    assert status == 0, said
-    assert said.splitlines() == [
+    status, output = run_python(start, dashboard, "dashboard", code)
+    assert status == 0, output
+    assert output.splitlines() == [
         *(
             f"{place} Read-only file system"
             for place in ("/", "/opt/harbor", "/etc", "/var/lib/harbor")
@@ -191,5 +191,5 @@ for statement in ("delete from runs", "create table probe (x int)"):
     except sa.exc.ProgrammingError as error:
         print(error.orig.sqlstate)
 """
-    assert asked(start, dashboard, "dashboard", code) == (0, "42501\n42501")
-    assert asked(start, pipelines, "watch", code) == (0, "done\n42501")
+    assert run_python(start, dashboard, "dashboard", code) == (0, "42501\n42501")
+    assert run_python(start, pipelines, "watch", code) == (0, "done\n42501")

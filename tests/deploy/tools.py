@@ -25,23 +25,23 @@ def tool(name, package):
       name: What it is called.
       package: The Debian package that has it.
     """
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         lacking(f"needs {name}: apt-get install {package}")
-    return found
+    return path
 
 
 def compose():
     """Compose v2, or the older program."""
     if shutil.which("docker"):
-        asked = run("docker", "compose", "version")
-        if asked.returncode == 0:
+        version = run("docker", "compose", "version")
+        if version.returncode == 0:
             return ["docker", "compose"]
     return [tool("docker-compose", "docker-compose")]
 
 
 def run(*command, **environment):
-    """Runs a program to its end, and gives what it said."""
+    """Runs a program to its end, and returns what it printed."""
     return subprocess.run(
         [str(word) for word in command],
         env={**os.environ, **environment},

@@ -6,7 +6,6 @@ its nights run in processes of their own, as the scheduler starts them. The othe
 run in this process.
 """
 
-import sys
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -23,7 +22,7 @@ from tests.conftest import empty_tables
 from tests.pipelines.faults.faults import TABLES, tables
 from tests.soak import arrivals
 from tests.soak.arrivals import NIGHTS, Inbox, origin_of
-from tests.soak.figures import MIB, Figures
+from tests.soak.figures import Figures
 from tests.soak.night import IN_TRAINING, now_after, run_here, start
 
 pytestmark = [pytest.mark.db, pytest.mark.soak]
@@ -65,16 +64,16 @@ def bad(engine, database_url, tmp_path_factory):
             victim.reach_point()
             victim.process.kill()
             victim.end()
-        status, said = start(home, database_url, night).end()
-        assert status == 0, said
+        status, output = start(home, database_url, night).end()
+        assert status == 0, output
         if night in RUN_AGAIN:
-            _, said = start(home, database_url, night).end()
-            assert f"night of {origin_of(night)} is done" in said
+            _, output = start(home, database_url, night).end()
+            assert f"night of {origin_of(night)} is done" in output
 
     for night in range(NIGHTS):
         inbox.before(night)
-        with figures.of_night(engine, home):
-            run(night)
+        run(night)
+        figures.measure(home)
         if inbox.after(night):
             run_here(engine, settings, night, LATER)
         if night == WORSE_NIGHT:
@@ -91,8 +90,8 @@ def good(engine, bad, tmp_path_factory):
     inbox = Inbox(settings.inbox)
     for night in range(NIGHTS):
         inbox.before(night)
-        with figures.of_night(engine, home):
-            run_here(engine, settings, night)
+        run_here(engine, settings, night)
+        figures.measure(home)
         if inbox.after(night):
             run_here(engine, settings, night, LATER)
     yield month(engine, inbox, figures)
@@ -139,8 +138,8 @@ def forecast(engine, settings, night, later):
 def total(engine, version, night):
     query = "select sum(p50) from forecasts where model_version = :v and origin_on = :o"
     with engine.connect() as connection:
-        asked = {"v": version, "o": origin_of(night)}
-        return connection.scalar(sa.text(query), asked)
+        values = {"v": version, "o": origin_of(night)}
+        return connection.scalar(sa.text(query), values)
 
 
 def month(engine, inbox, figures, worse=None):
@@ -189,8 +188,8 @@ def test_what_is_known_in_the_end_is_what_the_files_said_last(bad, good):
         open_days = {
             key: value for key, value in each.truth.items() if key not in closed
         }
-        told = {key: value for key, value in each.demand.items() if key not in closed}
-        assert told == open_days
+        demand = {key: value for key, value in each.demand.items() if key not in closed}
+        assert demand == open_days
 
 
 def test_forecasts_are_scored_by_the_counts_that_hold(bad):
@@ -208,8 +207,8 @@ def test_nights_after_the_first_find_everything_compiled(bad):
     first, *others = bad.costs
     assert first["compilations"] > 0
     hits = sum(cost["cache_hits"] for cost in others)
-    asked = hits + sum(cost["cache_misses"] for cost in others)
-    assert hits / asked >= 0.95
+    lookups = hits + sum(cost["cache_misses"] for cost in others)
+    assert hits / lookups >= 0.95
 
 
 def test_memory_stays_level(bad, good):
@@ -227,23 +226,6 @@ def test_disk_stays_level(bad, good):
         assert each.figures.disk[-1]["checkpoints"] == 0
         compiled = [sizes["compiled"] for sizes in each.figures.disk]
         assert compiled[-1] <= MOST_GROWN * compiled[10]
-
-
-def test_figures_are_told(bad, good, capsys):
-    hits = [cost["cache_hits"] for cost in bad.costs]
-    misses = [cost["cache_misses"] for cost in bad.costs]
-    peaks = [peak / MIB for peak in own_peaks(bad)]
-    found = (
-        f"compile cache: {sum(hits)} of {sum(hits) + sum(misses)} programs found, "
-        f"{sum(map(bool, misses))} of {len(misses)} nights compiled"
-    )
-    memory = (
-        f"memory of {len(peaks)} nights' own processes: {min(peaks):.0f} to "
-        f"{max(peaks):.0f} MiB"
-    )
-    months = [*bad.figures.lines("A bad month"), *good.figures.lines("A good month")]
-    with capsys.disabled():
-        sys.stdout.write("\n".join(["", *months, found, memory, ""]))
 
 
 def own_peaks(bad):

@@ -5,7 +5,6 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from dashboard.text import run_descriptions
 
@@ -50,28 +49,10 @@ def test_runs_are_offered_nights_first_and_newest_first():
     assert labels["9"] == "Ingest · – · run 9"
 
 
-@pytest.mark.parametrize(
-    ("metrics", "expected"),
-    [
-        pytest.param({"files": 1, "refused": 0}, "1 file, 0 refused", id="numbers"),
-        pytest.param({"done": 29, "plan": 1, "state": "done"}, "29 done, plan 1", id="a plan"),
-        pytest.param({"promoted": False}, "not promoted", id="no"),
-        pytest.param({"live": True}, "live", id="yes"),
-        pytest.param({"mape": 0.0812}, "mape 8.1 %", id="a share"),
-        pytest.param({"late_cities": {"Ghent": 2}}, "late cities Ghent 2", id="by city"),
-        pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
-        pytest.param({"reason": "It is worse.", "new": 1}, "1 new, It is worse.", id="a sentence"),
-        pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
-        pytest.param({"scored": None}, "", id="nothing"),
-        pytest.param({"memory_bytes": 3, "step_seconds": 0.2}, "", id="measurements"),
-        pytest.param(
-            {"canary": {"passed": True, "checks": [{"name": "range"}]}}, "canary passed",
-            id="a verdict",
-        ),
-    ],
-)  # fmt: skip
-def test_counts_become_words(metrics, expected):
-    assert run_descriptions.metrics_text(metrics) == expected
+def test_a_page_shows_a_model_by_the_end_of_its_version():
+    row = (*NIGHT[:6], {"model": "20251120-1a2b3c4d", "steps": 9}, *NIGHT[7:])
+    [night] = run_descriptions.nightly_runs(runs(row), ZONE).to_dict("records")
+    assert night["Result"] == "model 1a2b3c4d"
 
 
 def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NoModelError, NothingToDoError, TrainingError
-from pipelines.cli import log_words
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.demand import counting, feed_freshness, retention
@@ -193,9 +192,9 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
             .where(run_lines.c.event == "traceback")
         ).all()
     assert step == "prune"
-    told = log_words.in_words("traceback", fields)
-    assert "in prune\n" in told
-    assert told.endswith("RuntimeError: a folder that nobody may touch")
+    traceback = "".join(fields["lines"])
+    assert "in prune\n" in traceback
+    assert traceback.endswith("RuntimeError: a folder that nobody may touch\n")
 
 
 def test_a_step_that_is_needed_ends_the_night(fleet, night, light, monkeypatch):

@@ -1,0 +1,59 @@
+"""The metrics of a run in words: for the command line and the pages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+FRACTIONS = {"mape", "naive_mape", "coverage"}
+IDENTIFIERS = {"plan"}
+COLUMNS = {"origin", "state"}
+"""Shown beside the metrics."""
+DETAILS = {
+    "by_run",
+    "gated_depots",
+    "cache_hits",
+    "cache_misses",
+    "compilations",
+    "steps",
+}
+MEASUREMENT_SUFFIXES = ("_seconds", "_bytes", "_error")
+
+
+def describe(metrics: Mapping[str, Any], closely: bool = False) -> str:
+    """'2 files, canary passed'; metrics that are not known are left out.
+
+    Args:
+      metrics: Of a run.
+      closely: Whether to include details and measurements.
+    """
+    # The reason comes last: it is a sentence.
+    ordered = sorted(metrics.items(), key=lambda metric: metric[0] == "reason")
+    return ", ".join(
+        _metric(name, value)
+        for name, value in ordered
+        if value is not None and name not in COLUMNS
+        if closely or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
+    )
+
+
+def _metric(name: str, value: Any) -> str:
+    label = name.replace("_", " ")
+    match value:
+        case bool():
+            text = label if value else f"not {label}"
+        case int() if name.endswith("_bytes"):
+            text = f"{label.removesuffix(' bytes')} {value / 2**20:,.0f} MiB"
+        case int() if name not in IDENTIFIERS:
+            text = f"{value:,} {label.removesuffix('s') if value == 1 else label}"
+        case float() if name in FRACTIONS:
+            text = f"{label} {100 * value:.1f} %"
+        case {"passed": bool(passed)}:
+            text = f"{label} {'passed' if passed else 'failed'}"
+        case dict():
+            text = f"{label} " + ", ".join(
+                f"{key} {each}" for key, each in value.items()
+            )
+        case list():
+            text = "; ".join(map(str, value))
+        case _:
+            text = str(value) if name == "reason" else f"{label} {value}"
+    return text

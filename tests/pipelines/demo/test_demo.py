@@ -1,0 +1,178 @@
+"""The invented fleet: what its partners send, and that it goes in like anyone's files."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from pipelines.demand import counting
+from pipelines.demo.depots import CITIES, black_friday
+from pipelines.demo.files import write_files
+from pipelines.demo.fleet import invent
+from pipelines.ingest import FileOptions, ingest
+from pipelines.settings import Settings
+
+ENDS_ON = date(2026, 4, 10)
+ZONES = {city.name: city.timezone for city in CITIES}
+
+
+@pytest.fixture(scope="module")
+def fleet():
+    return invent(7, 7, 420, ENDS_ON)
+
+
+@pytest.fixture(scope="module")
+def folder(fleet, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("invented files") / "fleet"
+    write_files(fleet, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def counts(folder):
+    """Orders per depot and local day once every file is in: the last row wins."""
+    orders = read_orders(folder).drop_duplicates("order_id", keep="last")
+    return orders.groupby(["depot_id", "day"]).size().unstack("day", fill_value=0)
+
+
+def read_orders(folder):
+    """Every row of the files of orders, in the order in which they are loaded."""
+    cities = pd.read_csv(folder / "depots.csv").set_index("depot_id")["city"]
+    tables = []
+    for path in sorted(folder.glob("orders_*")):
+        is_csv = path.suffix == ".csv"
+        table = pd.read_csv(path) if is_csv else pd.read_parquet(path)
+        city = cities[table["depot_id"].iat[0]]
+        local = pd.to_datetime(table["ordered_at"], utc=is_csv and city == "London")
+        if local.dt.tz is not None:
+            local = local.dt.tz_convert(ZONES[city]).dt.tz_localize(None)
+        tables.append(table.assign(local=local, city=city, file=path.name))
+    rows = pd.concat(tables, ignore_index=True)
+    return rows.assign(day=rows["local"].dt.date)
+
+
+def lift(counts, depots, day):
+    """A day as a multiple of the median of the same weekdays up to three weeks away."""
+    near = [day + timedelta(weeks=weeks) for weeks in (-3, -2, -1, 1, 2, 3)]
+    near = [each for each in near if each in counts.columns]
+    return counts.loc[depots, day].sum() / counts.loc[depots, near].sum().median()
+
+
+def test_the_same_seed_writes_the_same_files_and_another_seed_does_not(tmp_path):
+    contents = []
+    for number, seed in enumerate((3, 3, 4)):
+        folder = tmp_path / str(number)
+        write_files(invent(seed, 4, 70, ENDS_ON), folder)
+        contents.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert contents[0] == contents[1]
+    assert contents[0]["depots.csv"] != contents[2]["depots.csv"]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_two_million_orders_120_vans_and_last_week_repeated_is_12_percent_off(seed):
+    """Neither noise alone, which nothing could learn, nor a week that repeats itself."""
+    fleet = invent(seed, 24, 548, date(2026, 11, 19))
+    assert fleet.counts_dt.sum() == pytest.approx(2_000_000, rel=0.02)
+    assert fleet.depots["vans"].sum() == 120
+    assert fleet.depots["vans"].min() >= 1
+    actual, week_ago = fleet.counts_dt[:, -30:], fleet.counts_dt[:, -37:-7]
+    compared = (actual > 0) & (week_ago > 0)
+    errors = np.abs(week_ago - actual)[compared] / actual[compared]
+    assert 0.10 < errors.mean() < 0.14
+
+
+def test_what_happens_to_the_fleet_shows_in_its_orders(fleet, counts):
+    depots = fleet.depots.set_index("depot_id")
+    london, helsinki = (
+        depots.index[depots["city"] == name] for name in ("London", "Helsinki")
+    )
+    assert lift(counts, london, date(2025, 12, 25)) < 0.5
+    assert lift(counts, london, date(2025, 8, 25)) < 0.85, "a holiday of London's"
+    assert lift(counts, helsinki, date(2025, 8, 25)) > 0.85
+    assert lift(counts, counts.index, black_friday(2025)) > 1.3
+    new = depots["opened_on"].dropna()
+    assert len(new) == 1
+    days = counts.loc[new.index[0], new.iat[0] :]
+    assert days.iloc[:28].mean() < 0.8 * days.iloc[-28:].mean(), "it starts small"
+    assert counts.loc[new.index[0], : new.iat[0] - timedelta(days=1)].sum() == 0
+    sundays = [day for day in counts.columns if day.weekday() == 6]
+    open_sunday = depots["closed_weekdays"] == ""
+    assert not counts.loc[~open_sunday, sundays].to_numpy().any()
+    rotterdam = depots.index[depots["city"] == "Rotterdam"]
+    silent = counts.columns[counts.loc[rotterdam].sum() == 0]
+    assert len(silent) == 2, "its feed was silent for two days"
+    assert counts.loc[london, silent].to_numpy().any()
+
+
+def test_events_are_announced_lie_ahead_and_move_orders(fleet, counts):
+    events = fleet.events
+    assert (events["known_from"] < events["starts_on"]).all()
+    assert (events["known_from"] <= ENDS_ON).all()
+    ahead = events[events["starts_on"] > ENDS_ON]
+    assert {"promotion", "closed"} <= set(ahead["kind"])
+    past = events[events["ends_on"] <= ENDS_ON]
+    for closed in past[past["kind"] == "closed"].itertuples():
+        assert counts.loc[closed.depot_id, closed.starts_on : closed.ends_on].sum() == 0
+    cities = fleet.depots.set_index("depot_id")["city"]
+    lifts = [
+        lift(counts, cities.index[cities == promotion.city], promotion.starts_on)
+        for promotion in past[past["kind"] == "promotion"].itertuples()
+    ]
+    assert 1.05 < np.median(lifts) < 1.25
+
+
+def test_partners_write_in_their_own_ways_and_correct_themselves(folder):
+    sent = read_orders(folder)
+    has_offset = sent["ordered_at"].astype(str).str.contains(r"[+-]\d\d:\d\d$")
+    assert set(sent.loc[has_offset, "city"]) == {"London"}
+    is_correction = sent["file"].str.contains("corrected")
+    whole = sent[~is_correction]
+    repeated = whole.duplicated("order_id")
+    assert 0.001 < repeated.mean() < 0.004
+    assert whole.loc[whole["file"].str.endswith("csv"), "day"].max() < (
+        whole.loc[whole["file"].str.endswith("parquet"), "day"].min()
+    )
+    before = whole[~repeated].set_index("order_id")
+    corrected = sent[is_correction].set_index("order_id")
+    before = before.loc[corrected.index]
+    assert corrected["file"].nunique() == 6
+    assert (before["file"] < corrected["file"]).all()
+    assert (before["depot_id"] != corrected["depot_id"]).all()
+    assert (before["local"] == corrected["local"]).all()
+
+
+def test_one_depot_is_a_fleet_too(tmp_path):
+    write_files(invent(0, 1, 70, ENDS_ON), tmp_path / "fleet")
+    assert set(read_orders(tmp_path / "fleet")["depot_id"]) == {"RTM-01"}
+
+
+@pytest.mark.db
+def test_every_order_goes_in_and_is_counted_on_its_local_day(clean_engine, tmp_path):
+    """Over both changes of the clocks, with repeats and corrections, and twice."""
+    write_files(invent(1, 4, 190, date(2026, 4, 5)), tmp_path / "fleet")
+    first = ingest(
+        clean_engine, [str(tmp_path / "fleet")], FileOptions(force=True), Settings()
+    )
+    second = ingest(
+        clean_engine, [str(tmp_path / "fleet")], FileOptions(force=True), Settings()
+    )
+    assert {file.state for file in first.files} == {"loaded"}
+    assert sum(file.counts.rejected for file in first.files) == 0
+    assert second.is_nothing_new
+
+    counting.rebuild(clean_engine, datetime(2026, 4, 7, 12, tzinfo=UTC))
+    with clean_engine.connect() as connection:
+        counted = pd.read_sql(
+            sa.text(
+                "select depot_id, service_on, orders from demand_versions "
+                "where superseded_at is null and orders > 0"
+            ),
+            connection,
+        )
+    orders = read_orders(tmp_path / "fleet").drop_duplicates("order_id", keep="last")
+    expected = orders.groupby(["depot_id", "day"]).size()
+    assert counted.set_index(["depot_id", "service_on"])["orders"].to_dict() == (
+        expected.to_dict()
+    )

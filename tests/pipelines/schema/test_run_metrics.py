@@ -1,0 +1,36 @@
+"""The metrics of a run, as the command line and the pages show them."""
+
+import pytest
+
+from pipelines.schema.run_metrics import describe
+
+
+@pytest.mark.parametrize(
+    ("metrics", "expected"),
+    [
+        pytest.param({"files": 1, "refused": 0}, "1 file, 0 refused", id="numbers"),
+        pytest.param({"done": 29, "plan": 1, "state": "done"}, "29 done, plan 1", id="a plan"),
+        pytest.param({"promoted": False}, "not promoted", id="no"),
+        pytest.param({"live": True}, "live", id="yes"),
+        pytest.param({"mape": 0.0812}, "mape 8.1 %", id="a share"),
+        pytest.param({"late_cities": {"Ghent": 2}}, "late cities Ghent 2", id="by city"),
+        pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
+        pytest.param({"reason": "It is worse.", "new": 1}, "1 new, It is worse.", id="a sentence"),
+        pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
+        pytest.param({"scored": None}, "", id="nothing"),
+        pytest.param({"memory_bytes": 3, "step_seconds": 0.2}, "", id="measurements"),
+        pytest.param(
+            {"canary": {"passed": True, "checks": [{"name": "range"}]}}, "canary passed",
+            id="a verdict",
+        ),
+    ],
+)  # fmt: skip
+def test_metrics_become_words(metrics, expected):
+    assert describe(metrics) == expected
+
+
+def test_a_close_look_shows_measurements_in_their_units():
+    metrics = {"step_seconds": 0.2, "memory_bytes": 3 * 2**20, "cache_hits": 4}
+    assert describe(metrics, closely=True) == (
+        "step seconds 0.2, memory 3 MiB, 4 cache hits"
+    )
