@@ -48,17 +48,17 @@ def default_home() -> Path:
 
 
 def xla_flags() -> str:
-    """What the environment tells JAX's compiler; who sets it knows better than we do."""
+    """The compiler flags that the environment sets for JAX."""
     return os.environ.get("XLA_FLAGS", "")
 
 
-def environment_of_a_look() -> dict[str, str]:
-    """For a process that only looks what devices there are: it must not fill them."""
-    return {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+def child_environment(**variables: str) -> dict[str, str]:
+    """Environment of a child process: this one's, with some variables set."""
+    return {**os.environ, **variables}
 
 
 def logs_as_json() -> bool:
-    """Whether log lines are JSON; asked before any setting is read, and never wrong."""
+    """Whether log lines are JSON; read before the other settings, and never invalid."""
     return os.environ.get(LOG_JSON, "").lower() in {"1", "true", "yes"}
 
 

@@ -10,7 +10,7 @@ import sys
 from dataclasses import asdict, dataclass
 
 from forecaster.errors import DeviceError
-from pipelines.settings import environment_of_a_look
+from pipelines.settings import child_environment
 
 TIMEOUT_S = 60
 
@@ -42,7 +42,7 @@ def probe(timeout_s: float = TIMEOUT_S) -> DeviceReport:
     try:
         done = subprocess.run(  # noqa: S603 - our own program, no shell
             command,
-            env=environment_of_a_look(),
+            env=child_environment(XLA_PYTHON_CLIENT_PREALLOCATE="false"),
             capture_output=True,
             text=True,
             timeout=timeout_s,

@@ -40,7 +40,7 @@ def test_a_device_that_does_not_answer_is_not_waited_for():
 
 def test_what_jax_said_when_it_failed_is_told(monkeypatch):
     environment = {"JAX_PLATFORMS": "abacus"}
-    monkeypatch.setattr(device_probe, "environment_of_a_look", lambda: environment)
+    monkeypatch.setattr(device_probe, "child_environment", lambda **_: environment)
     with pytest.raises(DeviceError, match=r"JAX does not start: .*abacus"):
         device_probe.probe()
 
