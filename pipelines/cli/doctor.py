@@ -2,15 +2,13 @@
 
 import shutil
 from datetime import UTC, date, datetime, timedelta
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import sqlalchemy as sa
 import typer
 
-from forecaster.errors import HarborError
+from forecaster.errors import DeviceError, HarborError
 from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.device_findings import look_at_costs, look_at_devices
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded
@@ -23,6 +21,7 @@ from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
 from pipelines.store import models
 from pipelines.store.depots import OddZone
+from pipelines.training import accelerators
 
 LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
 # Where the dashboard listens unless told otherwise.
@@ -43,31 +42,71 @@ def doctor(as_json: AsJson = False) -> None:
     Example: `harbor doctor`
     """
     settings = Settings.load()
-    around = [_disk(settings), _inbox(settings), _port()]
-    here = [*_installed(), *look_at_devices(), *around]
-    findings = [*here, *_database(settings)]
+    findings = [
+        *_libraries(),
+        *_accelerators(),
+        _disk(settings),
+        _inbox(settings),
+        _port(),
+        *_database(settings),
+    ]
     if as_json:
         show_json([vars(finding) for finding in findings])
     else:
         rows = [
-            ("ok" if found.good else "LOOK", found.what, found.says)
-            for found in findings
+            ("ok" if finding.good else "LOOK", finding.what, finding.says)
+            for finding in findings
         ]
         show_table("", ("", "what", "finding"), rows)
-    if not all(found.good for found in findings):
+    if not all(finding.good for finding in findings):
         say("Lines marked LOOK need attention.")
         raise typer.Exit(1)
 
 
-def _installed() -> list[Finding]:
-    found = []
-    for name in LIBRARIES:
-        try:
-            found.append(Finding(name, True, version(name)))
-        except PackageNotFoundError:
-            says = "not installed; training needs jax, flax, optax and orbax-checkpoint"
-            found.append(Finding(name, name == "streamlit", says))
-    return found
+def _libraries() -> list[Finding]:
+    missing = "not installed; training needs jax, flax, optax and orbax-checkpoint"
+    versions = {name: accelerators.installed(name) for name in LIBRARIES}
+    return [
+        Finding(name, bool(version) or name == "streamlit", version or missing)
+        for name, version in versions.items()
+    ]
+
+
+def _accelerators() -> list[Finding]:
+    """Whether JAX would train on what this machine has; nothing without JAX."""
+    if accelerators.installed("jax") is None:
+        return []
+    wheels = Finding("wheels", True, "match jax")
+    if wrong := accelerators.mismatches():
+        says = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
+        wheels = Finding("wheels", False, says)
+    try:
+        devices = accelerators.probe()
+    except DeviceError as error:
+        # A TPU belongs to one process: while a night trains, to that one.
+        is_busy = "already in use" in str(error)
+        says = f"{error}; see 'driver or wheel mismatch' in deploy/RUNBOOK.md"
+        return [wheels, Finding("devices", is_busy, str(error) if is_busy else says)]
+    return [wheels, device_finding(devices)]
+
+
+def device_finding(devices: accelerators.Devices) -> Finding:
+    """Whether JAX uses the accelerators whose device files are there."""
+    if devices.platform != "cpu":
+        return Finding(
+            "devices", True, f"JAX trains on {devices.count} × {devices.kind}"
+        )
+    if devices.requested == "cpu":
+        return Finding("devices", True, "JAX trains on the CPU, as JAX_PLATFORMS says")
+    files = [*accelerators.tpu_files(), *accelerators.gpu_files()]
+    if not files:
+        return Finding("devices", True, "JAX trains on the CPU")
+    extra = "tpu" if accelerators.tpu_files() else "gpu"
+    says = f"JAX trains on the CPU, but {files[0]} is here; "
+    if any(map(accelerators.installed, accelerators.PACKAGES)):
+        says += f"see 'driver or wheel mismatch' in deploy/RUNBOOK.md {devices.log}"
+        return Finding("devices", False, says.strip())
+    return Finding("devices", extra == "gpu", f"{says}the extra '{extra}' would use it")
 
 
 def _disk(settings: Settings) -> Finding:
@@ -112,7 +151,6 @@ def _database(settings: Settings) -> list[Finding]:
             return [
                 answers,
                 *look_at_nights(engine, settings),
-                *look_at_costs(engine),
                 *_data(engine, settings),
             ]
     except HarborError as error:

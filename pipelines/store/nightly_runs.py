@@ -71,18 +71,3 @@ def silence_of(connection: sa.Connection, host: str, pid: int) -> timedelta | No
         runs.c.state == "running", runs.c.host == host, runs.c.pid == pid
     )
     return connection.scalar(statement)
-
-
-def training_costs(connection: sa.Connection, since: timedelta) -> list[dict[str, Any]]:
-    """Metrics of the trainings of nightly runs within a time span, oldest first."""
-    statement = (
-        sa.select(runs.c.metrics)
-        .where(
-            runs.c.step == "train",
-            runs.c.state == "done",
-            runs.c.parent_id.is_not(None),
-            runs.c.started_at > NOW - since,
-        )
-        .order_by(runs.c.run_id)
-    )
-    return list(connection.scalars(statement))

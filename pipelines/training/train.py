@@ -23,7 +23,7 @@ from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_training, step_metrics
 from pipelines.settings import Settings
 from pipelines.store import models
-from pipelines.training import compile_cache, jax_runtime
+from pipelines.training import jax_runtime
 from pipelines.training.backtesting import BASELINES, evaluation_scores
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _fit(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    with compile_cache.persistent_cache(settings), measure_training(metrics):
+    with jax_runtime.compile_cache(settings), measure_training(metrics):
         result = train_model(
             panel, recipe, open_checkpoints if resume else None, report
         )
