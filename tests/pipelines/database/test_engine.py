@@ -95,25 +95,18 @@ def test_waiting_ends_after_the_timeout(tmp_path, timeout_s, waits):
     assert sum(waited) == timeout_s
 
 
-@pytest.mark.parametrize(
-    ("revision", "told"),
-    [
-        ("0001", "before the first release.*'harbor db upgrade'"),
-        ("9999", "older program.*newer release"),
-    ],
-)
-def test_a_schema_of_another_release_is_told(engine, database_url, revision, told):
+def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
     set_to = sa.text("update alembic_version set version_num = :revision")
     now = migrate.status(engine).found
     with engine.begin() as connection:
-        connection.execute(set_to, {"revision": revision})
+        connection.execute(set_to, {"revision": "9999"})
     try:
-        (found,) = doctor._database(Settings(database_url=database_url))
+        (finding,) = doctor._database(Settings(database_url=database_url))
     finally:
         with engine.begin() as connection:
             connection.execute(set_to, {"revision": now})
-    assert not found.good
-    assert re.search(told, found.says)
+    assert not finding.good
+    assert re.search("older program.*newer release", finding.says)
 
 
 def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):

@@ -20,6 +20,7 @@ from tests.pipelines.database.test_engine import cluster_of
 pytestmark = pytest.mark.db
 
 EVERY = [table.name for table in metadata.sorted_tables]
+OVERRIDE_FUNCTION = "add_override(text, date, text, double precision, text, text)"
 FILLED = sorted(set(EVERY) - {"overrides"})
 
 
@@ -88,7 +89,7 @@ def test_the_writer_fills_and_empties_every_table_of_the_pipelines(as_role):
         "copy (select 1) to program 'true'",
         "copy (select 1) to '/tmp/of-a-test'",
         "update alembic_version set version_num = '0001'",
-        f"alter function {roles.OVERRIDE_FUNCTION} owner to current_user",
+        f"alter function {OVERRIDE_FUNCTION} owner to current_user",
     ],
 )
 def test_neither_changes_what_is_the_owners(as_role, role, statement):
