@@ -18,7 +18,7 @@ from pipelines.backup.archive import ARTEFACTS, DATABASE, MANIFEST, Manifest
 from pipelines.database import migrate
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
-from pipelines.training.file_age import older_than
+from pipelines.training.cleanup import older_than
 
 STAGED_FOR = timedelta(days=1)
 """An unfinished backup that is older was left by a process that was killed."""

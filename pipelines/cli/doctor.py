@@ -2,7 +2,6 @@
 
 import shutil
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import sqlalchemy as sa
 import typer
@@ -21,6 +20,7 @@ from pipelines.store import demand as demand_store
 from pipelines.store import depots as depot_store
 from pipelines.store import models
 from pipelines.store.depots import OddZone
+from pipelines.store.models import Model
 from pipelines.training import accelerators
 
 LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
@@ -175,7 +175,7 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
     ]
 
 
-def _champion(settings: Settings, champion: dict[str, Any] | None) -> Finding:
+def _champion(settings: Settings, champion: Model | None) -> Finding:
     if champion is None:
         return Finding("champion", False, "none; train one with 'harbor train'")
     try:

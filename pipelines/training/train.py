@@ -80,20 +80,30 @@ def train(
     production = replace(result.production, backtest=table)
     with engine.begin() as connection:
         for model, role in ((evaluation, "evaluation"), (production, "challenger")):
-            _record(connection, settings, model, role, scores, run)
+            path = artefact.save(model, settings.artefacts)
+            models.add_model(
+                connection,
+                version=model.version,
+                trained_through=model.trained_through,
+                data_watermark=model.data_watermark,
+                filename=path.name,
+                sha256=artefact.file_sha256(path),
+                seed=model.seed,
+                role=role,
+                scores=scores,
+                run_id=run.run_id,
+            )
     # Only an interrupted training needs its checkpoints.
-    folder = _checkpoint_folder(panel, settings, recipe)
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(_checkpoint_folder(panel, settings, recipe), ignore_errors=True)
     seconds = round(result.seconds, 1)
+    share = production.postprocessing.network_share
     run.metrics |= {
         "model": production.version,
         "train_seconds": seconds,
         "epochs": result.production_fit.epochs,
         "steps": result.evaluation_fit.steps + result.production_fit.steps,
         "parity_error": production.parity_error,
-        "delivers": postprocessing.describe_share(
-            production.postprocessing.network_share
-        ),
+        "delivers": postprocessing.describe_share(share),
     }
     return TrainedModel(
         production.version, through, scores, seconds, production.parity_error
@@ -169,12 +179,11 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
     """The champion's evaluation model, if its artefact is usable."""
     with snapshot(engine) as connection:
         champion = models.champion(connection)
-        run_id = None if champion is None else champion["run_id"]
-        found = None if run_id is None else models.evaluation_of(connection, run_id)
-    if found is None:
-        return None
+        if champion is None or champion["run_id"] is None:
+            return None
+        evaluation = models.evaluation_of(connection, champion["run_id"])
     try:
-        return load_recorded(settings.artefacts, found)
+        return evaluation and load_recorded(settings.artefacts, evaluation)
     except ArtefactError as error:
         log.warning("champion_not_compared", reason=str(error))
         return None
@@ -219,30 +228,6 @@ def _fit(
     return result
 
 
-def _record(
-    connection: sa.Connection,
-    settings: Settings,
-    model: Artefact,
-    role: str,
-    scores: dict[str, Any],
-    run: Run,
-) -> None:
-    """Publishes the artefact by rename, then records the model."""
-    path = artefact.save(model, settings.artefacts)
-    models.add_model(
-        connection,
-        version=model.version,
-        trained_through=model.trained_through,
-        data_watermark=model.data_watermark,
-        filename=path.name,
-        sha256=artefact.file_sha256(path),
-        seed=model.seed,
-        role=role,
-        scores=scores,
-        run_id=run.run_id,
-    )
-
-
 def build_recipe(
     settings: Settings,
     seed: int | None,
@@ -253,13 +238,10 @@ def build_recipe(
     from forecaster.model.two_stage_fit import Recipe
 
     default = Recipe()
-    chosen: dict[str, Any] = {
-        "seed": settings.seed if seed is None else seed,
-        "bfloat16": bfloat16,
-    }
-    if epochs is not None:
-        chosen["epochs"] = epochs
-    return Recipe(
-        task=replace(default.task, horizon=settings.horizon),
-        train=replace(default.train, **chosen),
+    train_config = replace(
+        default.train,
+        seed=settings.seed if seed is None else seed,
+        epochs=epochs or default.train.epochs,
+        bfloat16=bfloat16,
     )
+    return Recipe(replace(default.task, horizon=settings.horizon), train=train_config)
