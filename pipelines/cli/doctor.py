@@ -1,4 +1,4 @@
-"""`harbor doctor`: what is installed, reachable, stale or wrong, and what to do."""
+"""`harbor doctor`: checks what is installed, reachable, stale or wrong."""
 
 import shutil
 from datetime import UTC, date, datetime, timedelta
@@ -24,11 +24,11 @@ from pipelines.store.models import Model
 from pipelines.training import accelerators
 
 LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
-# Where the dashboard listens unless told otherwise.
+# The dashboard's defaults.
 ADDRESS, PORT = "127.0.0.1", 8501
-LEAST_FREE_BYTES = 2 * 2**30
-CLOSED_DAYS_LOOKED_AT = 28
-MOST_TOLD = 5
+MIN_FREE_BYTES = 2 * 2**30
+CLOSED_DAYS = 28
+MAX_LISTED = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -113,7 +113,7 @@ def _disk(settings: Settings) -> Finding:
     settings.home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(settings.home).free
     says = f"{free / 2**30:.1f} GiB free under {settings.home}"
-    if free < LEAST_FREE_BYTES:
+    if free < MIN_FREE_BYTES:
         return Finding("disk", False, f"{says}; make room, a full disk stops Postgres")
     return Finding("disk", True, says)
 
@@ -121,19 +121,19 @@ def _disk(settings: Settings) -> Finding:
 def _inbox(settings: Settings) -> Finding:
     make_inbox(settings)
     try:
-        found = sum(path.is_file() for path in settings.inbox.iterdir())
+        n_files = sum(path.is_file() for path in settings.inbox.iterdir())
     except OSError as error:
         says = (
             f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
         )
         return Finding("inbox", False, says)
-    many = "1 file" if found == 1 else f"{found} files"
-    holds = f"holds {many}" if found else "is empty"
-    return Finding("inbox", True, f"{settings.inbox} {holds}; each night loads it")
+    files = "1 file" if n_files == 1 else f"{n_files} files"
+    content = f"holds {files}" if n_files else "is empty"
+    return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
 
 
 def _port() -> Finding:
-    """The dashboard may be what uses it, so that is no failure."""
+    """No failure in either case: the dashboard itself may use the port."""
     if ports.is_free(ADDRESS, PORT):
         return Finding("port", True, f"{PORT} is free for the dashboard")
     says = f"{PORT} is in use; if not by the dashboard, give it another with --port"
@@ -147,9 +147,8 @@ def _database(settings: Settings) -> list[Finding]:
                 upgrade_embedded(engine)
             migrate.require_current(engine)
             roles.set_role_on_connect(engine)
-            answers = Finding("database", True, "answers")
             return [
-                answers,
+                Finding("database", True, "answers"),
                 *look_at_nights(engine, settings),
                 *_data(engine, settings),
             ]
@@ -162,14 +161,14 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
         newest = demand_store.last_day(connection)
         champion = models.champion(connection)
         zones = demand_store.zones(connection)
-        strange = depot_store.far_from_their_city(connection)
+        odd = depot_store.far_from_their_city(connection)
     if newest is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
     return [
         lateness(newest, settings.due_on(datetime.now(UTC), zones)),
-        odd_zones(strange),
+        odd_zones(odd),
         _closed_days(engine, newest),
         _champion(settings, champion),
     ]
@@ -186,38 +185,38 @@ def _champion(settings: Settings, champion: Model | None) -> Finding:
 
 
 def lateness(newest: date, due_on: date) -> Finding:
-    """By how much the newest day of the data lies before the one that is due."""
+    """How many days the newest day of data lies before the day that is due."""
     late = max((due_on - newest).days, 0)
     days = "1 day" if late == 1 else f"{late} days"
     return Finding("data", late == 0, f"ends {newest}, {days} late")
 
 
-def odd_zones(strange: list[OddZone]) -> Finding:
-    """Depots whose clock is hours away from that of most depots of their city."""
-    if not strange:
+def odd_zones(odd: list[OddZone]) -> Finding:
+    """Depots whose time zone is hours away from that of most depots of their city."""
+    if not odd:
         return Finding("time zones", True, "fit the other depots of each city")
-    told = ", ".join(
-        f"{each.depot_id} ({each.timezone}; {each.city} is in {each.usual})"
-        for each in strange[:MOST_TOLD]
+    listed = ", ".join(
+        f"{depot.depot_id} ({depot.timezone}; {depot.city} is in {depot.usual})"
+        for depot in odd[:MAX_LISTED]
     )
-    more = f" and {len(strange) - MOST_TOLD} more" if len(strange) > MOST_TOLD else ""
+    more = f" and {len(odd) - MAX_LISTED} more" if len(odd) > MAX_LISTED else ""
     says = (
-        f"{told}{more} are 3 hours or more away from the rest of their city; correct "
+        f"{listed}{more} are 3 hours or more away from the rest of their city; correct "
         "the timezone in a depots file, and load it with 'harbor ingest'"
     )
     return Finding("time zones", False, says)
 
 
 def _closed_days(engine: sa.Engine, newest: date) -> Finding:
-    """Flags orders on closed days; they may be real, so this alone is no failure."""
-    since = newest - timedelta(days=CLOSED_DAYS_LOOKED_AT)
+    """Reports orders on closed days; they may be real, so this is no failure."""
+    since = newest - timedelta(days=CLOSED_DAYS)
     with engine.connect() as connection:
-        found = demand_store.on_closed_days(connection, since)
-    if found.last_on is None:
+        closed = demand_store.on_closed_days(connection, since)
+    if closed.last_on is None:
         return Finding("closed days", True, f"no orders on them since {since}")
     says = (
-        f"{found.orders:,} orders came on {found.days:,} closed depot-days since "
-        f"{since}, the last on {found.last_on}; kept, not scored. If the depots were "
+        f"{closed.orders:,} orders came on {closed.days:,} closed depot-days since "
+        f"{since}, the last on {closed.last_on}; kept, not scored. If the depots were "
         "open, correct closed_weekdays, opened_on, closed_on or the events of kind "
         "'closed'"
     )

@@ -161,7 +161,8 @@ def enable_trust_login(engine: sa.Engine) -> None:
     """
     with engine.begin() as connection:
         for role in ROLES:
-            connection.execute(sa.text(f"alter role {role} login"))
+            login = sql.SQL("alter role {} login").format(sql.Identifier(role))
+            _driver(connection).execute(login)
 
 
 def set_role_on_connect(engine: sa.Engine, role: str = WRITER) -> None:
@@ -183,9 +184,9 @@ def set_role_on_connect(engine: sa.Engine, role: str = WRITER) -> None:
 
 def _driver(connection: sa.Connection) -> "psycopg.Connection[Any]":
     """The connection of psycopg, which runs several statements at once."""
-    found = connection.connection.driver_connection
-    assert isinstance(found, psycopg.Connection)
-    return found
+    driver_connection = connection.connection.driver_connection
+    assert isinstance(driver_connection, psycopg.Connection)
+    return driver_connection
 
 
 def _set_password(connection: sa.Connection, role: str, password: SecretStr) -> None:
