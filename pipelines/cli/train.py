@@ -69,19 +69,22 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
-    with kept(KEPT), workplace() as place, fit_progress() as report:
+    with kept(KEPT), workplace() as place:
         engine, settings = place.engine, place.settings
         day = past_day(place, through, "--through") or counting.default_origin(engine)
         recipe = training.build_recipe(settings, seed, epochs, bfloat16)
         if warm_up:
-            metrics = training.precompile(engine, settings, day, recipe, report)
+            with fit_progress() as report:
+                metrics = training.precompile(engine, settings, day, recipe, report)
             _show_compilation(day, metrics, as_json)
         elif settings.process > 0:
-            training.train_as_worker(engine, settings, day, recipe, report)
+            with fit_progress() as report:
+                training.train_as_worker(engine, settings, day, recipe, report)
             _show_share(day, settings.process, as_json)
         else:
             with (
                 recorded(engine, "train", day) as run,
+                fit_progress() as report,
                 _profiled(report, profile) as watched,
             ):
                 model = training.train(engine, settings, day, recipe, watched, run)

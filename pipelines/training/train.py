@@ -129,12 +129,7 @@ def train_as_worker(
 ) -> None:
     """Trains together with process 0, which alone stores and records the model.
 
-    Args:
-      engine: The same database that process 0 reads; nothing is written to it.
-      settings: The rank of this process.
-      through: Last day of the training data.
-      recipe: Task and training settings, the same as process 0's.
-      report: Given the name of a fit, returns the callback for its epochs.
+    Takes the arguments of `train`, with the rank of this process in the settings.
 
     Raises:
       TrainingError: process 0 has other data or another recipe.
@@ -151,9 +146,7 @@ def precompile(
     recipe: "Recipe",
     report: FitReporter,
 ) -> dict[str, Any]:
-    """Fills the compile cache for later trainings; no model is kept.
-
-    Trains one epoch with the same code and discards it, so that no program is missed.
+    """Fills the compile cache for later trainings by a fit of one epoch, which is discarded.
 
     Returns:
       The run metrics of the compilation.
@@ -206,7 +199,6 @@ def _fit(
     resume: bool = True,
 ) -> "TrainingResult":
     """Trains and measures the cost; resumes an interrupted training if allowed."""
-    # JAX takes seconds to import and is not installed on the dashboard's host.
     from forecaster.model.checkpoint import Checkpoints
     from forecaster.model.two_stage_fit import train_model
 
