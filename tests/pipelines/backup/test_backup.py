@@ -27,7 +27,7 @@ DESTROY = ("drop schema public cascade", "create schema public")
 STEPS = "select step, state from runs order by run_id desc limit 1"
 
 
-def test_what_was_destroyed_is_back_and_forecasts_the_same(original, tmp_path):
+def test_a_destroyed_database_is_restored_and_forecasts_the_same(original, tmp_path):
     before, forecast = original.rows(), original.forecast()
     original.backup(tmp_path / "backups")
     original.change(*DESTROY)
@@ -44,7 +44,7 @@ def test_what_was_destroyed_is_back_and_forecasts_the_same(original, tmp_path):
     original.engine.dispose()
 
 
-def test_an_artefact_that_was_pruned_is_not_missed(original, tmp_path):
+def test_a_pruned_artefact_is_not_missing(original, tmp_path):
     original.change("update models set pruned_at = now()")
     try:
         made = original.backup(tmp_path)
@@ -54,7 +54,7 @@ def test_an_artefact_that_was_pruned_is_not_missed(original, tmp_path):
     assert list(made.manifest.files) == [archive.DATABASE]
 
 
-def test_it_comes_back_on_another_machine(original, saved, elsewhere):
+def test_a_backup_is_restored_on_another_machine(original, saved, elsewhere):
     done = elsewhere.restore(saved.folder)
     assert done.artefacts == 1
     assert elsewhere.rows() == original.rows()
@@ -66,7 +66,7 @@ def test_it_comes_back_on_another_machine(original, saved, elsewhere):
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_the_ledger_says_that_it_was_saved_and_restored(original, tmp_path):
+def test_backup_and_restore_are_recorded_runs(original, tmp_path):
     made = original.backup(tmp_path)
     with original.engine.connect() as connection:
         assert connection.execute(sa.text(STEPS)).all() == [("backup", "done")]
@@ -79,7 +79,7 @@ def test_the_ledger_says_that_it_was_saved_and_restored(original, tmp_path):
     original.engine.dispose()
 
 
-def test_what_comes_in_meanwhile_is_not_in_it(
+def test_later_changes_are_not_in_the_backup(
     original, elsewhere, tmp_path, monkeypatch
 ):
     """Rows, dump and artefacts are of one moment."""
@@ -105,7 +105,9 @@ def test_what_comes_in_meanwhile_is_not_in_it(
 
 
 @pytest.mark.parametrize("stopped", [KeyboardInterrupt, SystemExit, DatabaseError])
-def test_one_that_is_stopped_leaves_nothing(original, tmp_path, monkeypatch, stopped):
+def test_a_backup_that_is_stopped_leaves_nothing(
+    original, tmp_path, monkeypatch, stopped
+):
     def dump(_url, _schema, _snapshot, target):
         target.write_bytes(b"half")
         raise stopped
@@ -130,7 +132,7 @@ def test_an_unfinished_backup_is_none_and_is_removed_a_day_later(original, tmp_p
     assert not left.exists()
 
 
-def test_only_the_newest_are_kept(original, tmp_path):
+def test_only_the_newest_backups_are_kept(original, tmp_path):
     (tmp_path / "harbor-of-mine").mkdir()
     made = [
         original.backup(tmp_path, NOW + timedelta(days=n), keep=2) for n in range(4)
@@ -188,12 +190,12 @@ def test_a_damaged_backup_is_refused_before_anything_changes(
     assert original.rows() == before
 
 
-def test_what_is_there_is_not_replaced_unasked(original, mine):
+def test_a_filled_database_is_replaced_only_on_request(original, mine):
     with pytest.raises(BadInputError, match=r"not empty: it has 2\d tables.*--replace"):
         original.restore(mine)
 
 
-def test_nobody_else_may_use_the_database(original, mine):
+def test_a_database_in_use_is_not_replaced(original, mine):
     with (
         psycopg.connect(original.address),
         pytest.raises(DatabaseError, match=r"other sessions: 1.*Stop the scheduler"),
@@ -201,7 +203,7 @@ def test_nobody_else_may_use_the_database(original, mine):
         original.restore(mine, replace=True)
 
 
-def test_a_database_that_lacks_rows_afterwards_is_as_it_was(original, saved, mine):
+def test_a_restore_that_lacks_rows_is_rolled_back(original, saved, mine):
     rewrite_manifest(mine, tables={**saved.manifest.tables, "depots": 7})
     original.change("update depots set name = name || ' of now'")
     before = original.rows()
@@ -243,7 +245,7 @@ def test_the_script_sets_nothing_that_older_servers_refuse(original, mine, monke
     assert "transaction_timeout" not in scripts[1]
 
 
-def test_somebody_elses_view_stops_it(original, mine):
+def test_a_foreign_view_stops_the_restore(original, mine):
     original.change(
         "create schema reports", "create view reports.v as select * from depots"
     )
@@ -252,7 +254,7 @@ def test_somebody_elses_view_stops_it(original, mine):
     original.change("drop schema reports cascade")
 
 
-def test_an_artefact_that_is_gone_is_told_and_the_rest_is_saved(original, tmp_path):
+def test_an_unusable_artefact_is_reported_and_the_rest_is_backed_up(original, tmp_path):
     [path] = original.settings.artefacts.iterdir()
     home = Settings(home=tmp_path / "home")
     home.artefacts.mkdir(parents=True)
@@ -263,7 +265,7 @@ def test_an_artefact_that_is_gone_is_told_and_the_rest_is_saved(original, tmp_pa
     assert list(made.manifest.files) == [archive.DATABASE]
 
 
-def test_a_database_without_tables_has_nothing_to_save(elsewhere, tmp_path):
+def test_a_database_without_tables_is_not_backed_up(elsewhere, tmp_path):
     with pytest.raises(NoDataError, match="no tables"):
         elsewhere.backup(tmp_path / "backups")
     assert not (tmp_path / "backups").exists()
@@ -287,8 +289,8 @@ def test_both_commands_answer_machines(original, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("HARBOR_DATABASE_URL", url)
     monkeypatch.setenv("HARBOR_HOME", str(original.settings.home))
     commands.create(tmp_path / "backups", as_json=True)
-    told = json.loads(last_object(capsys))
-    assert told["missing"] == {}
+    created = json.loads(last_object(capsys))
+    assert created["missing"] == {}
     commands.restore(tmp_path / "backups", replace=True, as_json=True)
-    back = json.loads(last_object(capsys))
-    assert (back["backup"], back["artefacts"]) == (told["backup"], 1)
+    restored = json.loads(last_object(capsys))
+    assert (restored["backup"], restored["artefacts"]) == (created["backup"], 1)
