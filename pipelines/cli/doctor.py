@@ -98,15 +98,17 @@ def device_finding(devices: accelerators.Devices) -> Finding:
         )
     if devices.requested == "cpu":
         return Finding("devices", True, "JAX trains on the CPU, as JAX_PLATFORMS says")
-    files = [*accelerators.tpu_files(), *accelerators.gpu_files()]
-    if not files:
+    tpus, gpus = accelerators.tpu_files(), accelerators.gpu_files()
+    if not (tpus or gpus):
         return Finding("devices", True, "JAX trains on the CPU")
-    extra = "tpu" if accelerators.tpu_files() else "gpu"
-    says = f"JAX trains on the CPU, but {files[0]} is here; "
+    says = f"JAX trains on the CPU, but {[*tpus, *gpus][0]} is here; "
     if any(map(accelerators.installed, accelerators.PACKAGES)):
         says += f"see 'driver or wheel mismatch' in deploy/RUNBOOK.md {devices.log}"
         return Finding("devices", False, says.strip())
-    return Finding("devices", extra == "gpu", f"{says}the extra '{extra}' would use it")
+    if tpus:
+        return Finding("devices", False, f"{says}install the extra 'tpu'")
+    # A GPU may be there for other work.
+    return Finding("devices", True, f"{says}the extra 'gpu' would use it")
 
 
 def _disk(settings: Settings) -> Finding:

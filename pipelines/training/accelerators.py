@@ -1,5 +1,6 @@
 """The accelerators of this machine, and whether JAX uses them; JAX is not imported here."""
 
+import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ EXTRAS = ("tpu", "cuda12", "cuda13")
 PACKAGES = ("libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin")
 DEV = Path("/dev")
 REPORT_DEVICES = """
-import jax
+import json, jax
 devices = jax.local_devices()
-print(devices[0].platform, len(devices), jax.config.jax_platforms, devices[0].device_kind)
+kind, requested = devices[0].device_kind, jax.config.jax_platforms
+print(json.dumps([devices[0].platform, len(devices), kind, requested]))
 """
 
 
@@ -28,15 +30,15 @@ class Devices:
     Attributes:
       platform: `cpu`, `gpu` or `tpu`.
       count: Number of devices of this process.
-      requested: Value of JAX_PLATFORMS; `None` as text if JAX chooses.
       kind: Name of the first device.
+      requested: Value of JAX_PLATFORMS; None if JAX chooses.
       log: What JAX wrote to stderr, such as why it does not use a GPU.
     """
 
     platform: str
     count: int
-    requested: str
     kind: str
+    requested: str | None
     log: str = ""
 
 
@@ -104,5 +106,5 @@ def probe(timeout_s: float = TIMEOUT_S) -> Devices:
     last = (done.stderr.strip().splitlines() or [""])[-1]
     if done.returncode != 0:
         raise DeviceError(f"JAX does not start: {last}")
-    platform, count, requested, kind = done.stdout.strip().split(" ", maxsplit=3)
-    return Devices(platform, int(count), requested, kind, last)
+    platform, count, kind, requested = json.loads(done.stdout.splitlines()[-1])
+    return Devices(platform, count, kind, requested, last)

@@ -10,10 +10,10 @@ from pipelines.cli import doctor
 from pipelines.training import accelerators
 from pipelines.training.accelerators import Devices
 
-CPU = Devices("cpu", 2, "None", "cpu")
-GPU = Devices("gpu", 1, "None", "NVIDIA H200")
-UNUSED = Devices("cpu", 1, "None", "cpu", "The driver is older than this CUDA")
-ASKED = Devices("cpu", 1, "cpu", "cpu")
+CPU = Devices("cpu", 2, "cpu", None)
+GPU = Devices("gpu", 1, "NVIDIA H200", None)
+UNUSED = Devices("cpu", 1, "cpu", None, "The driver is older than this CUDA")
+ON_REQUEST = Devices("cpu", 1, "cpu", "cpu")
 
 
 def test_a_subprocess_reports_the_devices_of_jax():
@@ -51,7 +51,7 @@ def test_the_reason_that_jax_does_not_start_is_shown(monkeypatch):
         pytest.param(UNUSED, ["nvidia0"], "1", False, "older than this CUDA", id="unused"),
         pytest.param(CPU, ["accel0"], None, False, "the extra 'tpu'", id="no libtpu"),
         pytest.param(UNUSED, ["accel0"], "1", False, "accel0 is here", id="TPU unused"),
-        pytest.param(ASKED, ["accel0"], "1", True, "as JAX_PLATFORMS says", id="requested"),
+        pytest.param(ON_REQUEST, ["accel0"], "1", True, "as JAX_PLATFORMS says", id="requested"),
     ],
 )  # fmt: skip
 def test_jax_should_use_what_is_there(
