@@ -42,16 +42,10 @@ def create(
     settings = Settings.load()
     with open_engine(settings) as engine:
         created = backup.create(engine, settings, folder, datetime.now(UTC), keep)
-    manifest = created.manifest
+    manifest, removed = created.manifest, created.removed
     if as_json:
-        show_json(
-            {
-                "backup": created.folder,
-                "bytes": created.size_bytes,
-                "missing": manifest.missing,
-                "removed": created.removed,
-            }
-        )
+        details = {"missing": manifest.missing, "removed": removed}
+        show_json({"backup": created.folder, "bytes": created.size_bytes, **details})
         return
     say(
         f"{created.folder}: {sum(manifest.tables.values()):,} rows and "
@@ -59,8 +53,8 @@ def create(
     )
     for reason in manifest.missing.values():
         say(f"Missing from the backup: {reason}")
-    if created.removed:
-        say(f"Removed: {', '.join(created.removed)}.")
+    if removed:
+        say(f"Removed: {', '.join(removed)}.")
 
 
 @app.command("restore")

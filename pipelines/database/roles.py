@@ -23,8 +23,6 @@ from pipelines.settings import CHECKOUT, Settings
 
 WRITER, READER = "harbor_writer", "harbor_dashboard"
 ROLES = (WRITER, READER)
-# Overrides are written by planners alone, alembic_version by the owner.
-NEVER_WRITTEN = frozenset({"overrides", "alembic_version"})
 GRANTS = Path(CHECKOUT, "migrations", "sql", "roles.sql")
 """Statements for the owner: create the roles, and grant exactly their privileges."""
 PUBLIC_RIGHTS = Path(CHECKOUT, "migrations", "sql", "public_rights.sql")
@@ -89,10 +87,10 @@ class RoleGrants:
     @property
     def is_complete(self) -> bool:
         """Whether it has exactly the privileges it needs."""
-        n_tables = len(metadata.tables)
-        n_written = n_tables - len(NEVER_WRITTEN & set(metadata.tables))
-        writes = n_written if self.role == WRITER else 0
-        return (self.reads, self.writes, self.too_much) == (n_tables, writes, ())
+        # Planners alone write overrides.
+        writable = metadata.tables.keys() - {"overrides"} if self.role == WRITER else ()
+        needed = (len(metadata.tables), len(writable), ())
+        return (self.reads, self.writes, self.too_much) == needed
 
 
 def role_grants(engine: sa.Engine) -> list[RoleGrants]:
