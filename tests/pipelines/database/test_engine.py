@@ -57,7 +57,7 @@ def test_a_wrong_password_is_one_sentence_without_it(guarded):
         ("harbor@", "nobody@", r'role "nobody" does not exist. Create the user'),
     ],
 )
-def test_what_is_not_there_is_told(database_url, before, after, told):
+def test_a_missing_user_or_database_is_named(database_url, before, after, told):
     url = database_url.replace(before, after)
     with pytest.raises(DatabaseError, match=told):
         connect(url, 60, never)
@@ -66,7 +66,7 @@ def test_what_is_not_there_is_told(database_url, before, after, told):
     assert re.search(told, found.says)
 
 
-def test_one_that_is_away_is_waited_for(database_url, engine, tmp_path):
+def test_a_server_that_does_not_answer_is_waited_for(database_url, engine, tmp_path):
     (sockets,) = parse_qs(urlsplit(database_url).query)["host"]
     away = Path(tmp_path, "sockets")
     waits = []
@@ -124,7 +124,7 @@ def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
 
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql://a:secret@b/c"])
-def test_what_is_no_postgres_is_refused_without_its_password(url):
+def test_an_address_of_no_postgres_is_refused_without_its_password(url):
     with pytest.raises(DatabaseError, match="no address of a Postgres") as refused:
         connect(url, 60, never)
     assert "secret" not in str(refused.value)
