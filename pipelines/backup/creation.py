@@ -72,7 +72,7 @@ def create(
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
-    size_bytes = sum(path.stat().st_size for path in target.rglob("*"))
+    size_bytes = sum((target / name).stat().st_size for name in manifest.files)
     return Created(target, manifest, size_bytes, _remove_old(folder, keep))
 
 

@@ -135,7 +135,8 @@ def train_as_worker(
       TrainingError: process 0 has other data or another recipe.
     """
     counting.require_recent_demand(engine, through)
-    panel = read_panel(engine, through)
+    panels = PanelsAsKnown(engine, through, settings.zone)
+    panel = training_panel(engine, panels, through)
     _fit(panel, settings, recipe, report, metrics={})
 
 
