@@ -111,15 +111,17 @@ lock: ## Resolve the locks anew (needs uv)
 	@$(LOCK_IMAGE) pyproject.toml --extra train -o deploy/train.lock
 	@echo "jax[cuda13]" | $(LOCK_IMAGE) - -o deploy/gpu.lock
 	@echo "jax[tpu]" | $(LOCK_IMAGE) - -o deploy/tpu.lock
-	@echo "kubernetes-validate" | $(LOCK_IMAGE) - -o tests/deploy/tools.lock
+	@printf 'kubernetes-validate\ncyclonedx-bom\n' | $(LOCK_IMAGE) - -o tests/deploy/tools.lock
 	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra train --extra bench --constraint requirements.lock --no-annotate \
 		--custom-compile-command "make lock" --quiet -o tests/benchmarks/peers.lock
 
-sbom: ## Write what requirements.lock brings to sbom.json, as CycloneDX
-	@"$(PYTHON)" deploy/sbom.py requirements.lock > sbom.json
-	@echo "sbom.json: `grep -c '"bom-ref": "pkg:' sbom.json` packages"
+sbom: venv ## Write what requirements.lock brings to sbom.json, as CycloneDX
+	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \
+		--require-hashes --no-deps -r tests/deploy/tools.lock
+	@"$(BIN)/cyclonedx-py" requirements --pyproject pyproject.toml \
+		--output-reproducible --output-file sbom.json requirements.lock
 
 clean: ## Remove .venv and caches; never the data in var/
 	@rm -rf "$(VENV)" .pytest_cache .ruff_cache .mypy_cache *.egg-info

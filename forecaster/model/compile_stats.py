@@ -17,6 +17,7 @@ KEEP_ALL = {
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }
 CACHE_DIR = "jax_compilation_cache_dir"
+CACHE_SIZE = "jax_compilation_cache_max_size"
 
 
 @dataclass
@@ -70,17 +71,23 @@ def record_compilations() -> Iterator[CompileStats]:
 
 
 @contextmanager
-def persistent_cache(folder: Path) -> Iterator[None]:
+def persistent_cache(folder: Path, max_bytes: int) -> Iterator[None]:
     """Uses a folder as JAX's persistent compilation cache until the end of the block.
 
     Cached programs run unchecked: nobody else may have write access to the folder. A cache
     that is configured already stays.
+
+    Args:
+      folder: The folder, which is created if it is missing.
+      max_bytes: Size from which the least recently used programs are removed.
     """
     if _folder() is not None:
         yield
         return
-    before = {name: getattr(jax.config, name) for name in (CACHE_DIR, *KEEP_ALL)}
-    _configure({CACHE_DIR: str(folder), **KEEP_ALL})
+    before = {
+        name: getattr(jax.config, name) for name in (CACHE_DIR, CACHE_SIZE, *KEEP_ALL)
+    }
+    _configure({CACHE_DIR: str(folder), CACHE_SIZE: max_bytes, **KEEP_ALL})
     try:
         yield
     finally:

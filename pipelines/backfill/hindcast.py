@@ -24,6 +24,7 @@ from pipelines.store import backfill as store
 from pipelines.store import backfill_inputs, models
 from pipelines.store import demand as demand_store
 from pipelines.store import forecasts as forecast_store
+from pipelines.store.models import Model
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class Hindcaster:
         self._panels = None
 
 
-def _version(slot: Slot, known: Sequence[dict[str, object]]) -> str | None:
+def _version(slot: Slot, known: Sequence[Model]) -> str | None:
     """Version of the planned model, or of the newest trained on nothing after the origin.
 
     Args:

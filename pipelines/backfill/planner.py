@@ -22,6 +22,7 @@ from pipelines.demand import counting
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import backfill_inputs, models, plan_snapshot
+from pipelines.store.models import Model
 
 
 def make_plan(
@@ -56,7 +57,7 @@ class _Layout:
     request: BackfillRequest
     horizon: int
     # Newest first.
-    models: list[dict[str, Any]]
+    models: list[Model]
     stored: dict[tuple[date, str], Any]
     failed: dict[date, str]
     depot_ids: list[str] | None
@@ -242,14 +243,14 @@ class _Layout:
     def _min_days(self) -> int:
         return min_training_days(self.horizon)
 
-    def _model(self, origin: date) -> dict[str, Any] | None:
+    def _model(self, origin: date) -> Model | None:
         """The newest unpruned model trained on nothing after an origin."""
         eligible = (
             model for model in self.models if model["trained_through"] <= origin
         )
         return next((model for model in eligible if model["pruned_at"] is None), None)
 
-    def _pruned(self, origin: date) -> dict[str, Any] | None:
+    def _pruned(self, origin: date) -> Model | None:
         """The newest model trained on nothing after an origin, if it was pruned."""
         eligible = (
             model for model in self.models if model["trained_through"] <= origin
@@ -258,9 +259,9 @@ class _Layout:
         return newest if newest is not None and newest["pruned_at"] else None
 
 
-def _pruned_on(model: dict[str, Any] | None) -> str:
+def _pruned_on(model: Model | None) -> str:
     """Completes a reason where a newer model was skipped because it is pruned."""
-    if model is None:
+    if model is None or model["pruned_at"] is None:
         return ""
     pruned_on = model["pruned_at"].astimezone(UTC).date()
     return f"; the artefact of {model['version']} was pruned on {pruned_on}"

@@ -1,6 +1,6 @@
-"""Backups of the database and the artefacts, taken and brought back as one."""
+"""Backups of the database and the artefacts, created and restored as one folder."""
 
-from pipelines.backup.creating import Created, create
-from pipelines.backup.restoring import Restored, restore
+from pipelines.backup.creation import Created, create
+from pipelines.backup.restoration import Restored, restore
 
 __all__ = ["Created", "Restored", "create", "restore"]

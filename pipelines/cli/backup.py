@@ -41,20 +41,20 @@ def create(
     """
     settings = Settings.load()
     with open_engine(settings) as engine:
-        made = backup.create(engine, settings, folder, datetime.now(UTC), keep)
+        created = backup.create(engine, settings, folder, datetime.now(UTC), keep)
+    manifest, removed = created.manifest, created.removed
     if as_json:
-        told = {"missing": made.manifest.missing, "removed": made.removed}
-        show_json({"backup": made.folder, "bytes": made.size_bytes, **told})
+        details = {"missing": manifest.missing, "removed": removed}
+        show_json({"backup": created.folder, "bytes": created.size_bytes, **details})
         return
-    rows = sum(made.manifest.tables.values())
     say(
-        f"{made.folder}: {rows:,} rows and {len(made.manifest.parts) - 1} artefacts, "
-        f"{made.size_bytes / MIB:.1f} MiB."
+        f"{created.folder}: {sum(manifest.tables.values()):,} rows and "
+        f"{len(manifest.files) - 1} artefacts, {created.size_bytes / MIB:.1f} MiB."
     )
-    for why in made.manifest.missing.values():
-        say(f"Missing from the backup: {why}")
-    if made.removed:
-        say(f"Removed: {', '.join(made.removed)}.")
+    for reason in manifest.missing.values():
+        say(f"Missing from the backup: {reason}")
+    if removed:
+        say(f"Removed: {', '.join(removed)}.")
 
 
 @app.command("restore")
@@ -81,14 +81,15 @@ def restore(
     """
     settings = Settings.load()
     with open_engine(settings) as engine:
-        done = backup.restore(engine, settings, folder, replace=replace)
-    rows = sum(done.manifest.tables.values())
+        restored = backup.restore(engine, settings, folder, replace=replace)
+    manifest, artefacts = restored.manifest, restored.artefacts
+    rows = sum(manifest.tables.values())
     if as_json:
-        show_json({"backup": done.folder, "rows": rows, "artefacts": done.artefacts})
+        show_json({"backup": restored.folder, "rows": rows, "artefacts": artefacts})
         return
     say(
-        f"Restored {done.folder.name}: {rows:,} rows and {done.artefacts} artefacts, "
-        f"as of {done.manifest.made_at:%Y-%m-%d %H:%M %Z}."
+        f"Restored {restored.folder.name}: {rows:,} rows and {artefacts} artefacts, "
+        f"as of {manifest.made_at:%Y-%m-%d %H:%M %Z}."
     )
-    for why in done.manifest.missing.values():
-        say(f"Missing from the backup: {why}")
+    for reason in manifest.missing.values():
+        say(f"Missing from the backup: {reason}")

@@ -9,10 +9,10 @@ from pipelines.cli.console import say, show_json, show_line, show_table
 from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded, workplace
 from pipelines.database import migrate, roles
 from pipelines.database.engine import database_url, open_engine
-from pipelines.demand.retention import Dropped, drop_old_orders
+from pipelines.demand.retention import drop_old_orders
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
-from pipelines.training.artefact_pruning import Pruned, prune_artefacts
+from pipelines.training.artefact_pruning import prune_artefacts
 
 MIB = 2**20
 
@@ -29,10 +29,10 @@ def upgrade(as_json: AsJson = False) -> None:
     with open_engine(settings) as engine:
         make_inbox(settings)
         migrate.upgrade(engine)
-        standings = roles.ensure_from_settings(engine, settings)
-        found = migrate.status(engine)
-    _tell(found, as_json)
-    _tell_what_is_left(standings)
+        grants = roles.ensure_from_settings(engine, settings)
+        schema = migrate.status(engine)
+    _show_status(schema, as_json)
+    _warn_of_incomplete_roles(grants)
 
 
 @app.command("roles")
@@ -46,32 +46,32 @@ def show_roles(as_json: AsJson = False) -> None:
     settings = Settings.load()
     with open_engine(settings) as engine:
         migrate.require_current(engine)
-        found = roles.ensure_from_settings(engine, settings)
+        grants = roles.ensure_from_settings(engine, settings)
     if as_json:
-        show_json([vars(each) for each in found])
+        show_json([vars(role) for role in grants])
     else:
         rows = [
-            (each.role, each.is_there, each.has_login, each.reads, each.writes)
-            for each in found
+            (role.role, role.is_there, role.has_login, role.reads, role.writes)
+            for role in grants
         ]
         columns = ("role", "there", "connects", "tables read", "tables written")
         show_table("Roles beside the owner of the tables", columns, rows)
-    _tell_what_is_left(found)
+    _warn_of_incomplete_roles(grants)
 
 
-def _tell_what_is_left(found: list[roles.RoleGrants]) -> None:
-    missing = [each.role for each in found if not each.is_there]
+def _warn_of_incomplete_roles(grants: list[roles.RoleGrants]) -> None:
+    missing = [role.role for role in grants if not role.is_there]
     if missing:
-        make = "; ".join(f"create role {role}" for role in missing)
+        statements = "; ".join(f"create role {role}" for role in missing)
         say(
             f"This user may not create {' and '.join(missing)}. Until a superuser has "
-            f"run `{make}`, and you have run 'harbor db roles', everything runs as "
+            f"run `{statements}`, and you have run 'harbor db roles', everything runs as "
             "the owner of the tables."
         )
-    for each in found:
-        if each.too_much:
+    for role in grants:
+        if role.too_much:
             say(
-                f"{each.role} may still use {', '.join(each.too_much)}, as every role of "
+                f"{role.role} may still use {', '.join(role.too_much)}, as every role of "
                 "this database may. Only a superuser can take that away: run "
                 f"`psql --file={roles.PUBLIC_RIGHTS}` as one, in this database."
             )
@@ -84,21 +84,17 @@ def status(as_json: AsJson = False) -> None:
     Example: `harbor db status --json`
     """
     with open_engine(Settings.load()) as engine:
-        found = migrate.status(engine)
-    _tell(found, as_json)
+        _show_status(migrate.status(engine), as_json)
 
 
-def _tell(found: migrate.SchemaStatus, as_json: bool) -> None:
+def _show_status(schema: migrate.SchemaStatus, as_json: bool) -> None:
+    found, wanted = schema.found, schema.wanted
     if as_json:
-        show_json(
-            {"found": found.found, "wanted": found.wanted, "current": found.is_current}
-        )
-    elif found.is_current:
-        say(f"The database is at schema {found.found}, as this program needs.")
+        show_json({"found": found, "wanted": wanted, "current": schema.is_current})
+    elif schema.is_current:
+        say(f"The database is at schema {found}, as this program needs.")
     else:
-        say(
-            f"The database is at schema {found.found or 'none'}; {found.wanted} is needed."
-        )
+        say(f"The database is at schema {found or 'none'}; {wanted} is needed.")
 
 
 @app.command("check")
@@ -137,27 +133,19 @@ def prune(as_json: AsJson = False) -> None:
             dropped = drop_old_orders(run.engine, settings, place.now)
             run.metrics["dropped"] = dropped.orders
         if as_json:
-            orders = None if dropped is None else asdict(dropped)
-            show_json({"artefacts": asdict(pruned), "orders": orders})
+            dropped_json = None if dropped is None else asdict(dropped)
+            show_json({"artefacts": asdict(pruned), "orders": dropped_json})
         if pruned.is_nothing and (dropped is None or dropped.is_nothing):
-            raise _nothing_old(settings, dropped)
-    if not as_json:
-        _tell_pruned(pruned, dropped)
-
-
-def _nothing_old(settings: Settings, dropped: Dropped | None) -> NothingToDoError:
-    """Says what is kept, and for how long."""
-    orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
-    if dropped is not None:
-        orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
-    return NothingToDoError(
-        "Nothing is old enough to remove. Kept are artefacts of the last "
-        f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and older "
-        f"ones still needed, and {orders}."
-    )
-
-
-def _tell_pruned(pruned: Pruned, dropped: Dropped | None) -> None:
+            orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
+            if dropped is not None:
+                orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
+            raise NothingToDoError(
+                "Nothing is old enough to remove. Kept are artefacts of the last "
+                f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and "
+                f"older ones still needed, and {orders}."
+            )
+    if as_json:
+        return
     say(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
     if dropped is not None:
         say(

@@ -1,11 +1,11 @@
-"""What `harbor doctor` finds: one thing looked at, and what to do about it."""
+"""A finding of `harbor doctor`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at."""
+    """One thing that was checked: its name, whether it is good, and what to do if not."""
 
     what: str
     good: bool

@@ -1,7 +1,7 @@
 """`harbor models`: which model is shown, and why."""
 
 from datetime import UTC
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from pipelines.cli.train import show_scores
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.forecasting import forecast, live_accuracy, live_fallback
 from pipelines.store import accuracy, models
+from pipelines.store.models import Model
 from pipelines.training import canary
 
 app = typer.Typer(
@@ -31,36 +32,28 @@ def list_models(as_json: AsJson = False) -> None:
         show_json(found)
         return
     columns = ("version", "role", "trained through", "delivers", "reason")
-    rows = [
-        (
-            row["version"],
-            row["role"],
-            str(row["trained_through"]),
-            _delivers(row),
-            _why(row),
-        )
-        for row in found
-    ]
+    rows = []
+    for model in found:
+        pruned = _pruned(model)
+        reason = [
+            model["decision_reason"] or "",
+            f"Artefact {pruned}." if pruned else "",
+        ]
+        text = " ".join(filter(None, reason))
+        through = str(model["trained_through"])
+        rows.append((model["version"], model["role"], through, _delivers(model), text))
     show_table("Models", columns, rows)
 
 
-def _delivers(found: dict[str, Any]) -> str:
+def _delivers(model: Model) -> str:
     """Whether its forecast is the network's or the baseline."""
-    return postprocessing.describe_share(found["scores"].get("network_share"))
+    return postprocessing.describe_share(model["scores"].get("network_share"))
 
 
-def _why(found: dict[str, Any]) -> str:
-    """The reason of its verdict, and whether it can forecast no more."""
-    pruned = _pruned(found)
-    return " ".join(
-        filter(None, (found["decision_reason"], pruned and f"Artefact {pruned}."))
-    )
-
-
-def _pruned(found: dict[str, Any]) -> str | None:
-    if found["pruned_at"] is None:
+def _pruned(model: Model) -> str | None:
+    if model["pruned_at"] is None:
         return None
-    return f"pruned on {found['pruned_at'].astimezone(UTC):%Y-%m-%d}"
+    return f"pruned on {model['pruned_at'].astimezone(UTC):%Y-%m-%d}"
 
 
 @app.command("show")
@@ -69,31 +62,24 @@ def show_model(version: str, as_json: AsJson = False) -> None:
 
     Example: `harbor models show 20260331-0a1b2c3d`
     """
-    with workplace() as place, place.engine.connect() as connection:
-        found = _require(models.model(connection, version), version)
+    with workplace() as place:
+        model = _read(place, version)
     if as_json:
-        show_json(found)
+        show_json(model)
         return
     for name in ("version", "role", "trained_through", "created_at", "seed"):
-        say(f"{name.replace('_', ' ')}: {found[name]}")
-    say(f"delivers: {_delivers(found)}")
-    say(f"artefact: {_pruned(found) or found['filename']}")
-    say(f"reason: {found['decision_reason'] or '–'}")
-    _show_canary(found["scores"].get("canary"))
-    if found["scores"].get("models"):
-        show_scores(found["scores"], "Scores on the holdout days")
-
-
-def _show_canary(canary: dict[str, Any] | None) -> None:
-    """What was seen when it first forecast, before it was shown."""
-    if canary is None:
-        return
-    say(
-        f"canary: {'passed' if canary['passed'] else 'failed'}, from {canary['origin']}"
-    )
-    for check in canary["checks"]:
-        mark = "ok" if check["passed"] else "WRONG"
-        say(f"  {mark:5} {check['name']}: {check['says']}")
+        say(f"{name.replace('_', ' ')}: {model[name]}")
+    say(f"delivers: {_delivers(model)}")
+    say(f"artefact: {_pruned(model) or model['filename']}")
+    say(f"reason: {model['decision_reason'] or '–'}")
+    if result := model["scores"].get("canary"):
+        outcome = "passed" if result["passed"] else "failed"
+        say(f"canary: {outcome}, from {result['origin']}")
+        for check in result["checks"]:
+            mark = "ok" if check["passed"] else "WRONG"
+            say(f"  {mark:5} {check['name']}: {check['says']}")
+    if model["scores"].get("models"):
+        show_scores(model["scores"], "Scores on the holdout days")
 
 
 @app.command("live")
@@ -127,31 +113,27 @@ def live(
     if as_json:
         show_json({"by": by, "days": days, "scores": found})
         return
-    _show_live(found, by, days)
-
-
-def _show_live(found: list[dict[str, Any]], by: str, days: int) -> None:
     if not found:
         say(
             "No live forecast has been scored yet. Each night scores the forecasts "
             "whose actuals have come in."
         )
         return
-    columns = (
-        "mape",
-        "naive_mape",
-        "median_mape",
-        "wape",
-        "bias",
-        "coverage80",
-        "days",
-    )
-    names = ("MAPE %", "naive %", "median4 %", "WAPE %", "bias %", "80 % band", "days")
+    columns = {
+        "mape": "MAPE %",
+        "naive_mape": "naive %",
+        "median_mape": "median4 %",
+        "wape": "WAPE %",
+        "bias": "bias %",
+        "coverage80": "80 % band",
+        "days": "days",
+    }
     rows = [
         (str(row["part"]), *(row[name] for name in columns), "gated" * row["gated"])
         for row in found
     ]
-    show_table(f"Live forecasts of {days} days", (by, *names, "naive gate"), rows)
+    heading = (by, *columns.values(), "naive gate")
+    show_table(f"Live forecasts of {days} days", heading, rows)
 
 
 @app.command("promote")
@@ -172,18 +154,16 @@ def promote(
     Example: `harbor models promote 20260331-0a1b2c3d --reason "New fleet"`
     """
     with workplace() as place:
-        with place.engine.connect() as connection:
-            found = _require(models.model(connection, version), version)
-        if found["role"] == "evaluation":
+        model = _read(place, version)
+        if model["role"] == "evaluation":
             raise BadInputError(
                 f"{version} is the evaluation fit of a challenger and serves "
                 "hindcasts only. Promote the challenger itself."
             )
-        forecast.require_kept(found)
-        if found["promoted_at"] is None and not unchecked:
-            _try_out(place, found)
-        _crown(place, found, reason)
-    _tell(version, reason, as_json)
+        forecast.require_kept(model)
+        if model["promoted_at"] is None and not unchecked:
+            _require_canary(place, model)
+        _set_champion(place, model, reason, as_json)
 
 
 @app.command("rollback")
@@ -204,41 +184,40 @@ def rollback(
             raise NothingToDoError(
                 "There is no earlier champion to go back to. See 'harbor models list'."
             )
-        _crown(place, before, reason)
-    _tell(before["version"], reason, as_json)
+        _set_champion(place, before, reason, as_json)
 
 
-def _try_out(place: Workplace, found: dict[str, Any]) -> None:
-    """Refuses a model with which something is grossly wrong."""
+def _require_canary(place: Workplace, model: Model) -> None:
+    """Refuses a model whose canary fails, and stores the result."""
     with place.engine.connect() as connection:
         champion = models.champion(connection)
-    tried = canary.run_canary(place.engine, place.settings.artefacts, found, champion)
+    result = canary.run_canary(place.engine, place.settings.artefacts, model, champion)
     with place.engine.begin() as connection:
-        models.keep_canary(connection, found["version"], tried.to_json())
-    if not tried.passed:
+        models.keep_canary(connection, model["version"], result.to_json())
+    if not result.passed:
         raise BadInputError(
-            f"{tried.sentence()} Add --unchecked to promote it all the same."
+            f"{result.sentence()} Add --unchecked to promote it all the same."
         )
 
 
-def _crown(place: Workplace, found: dict[str, Any], reason: str) -> None:
+def _set_champion(place: Workplace, model: Model, reason: str, as_json: bool) -> None:
     """Makes a model the champion, if its artefact is intact."""
-    forecast.load_recorded(place.settings.artefacts, found)
-    version = found["version"]
+    forecast.load_recorded(place.settings.artefacts, model)
+    version = model["version"]
     with place.engine.begin() as connection:
-        if not models.promote(connection, version, reason):
-            # Pruned while its file was looked at.
-            forecast.require_kept(_require(models.model(connection, version), version))
-
-
-def _tell(version: str, reason: str, as_json: bool) -> None:
+        promoted = models.promote(connection, version, reason)
+    if not promoted:
+        # Pruned while its file was read.
+        forecast.require_kept(_read(place, version))
     if as_json:
         show_json({"champion": version, "reason": reason})
-        return
-    say(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
+    else:
+        say(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
 
 
-def _require(found: dict[str, Any] | None, version: str) -> dict[str, Any]:
-    if found is None:
+def _read(place: Workplace, version: str) -> Model:
+    with place.engine.connect() as connection:
+        model = models.model(connection, version)
+    if model is None:
         raise NoModelError(f"There is no model {version}. See 'harbor models list'.")
-    return found
+    return model

@@ -1,8 +1,8 @@
-"""`harbor tpu-check`: would the training step compile and fit, without a TPU?"""
+"""`harbor tpu-check`: compiles the training step for a TPU, without a TPU."""
 
 import os
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,17 +10,14 @@ from pipelines.cli.console import say, show_json
 from pipelines.cli.workplace import AsJson
 from pipelines.settings import Settings
 
-if TYPE_CHECKING:
-    from forecaster.model.tpu import TpuCheck
-
 MIB, GIB = 2**20, 2**30
-NO_TPU_HERE = {
+COMPILE_ONLY = {
     "JAX_PLATFORMS": "cpu",
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_WORKER_HOSTNAMES": "localhost",
     "TPU_ACCELERATOR_TYPE": "v4-8",
 }
-"""Keeps libtpu from looking for the machine it is told to compile for."""
+"""Environment in which libtpu compiles for a TPU that this machine does not have."""
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +36,7 @@ def tpu_check(
     Example: `harbor tpu-check --topology v4:2x2x1`
     """
     # Read when JAX starts, which is why nothing above imports it.
-    os.environ |= NO_TPU_HERE
+    os.environ |= COMPILE_ONLY
     from forecaster.model.tpu import check
     from forecaster.model.two_stage_fit import Recipe
 
@@ -48,20 +45,16 @@ def tpu_check(
     checked = check(topology, task, recipe.model, recipe.train)
     if as_json:
         show_json(asdict(checked))
-    else:
-        _show(checked)
-
-
-def _show(checked: "TpuCheck") -> None:
-    used, there = checked.bytes_per_core / MIB, checked.hbm_bytes_per_core / GIB
-    found = [f"{count} × {name}" for name, count in checked.collectives.items()]
+        return
+    used, memory = checked.bytes_per_core, checked.hbm_bytes_per_core
+    collectives = [f"{count} × {name}" for name, count in checked.collectives.items()]
     say(
         f"The training step compiles for {checked.topology}: {checked.cores} cores, "
         f"{checked.batch_size} windows a step, in {checked.compile_seconds} s."
     )
     say(
-        f"Memory: {used:.0f} MiB of {there:.0f} GiB a core "
-        f"({checked.bytes_per_core / checked.hbm_bytes_per_core:.1%}); depots are streamed, so a larger fleet needs no more."
+        f"Memory: {used / MIB:.0f} MiB of {memory / GIB:.0f} GiB a core "
+        f"({used / memory:.1%}); depots are streamed, so a larger fleet needs no more."
     )
-    say(f"Collectives: {', '.join(found) or 'none'}.")
+    say(f"Collectives: {', '.join(collectives) or 'none'}.")
     say(f"About {checked.largest_batch:,} depots would fit in one single step.")

@@ -1,4 +1,4 @@
-"""`harbor train`: learn from what is known, and say how good it is."""
+"""`harbor train`: trains and judges a model, and shows its scores."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -6,23 +6,20 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import structlog
 import typer
 
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.stopping import kept
-from pipelines.cli.workplace import AsJson, Workplace, past_day, workplace
+from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.demand import counting
 from pipelines.runs.ledger import recorded
 from pipelines.training import promotion
 from pipelines.training import train as training
 from pipelines.training.promotion import PromotionDecision
 from pipelines.training.train import FitReporter, TrainedModel
-
-if TYPE_CHECKING:
-    from forecaster.model.two_stage_fit import Recipe
 
 log = structlog.get_logger()
 
@@ -73,59 +70,32 @@ def train(
     Example: `harbor train --through 2026-03-31`
     """
     with kept(KEPT), workplace() as place:
-        day = past_day(place, through, "--through") or counting.default_origin(
-            place.engine
-        )
-        recipe = training.build_recipe(place.settings, seed, epochs, bfloat16)
+        engine, settings = place.engine, place.settings
+        day = past_day(place, through, "--through") or counting.default_origin(engine)
+        recipe = training.build_recipe(settings, seed, epochs, bfloat16)
         if warm_up:
-            _warm_up(place, day, recipe, as_json)
-            return
-        if place.settings.process > 0:
-            _help(place, day, recipe, as_json)
-            return
-        made, verdict = _learn(place, day, recipe, profile)
-    if as_json:
-        show_json(
-            asdict(made) | {"promoted": verdict.promoted, "reason": verdict.reason}
-        )
-    else:
-        _show(made)
-        say(f"{'Champion' if verdict.promoted else 'Not promoted'}. {verdict.reason}")
+            with fit_progress() as report:
+                metrics = training.precompile(engine, settings, day, recipe, report)
+            _show_compilation(day, metrics, as_json)
+        elif settings.process > 0:
+            with fit_progress() as report:
+                training.train_as_worker(engine, settings, day, recipe, report)
+            _show_share(day, settings.process, as_json)
+        else:
+            with (
+                recorded(engine, "train", day) as run,
+                fit_progress() as report,
+                _profiled(report, profile) as watched,
+            ):
+                model = training.train(engine, settings, day, recipe, watched, run)
+                decision = promotion.promote_if_better(
+                    engine, settings.artefacts, model.version
+                )
+                run.metrics |= decision.metrics()
+            _show(model, decision, as_json)
 
 
-def _learn(
-    place: Workplace, day: date, recipe: "Recipe", profile: Path | None
-) -> tuple[TrainedModel, PromotionDecision]:
-    """Trains and judges, as one run of the ledger."""
-    engine, settings = place.engine, place.settings
-    with (
-        recorded(engine, "train", day) as run,
-        fit_progress() as report,
-        _profiled(report, profile) as watched,
-    ):
-        made = training.train(engine, settings, day, recipe, watched, run)
-        verdict = promotion.promote_if_better(engine, settings.artefacts, made.version)
-        run.metrics |= verdict.metrics()
-    return made, verdict
-
-
-def _help(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
-    """Does the share of a process that is not the first."""
-    settings = place.settings
-    with fit_progress() as report:
-        training.train_as_worker(place.engine, settings, day, recipe, report)
-    if as_json:
-        show_json({"process": settings.process, "trained_through": day})
-    else:
-        say(
-            f"Process {settings.process} has done its share; process 0 records the model."
-        )
-
-
-def _warm_up(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> None:
-    """Compiles for the nights to come, every process its own share."""
-    with fit_progress() as report:
-        metrics = training.precompile(place.engine, place.settings, day, recipe, report)
+def _show_compilation(day: date, metrics: dict[str, Any], as_json: bool) -> None:
     if as_json:
         show_json({"trained_through": day, **metrics})
         return
@@ -136,9 +106,35 @@ def _warm_up(place: Workplace, day: date, recipe: "Recipe", as_json: bool) -> No
     )
 
 
+def _show_share(day: date, process: int, as_json: bool) -> None:
+    if as_json:
+        show_json({"process": process, "trained_through": day})
+    else:
+        say(f"Process {process} has done its share; process 0 records the model.")
+
+
+def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:
+    promoted, reason = decision.promoted, decision.reason
+    if as_json:
+        show_json(asdict(model) | {"promoted": promoted, "reason": reason})
+        return
+    say(
+        f"Model {model.version}, trained through {model.trained_through} in "
+        f"{model.seconds} s."
+    )
+    say(f"NumPy and Flax agree within {model.parity_error:.0e} log counts.")
+    show_scores(model.scores, "Scores on the holdout days")
+    if model.scores["network_share"] == 0:
+        say(
+            "Its network did not help on those days, so it delivers the baseline: the "
+            "plain forecast without the network's correction."
+        )
+    say(f"{'Champion' if promoted else 'Not promoted'}. {reason}")
+
+
 @contextmanager
 def _profiled(report: FitReporter, folder: Path | None) -> Iterator[FitReporter]:
-    """The reports, which also trace some steps into a folder where one is named."""
+    """Yields a reporter that also traces some steps into the folder, if one is given."""
     if folder is None:
         yield report
         return
@@ -146,19 +142,6 @@ def _profiled(report: FitReporter, folder: Path | None) -> Iterator[FitReporter]
 
     with Profile(folder) as profile:
         yield lambda fit: profile.watch(report(fit))
-
-
-def _show(made: TrainedModel) -> None:
-    say(
-        f"Model {made.version}, trained through {made.trained_through} in {made.seconds} s."
-    )
-    say(f"NumPy and Flax agree within {made.parity_error:.0e} log counts.")
-    show_scores(made.scores, "Scores on the holdout days")
-    if made.scores["network_share"] == 0:
-        say(
-            "Its network did not help on those days, so it delivers the baseline: the "
-            "plain forecast without the network's correction."
-        )
 
 
 def show_scores(scores: dict[str, Any], title: str) -> None:
@@ -180,40 +163,25 @@ def show_scores(scores: dict[str, Any], title: str) -> None:
 
 @contextmanager
 def fit_progress() -> Iterator[FitReporter]:
-    """A bar per fit, on a terminal; and log lines now and then, for who follows the run."""
+    """Yields a reporter that shows a bar per fit and logs `LINES_PER_FIT` lines of each."""
     with progress("Preparing", None) as bar:
 
-        def of(fit: str) -> Callable[[int, int, float], None]:
+        def start(fit: str) -> Callable[[int, int, float], None]:
             bar.update(bar.task_ids[0], visible=False)
             task = bar.add_task(FITS[fit], total=None)
-            noted = _noted(fit)
+            logged = 0
 
-            def told(epoch: int, epochs: int, best: float) -> None:
-                noted(epoch, epochs, best)
-                known = f", MAPE {100 * best:.2f} %" if best < float("inf") else ""
-                bar.update(
-                    task,
-                    completed=epoch,
-                    total=epochs,
-                    description=f"{FITS[fit]}{known}",
-                )
+            def report(epoch: int, epochs: int, best: float) -> None:
+                nonlocal logged
+                # A fit without validation days, such as the production fit, has no best.
+                known = {"best_mape": best} if math.isfinite(best) else {}
+                part = LINES_PER_FIT * epoch // epochs
+                if part > logged:
+                    log.info("fit", fit=fit, epoch=epoch, most=epochs, **known)
+                logged = part
+                label = f"{FITS[fit]}, MAPE {100 * best:.2f} %" if known else FITS[fit]
+                bar.update(task, completed=epoch, total=epochs, description=label)
 
-            return told
+            return report
 
-        yield of
-
-
-def _noted(fit: str) -> Callable[[int, int, float], None]:
-    """Logs a fit's progress, `LINES_PER_FIT` times in all."""
-    before = 0
-
-    def note(epoch: int, epochs: int, best: float) -> None:
-        nonlocal before
-        part = LINES_PER_FIT * epoch // epochs
-        if part > before:
-            # A fit without validation days, as the one that is served, has no best.
-            known = {"best_mape": best} if math.isfinite(best) else {}
-            log.info("fit", fit=fit, epoch=epoch, most=epochs, **known)
-        before = part
-
-    return note
+        yield start

@@ -1,4 +1,4 @@
-"""What a command works with: settings, a migrated database, and the time."""
+"""The settings and the migrated database that a command works with."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,23 +20,23 @@ Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
 @dataclass(frozen=True)
 class Workplace:
-    """Opened once per command and handed down."""
+    """Settings and database of a command."""
 
     settings: Settings
     engine: sa.Engine
 
     @property
     def now(self) -> datetime:
-        """The time, with a zone."""
+        """The current time, in UTC."""
         return datetime.now(UTC)
 
 
 @contextmanager
 def workplace(patience_s: float = 0) -> Iterator[Workplace]:
-    """Opens the database; the embedded one is brought up to date by itself.
+    """Opens the database, and upgrades it if it is the embedded one.
 
     Args:
-      patience_s: How long a database that does not answer is waited for.
+      patience_s: Seconds to wait for a database that does not answer.
 
     Raises:
       DatabaseError: it does not answer, or a database of the user's own needs
@@ -53,16 +53,13 @@ def workplace(patience_s: float = 0) -> Iterator[Workplace]:
 
 
 def make_inbox(settings: Settings) -> None:
-    """Makes the folder that files are dropped into, where this user may.
-
-    Who only reads may not, and needs none.
-    """
+    """Creates the inbox, if this user may; a user who only reads needs none."""
     with suppress(OSError):
         settings.inbox.mkdir(parents=True, exist_ok=True)
 
 
 def past_day(place: Workplace, text: str | None, option: str) -> date | None:
-    """A day given on the command line that must not lie ahead.
+    """Parses a day of the command line that must be over.
 
     Raises:
       BadParameter: it is no ISO 8601 date.
@@ -77,10 +74,7 @@ def past_day(place: Workplace, text: str | None, option: str) -> date | None:
 
 
 def upgrade_embedded(engine: sa.Engine) -> None:
-    """Runs the migrations of a database that is behind, never of one that is ahead.
-
-    Its roles are made, too; they are the whole cluster's, so a new one has none.
-    """
+    """Migrates a database that is behind, and creates missing roles."""
     status = migrate.status(engine)
     if status.is_behind:
         migrate.upgrade(engine)
@@ -91,7 +85,7 @@ def upgrade_embedded(engine: sa.Engine) -> None:
 
 
 def as_date(text: str | None, option: str) -> date | None:
-    """A day given on the command line.
+    """Parses a day of the command line.
 
     Raises:
       BadParameter: it is no ISO 8601 date.

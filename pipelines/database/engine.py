@@ -15,14 +15,16 @@ from pipelines.settings import Settings
 log = structlog.get_logger()
 
 RETRY_INTERVAL_S = 2.0
+LOGIN_ADVICE = "Check user and password in HARBOR_DATABASE_URL"
 REFUSAL_ADVICE = {
-    "password": "Check user and password in HARBOR_DATABASE_URL",
-    "pg_hba.conf": "Let this host and user in, in the server's pg_hba.conf",
-    "role ": "Create the user, or name another in HARBOR_DATABASE_URL",
-    "database ": "Create the database with 'createdb', or name another in "
+    "password": LOGIN_ADVICE,
+    "fe_sendauth": LOGIN_ADVICE,
+    "no pg_hba": "Let this host and user in, in the server's pg_hba.conf",
+    "role": "Create the user, or name another in HARBOR_DATABASE_URL",
+    "database": "Create the database with 'createdb', or name another in "
     "HARBOR_DATABASE_URL",
 }
-"""Fragments of the server's messages when it refuses a user, and the advice for each."""
+"""How the server's messages begin when it refuses a user, and the advice for each."""
 UNREACHABLE_ADVICE = "Check HARBOR_DATABASE_URL and that the server runs"
 
 
@@ -97,11 +99,11 @@ def connect(
                 return engine
         except OperationalError as error:
             message = connection_error_message(error)
-            advice = _refusal_advice(message)
-        if advice is not None:
-            raise DatabaseError(
-                f"The database refuses the connection: {message}. {advice}."
-            )
+        for beginning, advice in REFUSAL_ADVICE.items():
+            if message.startswith(beginning):
+                raise DatabaseError(
+                    f"The database refuses the connection: {message}. {advice}."
+                )
         if remaining_s <= 0:
             raise DatabaseError(
                 f"The database does not answer: {message}. {UNREACHABLE_ADVICE}."
@@ -139,15 +141,3 @@ def connection_error_message(error: OperationalError) -> str:
     lines = [line for line in str(error.orig).splitlines() if not line.startswith("\t")]
     last = lines[-1] if lines else str(error.orig)
     return last.split("FATAL:")[-1].split(" failed: ")[-1].strip().rstrip(".")
-
-
-def _refusal_advice(message: str) -> str | None:
-    """Returns advice if the server refuses the user; None if it does not answer at all."""
-    is_refused = message.startswith(
-        ("password", "no pg_hba", "role", "database", "fe_sendauth")
-    )
-    if not is_refused:
-        return None
-    return next(
-        advice for fragment, advice in REFUSAL_ADVICE.items() if fragment in message
-    )

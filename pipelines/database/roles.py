@@ -6,16 +6,16 @@ creates it. A pipeline that connects as the owner takes the writer's role, so th
 mistake cannot drop a table.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import sqlalchemy as sa
 from psycopg import sql
+from psycopg.errors import InsufficientPrivilege
 from pydantic import SecretStr
-from sqlalchemy.exc import ProgrammingError
 
 from forecaster.errors import DatabaseError
 from pipelines.schema import metadata
@@ -23,17 +23,11 @@ from pipelines.settings import CHECKOUT, Settings
 
 WRITER, READER = "harbor_writer", "harbor_dashboard"
 ROLES = (WRITER, READER)
-# Overrides are written by planners alone, alembic_version by the owner.
-NEVER_WRITTEN = frozenset({"overrides", "alembic_version"})
-OVERRIDE_FUNCTION = "add_override(text, date, text, double precision, text, text)"
-GRANT_LOCK = 0x4841_5243
-INSUFFICIENT_PRIVILEGE = "42501"
+GRANTS = Path(CHECKOUT, "migrations", "sql", "roles.sql")
+"""Statements for the owner: create the roles, and grant exactly their privileges."""
 PUBLIC_RIGHTS = Path(CHECKOUT, "migrations", "sql", "public_rights.sql")
 """Statements for a superuser: revoke public privileges that the pages could misuse."""
 
-CAN_CREATE_ROLES = """
-select rolsuper or rolcreaterole from pg_roles where rolname = current_user
-"""
 IS_SUPERUSER = "select rolsuper from pg_roles where rolname = current_user"
 # Since Postgres 16 a member may lack the right to SET ROLE. Roles belong to the cluster:
 # one that cannot read all tables of this database has not been granted them yet.
@@ -48,28 +42,25 @@ select coalesce(
          where t.relnamespace = current_schema()::regnamespace
            and t.relname = any(%(tables)s)), false)
 """
-ROLE_STATE = """
-select to_regrole(:role) is not null as is_there,
-       coalesce((select rolcanlogin from pg_roles where rolname = :role), false)
-           as has_login
-"""
-TABLE_PRIVILEGES = """
-select count(*) filter (where has_table_privilege(cast(:role as text), t.oid, 'select'))
-           as read,
-       count(*) filter (where has_table_privilege(cast(:role as text), t.oid, 'insert'))
-           as written
-from pg_class t
-where t.relnamespace = current_schema()::regnamespace and t.relname = any(:tables)
-"""
-EXCESS_PRIVILEGES = """
-select what from (values
-    ('temporary tables',
-     has_database_privilege(cast(:role as text), current_database(), 'temporary')),
-    ('large objects',
-     has_function_privilege(cast(:role as text), 'lo_create(oid)', 'execute')),
-    ('advisory locks',
-     has_function_privilege(cast(:role as text), 'pg_advisory_lock(bigint)', 'execute'))
-) as right_of(what, is_held) where is_held
+# The writer needs temporary tables and advisory locks.
+ROLE_GRANTS = """
+select name as role, r.oid is not null as is_there,
+       coalesce(r.rolcanlogin, false) as has_login,
+       count(*) filter (where has_table_privilege(r.oid, t.oid, 'select')) as reads,
+       count(*) filter (where has_table_privilege(r.oid, t.oid, 'insert')) as writes,
+       array(select what from (values
+           ('temporary tables',
+            has_database_privilege(r.oid, current_database(), 'temporary')),
+           ('large objects',
+            has_function_privilege(r.oid, 'lo_create(oid)', 'execute')),
+           ('advisory locks',
+            has_function_privilege(r.oid, 'pg_advisory_lock(bigint)', 'execute'))
+       ) as excess(what, is_held) where is_held and name = 'harbor_dashboard') as too_much
+from unnest(cast(:roles as text[])) with ordinality as wanted(name, place)
+left join pg_roles r on r.rolname = name
+left join pg_class t on t.relnamespace = current_schema()::regnamespace
+                    and t.relname = any(:tables)
+group by name, place, r.oid, r.rolcanlogin order by place
 """
 
 
@@ -88,31 +79,31 @@ class RoleGrants:
 
     role: str
     is_there: bool
-    has_login: bool = False
-    reads: int = 0
-    writes: int = 0
-    too_much: tuple[str, ...] = ()
+    has_login: bool
+    reads: int
+    writes: int
+    too_much: tuple[str, ...]
 
     @property
     def is_complete(self) -> bool:
         """Whether it has exactly the privileges it needs."""
-        n_tables = len(metadata.tables)
-        n_written = n_tables - len(NEVER_WRITTEN & set(metadata.tables))
-        writes = n_written if self.role == WRITER else 0
-        return (self.reads, self.writes, self.too_much) == (n_tables, writes, ())
+        # Planners alone write overrides.
+        writable = metadata.tables.keys() - {"overrides"} if self.role == WRITER else ()
+        needed = (len(metadata.tables), len(writable), ())
+        return (self.reads, self.writes, self.too_much) == needed
 
 
 def role_grants(engine: sa.Engine) -> list[RoleGrants]:
     """Returns the privileges of writer and reader; any user may call it."""
+    parameters = {"roles": list(ROLES), "tables": list(metadata.tables)}
     with engine.connect() as connection:
-        return [_role_grants(connection, role) for role in ROLES]
+        rows = connection.execute(sa.text(ROLE_GRANTS), parameters).mappings().all()
+    return [RoleGrants(**{**row, "too_much": tuple(row["too_much"])}) for row in rows]
 
 
-def are_complete(grants: Sequence[RoleGrants], with_login: bool = False) -> bool:
+def are_complete(grants: Sequence[RoleGrants]) -> bool:
     """Whether every role has exactly the privileges it needs."""
-    return all(
-        role.is_complete and (role.has_login or not with_login) for role in grants
-    )
+    return all(role.is_complete for role in grants)
 
 
 def ensure(
@@ -133,18 +124,15 @@ def ensure(
       DatabaseError: this user does not own the tables.
     """
     try:
-        with _serialised_transaction(engine) as connection:
-            for role in ROLES:
-                _create_role(connection, role)
+        with engine.begin() as connection:
+            _driver(connection).execute(GRANTS.read_text())
             if connection.scalar(sa.text(IS_SUPERUSER)):
                 revoke_public_privileges(connection)
             for role, password in (passwords or {}).items():
                 _set_password(connection, role, password)
-    except ProgrammingError as error:
-        if getattr(error.orig, "sqlstate", None) != INSUFFICIENT_PRIVILEGE:
-            raise
+    except InsufficientPrivilege as error:
         raise DatabaseError(
-            f"The database does not let this user give rights away: {error.orig}. Run "
+            f"The database does not let this user give rights away: {error}. Run "
             "'harbor db roles' as the owner of the tables."
         ) from None
     return role_grants(engine)
@@ -152,20 +140,15 @@ def ensure(
 
 def revoke_public_privileges(connection: sa.Connection) -> None:
     """Revokes public privileges that the pages could misuse; needs a superuser."""
-    driver_connection = connection.connection.driver_connection
-    assert driver_connection is not None
-    driver_connection.execute(PUBLIC_RIGHTS.read_text())
+    _driver(connection).execute(PUBLIC_RIGHTS.read_text())
 
 
 def ensure_from_settings(engine: sa.Engine, settings: Settings) -> list[RoleGrants]:
     """Calls `ensure` with the passwords of the settings; an embedded server needs none."""
     passwords = {WRITER: settings.writer_password, READER: settings.reader_password}
-    grants = ensure(
-        engine, {role: password for role, password in passwords.items() if password}
-    )
-    if settings.database_url is not None:
-        return grants
-    enable_trust_login(engine)
+    ensure(engine, {role: password for role, password in passwords.items() if password})
+    if settings.database_url is None:
+        enable_trust_login(engine)
     return role_grants(engine)
 
 
@@ -174,9 +157,10 @@ def enable_trust_login(engine: sa.Engine) -> None:
 
     That is the embedded one, whose socket only its own user can open.
     """
-    with _serialised_transaction(engine) as connection:
+    with engine.begin() as connection:
         for role in ROLES:
-            _execute(connection, "alter role {role} login", role=role)
+            login = sql.SQL("alter role {} login").format(sql.Identifier(role))
+            _driver(connection).execute(login)
 
 
 def set_role_on_connect(engine: sa.Engine, role: str = WRITER) -> None:
@@ -196,90 +180,18 @@ def set_role_on_connect(engine: sa.Engine, role: str = WRITER) -> None:
     engine.dispose()
 
 
-@contextmanager
-def _serialised_transaction(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """Yields a transaction, one at a time: concurrent grants on a table fail."""
-    with engine.begin() as connection:
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(GRANT_LOCK)))
-        yield connection
-
-
-def _role_grants(connection: sa.Connection, role: str) -> RoleGrants:
-    state = connection.execute(sa.text(ROLE_STATE), {"role": role}).one()
-    if not state.is_there:
-        return RoleGrants(role, False)
-    parameters = {"role": role, "tables": list(metadata.tables)}
-    privileges = connection.execute(sa.text(TABLE_PRIVILEGES), parameters).one()
-    # The writer needs temporary tables and locks.
-    excess = (
-        connection.scalars(sa.text(EXCESS_PRIVILEGES), parameters)
-        if role == READER
-        else ()
-    )
-    return RoleGrants(
-        role, True, state.has_login, privileges.read, privileges.written, tuple(excess)
-    )
-
-
-def _create_role(connection: sa.Connection, role: str) -> None:
-    if not connection.scalar(sa.text(ROLE_STATE), {"role": role}):
-        if not connection.scalar(sa.text(CAN_CREATE_ROLES)):
-            return
-        _execute(connection, "create role {role} nologin", role=role)
-        if not connection.scalar(sa.text(IS_SUPERUSER)):
-            # CREATEROLE lets a user grant the role to others, but not SET ROLE to it.
-            _execute(connection, "grant {role} to current_user", role=role)
-    _grant(connection, role)
-
-
-def _grant(connection: sa.Connection, role: str) -> None:
-    schema = connection.scalar(sa.text("select current_schema()"))
-    identifiers = {"role": role, "schema": str(schema)}
-    for statement in (
-        "grant usage on schema {schema} to {role}",
-        "revoke all on all tables in schema {schema} from {role}",
-        "grant select on all tables in schema {schema} to {role}",
-    ):
-        _execute(connection, statement, **identifiers)
-    if role == READER:
-        grant = sql.SQL("grant execute on function {} to {}")
-        _execute_composed(
-            connection, grant.format(sql.SQL(OVERRIDE_FUNCTION), sql.Identifier(role))
-        )
-        return
-    existing = set(sa.inspect(connection).get_table_names())
-    for table in sorted(existing & set(metadata.tables) - NEVER_WRITTEN):
-        statement = "grant insert, update, delete on {table} to {role}"
-        _execute(connection, statement, role=role, table=table)
-    if connection.dialect.server_version_info >= (17,):  # type: ignore[operator]
-        # For ANALYZE after a load; before 17 autovacuum updates the statistics.
-        _execute(connection, "grant maintain on order_counts to {role}", role=role)
+def _driver(connection: sa.Connection) -> "psycopg.Connection[Any]":
+    """The connection of psycopg, which runs several statements at once."""
+    driver_connection = connection.connection.driver_connection
+    assert isinstance(driver_connection, psycopg.Connection)
+    return driver_connection
 
 
 def _set_password(connection: sa.Connection, role: str, password: SecretStr) -> None:
     """Sets a password by its SCRAM verifier, so that no log can show the password."""
-    driver_connection = connection.connection.driver_connection
-    assert driver_connection is not None
-    plain, name = password.get_secret_value().encode(), role.encode()
-    verifier = driver_connection.pgconn.encrypt_password(
-        plain, name, b"scram-sha-256"
-    ).decode()
+    link = _driver(connection)
+    verifier = link.pgconn.encrypt_password(
+        password.get_secret_value().encode(), role.encode(), b"scram-sha-256"
+    )
     login = sql.SQL("alter role {} login password {}")
-    _execute_composed(
-        connection, login.format(sql.Identifier(role), sql.Literal(verifier))
-    )
-
-
-def _execute(connection: sa.Connection, statement: str, **identifiers: str) -> None:
-    """Executes a statement with quoted identifiers."""
-    quoted = {key: sql.Identifier(name) for key, name in identifiers.items()}
-    _execute_composed(connection, sql.SQL(statement).format(**quoted))
-
-
-def _execute_composed(connection: sa.Connection, statement: sql.Composed) -> None:
-    driver_connection = connection.connection.driver_connection
-    assert driver_connection is not None
-    # Through SQLAlchemy, whose errors are reported in one sentence.
-    connection.exec_driver_sql(
-        statement.as_string(driver_connection).replace("%", "%%")
-    )
+    link.execute(login.format(sql.Identifier(role), sql.Literal(verifier.decode())))

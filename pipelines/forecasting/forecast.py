@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
@@ -23,6 +22,7 @@ from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
 from pipelines.store import feed_freshness, models
 from pipelines.store import forecasts as store
+from pipelines.store.models import Model
 
 log = structlog.get_logger()
 
@@ -75,7 +75,7 @@ def forecast_from(
     return str(model["version"])
 
 
-def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:
+def model_for(connection: sa.Connection, origin: date) -> Model:
     """Returns the champion, or for an earlier origin the newest eligible model.
 
     Raises:
@@ -98,7 +98,7 @@ def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:
     )
 
 
-def require_kept(model: dict[str, Any]) -> None:
+def require_kept(model: Model) -> None:
     """Rejects a model whose artefact was pruned.
 
     Raises:
@@ -113,7 +113,7 @@ def require_kept(model: dict[str, Any]) -> None:
         )
 
 
-def load_recorded(artefacts: Path, model: dict[str, Any]) -> Artefact:
+def load_recorded(artefacts: Path, model: Model) -> Artefact:
     """Loads a model's artefact and verifies its checksum.
 
     Raises:

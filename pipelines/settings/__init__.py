@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
@@ -29,7 +30,7 @@ from pipelines.settings.ingest import IngestSettings
 from pipelines.settings.monitoring import WatchSettings
 from pipelines.settings.names import PREFIX, mistyped, nearest
 from pipelines.settings.nightly import NightSettings
-from pipelines.settings.secret_files import SUFFIX, SecretFiles, secret_names
+from pipelines.settings.secret_files import SUFFIX, read_secret_files, secret_names
 from pipelines.settings.training import TrainingSettings
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -48,22 +49,22 @@ def default_home() -> Path:
 
 
 def xla_flags() -> str:
-    """What the environment tells JAX's compiler; who sets it knows better than we do."""
+    """The compiler flags that the environment sets for JAX."""
     return os.environ.get("XLA_FLAGS", "")
 
 
-def environment_of_a_look() -> dict[str, str]:
-    """For a process that only looks what devices there are: it must not fill them."""
-    return {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+def child_environment(**variables: str) -> dict[str, str]:
+    """Environment of a child process: this one's, with some variables set."""
+    return {**os.environ, **variables}
 
 
 def logs_as_json() -> bool:
-    """Whether log lines are JSON; asked before any setting is read, and never wrong."""
+    """Whether log lines are JSON; read before the other settings, and never invalid."""
     return os.environ.get(LOG_JSON, "").lower() in {"1", "true", "yes"}
 
 
 class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
-    """What differs between one installation and the next."""
+    """The settings of an installation."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, toml_file="harbor.toml", frozen=True, extra="ignore"
@@ -106,10 +107,10 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     @classmethod
     def _absolute(cls, home: Path) -> Path:
         home = home.expanduser().resolve()
-        there = next(place for place in (home, *home.parents) if place.exists())
-        if not there.is_dir():
+        nearest = next(path for path in (home, *home.parents) if path.exists())
+        if not nearest.is_dir():
             raise ValueError(
-                f"{there} is no folder; name one, or a place for a new one"
+                f"{nearest} is no folder; name one, or a place for a new one"
             )
         return home
 
@@ -121,12 +122,11 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         password = info.data.get("database_password")
         if url is None or password is None:
             return url
-        secret = quote(password.get_secret_value(), safe="")
+        quoted = quote(password.get_secret_value(), safe="")
         user = r"^(\w+://[^:/@]+)@"
-        whole = re.sub(
-            user, lambda found: f"{found[1]}:{secret}@", url.get_secret_value()
+        return SecretStr(
+            re.sub(user, lambda match: f"{match[1]}:{quoted}@", url.get_secret_value())
         )
-        return SecretStr(whole)
 
     @classmethod
     def settings_customise_sources(
@@ -140,9 +140,16 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         """Arguments before the environment, the environment before harbor.toml."""
         toml = TomlConfigSettingsSource(settings_cls)
         assert isinstance(env_settings, EnvSettingsSource)
-        named = SecretFiles(settings_cls, env_settings.env_vars, prefix="harbor_")
-        of_toml = SecretFiles(settings_cls, toml.toml_data)
-        return init_settings, env_settings, named, file_secret_settings, toml, of_toml
+        env_secrets = read_secret_files(settings_cls, env_settings.env_vars, "harbor_")
+        toml_secrets = read_secret_files(settings_cls, toml.toml_data)
+        return (
+            init_settings,
+            env_settings,
+            InitSettingsSource(settings_cls, env_secrets),
+            file_secret_settings,
+            toml,
+            InitSettingsSource(settings_cls, toml_secrets),
+        )
 
     @classmethod
     def load(cls) -> Self:
@@ -156,32 +163,33 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
             return cls()
         except ValidationError as error:
             secret = secret_names(cls)
-            wrong = "; ".join(_complaint(detail, secret) for detail in error.errors())
+            messages = [_message(detail, secret) for detail in error.errors()]
             raise ConfigError(
-                f"{wrong}. Correct it in the environment or in harbor.toml."
+                f"{'; '.join(messages)}. Correct it in the environment or in harbor.toml."
             ) from None
 
     @classmethod
     def _require_known_names(cls) -> None:
-        """Nothing that somebody wanted to set may be passed over in silence."""
+        """Rejects mistyped names, which would be ignored otherwise."""
         fields = {*cls.model_fields, *(name + SUFFIX for name in secret_names(cls))}
         known = [f"{PREFIX}{name.upper()}" for name in fields]
-        meant = mistyped(os.environ, [*known, LOG_JSON])
-        wrong = [
-            f"{name} is set in the environment, but is no setting; {near} is"
-            for name, near in meant.items()
+        messages = [
+            f"{name} is set in the environment, but is no setting; {meant} is"
+            for name, meant in mistyped(os.environ, [*known, LOG_JSON]).items()
         ]
         for name in cls._harbor_toml():
             if name not in fields:
-                near = nearest(name, fields)
-                like = f"; {near!r} is" if near else ""
-                wrong.append(f"harbor.toml has {name!r}, but that is no setting{like}")
-        if wrong:
-            raise ConfigError(f"{'. '.join(wrong)}. Rename or remove it.")
+                meant = nearest(name, fields)
+                advice = f"; {meant!r} is" if meant else ""
+                messages.append(
+                    f"harbor.toml has {name!r}, but that is no setting{advice}"
+                )
+        if messages:
+            raise ConfigError(f"{'. '.join(messages)}. Rename or remove it.")
 
     @classmethod
     def _harbor_toml(cls) -> dict[str, Any]:
-        """What harbor.toml says; nothing where there is none."""
+        """The content of harbor.toml; empty if there is none."""
         try:
             return TomlConfigSettingsSource(cls).toml_data
         except (OSError, ValueError) as error:
@@ -212,14 +220,14 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         return self.home / "inbox"
 
 
-def _complaint(wrong: ErrorDetails, secret: Collection[str]) -> str:
-    """One wrong setting by its name in the environment; never a secret's value."""
-    name = "_".join(str(part) for part in wrong["loc"])
-    said = wrong["msg"].removeprefix("Value error, ")
-    if not name:  # about several at once, whose values are not told
-        return said
-    value = "***" if name in secret else repr(wrong.get("input"))
-    if wrong["loc"][0] == "sources" and len(wrong["loc"]) > 2:
-        source, key, *_ = wrong["loc"][1:]
-        return f"[sources.{source}] has {key} = {value}: {said}"
-    return f"HARBOR_{name.upper()} is {value}: {said}"
+def _message(error: ErrorDetails, secret: Collection[str]) -> str:
+    """Names an invalid setting as in the environment; never shows a secret's value."""
+    name = "_".join(str(part) for part in error["loc"])
+    rule = error["msg"].removeprefix("Value error, ")
+    if not name:  # about several settings
+        return rule
+    value = "***" if name in secret else repr(error.get("input"))
+    if error["loc"][0] == "sources" and len(error["loc"]) > 2:
+        source, key, *_ = error["loc"][1:]
+        return f"[sources.{source}] has {key} = {value}: {rule}"
+    return f"HARBOR_{name.upper()} is {value}: {rule}"

@@ -1,4 +1,4 @@
-"""What training is told: how far ahead, with what, and with whom it shares the work."""
+"""Settings of training: horizon, seed, compile cache, and processes."""
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
@@ -12,7 +12,7 @@ class TrainingSettings(BaseSettings):
     compile_cache_mib: int = Field(
         default=512,
         ge=0,
-        description="Disk for what JAX has compiled, kept for the next night; 0: none.",
+        description="Disk for what JAX has compiled on a kind of processor; 0: none kept.",
     )
     coordinator: str | None = Field(
         default=None,

@@ -1,12 +1,30 @@
 """Statements for trained models: recording, evaluation, promotion."""
 
-from datetime import date
-from typing import Any
+from datetime import date, datetime
+from typing import Any, TypedDict, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from pipelines.schema import models
+
+
+class Model(TypedDict):
+    """A row of `models`."""
+
+    version: str
+    created_at: datetime
+    trained_through: date
+    data_watermark: str
+    filename: str
+    sha256: str
+    seed: int
+    role: str
+    scores: dict[str, Any]
+    decision_reason: str | None
+    promoted_at: datetime | None
+    run_id: int | None
+    pruned_at: datetime | None
 
 
 def add_model(connection: sa.Connection, **columns: Any) -> None:
@@ -23,34 +41,34 @@ def add_model(connection: sa.Connection, **columns: Any) -> None:
     connection.execute(statement)
 
 
-def champion(connection: sa.Connection) -> dict[str, Any] | None:
+def champion(connection: sa.Connection) -> Model | None:
     """The champion, whose forecasts are shown."""
     return _one(connection, models.c.role == "champion")
 
 
-def model(connection: sa.Connection, version: str) -> dict[str, Any] | None:
+def model(connection: sa.Connection, version: str) -> Model | None:
     """The model of that version."""
     return _one(connection, models.c.version == version)
 
 
-def newest_challenger(connection: sa.Connection) -> dict[str, Any] | None:
+def newest_challenger(connection: sa.Connection) -> Model | None:
     """The challenger that was trained last."""
     return _one(connection, models.c.role == "challenger")
 
 
-def newest_evaluation(connection: sa.Connection) -> dict[str, Any] | None:
+def newest_evaluation(connection: sa.Connection) -> Model | None:
     """The newest evaluation fit: the one whose holdout scores a challenger was judged by."""
     return _one(connection, models.c.role == "evaluation")
 
 
-def evaluation_of(connection: sa.Connection, run_id: int) -> dict[str, Any] | None:
+def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
     """The evaluation fit of the run that trained a model."""
     return _one(
         connection, (models.c.role == "evaluation") & (models.c.run_id == run_id)
     )
 
 
-def champion_before(connection: sa.Connection) -> dict[str, Any] | None:
+def champion_before(connection: sa.Connection) -> Model | None:
     """The model that was champion before the present one."""
     statement = (
         sa.select(models)
@@ -59,12 +77,10 @@ def champion_before(connection: sa.Connection) -> dict[str, Any] | None:
         .limit(1)
     )
     row = connection.execute(statement).mappings().first()
-    return None if row is None else dict(row)
+    return None if row is None else cast(Model, dict(row))
 
 
-def newest_trained_through(
-    connection: sa.Connection, origin: date
-) -> dict[str, Any] | None:
+def newest_trained_through(connection: sa.Connection, origin: date) -> Model | None:
     """The newest model that saw nothing after an origin, and whose artefact is there."""
     return _one(
         connection,
@@ -72,15 +88,15 @@ def newest_trained_through(
     )
 
 
-def all_models(connection: sa.Connection) -> list[dict[str, Any]]:
+def all_models(connection: sa.Connection) -> list[Model]:
     """Every model, newest first."""
     statement = sa.select(models).order_by(
         models.c.trained_through.desc(), models.c.created_at.desc()
     )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    return [cast(Model, dict(row)) for row in connection.execute(statement).mappings()]
 
 
-def kept_models(connection: sa.Connection) -> list[dict[str, Any]]:
+def kept_models(connection: sa.Connection) -> list[Model]:
     """Those whose artefact is there, newest first."""
     return [row for row in all_models(connection) if row["pruned_at"] is None]
 
@@ -125,9 +141,7 @@ def keep_canary(
     connection.execute(statement.values(scores=models.c.scores.op("||")(score)))
 
 
-def _one(
-    connection: sa.Connection, condition: sa.ColumnElement[bool]
-) -> dict[str, Any] | None:
+def _one(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> Model | None:
     statement = (
         sa.select(models)
         .where(condition)
@@ -135,4 +149,4 @@ def _one(
         .limit(1)
     )
     row = connection.execute(statement).mappings().first()
-    return None if row is None else dict(row)
+    return None if row is None else cast(Model, dict(row))

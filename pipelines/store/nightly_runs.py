@@ -1,13 +1,12 @@
 """Statements for the origins that have had a nightly run, and what their trainings took."""
 
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
 
 from pipelines.schema import runs
-from pipelines.store.runs import NOW
 
 
 @dataclass(frozen=True)
@@ -42,18 +41,3 @@ def newest_done(connection: sa.Connection) -> dict[str, Any] | None:
     )
     row = connection.execute(statement).mappings().first()
     return None if row is None else dict(row)
-
-
-def training_costs(connection: sa.Connection, since: timedelta) -> list[dict[str, Any]]:
-    """Metrics of the trainings of nightly runs within a time span, oldest first."""
-    statement = (
-        sa.select(runs.c.metrics)
-        .where(
-            runs.c.step == "train",
-            runs.c.state == "done",
-            runs.c.parent_id.is_not(None),
-            runs.c.started_at > NOW - since,
-        )
-        .order_by(runs.c.run_id)
-    )
-    return list(connection.scalars(statement))

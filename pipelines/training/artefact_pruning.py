@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from pipelines.settings import Settings
 from pipelines.store import artefacts as store
-from pipelines.training.file_age import older_than
+from pipelines.training.cleanup import older_than
 
 MIN_AGE = timedelta(days=1)
 """Younger files are kept: a training may be writing a pruned model again."""

@@ -19,6 +19,7 @@ from forecaster.inference.infer import Forecast
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting.forecast import load_recorded
+from pipelines.store.models import Model
 
 Timer = Callable[[], float]
 
@@ -72,8 +73,8 @@ class CanaryResult:
 def run_canary(
     engine: sa.Engine,
     artefacts: Path,
-    model: dict[str, Any],
-    champion: dict[str, Any] | None,
+    model: Model,
+    champion: Model | None,
     timer: Timer = time.perf_counter,
 ) -> CanaryResult:
     """Forecasts with a model and the champion and checks the result; nothing is stored.
@@ -82,41 +83,46 @@ def run_canary(
       engine: Database the pipelines own.
       artefacts: Folder of exported models.
       model: The recorded model; its published artefact is used.
-      champion: The recorded champion.
+      champion: The recorded champion; one whose artefact is unusable is left out.
       timer: Returns elapsed seconds.
     """
-    version = str(model["version"])
+    version = model["version"]
     try:
-        ours = load_recorded(artefacts, model)
+        candidate = load_recorded(artefacts, model)
     except ArtefactError as error:
-        return CanaryResult(version, None, None, (_unusable(error),))
+        return _unusable(version, None, error)
     origin = counting.default_origin(engine)
     panel = read_panel(engine, origin)
-    theirs = _champion(artefacts, champion)
+    loaded = _load_if_usable(artefacts, champion)
     limit_s = MIN_LIMIT_S + MIN_LIMIT_PER_DEPOT_S * panel.n_depots
     baseline = None
-    if theirs is not None:
-        baseline, took_s = _forecast(theirs, panel, timer)
+    if loaded is not None:
+        baseline, took_s = _forecast(loaded, panel, timer)
         limit_s = max(limit_s, MAX_SLOWDOWN * took_s)
     try:
-        challenger, took_s = _forecast(ours, panel, timer)
+        forecast, took_s = _forecast(candidate, panel, timer)
     except ArtefactError as error:
-        return CanaryResult(version, None, origin, (_unusable(error),))
+        return _unusable(version, origin, error)
     if took_s > limit_s:
         # Measured again: another program may have slowed the machine.
-        took_s = min(took_s, _forecast(ours, panel, timer)[1])
-    checks = [
-        *forecast_checks.run_checks(challenger, baseline, panel, ours.parity_error),
-        _latency(took_s, limit_s),
-    ]
-    beside = None if theirs is None else theirs.version
-    return CanaryResult(version, beside, origin, tuple(checks))
+        took_s = min(took_s, _forecast(candidate, panel, timer)[1])
+    message = f"it forecast in {took_s:.2f} s, of {limit_s:.2f} s allowed"
+    checks = (
+        *forecast_checks.run_checks(forecast, baseline, panel, candidate.parity_error),
+        Check("latency", took_s <= limit_s, message),
+    )
+    beside = None if loaded is None else loaded.version
+    return CanaryResult(version, beside, origin, checks)
 
 
-def _champion(artefacts: Path, champion: dict[str, Any] | None) -> Artefact | None:
-    """Loads the champion's artefact; None if there is no usable one."""
+def _unusable(version: str, origin: date | None, error: ArtefactError) -> CanaryResult:
+    check = Check("artefact", False, str(error).rstrip("."))
+    return CanaryResult(version, None, origin, (check,))
+
+
+def _load_if_usable(artefacts: Path, model: Model | None) -> Artefact | None:
     try:
-        return None if champion is None else load_recorded(artefacts, champion)
+        return None if model is None else load_recorded(artefacts, model)
     except ArtefactError:
         return None
 
@@ -127,12 +133,3 @@ def _forecast(model: Artefact, panel: Panel, timer: Timer) -> tuple[Forecast, fl
     with np.errstate(all="ignore"):
         forecast = infer.forecast(model, panel)
     return forecast, timer() - started
-
-
-def _latency(took_s: float, limit_s: float) -> Check:
-    message = f"it forecast in {took_s:.2f} s, of {limit_s:.2f} s allowed"
-    return Check("latency", took_s <= limit_s, message)
-
-
-def _unusable(error: ArtefactError) -> Check:
-    return Check("artefact", False, str(error).rstrip("."))

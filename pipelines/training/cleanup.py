@@ -1,14 +1,17 @@
 """Removes files left by killed trainings, and old log lines."""
 
 import shutil
+import time
+from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 
 import sqlalchemy as sa
 import structlog
 
 from pipelines.settings import Settings
 from pipelines.store import run_lines
-from pipelines.training.file_age import older_than
 
 log = structlog.get_logger()
 
@@ -37,3 +40,15 @@ def clean_up(engine: sa.Engine, settings: Settings) -> int:
     if staged or abandoned:
         log.info("cleaned_up", staged=len(staged), checkpoints=len(abandoned))
     return len(staged) + len(abandoned)
+
+
+def older_than(paths: Iterable[Path], age: timedelta) -> list[Path]:
+    """Returns the files and folders last modified longer ago than an age."""
+    before = time.time() - age.total_seconds()
+    old = []
+    for path in paths:
+        # Another process may remove it meanwhile.
+        with suppress(FileNotFoundError):
+            if path.stat().st_mtime < before:
+                old.append(path)
+    return old

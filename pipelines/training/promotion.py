@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.database.engine import snapshot
 from pipelines.store import models
+from pipelines.store.models import Model
 from pipelines.training import canary
 from pipelines.training.canary import CanaryResult
 
@@ -61,58 +62,43 @@ def promote_if_better(
       NothingToDoError: there is no challenger.
     """
     with snapshot(engine) as connection:
-        challenger = _challenger(connection, version)
         champion = models.champion(connection)
+        challenger = (
+            models.newest_challenger(connection)
+            if version is None
+            else models.model(connection, version)
+        )
+    if challenger is None:
+        raise NothingToDoError(
+            "There is no challenger to judge. Train one with 'harbor train'."
+        )
     if challenger["role"] != "challenger":
-        reason = (
-            f"It has been judged already. {challenger['decision_reason'] or ''}".strip()
-        )
-        return PromotionDecision(
-            challenger["version"], challenger["role"] == "champion", reason
-        )
+        reason = f"It has been judged already. {challenger['decision_reason'] or ''}"
+        promoted = challenger["role"] == "champion"
+        return PromotionDecision(challenger["version"], promoted, reason.strip())
     decision = _decide(challenger, champion)
     if decision.promoted:
-        canary_result = canary.run_canary(engine, artefacts, challenger, champion)
-        decision = replace(decision, canary=canary_result)
-        if not canary_result.passed:
-            decision = replace(
-                decision, promoted=False, reason=canary_result.sentence()
-            )
+        result = canary.run_canary(engine, artefacts, challenger, champion)
+        decision = replace(decision, canary=result)
+        if not result.passed:
+            decision = replace(decision, promoted=False, reason=result.sentence())
     with engine.begin() as connection:
         if _version(models.champion(connection)) == _version(champion):
-            _store(connection, decision)
+            if decision.canary is not None:
+                canary_json = decision.canary.to_json()
+                models.keep_canary(connection, decision.version, canary_json)
+            store = models.promote if decision.promoted else models.reject
+            store(connection, decision.version, decision.reason)
             return decision
     # Another model was promoted meanwhile.
     return promote_if_better(engine, artefacts, version)
 
 
-def _challenger(connection: sa.Connection, version: str | None) -> dict[str, Any]:
-    challenger = (
-        models.newest_challenger(connection)
-        if version is None
-        else models.model(connection, version)
-    )
-    if challenger is None:
-        raise NothingToDoError(
-            "There is no challenger to judge. Train one with 'harbor train'."
-        )
-    return challenger
+def _version(model: Model | None) -> str | None:
+    return None if model is None else model["version"]
 
 
-def _store(connection: sa.Connection, decision: PromotionDecision) -> None:
-    if decision.canary is not None:
-        models.keep_canary(connection, decision.version, decision.canary.to_json())
-    decide = models.promote if decision.promoted else models.reject
-    decide(connection, decision.version, decision.reason)
-
-
-def _version(model: dict[str, Any] | None) -> str | None:
-    return None if model is None else str(model["version"])
-
-
-def _decide(
-    challenger: dict[str, Any], champion: dict[str, Any] | None
-) -> PromotionDecision:
+def _decide(challenger: Model, champion: Model | None) -> PromotionDecision:
     version, through = challenger["version"], challenger["trained_through"]
     if champion is not None and through < champion["trained_through"]:
         return PromotionDecision(
@@ -136,33 +122,27 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
     challenger, naive, champion = (
         _mape(scores, name) for name in ("gru", "seasonal_naive", "champion")
     )
+    if not challenger <= naive:
+        promoted, outcome = is_first, "does not beat the seasonal naive"
+        if is_first:
+            outcome = "is the first model"
+    elif challenger > MAX_MAPE_RATIO * champion:
+        promoted, outcome = False, "is worse than the champion"
+    elif f"{challenger:.2f}" == f"{champion:.2f}":
+        promoted, outcome = False, "is no better than the champion"
+    else:
+        promoted, outcome = True, "beats the seasonal naive"
     compared = f"MAPE {challenger:.2f} % against {naive:.2f} % of the seasonal naive"
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"
     days = f"from {scores.get('first_origin')} to {scores.get('last_origin')}"
-    promoted, outcome = _compare(challenger, naive, champion, is_first)
     subject = AS_BASELINE if scores.get("network_share") == 0 else "It"
     return PromotionDecision(
         version, promoted, f"{subject} {outcome}: {compared}, {days}."
     )
 
 
-def _compare(
-    challenger: float, naive: float, champion: float, is_first: bool
-) -> tuple[bool, str]:
-    """Whether a challenger is promoted, and why; all MAPEs in percent."""
-    if not challenger <= naive:
-        outcome = (
-            "is the first model" if is_first else "does not beat the seasonal naive"
-        )
-        return is_first, outcome
-    if challenger > MAX_MAPE_RATIO * champion:
-        return False, "is worse than the champion"
-    if f"{challenger:.2f}" == f"{champion:.2f}":
-        return False, "is no better than the champion"
-    return True, "beats the seasonal naive"
-
-
 def _mape(scores: dict[str, Any], model: str) -> float:
+    """A model's MAPE in percent; NaN if it is undefined or the model is missing."""
     mape = scores.get("models", {}).get(model, {}).get("mape")
     return math.nan if mape is None else float(mape)

@@ -23,7 +23,7 @@ from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_training, step_metrics
 from pipelines.settings import Settings
 from pipelines.store import models
-from pipelines.training import compile_cache, jax_runtime
+from pipelines.training import jax_runtime
 from pipelines.training.backtesting import BASELINES, evaluation_scores
 
 if TYPE_CHECKING:
@@ -80,20 +80,30 @@ def train(
     production = replace(result.production, backtest=table)
     with engine.begin() as connection:
         for model, role in ((evaluation, "evaluation"), (production, "challenger")):
-            _record(connection, settings, model, role, scores, run)
+            path = artefact.save(model, settings.artefacts)
+            models.add_model(
+                connection,
+                version=model.version,
+                trained_through=model.trained_through,
+                data_watermark=model.data_watermark,
+                filename=path.name,
+                sha256=artefact.file_sha256(path),
+                seed=model.seed,
+                role=role,
+                scores=scores,
+                run_id=run.run_id,
+            )
     # Only an interrupted training needs its checkpoints.
-    folder = _checkpoint_folder(panel, settings, recipe)
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(_checkpoint_folder(panel, settings, recipe), ignore_errors=True)
     seconds = round(result.seconds, 1)
+    share = production.postprocessing.network_share
     run.metrics |= {
         "model": production.version,
         "train_seconds": seconds,
         "epochs": result.production_fit.epochs,
         "steps": result.evaluation_fit.steps + result.production_fit.steps,
         "parity_error": production.parity_error,
-        "delivers": postprocessing.describe_share(
-            production.postprocessing.network_share
-        ),
+        "delivers": postprocessing.describe_share(share),
     }
     return TrainedModel(
         production.version, through, scores, seconds, production.parity_error
@@ -119,18 +129,14 @@ def train_as_worker(
 ) -> None:
     """Trains together with process 0, which alone stores and records the model.
 
-    Args:
-      engine: The same database that process 0 reads; nothing is written to it.
-      settings: The rank of this process.
-      through: Last day of the training data.
-      recipe: Task and training settings, the same as process 0's.
-      report: Given the name of a fit, returns the callback for its epochs.
+    Takes the arguments of `train`, with the rank of this process in the settings.
 
     Raises:
       TrainingError: process 0 has other data or another recipe.
     """
     counting.require_recent_demand(engine, through)
-    panel = read_panel(engine, through)
+    panels = PanelsAsKnown(engine, through, settings.zone)
+    panel = training_panel(engine, panels, through)
     _fit(panel, settings, recipe, report, metrics={})
 
 
@@ -141,9 +147,7 @@ def precompile(
     recipe: "Recipe",
     report: FitReporter,
 ) -> dict[str, Any]:
-    """Fills the compile cache for later trainings; no model is kept.
-
-    Trains one epoch with the same code and discards it, so that no program is missed.
+    """Fills the compile cache for later trainings by a fit of one epoch, which is discarded.
 
     Returns:
       The run metrics of the compilation.
@@ -169,12 +173,11 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
     """The champion's evaluation model, if its artefact is usable."""
     with snapshot(engine) as connection:
         champion = models.champion(connection)
-        run_id = None if champion is None else champion["run_id"]
-        found = None if run_id is None else models.evaluation_of(connection, run_id)
-    if found is None:
-        return None
+        if champion is None or champion["run_id"] is None:
+            return None
+        evaluation = models.evaluation_of(connection, champion["run_id"])
     try:
-        return load_recorded(settings.artefacts, found)
+        return evaluation and load_recorded(settings.artefacts, evaluation)
     except ArtefactError as error:
         log.warning("champion_not_compared", reason=str(error))
         return None
@@ -197,7 +200,6 @@ def _fit(
     resume: bool = True,
 ) -> "TrainingResult":
     """Trains and measures the cost; resumes an interrupted training if allowed."""
-    # JAX takes seconds to import and is not installed on the dashboard's host.
     from forecaster.model.checkpoint import Checkpoints
     from forecaster.model.two_stage_fit import train_model
 
@@ -211,36 +213,12 @@ def _fit(
     def open_checkpoints(fit: str) -> AbstractContextManager["Checkpoints"]:
         return Checkpoints(folder / fit)
 
-    with compile_cache.persistent_cache(settings), measure_training(metrics):
+    with jax_runtime.compile_cache(settings), measure_training(metrics):
         result = train_model(
             panel, recipe, open_checkpoints if resume else None, report
         )
     metrics |= step_metrics(result)
     return result
-
-
-def _record(
-    connection: sa.Connection,
-    settings: Settings,
-    model: Artefact,
-    role: str,
-    scores: dict[str, Any],
-    run: Run,
-) -> None:
-    """Publishes the artefact by rename, then records the model."""
-    path = artefact.save(model, settings.artefacts)
-    models.add_model(
-        connection,
-        version=model.version,
-        trained_through=model.trained_through,
-        data_watermark=model.data_watermark,
-        filename=path.name,
-        sha256=artefact.file_sha256(path),
-        seed=model.seed,
-        role=role,
-        scores=scores,
-        run_id=run.run_id,
-    )
 
 
 def build_recipe(
@@ -253,13 +231,10 @@ def build_recipe(
     from forecaster.model.two_stage_fit import Recipe
 
     default = Recipe()
-    chosen: dict[str, Any] = {
-        "seed": settings.seed if seed is None else seed,
-        "bfloat16": bfloat16,
-    }
-    if epochs is not None:
-        chosen["epochs"] = epochs
-    return Recipe(
-        task=replace(default.task, horizon=settings.horizon),
-        train=replace(default.train, **chosen),
+    train_config = replace(
+        default.train,
+        seed=settings.seed if seed is None else seed,
+        epochs=epochs or default.train.epochs,
+        bfloat16=bfloat16,
     )
+    return Recipe(replace(default.task, horizon=settings.horizon), train=train_config)

@@ -11,6 +11,8 @@ from forecaster.model.compile_stats import (
     record_compilations,
 )
 
+MIB = 2**20
+
 
 def program():
     """A new function each time, as in a new process, of the same program."""
@@ -27,7 +29,7 @@ def value():
 
 
 def ask(folder, value):
-    with persistent_cache(folder), record_compilations() as heard:
+    with persistent_cache(folder, MIB), record_compilations() as heard:
         answer = program()(value)
     return np.asarray(answer), heard
 
@@ -67,7 +69,7 @@ def test_each_block_keeps_to_its_own_folder(tmp_path, value):
 
 
 def test_a_folder_that_jax_was_told_of_stays(tmp_path, value):
-    with persistent_cache(tmp_path / "told"):
+    with persistent_cache(tmp_path / "told", MIB):
         ask(tmp_path / "ours", value)
     assert list((tmp_path / "told").glob("*-cache"))
     assert not (tmp_path / "ours").exists()

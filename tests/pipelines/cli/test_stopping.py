@@ -96,7 +96,7 @@ def test_a_home_that_is_no_folder_is_refused(home):
 def test_a_backup_to_a_place_that_cannot_be_is_refused(engine, database_url):
     done = harbor("backup", "create", "/dev/null/x", HARBOR_DATABASE_URL=database_url)
     assert done.returncode == 1
-    assert done.stderr.startswith("harbor: /dev/null/x cannot be written to: Not a dir")
+    assert done.stderr.startswith("harbor: /dev/null/x cannot be used: Not a directory")
     assert done.stderr.count("\n") == 1
 
 

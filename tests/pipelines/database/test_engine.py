@@ -57,7 +57,7 @@ def test_a_wrong_password_is_one_sentence_without_it(guarded):
         ("harbor@", "nobody@", r'role "nobody" does not exist. Create the user'),
     ],
 )
-def test_what_is_not_there_is_told(database_url, before, after, told):
+def test_a_missing_user_or_database_is_named(database_url, before, after, told):
     url = database_url.replace(before, after)
     with pytest.raises(DatabaseError, match=told):
         connect(url, 60, never)
@@ -66,7 +66,7 @@ def test_what_is_not_there_is_told(database_url, before, after, told):
     assert re.search(told, found.says)
 
 
-def test_one_that_is_away_is_waited_for(database_url, engine, tmp_path):
+def test_a_server_that_does_not_answer_is_waited_for(database_url, engine, tmp_path):
     (sockets,) = parse_qs(urlsplit(database_url).query)["host"]
     away = Path(tmp_path, "sockets")
     waits = []
@@ -95,25 +95,18 @@ def test_waiting_ends_after_the_timeout(tmp_path, timeout_s, waits):
     assert sum(waited) == timeout_s
 
 
-@pytest.mark.parametrize(
-    ("revision", "told"),
-    [
-        ("0001", "before the first release.*'harbor db upgrade'"),
-        ("9999", "older program.*newer release"),
-    ],
-)
-def test_a_schema_of_another_release_is_told(engine, database_url, revision, told):
+def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
     set_to = sa.text("update alembic_version set version_num = :revision")
     now = migrate.status(engine).found
     with engine.begin() as connection:
-        connection.execute(set_to, {"revision": revision})
+        connection.execute(set_to, {"revision": "9999"})
     try:
-        (found,) = doctor._database(Settings(database_url=database_url))
+        (finding,) = doctor._database(Settings(database_url=database_url))
     finally:
         with engine.begin() as connection:
             connection.execute(set_to, {"revision": now})
-    assert not found.good
-    assert re.search(told, found.says)
+    assert not finding.good
+    assert re.search("older program.*newer release", finding.says)
 
 
 def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
@@ -131,7 +124,7 @@ def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
 
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql://a:secret@b/c"])
-def test_what_is_no_postgres_is_refused_without_its_password(url):
+def test_an_address_of_no_postgres_is_refused_without_its_password(url):
     with pytest.raises(DatabaseError, match="no address of a Postgres") as refused:
         connect(url, 60, never)
     assert "secret" not in str(refused.value)

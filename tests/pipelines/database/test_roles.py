@@ -1,4 +1,4 @@
-"""Owner, writer and reader: what each may do, and above all what not."""
+"""The privileges of owner, writer and reader."""
 
 from typing import ClassVar
 
@@ -20,11 +20,12 @@ from tests.pipelines.database.test_engine import cluster_of
 pytestmark = pytest.mark.db
 
 EVERY = [table.name for table in metadata.sorted_tables]
+OVERRIDE_FUNCTION = "add_override(text, date, text, double precision, text, text)"
 FILLED = sorted(set(EVERY) - {"overrides"})
 
 
 @pytest.fixture(scope="module", autouse=True)
-def settled(engine):
+def grants(engine):
     return roles.ensure(engine)
 
 
@@ -52,18 +53,18 @@ def refused(connection, statement):
         connection.execute(sa.text(statement))
 
 
-def test_the_dashboard_means_the_same_reader():
+def test_the_dashboard_uses_the_same_reader():
     assert database.ROLE == READER
 
 
-def test_both_may_do_what_they_are_there_for(settled):
-    assert [(each.role, each.is_complete) for each in settled] == [
+def test_both_roles_have_exactly_their_privileges(grants):
+    assert [(each.role, each.is_complete) for each in grants] == [
         (WRITER, True),
         (READER, True),
     ]
 
 
-def test_the_writer_fills_and_empties_every_table_of_the_pipelines(as_role):
+def test_the_writer_changes_rows_of_every_table_of_the_pipelines(as_role):
     with as_role(WRITER) as connection:
         assert connection.scalar(sa.text("select current_user")) == WRITER
         for table in EVERY:
@@ -88,10 +89,10 @@ def test_the_writer_fills_and_empties_every_table_of_the_pipelines(as_role):
         "copy (select 1) to program 'true'",
         "copy (select 1) to '/tmp/of-a-test'",
         "update alembic_version set version_num = '0001'",
-        f"alter function {roles.OVERRIDE_FUNCTION} owner to current_user",
+        f"alter function {OVERRIDE_FUNCTION} owner to current_user",
     ],
 )
-def test_neither_changes_what_is_the_owners(as_role, role, statement):
+def test_neither_role_can_do_what_owners_and_superusers_can(as_role, role, statement):
     with as_role(role) as connection:
         refused(connection, statement)
 
@@ -101,13 +102,13 @@ def test_neither_changes_what_is_the_owners(as_role, role, statement):
     "statement",
     ["drop table {}", "truncate {}", "alter table {} add column mine int"],
 )
-def test_neither_takes_a_table_away_or_changes_it(as_role, role, statement):
+def test_neither_role_can_alter_a_table(as_role, role, statement):
     with as_role(role) as connection:
         for table in EVERY:
             refused(connection, statement.format(table))
 
 
-def test_the_writer_leaves_the_planners_changes_alone(as_role):
+def test_the_writer_cannot_change_overrides(as_role):
     with as_role(WRITER) as connection:
         for statement in (
             "delete from overrides",
@@ -117,7 +118,7 @@ def test_the_writer_leaves_the_planners_changes_alone(as_role):
             refused(connection, statement)
 
 
-def test_the_reader_writes_nothing(as_role):
+def test_the_reader_cannot_write(as_role):
     with as_role(READER) as connection:
         for table in EVERY:
             for statement in ("delete from {}", "insert into {} default values"):
@@ -136,7 +137,7 @@ def test_the_reader_writes_nothing(as_role):
         "set temp_file_limit = -1",
     ],
 )
-def test_the_reader_fills_no_disk_and_holds_up_no_load(as_role, statement):
+def test_the_reader_can_neither_fill_the_disk_nor_take_locks(as_role, statement):
     with as_role(READER) as connection:
         refused(connection, statement)
 
@@ -144,7 +145,7 @@ def test_the_reader_fills_no_disk_and_holds_up_no_load(as_role, statement):
 @pytest.mark.parametrize(
     ("family", "of_the_writer"), [("^lo(_|read|write)", 0), ("^pg_.*advisory_", None)]
 )
-def test_no_function_of_the_kind_was_overlooked(connection, family, of_the_writer):
+def test_every_function_of_the_family_is_revoked(connection, family, of_the_writer):
     asked = """
         select count(*) filter (where has_function_privilege(:role, oid, 'execute')),
                count(*)
@@ -160,7 +161,7 @@ def test_no_function_of_the_kind_was_overlooked(connection, family, of_the_write
     assert found[WRITER][0] == (every if of_the_writer is None else of_the_writer)
 
 
-def test_a_page_that_takes_every_connection_it_gets_leaves_some(database_url, engine):
+def test_the_reader_has_a_connection_limit(database_url, engine):
     """As the embedded server has it, where the pages log in as the reader."""
     roles.enable_trust_login(engine)
     url = database_url.replace("harbor@", f"{READER}@")
@@ -199,7 +200,7 @@ def plain_owner(database_url, engine):
         link.execute(sa.text(f"drop role {owner}"))
 
 
-def test_where_the_owner_is_no_superuser_one_takes_away_what_is_too_much(plain_owner):
+def test_a_superuser_revokes_public_privileges_for_a_plain_owner(plain_owner):
     own, above = plain_owner
     migrate.upgrade(own)
     _, reader = roles.ensure(own)
@@ -212,7 +213,7 @@ def test_where_the_owner_is_no_superuser_one_takes_away_what_is_too_much(plain_o
         connection.execute(sa.text("select pg_advisory_xact_lock(1)"))
 
 
-def test_a_right_too_many_is_taken_away(engine, as_role):
+def test_excess_privileges_are_revoked(engine, as_role):
     with engine.begin() as connection:
         connection.execute(sa.text(f"grant delete on overrides to {WRITER}"))
         connection.execute(sa.text(f"grant truncate on orders to {READER}"))
@@ -227,7 +228,7 @@ def test_a_right_too_many_is_taken_away(engine, as_role):
 
 
 @pytest.mark.parametrize("what", ["all tables in schema public", "score_totals"])
-def test_a_role_that_was_not_settled_here_is_not_taken_on(what, engine, as_role):
+def test_a_role_without_grants_in_this_database_is_not_set(what, engine, as_role):
     """Roles are of the whole cluster: another database's are no use to this one."""
     with engine.begin() as connection:
         connection.execute(sa.text(f"revoke all on {what} from {WRITER}"))
@@ -239,7 +240,7 @@ def test_a_role_that_was_not_settled_here_is_not_taken_on(what, engine, as_role)
         assert connection.scalar(sa.text("select current_user")) == WRITER
 
 
-def test_only_the_owner_gives_rights(as_role, database_url):
+def test_only_the_owner_grants_privileges(as_role, database_url):
     engine = sa.create_engine(database_url)
     roles.set_role_on_connect(engine)
     with pytest.raises(DatabaseError, match="as the owner of the tables"):
@@ -289,13 +290,13 @@ def test_a_role_with_a_password_connects_and_no_log_has_it(engine, database_url)
 
 
 class Started:
-    """A child that has ended at once, and what it was told."""
+    """A child process that ends at once, and its environment."""
 
-    told: ClassVar[dict[str, str]] = {}
+    environment: ClassVar[dict[str, str]] = {}
     status = 0
 
     def __init__(self, _arguments, env, **_):
-        self.told.update(env)
+        self.environment.update(env)
 
     def wait(self):
         return self.status
@@ -305,7 +306,7 @@ class Started:
 
 
 @pytest.mark.parametrize(("named", "user"), [(None, READER), ("{}", "harbor")])
-def test_the_embedded_dashboard_is_told_the_readers_address(
+def test_the_embedded_dashboard_connects_as_the_reader(
     database_url, tmp_path, monkeypatch, named, user
 ):
     """Of a Postgres of the user's own, the user that they have named."""
@@ -314,8 +315,8 @@ def test_the_embedded_dashboard_is_told_the_readers_address(
     monkeypatch.setenv("HARBOR_DATABASE_URL_FILE", "/of-the-parent")
     place = Workplace(settings, sa.create_engine(database_url))
     dashboard_command.serve(place, "127.0.0.1", 8501)
-    assert sa.make_url(Started.told["HARBOR_DATABASE_URL"]).username == user
-    assert "HARBOR_DATABASE_URL_FILE" not in Started.told
+    assert sa.make_url(Started.environment["HARBOR_DATABASE_URL"]).username == user
+    assert "HARBOR_DATABASE_URL_FILE" not in Started.environment
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from forecaster.errors import DatabaseError
-from pipelines.database import migrate
 from tests.contract.test_cli import commands
 from tests.ports import free_port
 
@@ -39,21 +37,6 @@ NEED_NO_TABLES = {
     "harbor notices test",
     "harbor backup restore",
 }
-
-
-def test_a_database_of_before_the_first_release_is_told_how_to_go_on(
-    engine, database_url
-):
-    name = "test_before_release"
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
-        link.execute(sa.text(f"create database {name}"))
-    old = sa.create_engine(database_url.replace("test_harbor", name))
-    with old.begin() as connection:
-        connection.execute(sa.text("create table alembic_version (version_num text)"))
-        connection.execute(sa.text("insert into alembic_version values ('0012')"))
-    with pytest.raises(DatabaseError, match=r"0012.*before the first release.*ingest"):
-        migrate.upgrade(old)
-    old.dispose()
 
 
 @pytest.fixture(scope="module")

@@ -213,7 +213,7 @@ def test_another_schema_is_a_deployment_in_progress(
     finally:
         with clean_engine.begin() as connection:
             connection.execute(asked, {"version": right})
-    assert "before the first release" in monitor_state.snapshot.not_ready
+    assert "older program" in monitor_state.snapshot.not_ready
     assert plain(shown(monitor_state), "deployment_in_progress") == 1
     assert plain(shown(monitor_state), "schema_current") == 0
 

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli import runs as command
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.train import _noted
+from pipelines.cli.train import fit_progress
 from pipelines.cli.workplace import Workplace
 from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
@@ -234,8 +234,8 @@ def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsy
 
 @pytest.mark.parametrize(("epochs", "expected"), [(200, 10), (10, 10), (3, 3)])
 def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expected):
-    with capture_logs() as logs:
-        note = _noted("evaluation")
+    with capture_logs() as logs, fit_progress() as report:
+        note = report("evaluation")
         for epoch in range(1, epochs + 1):
             note(epoch, epochs, 0.1)
     assert len(logs) == expected
@@ -247,8 +247,8 @@ def test_a_training_that_is_followed_tells_of_itself_now_and_then(epochs, expect
 
 
 def test_a_fit_without_a_best_says_nothing_of_it():
-    with capture_logs() as logs:
-        note = _noted("production")
+    with capture_logs() as logs, fit_progress() as report:
+        note = report("production")
         note(1, 2, float("inf"))
         note(2, 2, 8.25)
     assert ["best_mape" in line for line in logs] == [False, True]

@@ -1,4 +1,4 @@
-"""Old artefacts go, those that something needs stay, and everybody says which are gone."""
+"""Pruning removes old artefacts that nothing needs, and commands name those removed."""
 
 import os
 import time
@@ -86,17 +86,17 @@ def forecast_with(engine, version, origin):
         )  # fmt: skip
 
 
-def test_only_what_is_old_and_that_nothing_needs_goes(clean_engine, settings, add):
-    crowned, refused = begin_run(clean_engine), begin_run(clean_engine)
+def test_only_old_artefacts_that_nothing_needs_are_removed(clean_engine, settings, add):
+    promoted_run, refused = begin_run(clean_engine), begin_run(clean_engine)
     with clean_engine.begin() as connection:
         add_depot(connection)
-    add("champion", "champion", promoted_days_ago=400, run_id=crowned)
-    add("its judge", "evaluation", run_id=crowned)
+    add("champion", "champion", promoted_days_ago=400, run_id=promoted_run)
+    add("its evaluation", "evaluation", run_id=promoted_run)
     add("waiting", "challenger")
     add("before", "retired", days_ago=500, promoted_days_ago=450)
     add("long before", "retired", days_ago=600, promoted_days_ago=500)
     add("refused", "rejected", run_id=refused)
-    add("judge of refused", "evaluation", run_id=refused)
+    add("evaluation of refused", "evaluation", run_id=refused)
     add("young", "rejected", days_ago=YOUNG)
     add("shown", "rejected")
     add("shown before", "rejected")
@@ -104,16 +104,16 @@ def test_only_what_is_old_and_that_nothing_needs_goes(clean_engine, settings, ad
     forecast_with(clean_engine, "shown before", DAY - timedelta(days=1))
     (settings.artefacts / "of nobody.npz").write_bytes(b"weights")
     pruned = prune_artefacts(clean_engine, settings)
-    gone = ["judge of refused", "long before", "refused", "shown before"]
+    gone = ["evaluation of refused", "long before", "refused", "shown before"]
     assert pruned.models == gone
     assert (pruned.files, pruned.size_bytes) == (4, 4 * len(b"weights"))
     assert there(settings) == {
-        "champion", "its judge", "waiting", "before", "young", "shown", "of nobody",
+        "champion", "its evaluation", "waiting", "before", "young", "shown", "of nobody",
     }  # fmt: skip
     assert prune_artefacts(clean_engine, settings).is_nothing
 
 
-def test_one_that_was_shown_until_lately_stays(clean_engine, settings, add):
+def test_a_recently_retired_champion_is_kept(clean_engine, settings, add):
     add("champion", "champion", promoted_days_ago=1)
     add("before", "retired", promoted_days_ago=2)
     add("two before", "retired", days_ago=400, promoted_days_ago=YOUNG)
@@ -121,7 +121,7 @@ def test_one_that_was_shown_until_lately_stays(clean_engine, settings, add):
     assert there(settings) == {"champion", "before", "two before"}
 
 
-def test_one_that_was_champion_for_long_is_kept_from_the_day_it_was_replaced(
+def test_the_age_of_a_former_champion_counts_from_its_replacement(
     clean_engine, settings, add
 ):
     """Two promotions in a row, and nothing is lost of what served before."""
@@ -135,14 +135,12 @@ def test_one_that_was_champion_for_long_is_kept_from_the_day_it_was_replaced(
         promoted_days_ago=400,
         run_id=run,
     )
-    add("its judge", "evaluation", days_ago=400, run_id=run)
+    add("its evaluation", "evaluation", days_ago=400, run_id=run)
     assert prune_artefacts(clean_engine, settings).is_nothing
     assert len(there(settings)) == 4
 
 
-def test_a_file_that_another_pruning_takes_first_is_no_failure(
-    clean_engine, settings, add, monkeypatch
-):
+def test_two_prunings_at_once_do_not_fail(clean_engine, settings, add, monkeypatch):
     add("old", "rejected")
     add("older", "rejected")
 
@@ -156,7 +154,7 @@ def test_a_file_that_another_pruning_takes_first_is_no_failure(
 
 
 @pytest.mark.parametrize(("state", "stays"), [("paused", True), ("done", False)])
-def test_what_a_backfill_under_way_names_stays(
+def test_an_artefact_of_a_backfill_in_progress_is_kept(
     clean_engine, settings, add, state, stays
 ):
     add("old", "evaluation")
@@ -177,9 +175,7 @@ def test_what_a_backfill_under_way_names_stays(
     assert prune_artefacts(clean_engine, settings).is_nothing is stays
 
 
-def test_one_that_was_stopped_before_the_files_went_is_made_good(
-    clean_engine, settings, add
-):
+def test_an_interrupted_pruning_is_completed_by_the_next(clean_engine, settings, add):
     add("old", "rejected")
     with clean_engine.begin() as connection:
         assert artefacts.prune(connection, KEPT_DAYS) == ["old"]
@@ -189,9 +185,7 @@ def test_one_that_was_stopped_before_the_files_went_is_made_good(
     assert there(settings) == set()
 
 
-def test_a_file_that_a_training_writes_again_just_now_stays(
-    clean_engine, settings, add
-):
+def test_a_file_that_was_just_written_again_is_kept(clean_engine, settings, add):
     add("old", "rejected")
     prune_artefacts(clean_engine, settings)
     written(settings, "old", 0)
@@ -202,7 +196,7 @@ def test_a_file_that_a_training_writes_again_just_now_stays(
     assert prune_artefacts(clean_engine, settings).files == 1
 
 
-def test_a_pruned_model_that_is_trained_again_is_there_again(
+def test_a_pruned_model_that_is_trained_again_is_kept_again(
     clean_engine, settings, add
 ):
     add("old", "rejected")
@@ -213,9 +207,7 @@ def test_a_pruned_model_that_is_trained_again_is_there_again(
     assert there(settings) == {"old"}
 
 
-def test_a_model_pruned_under_the_hand_that_promotes_it_leaves_the_champion(
-    clean_engine, settings, add
-):
+def test_a_model_that_was_pruned_meanwhile_is_not_promoted(clean_engine, settings, add):
     add("champion", "champion", promoted_days_ago=1)
     add("old", "rejected")
     prune_artefacts(clean_engine, settings)
@@ -224,7 +216,7 @@ def test_a_model_pruned_under_the_hand_that_promotes_it_leaves_the_champion(
     assert record(clean_engine, "champion")["role"] == "champion"
 
 
-def test_a_past_origin_gets_the_newest_model_that_is_kept(clean_engine, settings, add):
+def test_a_past_origin_gets_the_newest_kept_model(clean_engine, settings, add):
     add("kept", "rejected", days_ago=YOUNG)
     add("pruned", "rejected")
     prune_artefacts(clean_engine, settings)
@@ -264,7 +256,7 @@ def harbor(clean_engine, settings, database_url, monkeypatch):
     return run
 
 
-def test_the_commands_say_what_was_pruned_and_what_to_do(harbor, settings, add):
+def test_the_commands_name_what_was_pruned_and_what_to_do(harbor, settings, add):
     add("champion", "champion", promoted_days_ago=1)
     add("old", "rejected")
     add("before", "retired", promoted_days_ago=OLD)
@@ -281,7 +273,7 @@ def test_the_commands_say_what_was_pruned_and_what_to_do(harbor, settings, add):
     assert harbor("models", "promote", "old", "--unchecked") == (said, code)
 
 
-def test_pruning_twice_does_nothing_the_second_time_and_says_so(harbor, add):
+def test_a_second_pruning_reports_that_nothing_is_old_enough(harbor, add):
     add("old", "rejected")
     assert harbor("db", "prune")[1] == 0
     said, code = harbor("db", "prune")

@@ -1,4 +1,4 @@
-"""A new model is tried beside the champion before it is shown; a bad one never is."""
+"""The canary: a new model forecasts beside the champion before it is promoted."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -79,10 +79,10 @@ def recorded_model(engine, version):
         return models.model(connection, version)
 
 
-def shown(engine):
+def champion_version(engine):
     with engine.connect() as connection:
-        found = models.champion(connection)
-    return None if found is None else found["version"]
+        model = models.champion(connection)
+    return None if model is None else model["version"]
 
 
 BAD = {
@@ -100,38 +100,38 @@ BAD = {
 
 
 @pytest.mark.parametrize("spoil", BAD.values(), ids=BAD)
-def test_a_model_made_bad_is_not_shown_and_the_champion_stays(
+def test_a_defective_model_is_rejected_and_the_champion_stays(
     clean_engine, settings, panel, champion, publish, spoil
 ):
     bad = publish(spoil(make_artefact(panel, seed=1)))
-    verdict = promotion.promote_if_better(clean_engine, settings.artefacts)
-    assert not verdict.promoted
-    assert verdict.reason.startswith("Its canary failed: ")
-    assert f"harbor models show {bad}" in verdict.reason
-    assert shown(clean_engine) == champion
-    kept = recorded_model(clean_engine, bad)
-    assert (kept["role"], kept["decision_reason"]) == ("rejected", verdict.reason)
-    assert kept["scores"]["canary"]["passed"] is False
-    assert kept["scores"]["models"] == SCORES["models"]
+    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    assert not decision.promoted
+    assert decision.reason.startswith("Its canary failed: ")
+    assert f"harbor models show {bad}" in decision.reason
+    assert champion_version(clean_engine) == champion
+    model = recorded_model(clean_engine, bad)
+    assert (model["role"], model["decision_reason"]) == ("rejected", decision.reason)
+    assert model["scores"]["canary"]["passed"] is False
+    assert model["scores"]["models"] == SCORES["models"]
 
 
-def test_the_first_model_is_tried_too(clean_engine, settings, panel, publish):
+def test_the_first_model_needs_a_canary_too(clean_engine, settings, panel, publish):
     publish(scaled(make_artefact(panel), np.nan))
     assert not promotion.promote_if_better(clean_engine, settings.artefacts).promoted
-    assert shown(clean_engine) is None
+    assert champion_version(clean_engine) is None
 
 
-def test_a_good_one_is_promoted_and_says_what_was_looked_at(
+def test_a_good_model_is_promoted_with_its_checks_recorded(
     clean_engine, settings, panel, champion, publish
 ):
     good = publish(make_artefact(panel, seed=1))
     assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
-    assert shown(clean_engine) == good
-    kept = recorded_model(clean_engine, good)["scores"]["canary"]
-    assert (kept["passed"], kept["beside"], kept["origin"]) == (
+    assert champion_version(clean_engine) == good
+    stored = recorded_model(clean_engine, good)["scores"]["canary"]
+    assert (stored["passed"], stored["beside"], stored["origin"]) == (
         True, champion, LAST.isoformat(),
     )  # fmt: skip
-    assert [check["name"] for check in kept["checks"]] == [
+    assert [check["name"] for check in stored["checks"]] == [
         "finite", "parity", "range", "fleet", "champion", "latency",
     ]  # fmt: skip
 
@@ -156,38 +156,38 @@ class Clock:
         pytest.param((10.0, 51.0, 52.0), False, id="far slower than the champion"),
     ],
 )
-def test_a_slow_model_is_not_shown(
+def test_a_slow_model_fails_its_canary(
     clean_engine, settings, panel, champion, publish, took_s, passed
 ):
     model = recorded_model(clean_engine, publish(make_artefact(panel, seed=1)))
     beside = recorded_model(clean_engine, champion)
     clock = Clock(*took_s)
-    tried = canary.run_canary(clean_engine, settings.artefacts, model, beside, clock)
-    assert tried.passed is passed
+    result = canary.run_canary(clean_engine, settings.artefacts, model, beside, clock)
+    assert result.passed is passed
     assert clock.moments == []
 
 
-def test_one_whose_file_is_another_is_not_shown(
+def test_a_model_whose_file_was_replaced_is_rejected(
     clean_engine, settings, panel, champion, publish
 ):
     bad = publish(make_artefact(panel, seed=1))
     (settings.artefacts / f"{bad}.npz").write_bytes(b"another")
-    verdict = promotion.promote_if_better(clean_engine, settings.artefacts)
-    assert "not the file that was recorded" in verdict.reason
-    assert shown(clean_engine) == champion
+    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    assert "not the file that was recorded" in decision.reason
+    assert champion_version(clean_engine) == champion
 
 
-def test_a_champion_whose_file_is_gone_keeps_nobody_from_following(
+def test_a_champion_without_its_file_does_not_block_promotion(
     clean_engine, settings, panel, champion, publish
 ):
     (settings.artefacts / f"{champion}.npz").unlink()
     good = publish(make_artefact(panel, seed=1))
-    verdict = promotion.promote_if_better(clean_engine, settings.artefacts)
-    assert verdict.canary.beside is None
-    assert shown(clean_engine) == good
+    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    assert decision.canary.beside is None
+    assert champion_version(clean_engine) == good
 
 
-def test_who_was_promoted_by_hand_meanwhile_is_the_one_to_be_beside(
+def test_a_champion_promoted_meanwhile_is_the_one_compared_with(
     clean_engine, settings, panel, champion, publish, monkeypatch
 ):
     other = publish(make_artefact(panel, seed=2), "retired")
@@ -206,7 +206,7 @@ def test_who_was_promoted_by_hand_meanwhile_is_the_one_to_be_beside(
     assert beside == [champion, other]
 
 
-def test_the_night_says_so_in_the_ledger_and_as_an_alarm(
+def test_the_night_records_a_failed_canary_and_logs_a_warning(
     clean_engine, settings, panel, champion, publish
 ):
     bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
@@ -228,28 +228,28 @@ def by_hand(clean_engine, settings, database_url, monkeypatch):
     monkeypatch.setenv("HARBOR_HOME", str(settings.home))
 
 
-def test_nobody_shows_a_bad_one_by_hand_unless_they_insist(
+def test_promotion_by_hand_needs_a_passed_canary_or_unchecked(
     clean_engine, panel, champion, publish, by_hand, capsys
 ):
     bad = publish(scaled(make_artefact(panel, seed=1), np.nan))
     with pytest.raises(BadInputError, match=r"canary failed.*--unchecked"):
         commands.promote(bad)
-    assert shown(clean_engine) == champion
+    assert champion_version(clean_engine) == champion
     commands.show_model(bad)
     assert "WRONG finite" in capsys.readouterr().err
     commands.promote(bad, unchecked=True)
-    assert shown(clean_engine) == bad
+    assert champion_version(clean_engine) == bad
 
 
-def test_one_that_was_shown_before_is_back_at_once(
+def test_a_former_champion_needs_no_canary(
     clean_engine, panel, champion, publish, by_hand, monkeypatch
 ):
-    monkeypatch.setattr(canary, "run_canary", lambda *_: pytest.fail("was tried"))
+    monkeypatch.setattr(canary, "run_canary", lambda *_: pytest.fail("ran a canary"))
     with clean_engine.begin() as connection:
         models.promote(connection, champion, "first")
         models.promote(connection, publish_in(connection, panel), "second")
     commands.rollback()
-    assert shown(clean_engine) == champion
+    assert champion_version(clean_engine) == champion
     commands.promote(champion)
 
 

@@ -1,29 +1,32 @@
-"""JAX looks for a TPU where there may be one, and stays quiet where there is none."""
+"""How JAX is configured before a training: its devices, and its compile cache."""
 
+import stat
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import jax
 import pytest
 
 from forecaster.model import cpu_devices
-from pipelines.training import accelerator_packages, device_files, jax_runtime
+from pipelines.settings import Settings
+from pipelines.training import accelerators, jax_runtime
 
 ROOT = Path(__file__).parents[3]
+RECIPE = SimpleNamespace(train=SimpleNamespace(batch_size=64))
 STARTS = """
+from pathlib import Path
 from types import SimpleNamespace
-from pipelines.training import device_files, jax_runtime
-device_files.may_have_tpu = lambda: False
+from pipelines.training import accelerators, jax_runtime
+accelerators.DEV = Path("/no-such-folder")
 jax_runtime.configure_jax(SimpleNamespace(train=SimpleNamespace(batch_size=64)))
 import jax
 print(jax.config.jax_platforms, jax.devices()[0].platform)
 """
 
 
-@pytest.mark.skipif(
-    accelerator_packages.installed("libtpu") is None, reason="needs libtpu"
-)
+@pytest.mark.skipif(accelerators.installed("libtpu") is None, reason="needs libtpu")
 def test_a_machine_without_a_tpu_hears_nothing_of_libtpu(monkeypatch):
     monkeypatch.delenv("JAX_PLATFORMS")
     done = subprocess.run(
@@ -35,46 +38,86 @@ def test_a_machine_without_a_tpu_hears_nothing_of_libtpu(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("only_tpu_s", "may_have_tpu", "stays"),
-    [(True, False, True), (True, True, False), (False, False, False)],
+    ("only_tpu", "files", "stays"),
+    [(True, [], True), (True, ["accel0"], False), (False, [], False)],
 )
-def test_jax_is_kept_from_looking_only_where_there_is_nothing_to_find(
-    monkeypatch, only_tpu_s, may_have_tpu, stays
+def test_jax_is_kept_from_a_tpu_only_where_there_is_none(
+    monkeypatch, tmp_path, only_tpu, files, stays
 ):
-    said = []
-    monkeypatch.setattr(accelerator_packages, "is_tpu_only_install", lambda: only_tpu_s)
-    monkeypatch.setattr(device_files, "may_have_tpu", lambda: may_have_tpu)
-    monkeypatch.setattr(cpu_devices, "stay_on_cpu", lambda: said.append("cpu"))
-    monkeypatch.setattr(cpu_devices, "use_all_cores", lambda *_: said.append("cores"))
-    jax_runtime.configure_jax(SimpleNamespace(train=SimpleNamespace(batch_size=64)))
-    assert said == ["cpu"] * stays + ["cores"]
+    for name in files:
+        (tmp_path / name).touch()
+    calls = []
+    monkeypatch.setattr(accelerators, "DEV", tmp_path)
+    monkeypatch.setattr(accelerators, "has_only_tpu_support", lambda: only_tpu)
+    monkeypatch.setattr(cpu_devices, "stay_on_cpu", lambda: calls.append("cpu"))
+    monkeypatch.setattr(cpu_devices, "use_all_cores", lambda *_: calls.append("cores"))
+    jax_runtime.configure_jax(RECIPE)
+    assert calls == ["cpu"] * stays + ["cores"]
 
 
-def test_what_the_environment_says_of_platforms_is_believed(monkeypatch):
-    import jax
-
-    told = []
-    monkeypatch.setattr(jax.config, "update", lambda *what: told.append(what))
+def test_a_platform_that_is_configured_stays(monkeypatch):
+    updates = []
+    monkeypatch.setattr(jax.config, "update", lambda *what: updates.append(what))
     assert jax.config.jax_platforms == "cpu"
     cpu_devices.stay_on_cpu()
-    assert told == []
+    assert updates == []
 
 
-@pytest.mark.parametrize(
-    ("name", "says", "found"),
-    [
-        ("dev/accel0", "", True),
-        ("dev/vfio/0", "", True),
-        ("sys/bus/pci/devices/0000:00:04.0/vendor", "0x1ae0\n", True),
-        ("sys/bus/pci/devices/0000:00:04.0/vendor", "0x8086\n", False),
-        ("dev/vfio/vfio", "", False),
-    ],
-)
-def test_a_tpu_shows_as_a_device_or_on_the_bus(
-    tmp_path, monkeypatch, name, says, found
-):
-    path = tmp_path / name
-    path.parent.mkdir(parents=True)
-    path.write_text(says)
-    monkeypatch.setattr(device_files, "ROOT", tmp_path)
-    assert device_files.may_have_tpu() is found
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(home=tmp_path, compile_cache_mib=1)
+
+
+def compile_something(settings):
+    """Compiles a program of three operations, and returns the entries of the cache."""
+    with jax_runtime.compile_cache(settings):
+        jax.block_until_ready(jax.jit(lambda value: value * 3 - 1)(5.0))
+    return sorted(settings.compiled.rglob("*-cache"))
+
+
+def test_the_cache_is_this_users_alone(settings):
+    assert compile_something(settings)
+    for folder in (settings.compiled, *settings.compiled.iterdir()):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_cache_that_others_could_write_is_emptied(settings):
+    [entry, *_] = compile_something(settings)
+    entry.write_bytes(b"of somebody else")
+    entry.parent.chmod(0o777)
+    assert compile_something(settings)
+    assert entry.read_bytes() != b"of somebody else"
+    assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700
+
+
+def test_an_entry_whose_write_was_interrupted_is_compiled_anew(settings):
+    [entry, *_] = compile_something(settings)
+    entry.write_bytes(entry.read_bytes()[:10])
+    entry.with_name(entry.name.removesuffix("cache") + "atime").unlink()
+    assert entry in compile_something(settings)
+    assert entry.stat().st_size > 10
+
+
+def test_another_processor_has_a_cache_of_its_own(settings, monkeypatch, tmp_path):
+    compile_something(settings)
+    other = tmp_path / "cpuinfo"
+    other.write_text("processor : 0\nflags : fpu avx512f\n\nprocessor : 1\n")
+    monkeypatch.setattr(jax_runtime, "CPU_INFO", other)
+    compile_something(settings)
+    assert len(list(settings.compiled.iterdir())) == 2
+
+
+def test_the_cache_has_a_maximum_size(settings):
+    with jax_runtime.compile_cache(settings):
+        assert jax.config.jax_compilation_cache_max_size == 2**20
+    assert jax.config.jax_compilation_cache_max_size == -1
+
+
+def test_no_size_means_no_cache(tmp_path):
+    assert compile_something(Settings(home=tmp_path, compile_cache_mib=0)) == []
+    assert not (tmp_path / "compiled").exists()
+
+
+def test_a_folder_that_cannot_be_used_only_costs_time(settings):
+    settings.compiled.touch()
+    assert compile_something(settings) == []

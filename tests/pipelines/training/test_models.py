@@ -1,4 +1,4 @@
-"""Which model is champion, which one was before, and by what a champion was judged."""
+"""Statements on models: the champion, the one before it, and its evaluation fit."""
 
 from datetime import date, timedelta
 
@@ -26,7 +26,7 @@ def champion_and_before(connection):
     return tuple(None if each is None else each["version"] for each in found)
 
 
-def test_going_back_twice_is_going_forth_again(clean_engine):
+def test_rolling_back_twice_restores_the_first_champion(clean_engine):
     with clean_engine.begin() as connection:
         for number, version in enumerate(("a", "b", "c")):
             add(connection, version, days=number)
@@ -40,14 +40,14 @@ def test_going_back_twice_is_going_forth_again(clean_engine):
         assert champion_and_before(connection) == ("b", "c")
 
 
-def test_a_champion_s_judge_is_the_fit_of_its_own_run(clean_engine):
+def test_the_evaluation_of_a_model_is_of_its_own_run(clean_engine):
     with clean_engine.begin() as connection:
         new = (
             sa.insert(runs).values(step="train", state="done").returning(runs.c.run_id)
         )
         one, other = (connection.execute(new).scalar_one() for _ in range(2))
         add(connection, "a", run_id=one)
-        add(connection, "judge of a", role="evaluation", run_id=one)
-        add(connection, "judge of b", role="evaluation", days=1, run_id=other)
-        assert models.evaluation_of(connection, one)["version"] == "judge of a"
+        add(connection, "evaluation of a", role="evaluation", run_id=one)
+        add(connection, "evaluation of b", role="evaluation", days=1, run_id=other)
+        assert models.evaluation_of(connection, one)["version"] == "evaluation of a"
         assert models.evaluation_of(connection, other + 1) is None

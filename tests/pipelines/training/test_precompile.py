@@ -40,7 +40,7 @@ def train(home, url, *options):
     return done
 
 
-def test_a_training_finds_all_that_a_warm_up_compiled(fleet, database_url, tmp_path):
+def test_a_training_after_a_warm_up_compiles_nothing(fleet, database_url, tmp_path):
     warmed = json.loads(train(tmp_path, database_url, "--warm-up", "--json").stdout)
     assert warmed["compilations"] == warmed["cache_misses"] > 0
     with fleet.connect() as connection:
@@ -53,7 +53,7 @@ def test_a_training_finds_all_that_a_warm_up_compiled(fleet, database_url, tmp_p
     assert cost["cache_hits"] == warmed["compilations"]
 
 
-def test_a_warm_up_that_nothing_would_keep_is_refused(clean_engine, tmp_path):
+def test_a_warm_up_without_a_cache_is_refused(clean_engine, tmp_path):
     settings = Settings(home=tmp_path, compile_cache_mib=0)
     with pytest.raises(ConfigError, match="HARBOR_COMPILE_CACHE_MIB is 0"):
         training.precompile(clean_engine, settings, LAST, None, None)

@@ -32,56 +32,58 @@ def scores(own, naive):
         pytest.param(None, 9.0, False, False, "It does not beat", id="undefined"),
     ],
 )
-def test_the_rule(own, naive, is_first, promoted, reason):
-    verdict = decide("v1", scores(own, naive), is_first)
-    assert verdict.promoted is promoted
-    assert verdict.reason.startswith(reason)
+def test_promotion_by_the_naive_and_the_first_model(
+    own, naive, is_first, promoted, reason
+):
+    decision = decide("v1", scores(own, naive), is_first)
+    assert decision.promoted is promoted
+    assert decision.reason.startswith(reason)
 
 
 def test_the_reason_names_numbers_and_days():
     reason = decide("v1", scores(6.0, 9.0), is_first=False).reason
-    for said in ("6.00 %", "9.00 %", "2024-03-01", "2024-03-21"):
-        assert said in reason
+    for part in ("6.00 %", "9.00 %", "2024-03-01", "2024-03-21"):
+        assert part in reason
 
 
-def beside(champion):
-    told = scores(6.0, 9.0)
-    told["models"]["champion"] = {"mape": champion}
-    return told
+def with_champion(mape):
+    table = scores(6.0, 9.0)
+    table["models"]["champion"] = {"mape": mape}
+    return table
 
 
 @pytest.mark.parametrize(
     ("champion", "promoted"), [(7.0, True), (5.9, True), (5.8, False), (None, True)]
 )
 def test_a_challenger_is_no_worse_than_the_champion(champion, promoted):
-    verdict = decide("v1", beside(champion), is_first=False)
-    assert verdict.promoted is promoted
+    decision = decide("v1", with_champion(champion), is_first=False)
+    assert decision.promoted is promoted
     if not promoted:
-        assert verdict.reason.startswith("It is worse than the champion: MAPE 6.00 %")
-        assert "5.80 % of the champion" in verdict.reason
+        assert decision.reason.startswith("It is worse than the champion: MAPE 6.00 %")
+        assert "5.80 % of the champion" in decision.reason
 
 
 def test_on_a_tie_the_champion_stays():
     for champion in (6.0, 6.004):
-        verdict = decide("v1", beside(champion), is_first=False)
-        assert not verdict.promoted
-        assert verdict.reason.startswith(
+        decision = decide("v1", with_champion(champion), is_first=False)
+        assert not decision.promoted
+        assert decision.reason.startswith(
             "It is no better than the champion: MAPE 6.00 %"
         )
-    assert decide("v1", beside(6.01), is_first=False).promoted
+    assert decide("v1", with_champion(6.01), is_first=False).promoted
 
 
 @pytest.mark.parametrize(
-    ("share", "said"), [(0.0, True), (0.25, False), (1.0, False), (None, False)]
+    ("share", "is_named"), [(0.0, True), (0.25, False), (1.0, False), (None, False)]
 )
-def test_a_model_whose_network_did_not_help_is_told_as_the_baseline(share, said):
+def test_a_model_whose_network_did_not_help_is_named_the_baseline(share, is_named):
     judged = scores(6.0, 9.0) | {"network_share": share}
     reason = decide("v1", judged, is_first=False).reason
     started = reason.startswith("Delivering the baseline, it beats the seasonal naive")
-    assert started is said
+    assert started is is_named
 
 
-def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():
+def test_a_champion_is_compared_only_on_days_that_it_has_not_seen():
     panel = make_panel(n_depots=2, n_days=100)
     unseen_from = panel.origin - timedelta(days=14)
     judged = replace(make_artefact(panel), trained_through=unseen_from)
@@ -94,7 +96,7 @@ def test_a_champion_stands_beside_it_only_over_days_it_has_not_seen_either():
         assert "champion" not in evaluation_scores(panel, judged, other)["models"]
 
 
-def test_forecasts_that_are_judged_see_what_was_known_and_not_what_was_corrected():
+def test_evaluation_forecasts_see_the_data_as_known_then():
     panel = make_panel(n_depots=2, n_days=100)
     judged = replace(
         make_artefact(panel), trained_through=panel.origin - timedelta(days=14)

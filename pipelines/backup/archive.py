@@ -1,0 +1,85 @@
+"""The folder of a backup: a pg_dump, the artefacts, and a manifest, written last."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from forecaster.errors import BadInputError
+
+MANIFEST, DATABASE, ARTEFACTS = "manifest.json", "database.dump", "artefacts"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The content of a backup.
+
+    Args:
+      made_at: Time of the backup, with a time zone.
+      program: Version of this program.
+      revision: Schema revision of the database.
+      tables: Number of rows of each table.
+      files: sha256 of every other file, by its path in the folder.
+      missing: Artefacts that the database names and that are unusable, with the reason.
+    """
+
+    made_at: datetime
+    program: str
+    revision: str
+    tables: dict[str, int]
+    files: dict[str, str]
+    missing: dict[str, str]
+
+
+_JSON = TypeAdapter(Manifest)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Completes a backup: a folder without a manifest is none."""
+    path = folder / MANIFEST
+    path.touch(mode=0o600)
+    path.write_bytes(_JSON.dump_json(manifest, indent=1))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Returns the manifest of a backup, after checking every file.
+
+    Raises:
+      BadInputError: the folder is no backup, or a file is missing or has changed.
+    """
+    try:
+        manifest = _JSON.validate_json((folder / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise BadInputError(
+            f"{folder} is no backup: it has no {MANIFEST}. Name a folder that 'harbor "
+            "backup create' has made, or the folder above."
+        ) from None
+    except ValidationError:
+        raise _damaged(folder, f"{MANIFEST} cannot be read") from None
+    for name, sha256 in manifest.files.items():
+        path = folder / name
+        if not path.is_file():
+            raise _damaged(folder, f"{name} is missing")
+        if file_sha256(path) != sha256:
+            raise _damaged(folder, f"{name} does not match its sha256")
+    return manifest
+
+
+def file_sha256(path: Path) -> str:
+    """The sha256 of a file of any size."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def complete_backups(folder: Path) -> list[Path]:
+    """The complete backups in a folder, oldest first."""
+    return sorted(path.parent for path in folder.glob(f"harbor-*Z/{MANIFEST}"))
+
+
+def _damaged(folder: Path, reason: str) -> BadInputError:
+    return BadInputError(
+        f"{folder} is not as it was made: {reason}. Nothing was changed. Restore from "
+        "another backup."
+    )

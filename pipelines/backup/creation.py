@@ -1,0 +1,144 @@
+"""Creates a backup: the database at one moment, and every artefact it names."""
+
+import os
+import shutil
+import tempfile
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from forecaster.errors import ArtefactError, NoDataError
+from forecaster.inference.artefact_file import publish, recorded_content
+from pipelines.backup import archive, postgres
+from pipelines.backup.archive import ARTEFACTS, DATABASE, MANIFEST, Manifest
+from pipelines.database import migrate
+from pipelines.runs.ledger import recorded
+from pipelines.settings import Settings
+from pipelines.training.cleanup import older_than
+
+STAGED_FOR = timedelta(days=1)
+"""An unfinished backup that is older was left by a process that was killed."""
+KEPT_ARTEFACTS = """
+select filename, sha256 from models where pruned_at is null order by filename
+"""
+
+
+@dataclass(frozen=True)
+class Created:
+    """A complete backup, and the names of the older ones that were removed."""
+
+    folder: Path
+    manifest: Manifest
+    size_bytes: int
+    removed: list[str]
+
+
+def create(
+    engine: sa.Engine, settings: Settings, folder: Path, now: datetime, keep: int | None
+) -> Created:
+    """Writes a backup into a folder of its own, which is renamed once it is complete.
+
+    Args:
+      engine: Connected as a user that may read every table.
+      settings: The folder of the artefacts.
+      folder: Folder of all backups.
+      now: Time of the backup.
+      keep: Number of complete backups to keep, this one included; None keeps all.
+
+    Raises:
+      NoDataError: the database has no tables.
+      DatabaseError: it cannot be read, or is of a newer release.
+    """
+    schema = migrate.status(engine)
+    if schema.found is None:
+        raise NoDataError(
+            "The database has no tables, so there is nothing to back up. Make them with "
+            "'harbor db upgrade'."
+        )
+    migrate.refuse_if_ahead(schema)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for path in older_than(folder.glob(".harbor-*"), STAGED_FOR):
+        shutil.rmtree(path, ignore_errors=True)
+    target = folder / f"harbor-{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=folder))
+    try:
+        manifest = _fill(staging, engine, settings, schema, now)
+        os.sync()
+        staging.rename(target)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    size_bytes = sum((target / name).stat().st_size for name in manifest.files)
+    return Created(target, manifest, size_bytes, _remove_old(folder, keep))
+
+
+def _fill(
+    staging: Path,
+    engine: sa.Engine,
+    settings: Settings,
+    schema: migrate.SchemaStatus,
+    now: datetime,
+) -> Manifest:
+    with engine.connect() as connection:
+        connection.execution_options(isolation_level="REPEATABLE READ")
+        snapshot = connection.scalar(sa.text("select pg_export_snapshot()"))
+        # Recorded after the snapshot, which would else hold a run that never ends; an
+        # older database's ledger may lack columns.
+        with recorded(engine, "backup") if schema.is_current else nullcontext() as run:
+            # First: the next night may remove artefacts that the snapshot names.
+            missing = _copy_artefacts(connection, settings.artefacts, staging)
+            name = str(connection.scalar(sa.text("select current_schema()")))
+            postgres.dump(engine.url, name, str(snapshot), staging / DATABASE)
+            files = [path for path in sorted(staging.rglob("*")) if path.is_file()]
+            manifest = Manifest(
+                made_at=now,
+                program=version("harbor-fleet"),
+                revision=str(schema.found),
+                tables=_count_rows(connection),
+                files={
+                    path.relative_to(staging).as_posix(): archive.file_sha256(path)
+                    for path in files
+                },
+                missing=missing,
+            )
+            archive.write_manifest(staging, manifest)
+            if run is not None:
+                run.metrics |= {"parts": len(files), "missing": len(missing)}
+    return manifest
+
+
+def _copy_artefacts(
+    connection: sa.Connection, artefacts: Path, staging: Path
+) -> dict[str, str]:
+    """Copies the artefacts of all models; returns the reason for each unusable one."""
+    missing = {}
+    for filename, sha256 in connection.execute(sa.text(KEPT_ARTEFACTS)):
+        try:
+            content = recorded_content(artefacts / filename, sha256)
+        except ArtefactError as error:
+            missing[filename] = str(error)
+        else:
+            publish(staging / ARTEFACTS / filename, content)
+    return missing
+
+
+def _count_rows(connection: sa.Connection) -> dict[str, int]:
+    names = sorted(sa.inspect(connection).get_table_names())
+    counts = {
+        name: connection.scalar(sa.select(sa.func.count()).select_from(sa.table(name)))
+        for name in names
+    }
+    return {name: int(rows or 0) for name, rows in counts.items()}
+
+
+def _remove_old(folder: Path, keep: int | None) -> list[str]:
+    old = [] if keep is None else archive.complete_backups(folder)[:-keep]
+    for path in old:
+        # First: a backup that is only half removed must not look complete.
+        (path / MANIFEST).unlink()
+        shutil.rmtree(path)
+    return [path.name for path in old]

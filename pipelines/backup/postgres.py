@@ -1,0 +1,94 @@
+"""pg_dump, pg_restore and psql, which come with the embedded server."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import sqlalchemy as sa
+from psycopg.conninfo import make_conninfo
+
+from forecaster.errors import DatabaseError
+from pipelines.database.embedded.binaries import Account, programs
+from pipelines.settings import child_environment
+
+# A migration that runs at the same time is not waited for longer.
+LOCK_TIMEOUT_MS = 30_000
+# pg_restore writes it into every script, and servers before 17 refuse it.
+UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
+SCRIPT_HEAD_BYTES = 4096
+
+
+def dump(url: sa.URL, schema: str, snapshot: str, target: Path) -> None:
+    """Dumps a schema as another session's exported snapshot sees it.
+
+    Owners and privileges are left out: `roles` grants them where it is restored.
+
+    Raises:
+      DatabaseError: pg_dump failed.
+    """
+    target.touch(mode=0o600)
+    options = ["--format=custom", "--compress=gzip:1", "--no-owner", "--no-privileges"]
+    options += [f"--schema={schema}", f"--snapshot={snapshot}", f"--file={target}"]
+    options += [f"--lock-wait-timeout={LOCK_TIMEOUT_MS}", f"--dbname={address(url)}"]
+    _run("pg_dump", options, url)
+
+
+def load(
+    url: sa.URL, schema: str, dump: Path, *, before: str, after: str, scratch: Path
+) -> None:
+    """Restores a dump in one transaction.
+
+    Args:
+      url: URL of the database.
+      schema: Schema of the dumped tables.
+      dump: File written by `dump`.
+      before: SQL that makes room for the tables.
+      after: SQL that fails if anything is missing.
+      scratch: Folder with room for the dump as text, several times its size.
+
+    Raises:
+      DatabaseError: a program or statement failed; the database is unchanged.
+    """
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        scripts = [Path(folder, name) for name in ("before", "dump", "after")]
+        scripts[0].write_text(before)
+        options = ["--no-owner", "--no-privileges", f"--schema={schema}"]
+        _run("pg_restore", [*options, f"--file={scripts[1]}", str(dump)])
+        with scripts[1].open("r+b") as file:
+            head = file.read(SCRIPT_HEAD_BYTES)
+            file.seek(0)
+            blank = b"\n".rjust(len(UNKNOWN_BEFORE_17))
+            file.write(head.replace(UNKNOWN_BEFORE_17, blank, 1))
+        scripts[2].write_text(after)
+        options = ["--no-psqlrc", "--quiet", "--output=/dev/null"]
+        options += ["--single-transaction", "--set=ON_ERROR_STOP=1"]
+        options += [f"--file={script}" for script in scripts]
+        _run("psql", [*options, f"--dbname={address(url)}"], url)
+
+
+def address(url: sa.URL) -> str:
+    """Connection string without the password, which process lists would show."""
+    parts = url.translate_connect_args(username="user", database="dbname")
+    parts.pop("password", None)
+    return make_conninfo(**{**parts, **url.query})
+
+
+def _run(program: str, options: list[str], url: sa.URL | None = None) -> None:
+    password = {"PGPASSWORD": str(url.password)} if url and url.password else {}
+    done = subprocess.run(  # noqa: S603 - PostgreSQL's own program, no shell
+        [programs(Account(os.geteuid(), os.getegid())) / program, *options],
+        env=child_environment(**password),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["it gave no reason"]
+        errors = [line for line in lines if "ERROR" in line or "error:" in line]
+        reason = [*errors, lines[-1]][0].strip().rstrip(".")
+        raise DatabaseError(
+            f"{program} failed: {reason}. The database is as it was. Correct the cause, "
+            "and try again."
+        )
