@@ -70,7 +70,7 @@ class DepotForecaster(nn.Module):
         """
         context = inputs.n_context(slices, self.horizon)
         origins = TRAINED_ORIGINS if train else EVERY_ORIGIN
-        past_cf = inputs.past(jnp, slices, self.horizon)
+        past_cf = jnp.asarray(inputs.past(jnp, slices, self.horizon))
         day_sm = self.calendar(inputs.calendar_of_today(jnp, slices))
         state_cu = self.past_encoder(past_cf, day_sm[:context], train)
         if slices.lead is None:
@@ -123,10 +123,13 @@ class DepotEffect(nn.Module):
 
     @nn.compact
     def __call__(
-        self, depot: Array, days: Float[Array, "*day feature"], train: bool
+        self,
+        depot: Float[windows.Array, ""],
+        days: Float[windows.Array, "*day feature"],
+        train: bool,
     ) -> Float[Array, "*day hidden"]:
         """Effect of the depot in this row of the table, given the days' calendar."""
-        row = depot.astype(jnp.int32)
+        row = jnp.asarray(depot, jnp.int32)
         table = nn.Embed(self.capacity, self.model.embedding_units, name="depots")
         has_embedding = row > 0
         if train:
@@ -204,10 +207,7 @@ def init_params(module: DepotForecaster, example: Slices, seed: int) -> dict[str
     of their input. Drawn on the host: Flax's initialisers, a hundred small programs, took
     longer to compile than a step.
 
-    Args:
-      module: The network.
-      example: One window, for its shapes.
-      seed: Seed of the weights.
+    `example` is one window, for its shapes.
     """
     rng = np.random.default_rng(seed)
     shapes = jax.eval_shape(module.init, jax.random.key(0), example)["params"]
