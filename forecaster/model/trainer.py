@@ -64,6 +64,7 @@ def fit(
     model: ModelConfig,
     config: TrainConfig,
     validation: Features | None = None,
+    *,
     checkpoints: Checkpoints | None = None,
     report: Report = lambda *_: None,
     start: Params | None = None,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 
@@ -189,10 +190,11 @@ class _Trainer:
         held_out = None if validation is None else self._features(validation)
         parts = (self.recipe.task, self.recipe.model, self.recipe.train)
         features, report = self._features(panel), self.report(name)
+        fitted = partial(fit, features, *parts, held_out, report=report, start=start)
         if self.open_checkpoints is None:
-            return fit(features, *parts, held_out, report=report, start=start)
+            return fitted()
         with self.open_checkpoints(name) as checkpoints:
-            return fit(features, *parts, held_out, checkpoints, report, start)
+            return fitted(checkpoints=checkpoints)
 
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
         """The artefact of a fit, not calibrated; parity is measured on the newest windows."""

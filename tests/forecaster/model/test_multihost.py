@@ -36,8 +36,8 @@ output = {"devices": jax.device_count(), "epochs": [], "sentence": ""}
 for try_ in ("first", "again"):
     with Checkpoints(folder / str(process)) as checkpoints:
         fitted = fit(features_of(earlier), TASK, MODEL, replace(TRAIN, epochs=EPOCHS),
-                   features_of(panel), checkpoints,
-                   lambda epoch, *_: output["epochs"].append(epoch))
+                     features_of(panel), checkpoints=checkpoints,
+                     report=lambda epoch, *_: output["epochs"].append(epoch))
     output[try_] = [fitted.validation_mape, flat(fitted.params).tolist()]
 try:
     multihost.assert_same_inputs(b"other data of process %d" % process)

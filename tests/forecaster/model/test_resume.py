@@ -28,7 +28,7 @@ def report(epoch, *_):
 
 with Checkpoints(Path(sys.argv[1])) as checkpoints:
     fitted = fit(features_of(earlier), task, MODEL, config, features_of(panel),
-               checkpoints, report)
+                 checkpoints=checkpoints, report=report)
 weights = hashlib.sha256(flat(fitted.params).tobytes()).hexdigest()
 print("done", weights, fitted.epochs, fitted.validation_mape)
 """

@@ -89,10 +89,14 @@ def test_a_resumed_training_ends_as_an_unbroken_one(panel, tmp_path):
             raise Killed
 
     with pytest.raises(Killed), Checkpoints(tmp_path) as checkpoints:
-        fit(*parts, checkpoints, kill)
+        fit(*parts, checkpoints=checkpoints, report=kill)
     epochs = []
     with Checkpoints(tmp_path) as checkpoints:
-        resumed = fit(*parts, checkpoints, lambda epoch, *_: epochs.append(epoch))
+        resumed = fit(
+            *parts,
+            checkpoints=checkpoints,
+            report=lambda epoch, *_: epochs.append(epoch),
+        )
     assert epochs[0] == 11
     assert resumed.epochs == unbroken.epochs
     assert resumed.validation_mape == unbroken.validation_mape
