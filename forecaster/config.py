@@ -10,7 +10,6 @@ MIN_TRAINING_DAYS = 42
 HISTORY_STEP_DAYS = 14
 """Days by which the context of a short history grows, so that shapes change rarely."""
 ConfigT = TypeVar("ConfigT", bound="Config")
-NumberT = TypeVar("NumberT", int, float)
 
 
 def min_training_days(horizon: int) -> int:
@@ -25,10 +24,9 @@ def min_training_days(horizon: int) -> int:
     )
 
 
-def between(low: float, high: float, default: NumberT) -> NumberT:
+def between(low: float, high: float, default: float) -> Any:
     """A field of a configuration with its limits, both included."""
-    number: NumberT = field(default=default, metadata={"limits": (low, high)})
-    return number
+    return field(default=default, metadata={"limits": (low, high)})
 
 
 @dataclass(frozen=True)
