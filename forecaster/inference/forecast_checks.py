@@ -29,11 +29,11 @@ PARITY_LIMIT = 1e-5
 
 
 class Check(NamedTuple):
-    """Result of one check."""
+    """Result of one check; stored and printed under these names."""
 
     name: str
     passed: bool
-    message: str
+    says: str
 
 
 def run_checks(

@@ -53,7 +53,7 @@ class CanaryResult:
         """The result in one sentence."""
         if self.passed:
             return f"Its canary passed {len(self.checks)} checks."
-        failures = "; ".join(each.message for each in self.checks if not each.passed)
+        failures = "; ".join(each.says for each in self.checks if not each.passed)
         return (
             f"Its canary failed: {failures}. It is not shown; look at it with 'harbor models "
             f"show {self.version}'."

@@ -82,7 +82,7 @@ def test_a_total_that_is_not_finite_fails(forecast, panel):
         for each in forecast_checks.run_checks(bad, forecast, panel, 0)
         if not each.passed
     ]
-    assert check.message.startswith("7 numbers are not finite")
+    assert check.says.startswith("7 numbers are not finite")
 
 
 def test_a_depot_far_above_its_largest_day_fails_by_name(forecast, panel):
@@ -91,8 +91,8 @@ def test_a_depot_far_above_its_largest_day_fails_by_name(forecast, panel):
     )
     [check] = [each for each in checks if not each.passed]
     assert check.name == "range"
-    assert "1 depots" in check.message
-    assert "such as D4" in check.message
+    assert "1 depots" in check.says
+    assert "such as D4" in check.says
 
 
 def test_a_young_depot_is_not_compared_with_its_largest_day(forecast, panel):
