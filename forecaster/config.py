@@ -1,6 +1,6 @@
 """Configurations of the task, the network and the training: frozen, validated, JSON."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from forecaster.errors import ConfigError
@@ -24,9 +24,25 @@ def min_training_days(horizon: int) -> int:
     )
 
 
+def between(low: float, high: float, default: float) -> Any:
+    """A field of a configuration with its limits, both included."""
+    return field(default=default, metadata={"limits": (low, high)})
+
+
 @dataclass(frozen=True)
 class Config:
-    """Base of the configurations: conversion to and from JSON."""
+    """Base of the configurations: limits, and conversion to and from JSON."""
+
+    def __post_init__(self) -> None:
+        """Raises a ConfigError for a field outside of its limits."""
+        for limited in fields(self):
+            value = getattr(self, limited.name)
+            low, high = limited.metadata.get("limits", (value, value))
+            if not low <= value <= high:
+                raise ConfigError(
+                    f"{limited.name} is {value}, but must lie between {low} and {high}. "
+                    f"Choose another {limited.name}."
+                )
 
     def to_json(self) -> dict[str, Any]:
         """The settings by name."""
@@ -47,14 +63,6 @@ class Config:
             )
         return cls(**settings)
 
-    def _require(self, name: str, low: float, high: float) -> None:
-        value = getattr(self, name)
-        if not low <= value <= high:
-            raise ConfigError(
-                f"{name} is {value}, but must lie between {low} and {high}. "
-                f"Choose another {name}."
-            )
-
 
 @dataclass(frozen=True)
 class TaskConfig(Config):
@@ -65,12 +73,8 @@ class TaskConfig(Config):
       context: Days the network reads before each forecast.
     """
 
-    horizon: int = 7
-    context: int = 128
-
-    def __post_init__(self) -> None:
-        self._require("horizon", 1, MAX_HORIZON)
-        self._require("context", 14, 1024)
+    horizon: int = between(1, MAX_HORIZON, 7)
+    context: int = between(14, 1024, 128)
 
 
 @dataclass(frozen=True)
@@ -86,18 +90,11 @@ class ModelConfig(Config):
         depot without one can be forecast.
     """
 
-    units: int = 32
-    head_units: int = 64
-    dropout: float = 0.3
-    embedding_units: int = 8
-    embedding_dropout: float = 0.3
-
-    def __post_init__(self) -> None:
-        self._require("units", 1, 4096)
-        self._require("head_units", 1, 4096)
-        self._require("dropout", 0.0, 0.9)
-        self._require("embedding_units", 1, 256)
-        self._require("embedding_dropout", 0.0, 0.9)
+    units: int = between(1, 4096, 32)
+    head_units: int = between(1, 4096, 64)
+    dropout: float = between(0.0, 0.9, 0.3)
+    embedding_units: int = between(1, 256, 8)
+    embedding_dropout: float = between(0.0, 0.9, 0.3)
 
 
 @dataclass(frozen=True)
@@ -120,26 +117,14 @@ class TrainConfig(Config):
         float32, and so do validation and serving.
     """
 
-    epochs: int = 100
-    most_steps: int = 800
-    batch_size: int = 64
-    members: int = 4
-    learning_rate: float = 6e-3
-    weight_decay: float = 1e-2
-    huber_delta: float = 0.05
-    average_decay: float = 0.99
-    validation_days: int = 28
-    seed: int = 0
+    epochs: int = between(1, 100_000, 100)
+    most_steps: int = between(1, 10_000_000, 800)
+    batch_size: int = between(1, 1_000_000, 64)
+    members: int = between(1, 64, 4)
+    learning_rate: float = between(1e-7, 1.0, 6e-3)
+    weight_decay: float = between(0.0, 1.0, 1e-2)
+    huber_delta: float = between(1e-6, 100.0, 0.05)
+    average_decay: float = between(0.0, 0.99999, 0.99)
+    validation_days: int = between(1, 365, 28)
+    seed: int = between(0, 2**31 - 1, 0)
     bfloat16: bool = False
-
-    def __post_init__(self) -> None:
-        self._require("epochs", 1, 100_000)
-        self._require("most_steps", 1, 10_000_000)
-        self._require("batch_size", 1, 1_000_000)
-        self._require("members", 1, 64)
-        self._require("learning_rate", 1e-7, 1.0)
-        self._require("weight_decay", 0.0, 1.0)
-        self._require("huber_delta", 1e-6, 100.0)
-        self._require("average_decay", 0.0, 0.99999)
-        self._require("validation_days", 1, 365)
-        self._require("seed", 0, 2**31 - 1)

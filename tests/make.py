@@ -109,7 +109,7 @@ def make_artefact(
         totals=totals.additive_table(),
         depot_ids=panel.depot_ids,
         kinds=kinds,
-        feature_names=names,
+        feature_names=(*inputs.PAST_COLUMNS, *inputs.TARGET_COLUMNS, *names),
         trained_through=panel.origin,
         data_watermark="made for a test",
         seed=seed,
@@ -125,7 +125,7 @@ def _shapes(
 ) -> dict[str, tuple[int, ...]]:
     """Of the weights of one member, by name."""
     units, width = model.units, model.head_units
-    n_past, n_target = inputs.PAST_COLUMNS, inputs.TARGET_COLUMNS
+    n_past, n_target = len(inputs.PAST_COLUMNS), len(inputs.TARGET_COLUMNS)
     shapes: dict[str, tuple[int, ...]] = {
         "calendar/kernel": (n_calendar, width),
         "calendar/bias": (width,),

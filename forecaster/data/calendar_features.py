@@ -1,7 +1,8 @@
 """Calendar features: season, weekday, holidays and events of each day."""
 
+from calendar import monthrange
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from functools import reduce
 
 import numpy as np
@@ -55,14 +56,13 @@ def lead_columns(
 
     Args:
       calendar: As for `calendar_columns`.
-      kinds: As for it.
-      names: From it.
+      kinds: As for `calendar_columns`.
+      names: From `calendar_columns`.
       days: Number of last days returned.
       horizon: Days forecast.
 
     Returns:
-      The day as a whole, then the columns in their order; None where all of them were
-      known a horizon ahead.
+      The day as a whole, then the columns; None where all were known a horizon ahead.
     """
     if calendar.lead_gtk is None:
         return None
@@ -89,7 +89,9 @@ def _date_features(
 ) -> tuple[list[str], Float32[np.ndarray, "time feature"]]:
     weekday_t = np.array([day.weekday() for day in days])
     year_t = np.array([day.timetuple().tm_yday / 365.25 for day in days])
-    month_t = np.array([(day.day - 1) / _days_in_month(day) for day in days])
+    month_t = np.array(
+        [(day.day - 1) / monthrange(day.year, day.month)[1] for day in days]
+    )
     columns = [*_turns(year_t), *_turns(month_t), weekday_t[:, None] == np.arange(7)]
     names = [
         f"{period} {wave} {order}"
@@ -104,11 +106,6 @@ def _date_features(
 def _turns(phase_t: Float[np.ndarray, " time"]) -> list[Float[np.ndarray, "time 2"]]:
     turns = [2 * np.pi * order * phase_t for order in range(1, HARMONICS + 1)]
     return [np.stack([np.sin(turn_t), np.cos(turn_t)], axis=-1) for turn_t in turns]
-
-
-def _days_in_month(day: date) -> int:
-    first = day.replace(day=1)
-    return ((first + timedelta(days=32)).replace(day=1) - first).days
 
 
 def _nearness(

@@ -12,17 +12,20 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from forecaster.data.baseline_residuals import (
+from forecaster.data.baseline import (
     BaselineResiduals,
+    smoothed_level,
+    weekday_profile,
+)
+from forecaster.data.calendar import Calendar
+from forecaster.data.calendar_features import calendar_columns, lead_columns
+from forecaster.data.panel import Panel
+from forecaster.data.residual_features import (
     CityResidualMean,
     event_response,
     recent_residuals,
     residual_autocorrelation,
 )
-from forecaster.data.calendar import Calendar
-from forecaster.data.calendar_features import calendar_columns, lead_columns
-from forecaster.data.panel import Panel
-from forecaster.data.smoothing import profile, smoothed_level
 from forecaster.data.yearly_features import yearly_lags
 
 MAX_KINDS = 32
@@ -42,16 +45,14 @@ class Features:
       regular_dt: 1.0 where the day was observed and no holiday.
       level_dt: Recent mean of log demand; 0 before a depot's first day.
       spread_dt: Recent mean absolute residual of the baseline, in log counts.
-      recent_residuals_dtf: Residual of the day, its mean over three and seven days; mean
-        residual of the city, in spreads, of the day and over three.
+      recent_residuals_dtf: `residual_features.RECENT_COLUMNS`; the city's in spreads.
       residual_autocorrelation_dt: Lag-one autocorrelation of recent residuals, -1 to 1.
       age_dt: log(1 + days since the depot's first observed day, at most 364), 0 before it.
         The cap lies within the receptive field, so that serving computes the same age.
       smooth_dt: Level by exponential smoothing, without the weekday profile; `level_dt`
         before a depot's first regular day.
       season_dt: Deviation of the weekday from the level, by exponential smoothing.
-      yearly_dtf: Deviation from level a year ago (three lags, and the day matched by
-        holiday), whether each is known, and residuals of one and two years ago.
+      yearly_dtf: `DEVIATION_COLUMNS` and `RESIDUAL_COLUMNS` of `yearly_features`.
       event_response_dtf: Mean residual of the depot, up to a horizon ago, on days of the
         same kinds, shrunk towards 0; and log(1 + number of such days).
       calendar_gtf: Calendar features, columns as in `names`.
@@ -72,13 +73,13 @@ class Features:
     regular_dt: Float32[np.ndarray, "depot time"]
     level_dt: Float32[np.ndarray, "depot time"]
     spread_dt: Float32[np.ndarray, "depot time"]
-    recent_residuals_dtf: Float32[np.ndarray, "depot time 5"]
+    recent_residuals_dtf: Float32[np.ndarray, "depot time recent"]
     residual_autocorrelation_dt: Float32[np.ndarray, "depot time"]
     age_dt: Float32[np.ndarray, "depot time"]
     smooth_dt: Float32[np.ndarray, "depot time"]
     season_dt: Float32[np.ndarray, "depot time"]
-    yearly_dtf: Float32[np.ndarray, "depot target 13"]
-    event_response_dtf: Float32[np.ndarray, "depot target 2"]
+    yearly_dtf: Float32[np.ndarray, "depot target yearly"]
+    event_response_dtf: Float32[np.ndarray, "depot target response"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
     group_d: Int[np.ndarray, " depot"]
     embedding_row_d: Int[np.ndarray, " depot"]
@@ -146,7 +147,7 @@ def build_features(
     target = max(0, panel.n_steps - last.origins)
     days = [panel.day(step) for step in range(first, panel.n_steps + panel.ahead)]
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
-    season_dt = profile(residuals)
+    season_dt = weekday_profile(residuals)
     return Features(
         log_demand_dt=residuals.log_dt[:, first:],
         observed_dt=residuals.observed_dt[:, first:].astype(np.float32),

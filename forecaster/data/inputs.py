@@ -1,25 +1,47 @@
 """Builds the network's inputs from a depot's days, in NumPy or in JAX.
 
-`xp` is NumPy when serving and jax.numpy when training; see `windows`.
+`xp` is NumPy when serving and jax.numpy when training; see `windows`. A new input of
+every day needs its name in `EVERY_DAY`, or in `NEAR_DAYS` where only the context and the
+days ahead have it, a field of the same name in `Slices` and one in `Features`.
 """
 
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from forecaster.config import TaskConfig
 from forecaster.data import windows
+from forecaster.data.baseline import trimmed_mean
 from forecaster.data.features import Features
-from forecaster.data.yearly_features import YEARLY_RESIDUALS
+from forecaster.data.residual_features import RECENT_COLUMNS, RESPONSE_COLUMNS
+from forecaster.data.windows import REPEATS, Array
+from forecaster.data.yearly_features import DEVIATION_COLUMNS, RESIDUAL_COLUMNS
 
 RECENT_DAYS = 7
-PAST_COLUMNS, TARGET_COLUMNS = 26, 29
-"""Number of features of `past` and `targets`. New ones come last: an older network reads
-only the first ones."""
-COLUMNS_WITH_SMOOTHING = 29
-"""Fewest target columns of a network whose baseline includes the smoothed forecast."""
+PAST_COLUMNS = (
+    *(f"deviation from level, {days} days ago" for days in range(RECENT_DAYS + 1)),
+    *(f"observed, {days} days ago" for days in range(RECENT_DAYS + 1)),
+    "level",
+    "change of level in 28 days",
+    "spread",
+    "residual autocorrelation",
+    "age",
+    *RECENT_COLUMNS,
+)
+"""Features of a context day, in order."""
+TARGET_COLUMNS = (
+    *(f"deviation from level, same weekday {n}" for n in range(1, REPEATS + 1)),
+    *(f"observed, same weekday {n}" for n in range(1, REPEATS + 1)),
+    *(f"regular, same weekday {n}" for n in range(1, REPEATS + 1)),
+    *DEVIATION_COLUMNS,
+    *RESPONSE_COLUMNS,
+    "trimmed mean less the level",
+    *RESIDUAL_COLUMNS,
+    "smoothed forecast less the trimmed mean",
+)
+"""Features of a day ahead that derive from the past, in order."""
 # Rough mean and width of log counts, which scale them to values near 1.
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 
@@ -31,27 +53,41 @@ class Slices(NamedTuple):
     """
 
     # Row of its embedding, 0.0 where it has none.
-    depot: Float[Any, "*batch"]
+    depot: Float[Array, "*batch"]
     # 0 where not observed.
-    log_demand: Float[Any, "*batch day"]
+    log_demand: Float[Array, "*batch day"]
     # 1.0 where observed.
-    observed: Float[Any, "*batch day"]
+    observed: Float[Array, "*batch day"]
     # 1.0 where observed and no holiday.
-    regular: Float[Any, "*batch day"]
-    level: Float[Any, "*batch day"]
-    spread: Float[Any, "*batch day"]
-    residual_autocorrelation: Float[Any, "*batch day"]
-    age: Float[Any, "*batch day"]
+    regular: Float[Array, "*batch day"]
+    level: Float[Array, "*batch day"]
+    spread: Float[Array, "*batch day"]
+    residual_autocorrelation: Float[Array, "*batch day"]
+    age: Float[Array, "*batch day"]
     # Smoothed level.
-    smooth: Float[Any, "*batch day"]
+    smooth: Float[Array, "*batch day"]
     # Smoothed profile at the day's weekday.
-    season: Float[Any, "*batch day"]
-    recent_residuals: Float[Any, "*batch near 5"]
-    yearly: Float[Any, "*batch near 13"]
-    event_response: Float[Any, "*batch near 2"]
-    calendar: Float[Any, "*batch near feature"]
+    season: Float[Array, "*batch day"]
+    recent_residuals: Float[Array, "*batch near recent"]
+    yearly: Float[Array, "*batch near yearly"]
+    event_response: Float[Array, "*batch near response"]
+    calendar: Float[Array, "*batch near feature"]
     # As `Features.lead_gtf` has it; None where all was known in time.
-    lead: Float[Any, "*batch near 1+feature"] | None = None
+    lead: Float[Array, "*batch near 1+feature"] | None = None
+
+
+EVERY_DAY = (
+    "log_demand",
+    "observed",
+    "regular",
+    "level",
+    "spread",
+    "residual_autocorrelation",
+    "age",
+    "smooth",
+    "season",
+)
+NEAR_DAYS = ("recent_residuals", "yearly", "event_response")
 
 
 def cut(
@@ -75,33 +111,23 @@ def cut(
     step_bp = first_b[:, None] + np.arange(reach + task.context + task.horizon)
     inside_bp = (step_bp >= 0) & (step_bp < n_steps)
     step_bp = np.clip(step_bp, 0, n_steps - 1)
-    row_b1 = depot_b[:, None]
     near_bs, near_inside = step_bp[:, reach:], inside_bp[:, reach:, None]
-    group_b1 = features.group_d[depot_b][:, None]
-
-    def days(
-        value_dt: Float[np.ndarray, "depot time"],
-    ) -> Float[np.ndarray, "batch day"]:
-        return value_dt[row_b1, step_bp] * inside_bp
-
+    depot_b1, group_b1 = depot_b[:, None], features.group_d[depot_b][:, None]
+    lead = features.lead_gtf
+    every_day = {
+        name: getattr(features, f"{name}_dt")[depot_b1, step_bp] * inside_bp
+        for name in EVERY_DAY
+    }
+    near_days = {
+        name: getattr(features, f"{name}_dtf")[depot_b1, near_bs] * near_inside
+        for name in NEAR_DAYS
+    }
     return Slices(
         depot=features.embedding_row_d[depot_b].astype(np.float32),
-        log_demand=days(features.log_demand_dt),
-        observed=days(features.observed_dt),
-        regular=days(features.regular_dt),
-        level=days(features.level_dt),
-        spread=days(features.spread_dt),
-        residual_autocorrelation=days(features.residual_autocorrelation_dt),
-        age=days(features.age_dt),
-        smooth=days(features.smooth_dt),
-        season=days(features.season_dt),
-        recent_residuals=features.recent_residuals_dtf[row_b1, near_bs] * near_inside,
-        yearly=features.yearly_dtf[row_b1, near_bs] * near_inside,
-        event_response=features.event_response_dtf[row_b1, near_bs] * near_inside,
         calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
-        lead=None
-        if features.lead_gtf is None
-        else features.lead_gtf[group_b1, near_bs] * near_inside,
+        lead=None if lead is None else lead[group_b1, near_bs] * near_inside,
+        **every_day,
+        **near_days,
     )
 
 
@@ -127,27 +153,27 @@ def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
     ) -> Float[np.ndarray, "batch {wanted} *feature"]:
         end = value_dt.shape[1] - beyond
         available = value_dt[rows, max(0, end - wanted) : end]
-        padding = [(0, 0), (wanted - available.shape[1], 0), (0, 0)]
-        return (
-            np.pad(available, padding[: available.ndim]) if padding[1][0] else available
-        )
+        missing = wanted - available.shape[1]
+        padding = [(0, 0), (missing, 0), (0, 0)]
+        return np.pad(available, padding[: available.ndim]) if missing else available
 
+    every_day = {
+        name: days(getattr(features, f"{name}_dt"), all_days) for name in EVERY_DAY
+    }
+    near_days = {
+        name: days(getattr(features, f"{name}_dtf"), near) for name in NEAR_DAYS
+    }
     return Slices(
         depot=features.embedding_row_d[depots].astype(np.float32),
-        log_demand=days(features.log_demand_dt, all_days),
-        observed=days(features.observed_dt, all_days),
-        regular=days(features.regular_dt, all_days),
-        level=days(features.level_dt, all_days),
-        spread=days(features.spread_dt, all_days),
-        residual_autocorrelation=days(features.residual_autocorrelation_dt, all_days),
-        age=days(features.age_dt, all_days),
-        smooth=days(features.smooth_dt, all_days),
-        season=days(features.season_dt, all_days),
-        recent_residuals=days(features.recent_residuals_dtf, near),
-        yearly=days(features.yearly_dtf, near),
-        event_response=days(features.event_response_dtf, near),
         calendar=days(features.calendar_gtf, near, features.group_d[depots]),
+        **every_day,
+        **near_days,
     )
+
+
+def column_names(features: Features) -> tuple[str, ...]:
+    """Names of the columns of a network's inputs: of `past`, of `targets`, the calendar."""
+    return (*PAST_COLUMNS, *TARGET_COLUMNS, *features.names)
 
 
 def n_context(slices: Slices, horizon: int) -> int:
@@ -157,22 +183,19 @@ def n_context(slices: Slices, horizon: int) -> int:
 
 def past(
     xp: ModuleType, slices: Slices, horizon: int
-) -> Float[Any, "*batch context 26"]:
-    """Features of each context day: [..., C, 26].
-
-    Deviation from level of the day and of the seven days before it, whether each was
-    observed, then level, change of level, spread, residual autocorrelation and age, and
-    the recent residuals of the baseline.
-    """
+) -> Float[Array, "*batch context past"]:
+    """Features of each context day, `PAST_COLUMNS`."""
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
 
-    def ago(value: Float[Any, "*batch day"], days: int) -> Float[Any, "*batch context"]:
+    def ago(
+        value: Float[Array, "*batch day"], days: int
+    ) -> Float[Array, "*batch context"]:
         return value[..., reach - days : reach - days + context]
 
     level = ago(slices.level, 0)
-    known = [ago(slices.observed, day) for day in range(RECENT_DAYS + 1)]
-    recent = [
-        (ago(slices.log_demand, day) - level) * known[day]
+    observed = [ago(slices.observed, day) for day in range(RECENT_DAYS + 1)]
+    deviations = [
+        (ago(slices.log_demand, day) - level) * observed[day]
         for day in range(RECENT_DAYS + 1)
     ]
     change = xp.where(ago(slices.age, 28) > 0, level - ago(slices.level, 28), 0.0)
@@ -183,22 +206,17 @@ def past(
         ago(slices.residual_autocorrelation, 0),
         ago(slices.age, 0) / 6.0,
     ]
-    days = xp.stack([*recent, *known, *scaled], axis=-1)
+    days = xp.stack([*deviations, *observed, *scaled], axis=-1)
     return xp.concatenate([days, slices.recent_residuals[..., :context, :]], axis=-1)
 
 
 class Targets(NamedTuple):
     """Features of the days ahead that derive from the past, and the baseline forecast."""
 
-    # [..., C, H, 29]: the last four same weekdays less the level, whether each was observed
-    # and regular, deviations a year ago, the event response, the trimmed mean less the
-    # level, residuals of earlier years, and the smoothed forecast less the trimmed mean.
-    features: Float[Any, "*batch context horizon 29"]
-    # [..., C, H] log counts: the trimmed mean of the last four same weekdays.
-    trimmed_mean: Float[Any, "*batch context horizon"]
-    # [..., C, H] log counts: the mean of that and of the smoothed forecast. The network
-    # corrects it.
-    baseline: Float[Any, "*batch context horizon"]
+    # [..., C, H, F], `TARGET_COLUMNS`.
+    features: Float[Array, "*batch context horizon target"]
+    # [..., C, H] log counts, which the network corrects.
+    baseline: Float[Array, "*batch context horizon"]
 
 
 def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
@@ -207,30 +225,35 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     days = (slices.log_demand, slices.observed, slices.regular)
     weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
-    level = _of_context(slices.level, slices, horizon)
-    trimmed_mean = windows.baseline_forecast(xp, log_demand, regular, level)
-    smoothed = _smoothed_forecast(xp, slices, horizon)
-    anomaly = (log_demand - level[..., None, None]) * observed
+    level = _of_context(slices.level, slices, horizon)[..., None]
+    trimmed = trimmed_mean(xp, _repeats(log_demand), _repeats(regular), level)
+    season = windows.same_weekdays(xp, slices.season, context, horizon)[..., 0]
+    smoothed = _of_context(slices.smooth, slices, horizon)[..., None] + season
     yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
     response = windows.days_ahead(xp, slices.event_response, context, horizon)
-    # Where the kind of day was not known yet, there is no response to such days either.
-    response = _as_known(xp, response, slices, slice(1))
-    lift = (trimmed_mean - level[..., None])[..., None]
-    gap = (smoothed - trimmed_mean)[..., None]
-    deviations, past_residuals = (
-        yearly[..., :-YEARLY_RESIDUALS],
-        yearly[..., -YEARLY_RESIDUALS:],
-    )
-    features = xp.concatenate(
-        [anomaly, observed, regular, deviations, response, lift, past_residuals, gap],
-        axis=-1,
-    )
-    return Targets(features, trimmed_mean, 0.5 * (trimmed_mean + smoothed))
+    columns = [
+        (log_demand - level[..., None]) * observed,
+        observed,
+        regular,
+        yearly[..., : len(DEVIATION_COLUMNS)],
+        # Where the kind of day was not known yet, there is no response to it either.
+        _as_known(xp, response, slices, slice(1)),
+        (trimmed - level)[..., None],
+        yearly[..., len(DEVIATION_COLUMNS) :],
+        (smoothed - trimmed)[..., None],
+    ]
+    return Targets(xp.concatenate(columns, axis=-1), 0.5 * (trimmed + smoothed))
+
+
+def _repeats(
+    value: Float[Array, "*batch context horizon repeat"],
+) -> list[Float[Array, "*batch context horizon"]]:
+    return [value[..., repeat] for repeat in range(REPEATS)]
 
 
 def calendar_of_today(
     xp: ModuleType, slices: Slices
-) -> Float[Any, "*batch near feature"]:
+) -> Float[Array, "*batch near feature"]:
     """The calendar of each day as it was known on that day: [..., C + H, F]."""
     if slices.lead is None:
         return slices.calendar
@@ -239,7 +262,7 @@ def calendar_of_today(
 
 def calendar_ahead(
     xp: ModuleType, slices: Slices, horizon: int
-) -> Float[Any, "*batch context {horizon} feature"]:
+) -> Float[Array, "*batch context {horizon} feature"]:
     """The calendar of each day ahead as every origin knew it: [..., C, H, F]."""
     context = n_context(slices, horizon)
     calendar = windows.days_ahead(xp, slices.calendar, context, horizon)
@@ -248,10 +271,10 @@ def calendar_ahead(
 
 def _as_known(
     xp: ModuleType,
-    ahead: Float[Any, "*batch context horizon feature"],
+    ahead: Float[Array, "*batch context horizon feature"],
     slices: Slices,
     lead: slice,
-) -> Float[Any, "*batch context horizon feature"]:
+) -> Float[Array, "*batch context horizon feature"]:
     """Masks features of the H days ahead with 0 where the origin did not know them yet.
 
     Args:
@@ -271,7 +294,7 @@ def _as_known(
 def actuals(
     xp: ModuleType, slices: Slices, horizon: int
 ) -> tuple[
-    Float[Any, "*batch context {horizon}"], Float[Any, "*batch context {horizon}"]
+    Float[Array, "*batch context {horizon}"], Float[Array, "*batch context {horizon}"]
 ]:
     """Returns log demand of the H days after every origin, and 1.0 where it is known.
 
@@ -293,26 +316,16 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """Cuts the windows down to their last `context` context days."""
     near = context + horizon
     tail = windows.lookback(horizon) + near
-    near_only = ("recent_residuals", "yearly", "event_response", "calendar", "lead")
-    days = {
-        name: value[..., -near:, :] if name in near_only else value[..., -tail:]
-        for name, value in slices._asdict().items()
-        if name != "depot" and value is not None
-    }
-    return Slices(depot=slices.depot, **days)
-
-
-def _smoothed_forecast(
-    xp: ModuleType, slices: Slices, horizon: int
-) -> Float[Any, "*batch context {horizon}"]:
-    """Smoothed level at each origin plus the weekday profile of each target."""
-    context = n_context(slices, horizon)
-    newest = windows.same_weekdays(xp, slices.season, context, horizon)[..., 0]
-    return _of_context(slices.smooth, slices, horizon)[..., None] + newest
+    cut_down = {name: getattr(slices, name)[..., -tail:] for name in EVERY_DAY}
+    for name in (*NEAR_DAYS, "calendar"):
+        cut_down[name] = getattr(slices, name)[..., -near:, :]
+    if slices.lead is not None:
+        cut_down["lead"] = slices.lead[..., -near:, :]
+    return slices._replace(**cut_down)
 
 
 def _of_context(
-    value: Float[Any, "*batch day"], slices: Slices, horizon: int
-) -> Float[Any, "*batch context"]:
+    value: Float[Array, "*batch day"], slices: Slices, horizon: int
+) -> Float[Array, "*batch context"]:
     reach = windows.lookback(horizon)
     return value[..., reach : reach + n_context(slices, horizon)]

@@ -24,7 +24,7 @@ from forecaster.data.calendar import (
 from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
 
-ALWAYS, NEVER = pd.Timestamp(1900, 1, 1), pd.Timestamp(2200, 1, 1)
+ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
 
 
 @dataclass(frozen=True)
@@ -39,47 +39,40 @@ class CalendarSource:
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Builds closed days and the calendar from the events known at an origin."""
-        day = pd.Timestamp(origin)
-        known = (self._known_from() <= day) & (day < self._known_until())
-        events = self.events[known]
+        events = self.events[self._known(origin)]
         closed_dt = _closed(self.depots, events, start_on, n_steps)
         parts = (self.depots, events, self.holidays)
         return closed_dt, build_calendar(*parts, start_on, n_steps)
 
     def agrees(self, earlier: date, later: date, until: date) -> bool:
         """Whether two origins know the same about all days up to `until`."""
-        first, known_from, known_until = self._known_periods
-
-        def known(origin: date) -> np.ndarray:
-            day = np.datetime64(origin)
-            return (known_from <= day) & (day < known_until)
-
-        differs = known(earlier) != known(later)
-        return not (differs & (first <= np.datetime64(until))).any()
-
-    @cached_property
-    def _known_periods(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """First day of each event, and the first and last origin that know it."""
-        first = pd.to_datetime(self.events["starts_on"])
-        periods = (first, self._known_from(), self._known_until())
-        return tuple(day.to_numpy("datetime64[D]") for day in periods)  # type: ignore[return-value]
+        differs = self._known(earlier) != self._known(later)
+        return not (differs & (self._starts <= np.datetime64(until))).any()
 
     def changes_after(self, day: date) -> bool:
         """Whether an event was announced, corrected or withdrawn after a day."""
-        changes = pd.concat([self._known_from(), self._known_until()])
-        return bool(
-            changes.between(pd.Timestamp(day), NEVER, inclusive="neither").any()
-        )
+        changes = np.concatenate(self._known_periods)
+        return bool(((changes > np.datetime64(day)) & (changes < NEVER)).any())
 
-    def _known_from(self) -> pd.Series:
-        """Day on which each event became known; always known where it is missing."""
-        return pd.to_datetime(self.events["known_from"]).fillna(ALWAYS)
+    def _known(self, origin: date) -> Bool[np.ndarray, " event"]:
+        known_from, known_until = self._known_periods
+        day = np.datetime64(origin)
+        return (known_from <= day) & (day < known_until)
 
-    def _known_until(self) -> pd.Series:
-        """Day on which each event was corrected or withdrawn; in the future if it still stands."""
-        if "known_until" not in self.events:
-            return pd.Series(NEVER, self.events.index)
-        return pd.to_datetime(self.events["known_until"]).fillna(NEVER)
+    @cached_property
+    def _known_periods(self) -> tuple[np.ndarray, np.ndarray]:
+        """First origin that knows each event, and the first that knows another version."""
+        return self._days("known_from", ALWAYS), self._days("known_until", NEVER)
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return self._days("starts_on")
+
+    def _days(self, column: str, missing: np.datetime64 = NEVER) -> np.ndarray:
+        if column not in self.events:
+            return np.full(len(self.events), missing)
+        days = pd.to_datetime(self.events[column]).to_numpy("datetime64[D]")
+        return np.where(np.isnat(days), missing, days)
 
 
 def build_panel(

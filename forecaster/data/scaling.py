@@ -21,13 +21,9 @@ def trailing_level(
 
     Whole weeks, so that the weekday cancels out.
 
-    Args:
-      log_demand_dt: log(1 + orders).
-      regular_dt: Observed days that are no holiday.
-
     Returns:
-      One level a day. After 28 days without a regular one the last level holds; NaN
-      before the first regular day.
+      After 28 days without a regular one the last level holds; NaN before the first
+      regular day.
     """
     mean_dt = trailing_mean(log_demand_dt, regular_dt, LEVEL_DAYS)
     return carry_forward(mean_dt).astype(np.float32)
@@ -39,12 +35,8 @@ def trailing_spread(
 ) -> Float32[np.ndarray, "depot time"]:
     """Mean absolute residual of the baseline over the last 56 days, in log counts.
 
-    Args:
-      residual_dt: Residuals of the baseline, log counts.
-      known_dt: Days on which they are known.
-
     Returns:
-      One spread a day, at least 0.02; 0.2 where nothing is known yet.
+      At least 0.02; 0.2 where nothing is known yet.
     """
     mean_dt = carry_forward(trailing_mean(np.abs(residual_dt), known_dt, SPREAD_DAYS))
     spread_dt = np.nan_to_num(mean_dt, nan=DEFAULT_SPREAD)

@@ -1,21 +1,53 @@
 """Cuts windows of past and future days; the only place that separates the two.
 
-`xp` is NumPy when serving and jax.numpy when training, so that both see the same windows. Every function takes the arrays of one depot, or of many
-with leading axes; time is the last axis.
+`xp` is NumPy when serving and jax.numpy when training, so that both see the same windows.
+Every function takes the arrays of one depot, or of many with leading axes.
 
 A window has three parts: `lookback(horizon)` days that only lags read, C context days,
 each of which is an origin in training, and H days ahead.
 """
 
-from collections.abc import Sequence
-from functools import reduce
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from jaxtyping import Float
 
 REPEATS = 4
 """Number of past same weekdays in the features."""
+
+
+@runtime_checkable
+class Array(Protocol):
+    """A NumPy or a JAX array; serving has no JAX whose type could be named."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+
+    def __getitem__(self, key: Any, /) -> Any:
+        """Some of the elements."""
+
+    def __add__(self, other: Any, /) -> Any:
+        """Elementwise sum."""
+
+    def __sub__(self, other: Any, /) -> Any:
+        """Elementwise difference."""
+
+    def __mul__(self, other: Any, /) -> Any:
+        """Elementwise product."""
+
+    def __truediv__(self, other: Any, /) -> Any:
+        """Elementwise quotient."""
+
+    def __gt__(self, other: Any, /) -> Any:
+        """Elementwise comparison."""
+
+
+ArrayT = TypeVar("ArrayT", bound=Array)
 
 
 def weekday_lag(step: int, repeat: int) -> int:
@@ -33,8 +65,8 @@ def lookback(horizon: int) -> int:
 
 
 def same_weekdays(
-    xp: ModuleType, value: Float[Any, "*batch day"], context: int, horizon: int
-) -> Float[Any, "*batch {context} {horizon} 4"]:
+    xp: ModuleType, value: Float[ArrayT, "*batch day"], context: int, horizon: int
+) -> Float[ArrayT, "*batch {context} {horizon} 4"]:
     """Returns the values of the last four same weekdays of every target, from every origin.
 
     Args:
@@ -59,71 +91,18 @@ def same_weekdays(
 
 
 def days_ahead(
-    xp: ModuleType, value: Float[Any, "*batch day feature"], context: int, horizon: int
-) -> Float[Any, "*batch {context} {horizon} feature"]:
-    """Returns the H days after every origin.
+    xp: ModuleType,
+    value: Float[ArrayT, "*batch {context+horizon} feature"],
+    context: int,
+    horizon: int,
+) -> Float[ArrayT, "*batch {context} {horizon} feature"]:
+    """Returns the H days after every origin, [..., C, H, F].
 
     Args:
       xp: numpy or jax.numpy.
       value: [..., C + H, F], days from the first context day on.
       context: C.
       horizon: H.
-
-    Returns:
-      [..., C, H, F].
     """
     ahead = [value[..., step : step + context, :] for step in range(1, horizon + 1)]
     return xp.stack(ahead, axis=-2)
-
-
-def baseline_forecast(
-    xp: ModuleType,
-    weekdays: Float[Any, "*batch origin horizon 4"],
-    regular: Float[Any, "*batch origin horizon 4"],
-    level: Float[Any, "*batch origin"],
-) -> Float[Any, "*batch origin horizon"]:
-    """Baseline forecast: the mean of the last four same weekdays without their extremes.
-
-    Args:
-      xp: numpy or jax.numpy.
-      weekdays: [..., C, H, 4] log counts.
-      regular: [..., C, H, 4] 1.0 where that day counts.
-      level: [..., C] log counts, the forecast of targets without a regular same weekday.
-
-    Returns:
-      [..., C, H] log counts.
-    """
-    days, counts = (
-        [value[..., repeat] for repeat in range(REPEATS)]
-        for value in (weekdays, regular)
-    )
-    return trimmed_mean(xp, days, counts, level[..., None])
-
-
-def trimmed_mean(
-    xp: ModuleType,
-    weekdays: Sequence[Float[Any, "*day"]],
-    regular: Sequence[Float[Any, "*day"]],
-    level: Float[Any, "..."],
-) -> Float[Any, "*day"]:
-    """Computes `baseline_forecast` from one array per same weekday.
-
-    NumPy's reductions are slow over an axis this short.
-    """
-    count = reduce(xp.add, regular)
-    counted = [days * counts for days, counts in zip(weekdays, regular, strict=True)]
-    total = reduce(xp.add, counted)
-
-    def bound(otherwise: float) -> list[Float[Any, "*day"]]:
-        # Beyond any log count; infinities would warn when they meet.
-        return [
-            xp.where(counts > 0, days, otherwise)
-            for days, counts in zip(weekdays, regular, strict=True)
-        ]
-
-    highest, lowest = reduce(xp.maximum, bound(-1e6)), reduce(xp.minimum, bound(1e6))
-    enough = count > 2.5
-    extremes = xp.where(enough, highest + lowest, 0.0)
-    left = xp.where(enough, count - 2, count)
-    mean = (total - extremes) / xp.maximum(left, 1.0)
-    return xp.where(count > 0.5, mean, level)

@@ -3,13 +3,23 @@
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Shaped
 
-from forecaster.data.baseline_residuals import BaselineResiduals, earlier
+from forecaster.data.baseline import BaselineResiduals, earlier
 from forecaster.data.calendar import NAMED_HOLIDAY, Calendar
 
 YEARLY_LAGS = (357, 364, 371)
 """Days back to the same weekday a year ago, and a week to either side."""
-YEARLY_COLUMNS, YEARLY_RESIDUALS = 13, 5
-"""Number of columns, and of the last ones, which are residuals."""
+_SOURCES = (*(f"{days} days ago" for days in YEARLY_LAGS), "a year ago by holiday")
+DEVIATION_COLUMNS = (
+    *(f"deviation from level, {source}" for source in _SOURCES),
+    *(f"observed, {source}" for source in _SOURCES),
+)
+RESIDUAL_COLUMNS = (
+    "residual, a year ago by holiday",
+    f"residual, {YEARLY_LAGS[0]} days ago",
+    f"residual, {YEARLY_LAGS[-1]} days ago",
+    "excess of the residual over two spreads, a year ago by holiday",
+    "the smaller residual of one and two years ago, where their signs agree",
+)
 SHORTEST_YEAR, LONGEST_YEAR = 330, 390
 LONGEST_LAG = 2 * LONGEST_YEAR + 20
 """Days before a window that its yearly features can read."""
@@ -20,8 +30,8 @@ USUAL_SPREADS = 2.0
 
 def yearly_lags(
     calendar: Calendar, residuals: BaselineResiduals, first: int = 0
-) -> Float32[np.ndarray, "depot late 13"]:
-    """Deviation from level and baseline residuals a year ago.
+) -> Float32[np.ndarray, "depot late yearly"]:
+    """Deviation from level and baseline residuals a year ago; log counts, 0 where unknown.
 
     Args:
       calendar: Calendar of these days.
@@ -29,10 +39,7 @@ def yearly_lags(
       first: Step of the first day returned.
 
     Returns:
-      Deviation from level at lags 357, 364 and 371 days and at the day matched by holiday;
-      whether each is known; the residual on the matched day, and at the lags 357 and 371; its
-      excess over two spreads; and the smaller residual of one and two years ago where their
-      signs agree, else 0. All in log counts.
+      `DEVIATION_COLUMNS`, then `RESIDUAL_COLUMNS`.
     """
     anomaly_dt = (residuals.log_dt - residuals.level_dt) * residuals.observed_dt
     matched_gt = _year_before(calendar)

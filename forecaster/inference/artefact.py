@@ -26,6 +26,24 @@ from forecaster.inference.intervals import IntervalTable
 from forecaster.inference.postprocessing import Postprocessing
 from forecaster.inference.totals import TotalsTable
 
+TABLES = {
+    "intervals": ("low_h", "high_h", "weekday_w", "depot_d"),
+    "totals": ("fleet_q", "any_city_q", "city_cq"),
+}
+"""Arrays of each table, stored under `table/name`."""
+NAMES = ("depot_ids", "kinds", "feature_names")
+PLAIN = (
+    "reading_days",
+    "data_watermark",
+    "seed",
+    "epochs",
+    "versions",
+    "parity_error",
+    "validation_mape",
+    "backtest",
+)
+"""Fields that are stored in the manifest as they are; `NAMES` as lists."""
+
 
 @dataclass(frozen=True)
 class Artefact:
@@ -34,14 +52,14 @@ class Artefact:
     Attributes:
       task: Horizon and context.
       model: Size of the network.
-      reading_days: Context days that a forecast needs; see `receptive_field`.
+      reading_days: Context days that a forecast needs, measured at export.
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
       postprocessing: How a raw forecast becomes the point forecast.
       intervals: Conformal intervals of the depots.
       totals: Quantiles of a city's and of the fleet's totals.
       depot_ids: Depots with an embedding, in the order of the rows.
       kinds: Kinds of day among the features.
-      feature_names: Columns of the calendar input, in order.
+      feature_names: Columns of the inputs, as `inputs.column_names` lists them.
       trained_through: Last day of the training data.
       data_watermark: Identifies the training data.
       seed: Seed of the training.
@@ -142,20 +160,13 @@ def _as_bytes(artefact: Artefact) -> bytes:
 
 
 def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
-    intervals = artefact.intervals
-    return {
-        **{
-            f"weights/{name}": artefact.weights[name]
-            for name in sorted(artefact.weights)
-        },
-        "intervals/low_h": intervals.low_h,
-        "intervals/high_h": intervals.high_h,
-        "intervals/weekday_w": intervals.weekday_w,
-        "intervals/depot_d": intervals.depot_d,
-        "totals/fleet_q": artefact.totals.fleet_q,
-        "totals/any_city_q": artefact.totals.any_city_q,
-        "totals/city_cq": artefact.totals.city_cq,
+    arrays = {
+        f"weights/{name}": artefact.weights[name] for name in sorted(artefact.weights)
     }
+    for table, names in TABLES.items():
+        for name in names:
+            arrays[f"{table}/{name}"] = getattr(getattr(artefact, table), name)
+    return arrays
 
 
 def _manifest(artefact: Artefact) -> dict[str, Any]:
@@ -163,21 +174,12 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "schema": SCHEMA,
         "task": artefact.task.to_json(),
         "model": artefact.model.to_json(),
-        "reading_days": artefact.reading_days,
-        "delivery": artefact.postprocessing.to_json(),
-        "depot_ids": list(artefact.depot_ids),
-        "banded_depot_ids": list(artefact.intervals.depot_ids),
+        "postprocessing": artefact.postprocessing.to_json(),
+        "interval_depot_ids": list(artefact.intervals.depot_ids),
         "cities": list(artefact.totals.cities),
-        "kinds": list(artefact.kinds),
-        "feature_names": list(artefact.feature_names),
         "trained_through": artefact.trained_through.isoformat(),
-        "data_watermark": artefact.data_watermark,
-        "seed": artefact.seed,
-        "epochs": artefact.epochs,
-        "versions": artefact.versions,
-        "parity_error": artefact.parity_error,
-        "validation_mape": artefact.validation_mape,
-        "backtest": artefact.backtest,
+        **{name: list(getattr(artefact, name)) for name in NAMES},
+        **{name: getattr(artefact, name) for name in PLAIN},
     }
 
 
@@ -191,6 +193,12 @@ def _digest(artefact: Artefact) -> str:
 
 
 def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Artefact:
+    intervals, totals = (
+        {name: arrays[f"{table}/{name}"] for name in names}
+        for table, names in TABLES.items()
+    )
+    plain: dict[str, Any] = {name: manifest[name] for name in PLAIN}
+    plain |= {name: tuple(manifest[name]) for name in NAMES}
     return Artefact(
         task=TaskConfig.from_json(manifest["task"]),
         model=ModelConfig.from_json(manifest["model"]),
@@ -199,30 +207,11 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             for name, value in arrays.items()
             if name.startswith("weights/")
         },
-        reading_days=manifest["reading_days"],
-        postprocessing=Postprocessing.from_json(manifest["delivery"]),
+        postprocessing=Postprocessing.from_json(manifest["postprocessing"]),
         intervals=IntervalTable(
-            low_h=arrays["intervals/low_h"],
-            high_h=arrays["intervals/high_h"],
-            weekday_w=arrays["intervals/weekday_w"],
-            depot_ids=tuple(manifest["banded_depot_ids"]),
-            depot_d=arrays["intervals/depot_d"],
+            depot_ids=tuple(manifest["interval_depot_ids"]), **intervals
         ),
-        totals=TotalsTable(
-            cities=tuple(manifest["cities"]),
-            fleet_q=arrays["totals/fleet_q"],
-            any_city_q=arrays["totals/any_city_q"],
-            city_cq=arrays["totals/city_cq"],
-        ),
-        depot_ids=tuple(manifest["depot_ids"]),
-        kinds=tuple(manifest["kinds"]),
-        feature_names=tuple(manifest["feature_names"]),
+        totals=TotalsTable(cities=tuple(manifest["cities"]), **totals),
         trained_through=date.fromisoformat(manifest["trained_through"]),
-        data_watermark=manifest["data_watermark"],
-        seed=manifest["seed"],
-        epochs=manifest["epochs"],
-        versions=manifest["versions"],
-        parity_error=manifest["parity_error"],
-        validation_mape=manifest["validation_mape"],
-        backtest=manifest["backtest"],
+        **plain,
     )

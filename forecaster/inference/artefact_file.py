@@ -13,7 +13,7 @@ import numpy as np
 
 from forecaster.errors import ArtefactError
 
-SCHEMA = 3
+SCHEMA = 4
 MANIFEST = "manifest.json"
 
 
@@ -60,52 +60,33 @@ def publish(path: Path, content: bytes) -> None:
 
 
 def parse(path: Path, content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Parses the manifest and the arrays of an artefact file.
-
-    Args:
-      path: Path of the file, for messages.
-      content: Content of the file.
+    """Parses the manifest and the arrays of an artefact file; messages name its path.
 
     Raises:
       ArtefactError: it is truncated, foreign, or newer.
     """
-    arrays = _arrays(path, content)
-    return _manifest(path, arrays), arrays
-
-
-def invalid_artefact(path: Path, why: str) -> ArtefactError:
-    """Returns the error on an artefact file that cannot be used.
-
-    Args:
-      path: Path of the file.
-      why: Reason, which follows the name of the file.
-    """
-    return ArtefactError(
-        f"{path.name} {why}, so it is not used. Restore it from the backup of the "
-        "artefacts, or train anew with 'harbor train'."
-    )
-
-
-def _arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
+            arrays = {name: stored[name] for name in stored.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise invalid_artefact(path, "is no whole artefact") from error
-
-
-def _manifest(path: Path, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if MANIFEST not in arrays:
         raise invalid_artefact(path, "has no manifest")
     try:
-        manifest = json.loads(arrays.pop(MANIFEST).tobytes())
-    except ValueError as error:
+        manifest = dict(json.loads(arrays.pop(MANIFEST).tobytes()))
+    except (TypeError, ValueError) as error:
         raise invalid_artefact(path, "has a manifest that cannot be read") from error
-    if not isinstance(manifest, dict):
-        raise invalid_artefact(path, "has a manifest that cannot be read")
     if manifest.get("schema") != SCHEMA:
         raise ArtefactError(
             f"{path.name} has schema {manifest.get('schema')}, and this program reads "
             f"schema {SCHEMA}. Use the release that wrote it, or train anew."
         )
-    return dict(manifest)
+    return manifest, arrays
+
+
+def invalid_artefact(path: Path, why: str) -> ArtefactError:
+    """Returns the error on an artefact file that cannot be used, and why."""
+    return ArtefactError(
+        f"{path.name} {why}, so it is not used. Restore it from the backup of the "
+        "artefacts, or train anew with 'harbor train'."
+    )

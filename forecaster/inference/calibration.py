@@ -1,17 +1,15 @@
 """Calibrates an artefact's postprocessing and intervals on days after its training."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from forecaster.data.features import build_features
 from forecaster.data.panel import Panel
 from forecaster.inference import infer, intervals, predict, totals
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.intervals import IntervalTable
-from forecaster.inference.postprocessing import HoldoutForecasts, Postprocessing, choose
+from forecaster.inference.postprocessing import HoldoutForecasts, choose
 from forecaster.inference.totals import Bands
 
 
@@ -26,64 +24,32 @@ def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
       NoDataError: a horizon day has no known actual.
     """
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
-    holdout = _Holdout(_forecasts(evaluation, panel, origins), panel, origins)
-    postprocessing = choose(holdout.forecasts, panel.depot_ids)
-    table = holdout.intervals_around(postprocessing)
-    totals_table = totals.calibrate(
-        holdout.bands(table, postprocessing),
-        holdout.forecasts.actual,
-        holdout.forecasts.known,
-        panel.cities,
+    forecasts = _forecasts(evaluation, panel, origins)
+    postprocessing = choose(forecasts, panel.depot_ids)
+    point_odh = forecasts.points(postprocessing, panel.depot_ids)
+    actual_odh = np.log1p(np.where(forecasts.known, forecasts.actual, 0.0))
+    first_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
+    weekday_oh = (first_o1 + np.arange(evaluation.horizon)) % 7
+    table = intervals.calibrate(
+        (actual_odh - point_odh) / forecasts.spread[..., None],
+        forecasts.known,
+        weekday_oh,
+        panel.depot_ids,
     )
+    low_high = [
+        intervals.band(table, *origin, panel.depot_ids)
+        for origin in zip(point_odh, forecasts.spread, weekday_oh, strict=True)
+    ]
+    low_odh, high_odh = (np.stack(part) for part in zip(*low_high, strict=True))
+    bands = Bands(*(infer.orders(log) for log in (low_odh, point_odh, high_odh)))
+    complete_days = len(origins) - evaluation.horizon + 1
+    difficulty = _relative_difficulty(evaluation, panel, complete_days)
     return replace(
         evaluation,
         postprocessing=postprocessing,
-        intervals=intervals.scale_to_typical_days(
-            table,
-            _relative_difficulty(
-                evaluation, panel, len(origins) - evaluation.horizon + 1
-            ),
-        ),
-        totals=totals_table,
+        intervals=intervals.scale_to_typical_days(table, difficulty),
+        totals=totals.calibrate(bands, forecasts.actual, forecasts.known, panel.cities),
     )
-
-
-@dataclass(frozen=True)
-class _Holdout:
-    """Forecasts of held-out days, from origins a day apart."""
-
-    forecasts: HoldoutForecasts
-    panel: Panel
-    origins: Sequence[int]
-
-    def intervals_around(self, postprocessing: Postprocessing) -> IntervalTable:
-        """Conformal intervals around the point forecasts."""
-        forecasts, depot_ids = self.forecasts, self.panel.depot_ids
-        actual_odh = np.log1p(np.where(forecasts.known, forecasts.actual, 0.0))
-        residual_odh = actual_odh - forecasts.points(postprocessing, depot_ids)
-        return intervals.calibrate(
-            residual_odh / forecasts.spread[..., None],
-            forecasts.known,
-            self._weekday_oh(),
-            depot_ids,
-        )
-
-    def bands(self, table: IntervalTable, postprocessing: Postprocessing) -> Bands:
-        """Quantiles of the held-out days, orders per day."""
-        depot_ids = self.panel.depot_ids
-        points = self.forecasts.points(postprocessing, depot_ids)
-        rows = zip(points, self.forecasts.spread, self._weekday_oh(), strict=True)
-        bands = [
-            (*intervals.band(table, point_dh, spread_d, weekday_h, depot_ids), point_dh)
-            for point_dh, spread_d, weekday_h in rows
-        ]
-        low, high, point = (np.stack(part) for part in zip(*bands, strict=True))
-        return Bands(*(infer.orders(log) for log in (low, point, high)))
-
-    def _weekday_oh(self) -> Int[np.ndarray, "origin horizon"]:
-        horizon = self.forecasts.baseline.shape[2]
-        first_o1 = self.panel.start_on.weekday() + 1 + np.array(self.origins)[:, None]
-        return (first_o1 + np.arange(horizon)) % 7
 
 
 def _forecasts(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:

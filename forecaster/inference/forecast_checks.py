@@ -29,7 +29,7 @@ PARITY_LIMIT = 1e-5
 
 
 class Check(NamedTuple):
-    """Result of one check; `says` is its message."""
+    """Result of one check; stored and printed under these names."""
 
     name: str
     passed: bool
@@ -59,8 +59,8 @@ def run_checks(
 def _finite(candidate: Forecast) -> Check:
     wrong = sum(int((~good).sum()) for good in _in_order(candidate))
     if wrong:
-        says = f"{wrong} numbers are not finite, or not 0 ≤ p10 ≤ p50 ≤ p90"
-        return Check("finite", False, says)
+        message = f"{wrong} numbers are not finite, or not 0 ≤ p10 ≤ p50 ≤ p90"
+        return Check("finite", False, message)
     return Check("finite", True, "every number is finite and every band in order")
 
 
@@ -75,8 +75,8 @@ def _in_order(candidate: Forecast) -> Iterator[np.ndarray]:
 
 
 def _parity(error: float) -> Check:
-    says = f"NumPy and Flax differed by {error:.0e} log counts at export"
-    return Check("parity", bool(error <= PARITY_LIMIT), says)
+    message = f"NumPy and Flax differed by {error:.0e} log counts at export"
+    return Check("parity", bool(error <= PARITY_LIMIT), message)
 
 
 def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
@@ -87,11 +87,11 @@ def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
     over_d = known_d & (candidate.p90_dh > limit_d[:, None]).any(axis=1)
     if over_d.any():
         names = ", ".join(np.array(panel.depot_ids)[over_d][:5])
-        says = (
+        message = (
             f"{int(over_d.sum())} depots are forecast at more than {MAX_RATIO:.0f} times "
             f"their largest day of the year, such as {names}"
         )
-        return Check("range", False, says)
+        return Check("range", False, message)
     return Check(
         "range",
         True,
@@ -109,8 +109,8 @@ def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:
     # A mean of depot-days, so that closed ones weigh nothing.
     before = float(np.nanmean(recent_dt[known_d]))
     times = (float(ahead.mean()) + 1.0) / (before + 1.0)
-    says = f"an open day ahead has {times:.2f} times the orders of a recent one"
-    return Check("fleet", 1 / MAX_FLEET_RATIO <= times <= MAX_FLEET_RATIO, says)
+    message = f"an open day ahead has {times:.2f} times the orders of a recent one"
+    return Check("fleet", 1 / MAX_FLEET_RATIO <= times <= MAX_FLEET_RATIO, message)
 
 
 def _like_champion(candidate: Forecast, champion: Forecast) -> Check:
@@ -121,13 +121,13 @@ def _like_champion(candidate: Forecast, champion: Forecast) -> Check:
     )
     apart_d = np.abs(np.log(candidate_d / champion_d)) > np.log(MAX_CHAMPION_RATIO)
     fleet = float(candidate_d.sum() / champion_d.sum())
-    says = (
+    message = (
         f"{int(apart_d.sum())} of {len(apart_d)} depots are more than "
-        f"{MAX_CHAMPION_RATIO:.0f} times what the champion says, or a part; the fleet is "
+        f"{MAX_CHAMPION_RATIO:.0f} times the champion's forecast, or less than a third; the fleet is "
         f"{fleet:.2f} times"
     )
     fits = (
         apart_d.mean() <= MAX_APART_SHARE
         and 1 / MAX_CHAMPION_RATIO <= fleet <= MAX_CHAMPION_RATIO
     )
-    return Check("champion", bool(fits), says)
+    return Check("champion", bool(fits), message)

@@ -19,8 +19,6 @@ class Network:
 
     def __init__(self, artefact: Artefact) -> None:
         self._horizon = artefact.horizon
-        columns = artefact.weights["target/kernel"].shape[1]
-        self._has_smoothing = columns >= inputs.COLUMNS_WITH_SMOOTHING
         self._members = [
             _Member(artefact.member(number)) for number in range(artefact.n_members)
         ]
@@ -40,37 +38,28 @@ class Network:
         Returns:
           Both in log counts; the correction is the mean of the members.
         """
-        past_bcf = inputs.past(np, slices, self._horizon)
+        past_bcf = np.asarray(inputs.past(np, slices, self._horizon))
         near = inputs.newest(slices, self._horizon, span)
         targets = inputs.targets(np, near, self._horizon)
         corrections = [
             member.correction(slices, past_bcf, targets) for member in self._members
         ]
-        baseline = targets.baseline if self._has_smoothing else targets.trimmed_mean
-        return baseline, np.mean(corrections, axis=0)
+        return np.asarray(targets.baseline), np.mean(corrections, axis=0)
 
 
 def require_same_inputs(artefact: Artefact, features: Features) -> None:
     """Raises unless the artefact was trained on the inputs that this program builds.
 
     Raises:
-      ArtefactError: its widths or its calendar columns differ.
+      ArtefactError: a column differs.
     """
-    weights, units = artefact.weights, artefact.model.units
-    widths = (
-        weights["origin/kernel"].shape[1] - units,
-        weights["target/kernel"].shape[1],
-    )
-    if widths[0] != inputs.PAST_COLUMNS or widths[1] > inputs.TARGET_COLUMNS:
+    trained, built = artefact.feature_names, inputs.column_names(features)
+    if trained != built:
+        other = sorted({*trained} ^ {*built})
         raise ArtefactError(
-            f"The model was trained with other inputs ({widths[0]} and {widths[1]} "
-            f"columns; this program makes {inputs.PAST_COLUMNS} and "
-            f"{inputs.TARGET_COLUMNS}). Train anew."
-        )
-    if features.names != artefact.feature_names:
-        raise ArtefactError(
-            f"The model was trained with {len(artefact.feature_names)} calendar columns "
-            f"and this program makes {len(features.names)}, or others. Train anew."
+            f"The model was trained with other inputs: {len(trained)} columns, and this "
+            f"program makes {len(built)}. They differ in {', '.join(other[:5]) or 'order'}. "
+            "Train anew."
         )
 
 
@@ -90,7 +79,7 @@ class _Member:
         """Correction to the baseline forecasts from the last `span` context days."""
         weights = self._weights
         context, (span, horizon) = past_bcf.shape[1], targets.baseline.shape[1:]
-        day_bsm = _dense(weights, "calendar", slices.calendar)
+        day_bsm = _dense(weights, "calendar", np.asarray(slices.calendar))
         today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
         today_cfb = np.ascontiguousarray(np.transpose(today_bcf, (1, 2, 0)))
         state_bou = last_states(self._layers, today_cfb, span)
@@ -99,9 +88,7 @@ class _Member:
             weights, slices, context - span
         )
         ahead_bohm = windows.days_ahead(np, near_bsm, span, horizon)
-        target_fm = weights["target/kernel"]
-        # An older network knows fewer columns: those it lacks were added behind its own.
-        target_bohm = targets.features[..., : len(target_fm)] @ target_fm
+        target_bohm = targets.features @ weights["target/kernel"]
         sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + target_bohm)
         mixed_bohm = _silu(_dense(weights, "mix", sum_bohm))
         return _dense(weights, "correction", mixed_bohm)[..., 0]
@@ -120,7 +107,7 @@ def _depot_effect(
     weights: Weights, slices: Slices, first: int
 ) -> Float32[np.ndarray, "batch day hidden"]:
     """Effect of each depot's embedding on the days from `first` on."""
-    row_b = slices.depot.astype(int)
+    row_b = np.asarray(slices.depot).astype(int)
     embedding_be = weights["depots/embedding"][row_b] * (row_b > 0)[:, None]
     gain_bm = embedding_be @ weights["gain/kernel"]
     day_bsk = slices.calendar[:, first:, SEASON_COLUMNS:]

@@ -14,13 +14,10 @@ import numpy as np
 from jaxtyping import Bool, Float32
 
 from forecaster.data import inputs, windows
-from forecaster.data.baseline_residuals import (
-    CITY_MEAN_DAYS,
-    BaselineResiduals,
-    CityResidualMean,
-)
+from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import LastDays, build_features, embedding_rows
 from forecaster.data.panel import Panel
+from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
 from forecaster.data.scaling import SPREAD_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
 from forecaster.errors import NoDataError

@@ -86,7 +86,7 @@ def calibrate(
 
     Args:
       bands: Forecasts of those days, from origins a day apart.
-      actual_odh: Actuals, orders per day.
+      actual_odh: Orders per day.
       known_odh: Whether they are known; a total is over those depots only.
       cities: City of each depot.
     """
@@ -114,7 +114,7 @@ def total_forecasts(
 
     Args:
       table: From `calibrate`.
-      bands: Forecasts of the fleet's depots, without an origin axis.
+      bands: Without an origin axis.
       cities: City of each depot.
     """
     city_d = np.array(cities)
@@ -130,9 +130,8 @@ def total(
 ) -> Float[np.ndarray, "3 horizon"]:
     """P10, P50 and P90 of the sum of these depots' orders per day.
 
-    Args:
-      bands: Forecasts of the depots of one city, or of the fleet; without an origin axis.
-      score_q: From a `TotalsTable`.
+    The bands are of one city or of the fleet, without an origin axis; the quantiles are
+    from a `TotalsTable`.
     """
     point_h, below_h, above_h = _sums(bands, np.ones(bands.p50.shape, bool))
     half_qh = np.where(score_q[:, None] < 0, below_h, above_h)
@@ -179,10 +178,7 @@ def widening(freedom: float) -> float:
     """Ratio of Student's t quantile to the normal quantile, at `HIGH`.
 
     The first terms of its expansion in 1 / degrees of freedom (Abramowitz and Stegun,
-    26.7.5): within 2 % from two degrees on.
-
-    Args:
-      freedom: Degrees of freedom; less than one counts as one.
+    26.7.5): within 2 % from two degrees on. Less than one counts as one.
     """
     z, freedom = NORMAL_HIGH, max(freedom, 1.0)
     student = z + (z**3 + z) / (4 * freedom)

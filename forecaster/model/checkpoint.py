@@ -1,9 +1,8 @@
 """Saves and restores the progress of a training with Orbax."""
 
-import ast
 import hashlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -44,7 +43,7 @@ class Checkpoints:
     def save(self, progress: Progress) -> None:
         """Starts to write in the background."""
         if self._manager is not None:
-            tree = ocp.args.StandardSave(_as_tree(progress))
+            tree = ocp.args.StandardSave(_on_host(progress))
             self._manager.save(progress.epoch, args=tree)
 
     def restore(self, start: Progress) -> Progress:
@@ -53,22 +52,20 @@ class Checkpoints:
         Args:
           start: Progress before the first epoch, of the same shapes.
         """
-        tree = multihost.broadcast_from_first(self._newest(_as_tree(start)))
-        return Progress(
-            epoch=int(tree["epoch"]),
-            best_epoch=int(tree["best_epoch"]),
-            best_mape=float(tree["best_mape"]),
-            state=TrainState(**tree["state"]),
-            best=tree["best"],
+        stored = multihost.broadcast_from_first(self._newest(_on_host(start)))
+        return stored._replace(
+            epoch=int(stored.epoch),
+            best_epoch=int(stored.best_epoch),
+            best_mape=float(stored.best_mape),
         )
 
-    def _newest(self, start: dict[str, Any]) -> dict[str, Any]:
+    def _newest(self, start: Progress) -> Progress:
         epoch = None if self._manager is None else self._manager.latest_step()
         if self._manager is None or epoch is None:
             return start
         like = jax.tree.map(ocp.utils.to_shape_dtype_struct, start)
         restored = self._manager.restore(epoch, args=ocp.args.StandardRestore(like))
-        return dict(restored)
+        return Progress(*restored)
 
     def __enter__(self) -> "Checkpoints":
         """Opens; nothing to do."""
@@ -94,44 +91,17 @@ def _manager(directory: Path) -> ocp.CheckpointManager:
     return ocp.CheckpointManager(directory.absolute(), options=options)
 
 
-def _as_tree(progress: Progress) -> dict[str, Any]:
-    """Converts progress to the stored tree of host arrays."""
-    state, best = jax.device_get((progress.state, progress.best))
-    return {
-        "epoch": np.array(progress.epoch),
-        "best_epoch": np.array(progress.best_epoch),
-        "best_mape": np.array(progress.best_mape),
-        "state": {
-            "step": state.step,
-            "params": state.params,
-            "opt_state": state.opt_state,
-            "average": state.average,
-        },
-        "best": best,
-    }
+def _on_host(progress: Progress) -> Progress:
+    on_host: Progress = jax.tree.map(np.asarray, jax.device_get(progress))
+    return on_host
 
 
 def code_digest(package: Path = PACKAGE) -> str:
-    """Digest of this package's code: a checkpoint of other code is not resumed.
-
-    Comments, docstrings and layout do not count.
-    """
+    """Digest of this package's code: a checkpoint of other code is not resumed."""
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
-        tree = _WithoutText().visit(ast.parse(path.read_bytes()))
-        digest.update(f"{path.relative_to(package)} {ast.dump(tree)}".encode())
+        digest.update(f"{path.relative_to(package)} ".encode() + path.read_bytes())
     return digest.hexdigest()
-
-
-class _WithoutText(ast.NodeTransformer):
-    """Removes strings that are statements: docstrings, also those of constants."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        """Removes a string; keeps any other expression."""
-        is_text = isinstance(node.value, ast.Constant) and isinstance(
-            node.value.value, str
-        )
-        return None if is_text else node
 
 
 def fingerprint(watermark: str, *settings: object) -> str:

@@ -22,14 +22,7 @@ CACHE_SIZE = "jax_compilation_cache_max_size"
 
 @dataclass
 class CompileStats:
-    """Programs compiled by JAX, and cache hits, during a block.
-
-    Attributes:
-      programs: Programs compiled or read from the cache.
-      cache_requests: Look-ups in the cache.
-      cache_hits: Look-ups that found the program.
-      seconds: Time of compiling and of reading from the cache.
-    """
+    """Programs compiled by JAX or read from its cache during a block, and the seconds taken."""
 
     programs: int = 0
     cache_requests: int = 0

@@ -21,11 +21,8 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD = -1, -2, -3
 def use_all_cores(batch_size: int, xla_flags: str) -> None:
     """Configures one CPU device per core, as far as the batch allows.
 
-    Does nothing where JAX has started already, or where the flags set the number.
-
-    Args:
-      batch_size: Windows of one step.
-      xla_flags: Value of the environment variable XLA_FLAGS.
+    Does nothing where JAX has started already, or where the flags (of the environment
+    variable XLA_FLAGS) set the number.
     """
     keep_memory()
     if "xla_force_host_platform_device_count" in xla_flags:

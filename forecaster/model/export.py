@@ -8,8 +8,10 @@ from typing import Any
 
 import jax
 import numpy as np
+from flax import traverse_util
 from jaxtyping import Array, Float
 
+from forecaster.data import inputs
 from forecaster.data.inputs import Slices
 from forecaster.errors import ArtefactError
 from forecaster.inference import numpy_model
@@ -20,18 +22,16 @@ from forecaster.model.train_step import FLOAT32, Params
 
 EMBEDDINGS = "depots/embedding"
 LIBRARIES = ("jax", "jaxlib", "flax", "optax", "orbax-checkpoint", "numpy")
+MAX_DIFFERENCE, SHARE = 0.01, 0.99
+"""Largest difference of a forecast over fewer context days, log counts (0.01 is a percent of
+the orders), and the share of forecasts that must stay within it."""
+STEP_DAYS = 8
 
 
-def flat_weights(params: Mapping[str, Any], above: str = "") -> dict[str, np.ndarray]:
+def flat_weights(params: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Flattens Flax's parameter tree to paths, such as `gru_1/ir/kernel`."""
-    weights: dict[str, np.ndarray] = {}
-    for name, value in params.items():
-        path = f"{above}{name}"
-        if isinstance(value, Mapping):
-            weights |= flat_weights(value, f"{path}/")
-        else:
-            weights[path] = np.asarray(value, np.float32)
-    return weights
+    flat = traverse_util.flatten_dict(params, sep="/")
+    return {path: np.asarray(value, np.float32) for path, value in flat.items()}
 
 
 def trim_padding(
@@ -61,8 +61,7 @@ def with_parity(
       ArtefactError: NumPy and Flax differ by more than 1e-5 log counts.
     """
     flax_bh = flax_forecast(artefact, params, slices)
-    baseline_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
-    error = float(np.abs((baseline_boh + correction_boh)[:, 0] - flax_bh).max())
+    error = float(np.abs(_numpy_forecast(artefact, slices) - flax_bh).max())
     if not error <= PARITY_LIMIT:
         raise ArtefactError(
             f"NumPy and Flax differ by {error:.1e} log counts, but at most "
@@ -70,6 +69,33 @@ def with_parity(
             "report this with the versions 'harbor doctor' shows."
         )
     return replace(artefact, parity_error=float(f"{error:.1e}"))
+
+
+def effective_context_days(artefact: Artefact, slices: Slices) -> int:
+    """Returns the fewest context days that give the forecasts of the whole context.
+
+    The influence of the earliest days is measured once, so that serving computes only
+    those that matter.
+
+    Args:
+      artefact: Weights and task of the network.
+      slices: Windows to compare on, with a batch axis and the task's context.
+    """
+    full_bh = _numpy_forecast(artefact, slices)
+    for days in range(2 * STEP_DAYS, artefact.task.context, STEP_DAYS):
+        short = inputs.newest(slices, artefact.horizon, days)
+        difference_bh = np.abs(_numpy_forecast(artefact, short) - full_bh)
+        if np.quantile(difference_bh, SHARE) <= MAX_DIFFERENCE:
+            return days
+    return artefact.task.context
+
+
+def _numpy_forecast(
+    artefact: Artefact, slices: Slices
+) -> Float[np.ndarray, "batch horizon"]:
+    """NumPy's forecast from the last context day of each window."""
+    baseline_boh, correction_boh = numpy_model.Network(artefact).forward(slices)
+    return (baseline_boh + correction_boh)[:, 0]
 
 
 def flax_forecast(

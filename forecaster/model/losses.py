@@ -16,11 +16,7 @@ def huber(
 
     Its slope beyond `delta` is 1 for every `delta`.
 
-    Args:
-      actual_ch: Log counts; any number, even NaN, where not known.
-      forecast_ch: Log counts.
-      known_ch: 1.0 where the actual is known.
-      delta: Error at which the loss turns from squared to absolute.
+    Actuals may be any number, even NaN, where `known_ch` is 0.
 
     Returns:
       Sum over known days, and their number.
@@ -36,12 +32,7 @@ def percentage_error(
     forecast_ch: Float[Array, "context horizon"],
     known_ch: Float[Array, "context horizon"],
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Absolute percentage error in orders, over known days with any.
-
-    Args:
-      actual_ch: Log counts, log(1 + orders).
-      forecast_ch: Log counts.
-      known_ch: 1.0 where the actual is known.
+    """Absolute percentage error in orders of log counts, over known days with any.
 
     Returns:
       Sum of |forecast - actual| / actual as fractions, and the number of days.

@@ -10,7 +10,6 @@ ahead. A depot without an embedding has zeros.
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -36,6 +35,9 @@ every other one, at half the cost."""
 class DepotForecaster(nn.Module):
     """Log counts of the H days after context days, for one depot.
 
+    The parts share one scope, so that the layers keep short paths, such as
+    `gru_1/ir/kernel`, which the artefact has too.
+
     Attributes:
       horizon: H.
       model: Size of the network.
@@ -48,7 +50,15 @@ class DepotForecaster(nn.Module):
     capacity: int
     dtype: Any = None
 
-    @nn.compact
+    def setup(self) -> None:
+        """Builds the parts."""
+        self.calendar = nn.Dense(self.model.head_units, dtype=self.dtype)
+        self.past_encoder = PastEncoder(self.model, self.dtype)
+        self.depot_effect = DepotEffect(self.model, self.capacity, self.dtype)
+        self.head = HorizonHead(self.horizon, self.model, self.dtype)
+        for part in (self.past_encoder, self.depot_effect, self.head):
+            nn.share_scope(self, part)
+
     def __call__(
         self, slices: Slices, train: bool = False
     ) -> Float[Array, "origin horizon"]:
@@ -58,82 +68,127 @@ class DepotForecaster(nn.Module):
           slices: One depot's days, without a batch axis.
           train: Whether dropout is on; it then needs the key `dropout`.
         """
-        width, context = self.model.head_units, inputs.n_context(slices, self.horizon)
-        dense = functools.partial(nn.Dense, dtype=self.dtype)
-        dropout = self._dropout(train)
-        past_cf = inputs.past(jnp, slices, self.horizon)
-        calendar = dense(width, name="calendar")
-        day_sm = calendar(inputs.calendar_of_today(jnp, slices))
-        state_cu = self._read(past_cf, day_sm[:context], dropout)
+        context = inputs.n_context(slices, self.horizon)
         origins = TRAINED_ORIGINS if train else EVERY_ORIGIN
-        # A kernel for each day ahead: the influence of yesterday fades with the horizon.
-        origin_ohm = nn.DenseGeneral(
-            (self.horizon, width), dtype=self.dtype, name="origin"
-        )(jnp.concatenate([state_cu, past_cf], axis=-1)[origins])
-        targets = inputs.targets(jnp, slices, self.horizon)
-        target_ohm = dense(width, use_bias=False, name="target")(
-            targets.features[origins]
-        )
+        past_cf = jnp.asarray(inputs.past(jnp, slices, self.horizon))
+        day_sm = self.calendar(inputs.calendar_of_today(jnp, slices))
+        state_cu = self.past_encoder(past_cf, day_sm[:context], train)
         if slices.lead is None:
-            effect_sm = self._depot_effect(slices.depot, slices.calendar, train)
-            every_chm = windows.days_ahead(
+            effect_sm = self.depot_effect(slices.depot, slices.calendar, train)
+            ahead_chm = windows.days_ahead(
                 jnp, day_sm + effect_sm, context, self.horizon
             )
-            ahead_ohm = every_chm[origins]
+            ahead_ohm = ahead_chm[origins]
         else:
             # Origins before a late announcement see that day without it.
-            known_chf = inputs.calendar_ahead(jnp, slices, self.horizon)
-            known_ohf = known_chf[origins]
-            effect_ohm = self._depot_effect(slices.depot, known_ohf, train)
-            ahead_ohm = calendar(known_ohf) + effect_ohm
-        sum_ohm = nn.silu(ahead_ohm + origin_ohm + target_ohm)
-        mixed_ohm = nn.silu(dense(width, name="mix")(dropout(sum_ohm)))
-        correction = nn.Dense(1, name=LAST_LAYER)(mixed_ohm)
-        return targets.baseline[origins] + correction[..., 0]
+            known_ohf = inputs.calendar_ahead(jnp, slices, self.horizon)[origins]
+            effect_ohm = self.depot_effect(slices.depot, known_ohf, train)
+            ahead_ohm = self.calendar(known_ohf) + effect_ohm
+        targets = inputs.targets(jnp, slices, self.horizon)
+        origin_of = jnp.concatenate([state_cu, past_cf], axis=-1)[origins]
+        correction_oh = self.head(
+            origin_of, targets.features[origins], ahead_ohm, train
+        )
+        return targets.baseline[origins] + correction_oh
 
-    def _depot_effect(
-        self, depot: Array, days: Float[Array, "*day feature"], train: bool
-    ) -> Float[Array, "*day hidden"]:
-        """Effect of the depot's embedding on each day."""
-        model, width = self.model, self.model.head_units
-        row = depot.astype(jnp.int32)
-        table = nn.Embed(self.capacity, model.embedding_units, name="depots")
-        has_embedding = row > 0
-        if train:
-            keep = 1.0 - model.embedding_dropout
-            has_embedding &= jax.random.bernoulli(self.make_rng("dropout"), keep)
-        embedding_e = jnp.where(has_embedding, table(row), 0.0)
-        dense = functools.partial(nn.Dense, dtype=self.dtype)
-        gain_m = dense(width, use_bias=False, name="gain")(embedding_e)
-        # No depot-specific season: a year or two of data would overfit it.
-        days_sk = days[..., SEASON_COLUMNS:]
-        answer_sm = dense(width, use_bias=False, name="answer")(days_sk)
-        bias_m = dense(width, use_bias=False, name="own")(embedding_e)
-        return jnp.asarray(gain_m * answer_sm + bias_m)
 
-    def _dropout(self, train: bool) -> Callable[[Array], Array]:
-        """Dropout with one mask per window: a mask per step makes it a third slower."""
+class PastEncoder(nn.Module):
+    """Two GRU layers over the context days; the state after each day."""
 
-        def dropout(value: Array) -> Array:
-            shared = tuple(range(value.ndim - 1))
-            layer = nn.Dropout(self.model.dropout, broadcast_dims=shared)
-            return jnp.asarray(layer(value, deterministic=not train))
+    model: ModelConfig
+    dtype: Any
 
-        return dropout
-
-    def _read(
+    @nn.compact
+    def __call__(
         self,
         past_cf: Float[Array, "context feature"],
         day_cm: Float[Array, "context hidden"],
-        dropout: Callable[[Array], Array],
+        train: bool,
     ) -> Float[Array, "context unit"]:
-        """Two GRU layers over the context days."""
+        """Reads the features of each context day and its calendar."""
         cell = functools.partial(nn.GRUCell, self.model.units, dtype=self.dtype)
         today_cf = jnp.concatenate([past_cf, day_cm], axis=-1)
         # The cell is named, not nn.RNN: that name would not reach the parameters.
         first_cu = jnp.asarray(nn.RNN(cell(name="gru_1"))(today_cf))
-        second = nn.RNN(cell(name="gru_2"))
-        return jnp.asarray(second(dropout(first_cu)))
+        dropped_cu = _dropout(self.model.dropout, "Dropout_0", first_cu, train)
+        return jnp.asarray(nn.RNN(cell(name="gru_2"))(dropped_cu))
+
+
+class DepotEffect(nn.Module):
+    """Effect of a depot's embedding on each day; none for a depot without one."""
+
+    model: ModelConfig
+    capacity: int
+    dtype: Any
+
+    @nn.compact
+    def __call__(
+        self,
+        depot: Float[windows.Array, ""],
+        days: Float[windows.Array, "*day feature"],
+        train: bool,
+    ) -> Float[Array, "*day hidden"]:
+        """Effect of the depot in this row of the table, given the days' calendar."""
+        row = jnp.asarray(depot, jnp.int32)
+        table = nn.Embed(self.capacity, self.model.embedding_units, name="depots")
+        has_embedding = row > 0
+        if train:
+            keep = 1.0 - self.model.embedding_dropout
+            has_embedding &= jax.random.bernoulli(self.make_rng("dropout"), keep)
+        embedding_e = jnp.where(has_embedding, table(row), 0.0)
+        dense = functools.partial(
+            nn.Dense, self.model.head_units, use_bias=False, dtype=self.dtype
+        )
+        gain_m = dense(name="gain")(embedding_e)
+        # No depot-specific season: a year or two of data would overfit it.
+        answer_sm = dense(name="answer")(days[..., SEASON_COLUMNS:])
+        return jnp.asarray(gain_m * answer_sm + dense(name="own")(embedding_e))
+
+
+class HorizonHead(nn.Module):
+    """Correction to the baseline forecast of each of the H days after an origin."""
+
+    horizon: int
+    model: ModelConfig
+    dtype: Any
+
+    @nn.compact
+    def __call__(
+        self,
+        origin_of: Float[Array, "origin feature"],
+        target_ohf: Float[Array, "origin horizon target"],
+        ahead_ohm: Float[Array, "origin horizon hidden"],
+        train: bool,
+    ) -> Float[Array, "origin horizon"]:
+        """Corrections in log counts.
+
+        Args:
+          origin_of: State and features of each origin.
+          target_ohf: Features of the days ahead that derive from the past.
+          ahead_ohm: Calendar of the days ahead, and the depot's effect on them.
+          train: Whether dropout is on.
+        """
+        width = self.model.head_units
+        dense = functools.partial(nn.Dense, dtype=self.dtype)
+        # A kernel for each day ahead: the influence of yesterday fades with the horizon.
+        each_day = nn.DenseGeneral(
+            (self.horizon, width), dtype=self.dtype, name="origin"
+        )
+        target_ohm = dense(width, use_bias=False, name="target")(target_ohf)
+        sum_ohm = nn.silu(ahead_ohm + each_day(origin_of) + target_ohm)
+        dropped_ohm = _dropout(self.model.dropout, "Dropout_1", sum_ohm, train)
+        mixed_ohm = nn.silu(dense(width, name="mix")(dropped_ohm))
+        return jnp.asarray(nn.Dense(1, name=LAST_LAYER)(mixed_ohm)[..., 0])
+
+
+def _dropout(rate: float, name: str, value: Array, train: bool) -> Array:
+    """Dropout with one mask per window: a mask per step makes it a third slower.
+
+    It is named because the parts share one scope, where each would be `Dropout_0`.
+    """
+    shared = tuple(range(value.ndim - 1))
+    layer = nn.Dropout(rate, broadcast_dims=shared, name=name)
+    return jnp.asarray(layer(value, deterministic=not train))
 
 
 def padded_capacity(n_depots: int) -> int:
@@ -152,10 +207,7 @@ def init_params(module: DepotForecaster, example: Slices, seed: int) -> dict[str
     of their input. Drawn on the host: Flax's initialisers, a hundred small programs, took
     longer to compile than a step.
 
-    Args:
-      module: The network.
-      example: One window, for its shapes.
-      seed: Seed of the weights.
+    `example` is one window, for its shapes.
     """
     rng = np.random.default_rng(seed)
     shapes = jax.eval_shape(module.init, jax.random.key(0), example)["params"]

@@ -70,8 +70,7 @@ def own_rows(batch_size: int) -> slice:
 def broadcast_from_first(tree: TreeT) -> TreeT:
     """Returns process 0's arrays on every process, bit for bit.
 
-    Args:
-      tree: NumPy arrays, of the same shapes and types on all.
+    They have the same shapes and types on all.
     """
     if jax.process_count() == 1:
         return tree
@@ -90,11 +89,9 @@ def broadcast_from_first(tree: TreeT) -> TreeT:
 def assert_same_inputs(fingerprint: bytes) -> None:
     """Raises where the processes have different data or settings.
 
-    Args:
-      fingerprint: Everything that decides the outcome of the training.
-
     Raises:
-      TrainingError: another process has another fingerprint.
+      TrainingError: another process has another fingerprint of everything that decides the
+        outcome of the training.
     """
     if jax.process_count() == 1:
         return

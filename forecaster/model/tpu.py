@@ -16,7 +16,8 @@ import numpy as np
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
 from forecaster.data import features, windows, yearly_features
-from forecaster.data.inputs import Slices
+from forecaster.data.inputs import EVERY_DAY, Slices
+from forecaster.data.residual_features import RECENT_COLUMNS, RESPONSE_COLUMNS
 from forecaster.errors import ConfigError
 from forecaster.model import train_step
 from forecaster.model.model import DepotForecaster, padded_capacity
@@ -61,11 +62,8 @@ def check(
 ) -> TpuCheck:
     """Compiles the step at two batch sizes, and reports its memory and collectives.
 
-    Args:
-      topology: Such as `v4:2x2x1`.
-      task: What is forecast from what.
-      model: Size of the network.
-      config: Training settings; the batch is rounded up to a multiple of the cores.
+    The topology is one such as `v4:2x2x1`; the batch is rounded up to a multiple of its
+    cores.
 
     Raises:
       ConfigError: there is no libtpu, or it does not know the topology.
@@ -79,7 +77,7 @@ def check(
         )
     available = HBM_BYTES_PER_CORE[generation]
     module = DepotForecaster(task.horizon, model, padded_capacity(FLEET_DEPOTS))
-    setup = Setup.of(module, task, config)
+    setup = Setup.of(module, config)
     size = -(-config.batch_size // len(devices)) * len(devices)
     started = time.perf_counter()
     compiled = _compiled(setup, task, size, devices)
@@ -131,8 +129,7 @@ def _compiled(
     )
     key = jax.eval_shape(lambda: jax.random.key(0))
     rate = jax.ShapeDtypeStruct((), np.float32)
-    step = functools.partial(train_step.train_step, setup)
-    mapped: Any = train_step.over_devices(step, devices, (None, 0, None, None))
+    mapped: Any = train_step.map_train_step(setup, devices)
     return mapped.lower(state, batch, key, rate).compile()
 
 
@@ -140,20 +137,20 @@ def _shapes(task: TaskConfig, *leading: int) -> Slices:
     """Shapes of one window, or of a whole batch of them."""
     near = task.context + task.horizon
     days = windows.lookback(task.horizon) + near
+    yearly = (*yearly_features.DEVIATION_COLUMNS, *yearly_features.RESIDUAL_COLUMNS)
     last: dict[str, tuple[int, ...]] = {
         "depot": (),
-        "recent_residuals": (near, 5),
-        "yearly": (near, yearly_features.YEARLY_COLUMNS),
-        "event_response": (near, 2),
+        **dict.fromkeys(EVERY_DAY, (days,)),
+        "recent_residuals": (near, len(RECENT_COLUMNS)),
+        "yearly": (near, len(yearly)),
+        "event_response": (near, len(RESPONSE_COLUMNS)),
         "calendar": (near, CALENDAR_COLUMNS),
     }
-    return Slices(
-        *(
-            jax.ShapeDtypeStruct((*leading, *last.get(name, (days,))), np.float32)
-            for name in Slices._fields
-            if name != "lead"
-        )
-    )
+    shapes: dict[str, Any] = {
+        name: jax.ShapeDtypeStruct((*leading, *shape), np.float32)
+        for name, shape in last.items()
+    }
+    return Slices(**shapes)
 
 
 def _bytes(compiled: Any) -> int:
@@ -164,6 +161,8 @@ def _bytes(compiled: Any) -> int:
         usage.output_size_in_bytes,
         usage.temp_size_in_bytes,
         usage.generated_code_size_in_bytes,
+        # The donated state and the next one are one.
+        -usage.alias_size_in_bytes,
     )
     return int(sum(parts))
 

@@ -7,7 +7,7 @@ forecast is the mean of the members.
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -37,7 +37,12 @@ Params = Any
 
 @struct.dataclass
 class TrainState:
-    """Weights, optimiser state, and the running average of the weights, which is exported."""
+    """Weights of all members, optimiser state, and the average weights that are exported.
+
+    Flax's own `TrainState` has neither members nor an average, and its `apply_gradients`
+    takes no learning rate: an optax schedule lies inside of the compiled step, and would
+    compile it anew for every night's number of steps.
+    """
 
     step: Any  # scalar
     params: Params  # [K, ...]
@@ -50,32 +55,27 @@ class Setup:
     """Static arguments of a step; fits with equal ones share the compiled step."""
 
     module: DepotForecaster
-    horizon: int
-    members: int
-    weight_decay: float
-    huber_delta: float
-    average_decay: float
-    bfloat16: bool
+    config: TrainConfig
 
     @classmethod
-    def of(
-        cls, module: DepotForecaster, task: TaskConfig, config: TrainConfig
-    ) -> "Setup":
+    def of(cls, module: DepotForecaster, config: TrainConfig) -> "Setup":
         """Builds the setup of a training; epochs, rate and seed are not part of it."""
+        free = TrainConfig()
         return cls(
-            module=module,
-            horizon=task.horizon,
-            members=config.members,
-            weight_decay=config.weight_decay,
-            huber_delta=config.huber_delta,
-            average_decay=config.average_decay,
-            bfloat16=config.bfloat16,
+            module,
+            replace(
+                config,
+                epochs=free.epochs,
+                most_steps=free.most_steps,
+                learning_rate=free.learning_rate,
+                seed=free.seed,
+            ),
         )
 
     @property
     def optimiser(self) -> optax.GradientTransformation:
-        """AdamW with gradient clipping, for a learning rate of 1."""
-        adamw = optax.adamw(1.0, weight_decay=self.weight_decay)
+        """AdamW with gradient clipping, for a learning rate of 1; biases decay as well."""
+        adamw = optax.adamw(1.0, weight_decay=self.config.weight_decay)
         return optax.chain(optax.clip_by_global_norm(CLIP_NORM), adamw)
 
     def forecast(self, params: Params, slices: Slices) -> Array:
@@ -85,10 +85,10 @@ class Setup:
 
     def train_forecast(self, params: Params, slices: Slices, key: Array) -> Array:
         """Log counts of one window with dropout by the key, multiplied in bfloat16 if set."""
-        dtype = jnp.bfloat16 if self.bfloat16 else None
+        dtype = jnp.bfloat16 if self.config.bfloat16 else None
         module = self.module.clone(dtype=dtype)
         rngs = {"dropout": key}
-        with jax.default_matmul_precision(None if self.bfloat16 else FLOAT32):
+        with jax.default_matmul_precision(None if self.config.bfloat16 else FLOAT32):
             forecast_oh = module.apply(
                 {"params": params}, slices, train=True, rngs=rngs
             )
@@ -126,7 +126,7 @@ def create_train_state(
     if params is None:
         members = [
             init_params(setup.module, example, seed + SEED_STRIDE * number)
-            for number in range(setup.members)
+            for number in range(setup.config.members)
         ]
         params = jax.tree.map(lambda *values: np.stack(values), *members)
     return _first_state(setup, params)
@@ -144,7 +144,7 @@ def train_step(
 ) -> tuple[TrainState, Sums]:
     """Takes one optimiser step on one device's share of the batch.
 
-    Pure; `over_devices` maps it. The mean is taken over the known days of *all* devices,
+    Pure; `map_train_step` maps it. The mean is taken over the known days of *all* devices,
     so a share full of gaps weighs less.
 
     Args:
@@ -164,7 +164,7 @@ def train_step(
         return _gradients(setup, params, batch, jax.random.fold_in(key, number))
 
     # One member after another: their products are too small to gain from a joint one.
-    numbered = (state.params, jnp.arange(setup.members))
+    numbered = (state.params, jnp.arange(setup.config.members))
     grads, sums = jax.lax.map(of_member, numbered)
     state = _advance(setup, state, jax.lax.psum(grads, DEVICES), rate)
     return state, Sums(jax.lax.psum(jnp.sum(sums.total), DEVICES), jnp.sum(sums.n))
@@ -178,7 +178,7 @@ def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> S
             return setup.forecast(member, slices)[-origins:]
 
         forecast_ch = jnp.mean(jax.lax.map(of_member, params), axis=0)
-        actual_ch, known_ch = inputs.actuals(jnp, slices, setup.horizon)
+        actual_ch, known_ch = inputs.actuals(jnp, slices, setup.module.horizon)
         return losses.percentage_error(
             actual_ch[-origins:], forecast_ch, known_ch[-origins:]
         )
@@ -190,10 +190,25 @@ def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> S
     )
 
 
-def over_devices(
+def map_train_step(setup: Setup, devices: Sequence[jax.Device]) -> Callable[..., Any]:
+    """Maps `train_step` over devices; the state given is donated to the next one."""
+    step = functools.partial(train_step, setup)
+    return _over_devices(step, devices, (None, 0, None, None), donate=(0,))
+
+
+def map_evaluate_step(
+    setup: Setup, origins: int, devices: Sequence[jax.Device]
+) -> Callable[..., Any]:
+    """Maps `evaluate_step` over devices."""
+    step = functools.partial(evaluate_step, setup, origins)
+    return _over_devices(step, devices, (None, 0))
+
+
+def _over_devices(
     step: Callable[..., Any],
     devices: Sequence[jax.Device],
     in_axes: tuple[int | None, ...],
+    donate: tuple[int, ...] = (),
 ) -> Callable[..., Any]:
     """Maps a step over devices; the only use of `pmap`.
 
@@ -201,22 +216,33 @@ def over_devices(
     and come as `shard_batch` gives them, each process's own rows. Results are the same on
     all devices, so one copy comes back to every process.
     """
+    # As jax.shard_map under jax.jit: a mesh of these devices with the axis DEVICES,
+    # in_specs P() for None and P(DEVICES) for 0, out_specs P(), and donate_argnums for jit.
+    # Batches would be global arrays [B, ...], put on their devices before the step.
     return jax.pmap(
-        step, axis_name=DEVICES, in_axes=in_axes, out_axes=None, devices=devices
+        step,
+        axis_name=DEVICES,
+        in_axes=in_axes,
+        out_axes=None,
+        devices=devices,
+        donate_argnums=donate,
     )
 
 
 def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
-    """Replicates arrays over devices, as a mapped step returns them.
+    """Copies the host's arrays to this process's devices, sharded as a step returns them.
 
     A step that first gets them with another sharding is compiled twice.
-
-    Args:
-      devices: This process's, in the order in which the step is mapped over them.
-      tree: The arrays.
     """
     mesh = Mesh(np.array(devices), (DEVICES,))
-    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()))
+    # Copies, because the state is donated to the step.
+    return jax.device_put(tree, NamedSharding(mesh, PartitionSpec()), may_alias=False)
+
+
+@jax.jit
+def copied(tree: Any) -> Any:
+    """Copies arrays that outlive the donated state they belong to."""
+    return jax.tree.map(jnp.copy, tree)
 
 
 def shard_batch(batch: Batch, n_devices: int) -> Batch:
@@ -282,9 +308,9 @@ def _window_loss(
     forecast_oh = setup.train_forecast(params, slices, key)
     actual_oh, known_oh = (
         value_ch[TRAINED_ORIGINS]
-        for value_ch in inputs.actuals(jnp, slices, setup.horizon)
+        for value_ch in inputs.actuals(jnp, slices, setup.module.horizon)
     )
-    return losses.huber(actual_oh, forecast_oh, known_oh, setup.huber_delta)
+    return losses.huber(actual_oh, forecast_oh, known_oh, setup.config.huber_delta)
 
 
 def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> TrainState:
@@ -292,8 +318,9 @@ def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> Tra
     updates, opt_state = update(grads, state.opt_state, state.params)
     scaled = jax.tree.map(lambda change: rate * change, updates)
     params = optax.apply_updates(state.params, scaled)
-    # A plain mean at first, so that the average forgets the initial weights.
+    # A plain mean at first, so that the average forgets the initial weights: the decay of
+    # optax.ema is fixed.
     step = jnp.asarray(state.step + 1, jnp.float32)
-    decay = jnp.minimum(setup.average_decay, (step + 1.0) / (step + 10.0))
+    decay = jnp.minimum(setup.config.average_decay, (step + 1.0) / (step + 10.0))
     average = optax.incremental_update(params, state.average, 1.0 - decay)
     return TrainState(state.step + 1, params, opt_state, average)

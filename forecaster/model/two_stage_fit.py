@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 
@@ -36,7 +37,6 @@ from forecaster.inference import intervals, totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.calibration import calibrate_artefact
 from forecaster.inference.postprocessing import Postprocessing
-from forecaster.inference.receptive_field import effective_context_days
 from forecaster.model import export
 from forecaster.model.checkpoint import Checkpoints
 from forecaster.model.train_step import Params
@@ -65,11 +65,8 @@ class Recipe:
 class TrainingResult:
     """Artefacts and statistics of both fits.
 
-    Attributes:
-      evaluation: Trained without the validation days; used for hindcasts of them.
-      production: Trained on everything up to the origin.
-      evaluation_fit: Statistics of the first fit.
-      production_fit: Statistics of the second.
+    Evaluation was trained without the validation days, and is used for hindcasts of them;
+    production on everything up to the origin.
     """
 
     evaluation: Artefact
@@ -193,13 +190,14 @@ class _Trainer:
         held_out = None if validation is None else self._features(validation)
         parts = (self.recipe.task, self.recipe.model, self.recipe.train)
         features, report = self._features(panel), self.report(name)
+        fitted = partial(fit, features, *parts, held_out, report=report, start=start)
         if self.open_checkpoints is None:
-            return fit(features, *parts, held_out, report=report, start=start)
+            return fitted()
         with self.open_checkpoints(name) as checkpoints:
-            return fit(features, *parts, held_out, checkpoints, report, start)
+            return fitted(checkpoints=checkpoints)
 
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
-        """The artefact of a fit, not calibrate_artefact; parity is that of the newest windows."""
+        """The artefact of a fit, not calibrated; parity is measured on the newest windows."""
         features = self._features(panel)
         # A fixed number, so that one more depot does not recompile the comparison.
         some_d = np.arange(PARITY_WINDOWS) % panel.n_depots
@@ -217,7 +215,7 @@ class _Trainer:
             totals=totals.additive_table(),
             depot_ids=panel.depot_ids,
             kinds=self.kinds,
-            feature_names=features.names,
+            feature_names=inputs.column_names(features),
             trained_through=panel.origin,
             data_watermark=watermark(panel),
             seed=self.recipe.train.seed,
@@ -230,7 +228,7 @@ class _Trainer:
         # The newest origin knows its whole calendar.
         windows = windows._replace(lead=None)
         artefact = replace(
-            artefact, reading_days=effective_context_days(artefact, windows)
+            artefact, reading_days=export.effective_context_days(artefact, windows)
         )
         return export.with_parity(artefact, fitted.params, windows)
 

@@ -138,10 +138,10 @@ def _profiled(report: FitReporter, folder: Path | None) -> Iterator[FitReporter]
     if folder is None:
         yield report
         return
-    from forecaster.model.profiling import Profile
+    from forecaster.model.profiling import traced_epochs
 
-    with Profile(folder) as profile:
-        yield lambda fit: profile.watch(report(fit))
+    with traced_epochs(folder) as traced:
+        yield lambda fit: traced(report(fit))
 
 
 def show_scores(scores: dict[str, Any], title: str) -> None:

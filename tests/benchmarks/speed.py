@@ -207,7 +207,7 @@ def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     from forecaster.model.model import TRAINED_ORIGINS
 
     units, width = model.units, model.head_units
-    n_past, n_target = PAST_COLUMNS, TARGET_COLUMNS
+    n_past, n_target = len(PAST_COLUMNS), len(TARGET_COLUMNS)
     day = n_calendar * width
     day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
     ahead = (units + n_past + n_target + width + 1) * width

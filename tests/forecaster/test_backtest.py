@@ -36,7 +36,7 @@ def test_a_holdout_that_does_not_fit_is_refused(holdout, message):
         backtest.plan(make_panel(n_days=120), holdout, horizon=7)
 
 
-def test_the_forecaster_never_sees_the_days_it_is_asked_for():
+def test_the_forecaster_never_sees_its_targets():
     panel = make_panel(n_days=120)
     plan = backtest.plan(panel, 30, 7)
     seen = []
@@ -91,12 +91,12 @@ def test_the_json_has_the_shape_scripts_read():
     scores = backtest.score(
         outcomes, backtest.training_scale(panel, plan.trained_through)
     )
-    made = backtest.as_json(plan, scores, 4, 1.26)
-    assert list(made) == [
+    result = backtest.as_json(plan, scores, 4, 1.26)
+    assert list(result) == [
         "horizon", "holdout_days", "stride", "origins", "trained_through", "depots",
         "train_seconds", "models",
     ]  # fmt: skip
-    assert made["train_seconds"] == 1.3
-    assert list(made["models"]["seasonal_naive"]) == [
+    assert result["train_seconds"] == 1.3
+    assert list(result["models"]["seasonal_naive"]) == [
         "mape", "wape", "bias", "mase", "coverage80", "days",
     ]  # fmt: skip

@@ -16,17 +16,17 @@ from forecaster.errors import ConfigError, CutoffError
 @pytest.mark.parametrize("name", ["seasonal_naive", "median4"])
 def test_a_perfect_week_repeats_itself(name, horizon):
     demand = np.tile(np.arange(7.0), (2, 10))
-    made = baseline(name)(demand, 63, horizon)
-    np.testing.assert_array_equal(made, np.tile(np.arange(horizon) % 7, (2, 1)))
+    result = baseline(name)(demand, 63, horizon)
+    np.testing.assert_array_equal(result, np.tile(np.arange(horizon) % 7, (2, 1)))
 
 
 def test_median4_agrees_with_a_plain_loop(rng):
     demand = rng.poisson(20, (3, 60)).astype(float)
-    made = median4(demand, 50, 9)
+    result = median4(demand, 50, 9)
     for step in range(9):
         weekday = (50 + step) % 7
         past = [t for t in range(50) if t % 7 == weekday][-4:]
-        np.testing.assert_allclose(made[:, step], np.median(demand[:, past], axis=1))
+        np.testing.assert_allclose(result[:, step], np.median(demand[:, past], axis=1))
 
 
 def test_a_gap_is_looked_past():

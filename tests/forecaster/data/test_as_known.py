@@ -28,14 +28,14 @@ from tests.make import (
 N_DAYS, HORIZON = 120, 7
 TASK = TaskConfig(HORIZON, context=28)
 LAST = START + timedelta(days=N_DAYS - 1)
-# The game is told one day ahead; earlier ones long before, so that the kind is known.
+# The game is announced one day ahead; earlier ones long before, so that the kind is known.
 GAME = LAST - timedelta(days=10)
-TOLD = GAME - timedelta(days=1)
+ANNOUNCED = GAME - timedelta(days=1)
 LONG_KNOWN = [(START + timedelta(days=n), None) for n in (20, 40, 60)]
 
 
 def panel_of(*games, demand=None, **events):
-    """A panel with games on some days, each with the day it was told."""
+    """A panel with games on some days, each with the day of its announcement."""
     rows = [("game", day, day, None, None, known) for day, known in games]
     rows += [
         (kind, day, day, None, "D0", known) for kind, (day, known) in events.items()
@@ -45,8 +45,8 @@ def panel_of(*games, demand=None, **events):
     return build_panel(make_depots(3), demand, make_events(*rows), holidays, LAST, 21)
 
 
-LATE = panel_of(*LONG_KNOWN, (GAME, TOLD))
-NEVER_TOLD = panel_of(*LONG_KNOWN)
+LATE = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED))
+NEVER_ANNOUNCED = panel_of(*LONG_KNOWN)
 EARLY = panel_of(*LONG_KNOWN, (GAME, GAME - timedelta(days=30)))
 
 
@@ -74,7 +74,7 @@ def params():
     return jax.tree.map(lambda value: value + 0.05, fresh)
 
 
-def said(params, panel):
+def output(params, panel):
     return np.asarray(jax.jit(MODULE.apply)({"params": params}, window_of(panel)))
 
 
@@ -84,8 +84,10 @@ def origins_before_the_game():
     return [(at - ahead, ahead) for ahead in range(1, HORIZON + 1)]
 
 
-def test_training_sees_a_late_event_from_the_origin_it_was_told_on(params):
-    late, never, early = (said(params, panel) for panel in (LATE, NEVER_TOLD, EARLY))
+def test_training_sees_a_late_event_from_its_announcement_on(params):
+    late, never, early = (
+        output(params, panel) for panel in (LATE, NEVER_ANNOUNCED, EARLY)
+    )
     for origin, ahead in origins_before_the_game():
         step = ahead - 1
         expected = early if ahead == 1 else never
@@ -95,41 +97,41 @@ def test_training_sees_a_late_event_from_the_origin_it_was_told_on(params):
         assert early[origin, step] != never[origin, step]
 
 
-def test_no_origin_before_it_was_told_sees_anything_of_a_late_event(params):
+def test_no_origin_before_its_announcement_sees_a_late_event(params):
     """Not on its own day, nor on the days beside it, which speak of it too."""
-    late, never = said(params, LATE), said(params, NEVER_TOLD)
-    before = TASK.context - 1 - (LAST - TOLD).days
+    late, never = output(params, LATE), output(params, NEVER_ANNOUNCED)
+    before = TASK.context - 1 - (LAST - ANNOUNCED).days
     np.testing.assert_allclose(late[:before], never[:before], rtol=1e-5)
     assert not np.allclose(late[before], never[before], rtol=1e-5)
 
 
-def test_the_eve_of_a_day_told_a_horizon_ahead_is_an_ordinary_day_a_horizon_ahead(
+def test_the_eve_of_a_day_announced_a_horizon_ahead_is_ordinary_a_horizon_ahead(
     params,
 ):
-    told = panel_of(*LONG_KNOWN, (GAME, GAME - timedelta(days=HORIZON)))
-    late, never = said(params, told), said(params, NEVER_TOLD)
+    reported = panel_of(*LONG_KNOWN, (GAME, GAME - timedelta(days=HORIZON)))
+    late, never = output(params, reported), output(params, NEVER_ANNOUNCED)
     origin = TASK.context - 1 - (LAST - GAME).days - 1 - HORIZON
     np.testing.assert_allclose(late[origin], never[origin], rtol=1e-5)
     assert not np.allclose(late[origin + 1], never[origin + 1], rtol=1e-5)
 
 
-def test_what_is_told_in_time_costs_nothing(params):
+def test_events_announced_in_time_need_no_lead_columns(params):
     """Nothing is carried along, and every number is that of an event known always."""
     always = panel_of(*LONG_KNOWN, (GAME, None))
     assert window_of(EARLY).lead is None
     for one, other in zip(window_of(EARLY), window_of(always), strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(said(params, EARLY), said(params, always))
+    np.testing.assert_array_equal(output(params, EARLY), output(params, always))
 
 
-def test_an_event_told_twice_is_known_from_the_first_time():
-    twice = panel_of(*LONG_KNOWN, (GAME, TOLD), (GAME, GAME - timedelta(days=30)))
+def test_an_event_announced_twice_is_known_from_the_first_time():
+    twice = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED), (GAME, GAME - timedelta(days=30)))
     assert features_of(twice).lead_gtf is None
 
 
-def test_an_event_told_afterwards_is_hidden_on_its_own_day(params):
+def test_an_event_announced_afterwards_is_hidden_on_its_own_day(params):
     afterwards = panel_of(*LONG_KNOWN, (GAME, GAME + timedelta(days=3)))
-    late, never = said(params, afterwards), said(params, NEVER_TOLD)
+    late, never = output(params, afterwards), output(params, NEVER_ANNOUNCED)
     np.testing.assert_allclose(
         late[: TASK.context - 8], never[: TASK.context - 8], rtol=1e-5
     )
@@ -139,7 +141,7 @@ class Stopped(BaseException):
     """Ends a training that has been asked enough."""
 
 
-def test_early_stopping_is_judged_by_what_was_known(monkeypatch):
+def test_early_stopping_uses_the_calendar_as_known(monkeypatch):
     given = []
 
     def stop(features, task, model, config, validation, **_):
@@ -156,8 +158,8 @@ def test_early_stopping_is_judged_by_what_was_known(monkeypatch):
     assert validation.lead_gtf[0, step, 1 + game] == 1
 
 
-def test_calibration_hears_what_each_origin_could_say():
-    panel = panel_of(*LONG_KNOWN, (GAME, TOLD))
+def test_calibration_forecasts_with_what_each_origin_knew():
+    panel = panel_of(*LONG_KNOWN, (GAME, ANNOUNCED))
     evaluation = make_artefact(panel.as_of(LAST - timedelta(days=30)))
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
     holdout = calibration._forecasts(evaluation, panel, origins)
@@ -168,36 +170,36 @@ def test_calibration_hears_what_each_origin_could_say():
         )
 
 
-def test_a_pass_ends_where_something_is_told_late_and_only_there():
+def test_a_pass_ends_only_at_a_late_announcement():
     artefact = make_artefact(LATE)
     days = [LAST - timedelta(days=ago) for ago in range(29, -1, -1)]
     (one,) = predict._passes(artefact, EARLY, days)
     assert one == days
     before, after = predict._passes(artefact, LATE, days)
-    assert (before[-1], after[0]) == (TOLD - timedelta(days=1), TOLD)
+    assert (before[-1], after[0]) == (ANNOUNCED - timedelta(days=1), ANNOUNCED)
 
 
-def test_a_closure_told_late_is_no_closed_day_a_week_ahead():
-    panel = panel_of(closed=(GAME, TOLD))
+def test_a_closure_announced_late_is_open_a_week_ahead():
+    panel = panel_of(closed=(GAME, ANNOUNCED))
     artefact = make_artefact(panel)
     origins = [GAME - timedelta(days=ahead) for ahead in range(HORIZON, 0, -1)]
-    for origin, made in infer.forecast_origins(artefact, panel, origins):
+    for origin, result in infer.forecast_origins(artefact, panel, origins):
         step = (GAME - origin).days - 1
-        assert (made.basis_dh[0, step] == infer.CLOSED) == (origin >= TOLD)
-        assert (made.p50_dh[0, step] == 0) == (origin >= TOLD)
-        assert (made.basis_dh[1:] == infer.MODEL).all()
+        assert (result.basis_dh[0, step] == infer.CLOSED) == (origin >= ANNOUNCED)
+        assert (result.p50_dh[0, step] == 0) == (origin >= ANNOUNCED)
+        assert (result.basis_dh[1:] == infer.MODEL).all()
 
 
 def test_tampering_with_the_future_changes_no_feature_of_the_past():
-    """Demand after a day, and events told after it: every array that an origin reads."""
+    """Demand after a day, and events announced after it: every array that an origin reads."""
     cut = GAME - timedelta(days=2)
     demand = make_demand(3, N_DAYS)
     later = demand["service_on"] > cut
     tampered = demand.assign(orders=demand["orders"].where(~later, 1e6))
-    told_later = (GAME + timedelta(days=1), cut + timedelta(days=1))
+    announced_later = (GAME + timedelta(days=1), cut + timedelta(days=1))
     one = features_of(panel_of(*LONG_KNOWN, demand=demand))
     other = features_of(
-        panel_of(*LONG_KNOWN, (GAME, TOLD), told_later, demand=tampered)
+        panel_of(*LONG_KNOWN, (GAME, ANNOUNCED), announced_later, demand=tampered)
     )
     end = one.n_steps - (LAST - cut).days
     ahead = {"yearly_dtf", "event_response_dtf", "calendar_gtf"}

@@ -52,7 +52,7 @@ def test_every_calendar_column_has_its_name_and_meaning():
     np.testing.assert_array_equal(column["weekday 1"][0, :8], [1, 0, 0, 0, 0, 0, 0, 1])
 
 
-def test_kinds_are_learnt_only_if_they_were_seen_twice():
+def test_kinds_need_two_past_days():
     panel = long_panel(holidays=CHRISTMAS)
     assert choose_kinds(panel.calendar, panel.n_steps) == (
         "holiday",
@@ -61,16 +61,16 @@ def test_kinds_are_learnt_only_if_they_were_seen_twice():
     assert choose_kinds(panel.calendar, panel.step(date(2025, 12, 24))) == ()
 
 
-def test_what_was_out_of_the_ordinary_a_year_ago_is_told_on_its_day_and_a_week_around():
+def test_a_residual_of_a_year_ago_appears_on_its_day_and_a_week_around():
     panel = long_panel()
     special = panel.step(date(2024, 9, 18))
     demand = panel.demand_dt.copy()
     demand[:, special] *= 3
     usual = build_features(panel, (), 7).yearly_dtf[0, :, 8:11]
-    told = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[
+    reported = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[
         0, :, 8:11
     ]
-    more = told - usual
+    more = reported - usual
     matched, week_after, week_before = more.T
     for column, day in (
         (matched, special + 364),
@@ -81,22 +81,22 @@ def test_what_was_out_of_the_ordinary_a_year_ago_is_told_on_its_day_and_a_week_a
         assert np.abs(np.delete(column, day)).max() < 0.5 * np.log(3)
 
 
-def test_an_occasion_is_more_than_usual_and_one_of_two_years_is_told_as_such():
+def test_yearly_residuals_beyond_the_usual_and_of_both_years_have_columns():
     panel = long_panel(n_days=1000)
     first, second = panel.step(date(2024, 9, 18)), panel.step(date(2025, 9, 17))
 
-    def told(*factors):
+    def reported(*factors):
         demand = panel.demand_dt.copy()
         demand[:, [first, second]] *= factors
         features = build_features(replace(panel, demand_dt=demand), (), 7)
         return features.yearly_dtf[0, second + 364, -2:]
 
-    beyond, both = told(2, 3)
+    beyond, both = reported(2, 3)
     assert both == pytest.approx(np.log(2), abs=0.2)
     assert np.log(2) < beyond < np.log(3)
-    assert told(1, 1)[0] == 0  # a day as any other
-    assert told(0.5, 3)[1] == 0  # they do not agree
-    assert told(1 / 3, 1 / 2)[1] == pytest.approx(-np.log(2), abs=0.2)
+    assert reported(1, 1)[0] == 0  # a day as any other
+    assert reported(0.5, 3)[1] == 0  # they do not agree
+    assert reported(1 / 3, 1 / 2)[1] == pytest.approx(-np.log(2), abs=0.2)
 
 
 def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
@@ -134,7 +134,7 @@ def test_a_depots_age_starts_with_its_first_day():
     assert features.age_dt[1, 20] == np.float32(np.log1p(1))
 
 
-def test_what_serving_cuts_away_changes_no_feature():
+def test_days_beyond_the_receptive_field_change_no_feature():
     """Serving reads 1,012 days; training reads all of them."""
     panel = long_panel(n_days=1400, holidays=CHRISTMAS)
     whole = build_features(panel, ("holiday",), 7)
@@ -151,7 +151,7 @@ def test_what_serving_cuts_away_changes_no_feature():
     )
 
 
-def test_a_calendar_that_reaches_far_enough_says_the_same_as_a_longer_one():
+def test_a_calendar_of_the_stated_reach_equals_a_longer_one():
     from forecaster.data.features import CALENDAR_REACH
 
     horizon, day = 7, START + timedelta(days=59 + 8)
@@ -176,7 +176,7 @@ def test_a_calendar_that_reaches_far_enough_says_the_same_as_a_longer_one():
     assert near.calendar_gtf[0, end - 1, eve] == 1
 
 
-def test_a_depot_s_answer_to_a_kind_of_day_is_remembered_a_horizon_late():
+def test_the_event_response_is_a_horizon_late():
     """Games double the first depot's days and leave the second's alone."""
     games = [START + timedelta(days=day) for day in (60, 81, 102, 130)]
     rows = [("game", day, day, None, None, None) for day in games]
@@ -203,7 +203,7 @@ def test_a_depot_s_answer_to_a_kind_of_day_is_remembered_a_horizon_late():
     assert near[0, 81, 1] == 0
 
 
-def test_misses_that_last_are_told_from_those_that_do_not(rng):
+def test_the_autocorrelation_tells_lasting_residuals_from_noise(rng):
     panel = make_panel(n_depots=2, n_days=200)
     noise = rng.normal(0, 0.3, 200)
     lasting = np.zeros(200)

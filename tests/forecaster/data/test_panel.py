@@ -106,10 +106,10 @@ def test_an_event_announced_after_the_origin_is_not_known():
 
 
 def test_an_earlier_origin_does_not_know_what_was_announced_after_it():
-    told = START + timedelta(days=40)
+    reported = START + timedelta(days=40)
     events = make_events(
-        ("promotion", LAST, LAST, None, None, told),
-        ("closed", LAST, LAST, None, "D0", told),
+        ("promotion", LAST, LAST, None, None, reported),
+        ("closed", LAST, LAST, None, "D0", reported),
     )
     panel = panel_of(events=events)
     step = panel.step(LAST)
@@ -139,7 +139,7 @@ def test_holidays_are_those_of_country_and_subdivision():
     assert np.flatnonzero(marked[1]).tolist() == [0]
 
 
-def test_the_panel_of_an_earlier_origin_has_lost_what_came_later():
+def test_the_panel_of_an_earlier_origin_has_no_later_days():
     panel = make_panel(n_days=60, ahead=7)
     earlier = panel.as_of(START + timedelta(days=39))
     assert earlier.n_steps == 40

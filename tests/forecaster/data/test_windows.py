@@ -12,13 +12,13 @@ def test_same_weekdays_agree_with_a_plain_loop(horizon):
     context = 5
     reach = windows.lookback(horizon)
     value = np.arange(reach + context + horizon, dtype=float)
-    made = windows.same_weekdays(np, value, context, horizon)
+    result = windows.same_weekdays(np, value, context, horizon)
     for origin in range(context):
         now = reach + origin
         for step in range(1, horizon + 1):
             past = [day for day in range(now + 1) if (now + step - day) % 7 == 0]
             newest_first = past[::-1][: windows.REPEATS]
-            assert made[origin, step - 1].tolist() == newest_first
+            assert result[origin, step - 1].tolist() == newest_first
 
 
 @pytest.mark.parametrize("horizon", [1, 7, 10])
@@ -37,32 +37,10 @@ def test_days_ahead_start_with_tomorrow():
     assert ahead[5].tolist() == [6, 7, 8]
 
 
-@pytest.mark.parametrize(
-    ("weekdays", "regular", "expected"),
-    [
-        pytest.param([1, 2, 30, 3], [1, 1, 1, 1], 2.5, id="median of four"),
-        pytest.param([1, 2, 30, 3], [1, 0, 1, 1], 3.0, id="median of three"),
-        pytest.param([1, 2, 30, 3], [1, 1, 0, 0], 1.5, id="mean of two"),
-        pytest.param([1, 2, 30, 3], [0, 0, 1, 0], 30.0, id="the only one"),
-        pytest.param([1, 2, 30, 3], [0, 0, 0, 0], 9.0, id="none: the level"),
-    ],
-)
-def test_the_plain_forecast_is_the_middle_of_the_regular_days(
-    weekdays, regular, expected
-):
-    made = windows.baseline_forecast(
-        np,
-        np.array(weekdays, float)[None, None],
-        np.array(regular, float)[None, None],
-        np.array([9.0]),
-    )
-    assert made.item() == pytest.approx(expected)
-
-
-def test_the_shape_checker_sees_what_cuts_past_from_future():
-    """Weekdays of one origin more than there are levels for."""
-    days = np.ones((3, 7, windows.REPEATS))
-    with pytest.raises(TypeCheckError):
-        windows.baseline_forecast(np, days, days, np.ones(2))
+def test_the_shape_checker_guards_the_cut_between_past_and_future():
     with pytest.raises(TypeCheckError):
         windows.days_ahead(np, np.ones((9, 2), bool), context=2, horizon=7)
+    with pytest.raises(TypeCheckError):
+        windows.same_weekdays(np, [1.0] * 60, context=2, horizon=7)
+    with pytest.raises(TypeCheckError):
+        windows.days_ahead(np, np.ones((14, 2)), context=6, horizon=7)

@@ -1,4 +1,4 @@
-"""What is grossly wrong with a forecast is found; what good models differ by is not."""
+"""Gross faults of a forecast fail a check; differences of good models do not."""
 
 from dataclasses import replace
 
@@ -16,44 +16,45 @@ def panel():
 
 
 @pytest.fixture(scope="module")
-def said(panel):
+def forecast(panel):
     return infer.forecast(make_artefact(panel), panel)
 
 
-def wrong(said, shown, panel, parity_error=0.0):
-    found = forecast_checks.run_checks(said, shown, panel, parity_error)
-    return [check.name for check in found if not check.passed]
+def failed(forecast, champion, panel, parity_error=0.0):
+    checks = forecast_checks.run_checks(forecast, champion, panel, parity_error)
+    return [check.name for check in checks if not check.passed]
 
 
-def scaled(said, times, depots=slice(None)):
+def scaled(forecast, times, depots=slice(None)):
     """The same forecast with some depots' numbers so many times larger."""
-    by_d = np.ones(len(said.p50_dh))
+    by_d = np.ones(len(forecast.p50_dh))
     by_d[depots] = times
     bands = {
-        name: getattr(said, name) * by_d[:, None]
+        name: getattr(forecast, name) * by_d[:, None]
         for name in ("p10_dh", "p50_dh", "p90_dh")
     }
-    return replace(said, **bands)
+    return replace(forecast, **bands)
 
 
-def changed(said, name, value):
-    band = getattr(said, name).copy()
+def changed(forecast, name, value):
+    band = getattr(forecast, name).copy()
     band[3, 2] = value
-    return replace(said, **{name: band})
+    return replace(forecast, **{name: band})
 
 
-def test_a_usual_forecast_passes_every_check(said, panel):
+def test_a_usual_forecast_passes_every_check(forecast, panel):
     names = [
-        check.name for check in forecast_checks.run_checks(said, said, panel, 1e-6)
+        check.name
+        for check in forecast_checks.run_checks(forecast, forecast, panel, 1e-6)
     ]
     assert names == ["finite", "parity", "range", "fleet", "champion"]
-    assert wrong(said, said, panel, 1e-6) == []
-    assert wrong(said, None, panel) == []
+    assert failed(forecast, forecast, panel, 1e-6) == []
+    assert failed(forecast, None, panel) == []
 
 
 @pytest.mark.parametrize("times", [0.4, 0.6, 1.5, 2.5])
-def test_good_models_may_differ_so_much(said, panel, times):
-    assert wrong(scaled(said, times), said, panel) == []
+def test_differences_of_good_models_pass(forecast, panel, times):
+    assert failed(scaled(forecast, times), forecast, panel) == []
 
 
 @pytest.mark.parametrize(
@@ -67,61 +68,67 @@ def test_good_models_may_differ_so_much(said, panel, times):
         ("p10_dh", 1e9),
     ],
 )
-def test_one_number_that_is_none_or_out_of_order_is_found(said, panel, name, value):
-    assert wrong(changed(said, name, value), said, panel) == ["finite"]
+def test_one_number_that_is_missing_or_out_of_order_fails(forecast, panel, name, value):
+    assert failed(changed(forecast, name, value), forecast, panel) == ["finite"]
 
 
-def test_a_total_that_is_no_number_is_found(said, panel):
-    none = said.totals[0]._replace(p50_h=np.full_like(said.totals[0].p50_h, np.nan))
-    bad = replace(said, totals=(none, *said.totals[1:]))
+def test_a_total_that_is_not_finite_fails(forecast, panel):
+    none = forecast.totals[0]._replace(
+        p50_h=np.full_like(forecast.totals[0].p50_h, np.nan)
+    )
+    bad = replace(forecast, totals=(none, *forecast.totals[1:]))
     [check] = [
         each
-        for each in forecast_checks.run_checks(bad, said, panel, 0)
+        for each in forecast_checks.run_checks(bad, forecast, panel, 0)
         if not each.passed
     ]
     assert check.says.startswith("7 numbers are not finite")
 
 
-def test_one_depot_far_above_its_largest_day_is_found_by_name(said, panel):
-    found = forecast_checks.run_checks(scaled(said, 20, slice(4, 5)), said, panel, 0)
-    [check] = [each for each in found if not each.passed]
+def test_a_depot_far_above_its_largest_day_fails_by_name(forecast, panel):
+    checks = forecast_checks.run_checks(
+        scaled(forecast, 20, slice(4, 5)), forecast, panel, 0
+    )
+    [check] = [each for each in checks if not each.passed]
     assert check.name == "range"
     assert "1 depots" in check.says
     assert "such as D4" in check.says
 
 
-def test_a_depot_that_is_hardly_known_is_not_held_against_its_largest_day(said, panel):
+def test_a_young_depot_is_not_compared_with_its_largest_day(forecast, panel):
     young = panel.demand_dt.copy()
     young[4, :-5] = np.nan
     new = replace(panel, demand_dt=young)
-    assert wrong(scaled(said, 20, slice(4, 5)), None, new) == []
+    assert failed(scaled(forecast, 20, slice(4, 5)), None, new) == []
 
 
 @pytest.mark.parametrize("times", [0.05, 8])
-def test_a_fleet_that_shrinks_or_grows_out_of_all_measure_is_found(said, panel, times):
-    assert wrong(scaled(said, times), None, panel) == ["fleet"]
+def test_a_fleet_that_shrinks_or_grows_beyond_the_limit_fails(forecast, panel, times):
+    assert failed(scaled(forecast, times), None, panel) == ["fleet"]
 
 
-def test_closed_days_ahead_make_a_fleet_no_smaller(said, panel):
-    closed = scaled(said, 0.0, slice(1, None))
+def test_closed_days_ahead_are_left_out_of_the_fleet_check(forecast, panel):
+    closed = scaled(forecast, 0.0, slice(1, None))
     basis = closed.basis_dh.copy()
     basis[1:] = infer.CLOSED
     shut = replace(closed, basis_dh=basis)
-    assert wrong(shut, None, panel) == []
+    assert failed(shut, None, panel) == []
 
 
-@pytest.mark.parametrize(("depots", "found"), [(2, []), (3, ["champion"])])
-def test_a_tenth_of_the_depots_may_be_apart_from_the_champion(
-    said, panel, depots, found
+@pytest.mark.parametrize(("depots", "names"), [(2, []), (3, ["champion"])])
+def test_a_tenth_of_the_depots_may_differ_from_the_champion(
+    forecast, panel, depots, names
 ):
-    assert wrong(scaled(said, 3.6, slice(0, depots)), said, panel) == found
+    assert failed(scaled(forecast, 3.6, slice(0, depots)), forecast, panel) == names
 
 
-def test_few_orders_may_be_many_times_fewer(said, panel):
-    tiny = scaled(said, 1e-3)
-    assert wrong(scaled(tiny, 5), tiny, panel) == wrong(tiny, None, panel) == ["fleet"]
+def test_small_counts_may_differ_many_times_over(forecast, panel):
+    tiny = scaled(forecast, 1e-3)
+    assert (
+        failed(scaled(tiny, 5), tiny, panel) == failed(tiny, None, panel) == ["fleet"]
+    )
 
 
 @pytest.mark.parametrize("error", [2 * PARITY_LIMIT, np.nan])
-def test_a_parity_out_of_bounds_is_found(said, panel, error):
-    assert wrong(said, said, panel, error) == ["parity"]
+def test_a_parity_error_above_the_limit_fails(forecast, panel, error):
+    assert failed(forecast, forecast, panel, error) == ["parity"]

@@ -64,8 +64,8 @@ def doubled_last_week(demand):
     ],
 )  # fmt: skip
 def test_a_forecast_is_whole_whatever_the_history(artefact, panel, change):
-    made = infer.forecast(artefact, with_demand(panel, change))
-    low, middle, high = made.p10_dh, made.p50_dh, made.p90_dh
+    result = infer.forecast(artefact, with_demand(panel, change))
+    low, middle, high = result.p10_dh, result.p50_dh, result.p90_dh
     assert low.shape == (4, 7)
     assert np.isfinite(low).all()
     assert np.isfinite(high).all()
@@ -75,34 +75,34 @@ def test_a_forecast_is_whole_whatever_the_history(artefact, panel, change):
 def test_a_closed_day_is_exactly_zero(artefact, panel):
     closed = panel.closed_dt.copy()
     closed[2, panel.n_steps + 3] = True
-    made = infer.forecast(artefact, replace(panel, closed_dt=closed))
-    for orders in (made.p10_dh, made.p50_dh, made.p90_dh):
+    result = infer.forecast(artefact, replace(panel, closed_dt=closed))
+    for orders in (result.p10_dh, result.p50_dh, result.p90_dh):
         assert orders[2, 3] == 0.0
-    assert made.basis_dh[2].tolist() == ["model"] * 3 + ["closed"] + ["model"] * 3
-    assert (np.delete(made.p50_dh, 2, axis=0) > 0).all()
+    assert result.basis_dh[2].tolist() == ["model"] * 3 + ["closed"] + ["model"] * 3
+    assert (np.delete(result.p50_dh, 2, axis=0) > 0).all()
 
 
 def test_a_depot_without_history_is_forecast_from_its_city_and_widely(artefact, panel):
     # A depot that was never seen is not known by name either.
     named = replace(artefact, depot_ids=panel.depot_ids[3:])
-    made = infer.forecast(named, with_demand(panel, no_history))
-    assert made.basis_dh[0].tolist() == ["cold_start"] * 7
+    result = infer.forecast(named, with_demand(panel, no_history))
+    assert result.basis_dh[0].tolist() == ["cold_start"] * 7
     # D2 is the only other depot in D0's city.
-    np.testing.assert_allclose(made.p50_dh[0], made.p50_dh[2])
-    assert (made.p90_dh[0] > made.p90_dh[2]).all()
-    assert (made.p10_dh[0] < made.p10_dh[2]).all()
+    np.testing.assert_allclose(result.p50_dh[0], result.p50_dh[2])
+    assert (result.p90_dh[0] > result.p90_dh[2]).all()
+    assert (result.p10_dh[0] < result.p10_dh[2]).all()
 
 
 def test_a_city_without_history_is_forecast_from_the_fleet(artefact, panel):
     def silence(demand):
         demand[[0, 2]] = np.nan
 
-    made = infer.forecast(artefact, with_demand(panel, silence))
-    assert (made.basis_dh[[0, 2]] == "cold_start").all()
-    assert (made.p50_dh[0] > 0).all()
+    result = infer.forecast(artefact, with_demand(panel, silence))
+    assert (result.basis_dh[[0, 2]] == "cold_start").all()
+    assert (result.p50_dh[0] > 0).all()
 
 
-def test_a_fleet_never_observed_says_what_to_load(artefact, panel):
+def test_a_fleet_without_history_is_refused(artefact, panel):
     with pytest.raises(
         NoDataError, match=r"No depot has an observed day.*harbor ingest"
     ):
@@ -132,9 +132,7 @@ def test_days_too_old_to_matter_change_nothing():
     )
 
 
-def test_a_fleet_asked_in_parts_is_the_fleet_asked_at_once(
-    artefact, panel, monkeypatch
-):
+def test_a_fleet_in_chunks_equals_the_whole_fleet(artefact, panel, monkeypatch):
     whole = infer.forecast(artefact, panel)
     # Neither part has all the depots of a city.
     monkeypatch.setattr(predict, "DEPOTS_PER_CHUNK", 3)
@@ -151,7 +149,7 @@ def test_a_calendar_too_short_for_the_horizon_says_so(artefact):
 
 def test_an_artefact_of_other_features_is_refused(artefact, panel):
     stranger = replace(artefact, feature_names=("weekday",))
-    with pytest.raises(ArtefactError, match="trained with 1 calendar columns"):
+    with pytest.raises(ArtefactError, match=r"trained with other inputs: 1 columns"):
         infer.forecast(stranger, panel)
 
 

@@ -1,4 +1,4 @@
-"""Many origins in one pass say what each would have said alone, and see no more."""
+"""Many origins in one pass equal single forecasts, and see no more."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -36,8 +36,8 @@ def days_before_last(panel, *days):
     return [panel.origin - timedelta(days=ago) for ago in sorted(days, reverse=True)]
 
 
-def as_one(made):
-    return np.stack([made.p10_dh, made.p50_dh, made.p90_dh])
+def as_one(result):
+    return np.stack([result.p10_dh, result.p50_dh, result.p90_dh])
 
 
 def opens_late(demand):
@@ -52,7 +52,7 @@ def never_opens(demand):
 
 
 def falls_silent(demand):
-    """The last depot is not heard of for longer than the network looks back."""
+    """The last depot has no demand for longer than the receptive field."""
     silent = demand["service_on"] > START + timedelta(days=9)
     return demand[~((demand["depot_id"] == "D4") & silent)]
 
@@ -66,24 +66,24 @@ def falls_silent(demand):
         pytest.param(fleet(falls_silent), id="one falls silent"),
     ],
 )
-def test_many_origins_in_one_pass_say_what_single_forecasts_say(panel):
+def test_many_origins_in_one_pass_equal_single_forecasts(panel):
     artefact = make_artefact(panel)
     origins = days_before_last(panel, 0, 1, 2, 9, 10, 11, 30)
-    made_each = dict(infer.forecast_origins(artefact, panel, origins))
-    assert list(made_each) == origins
-    for origin, made in made_each.items():
+    forecasts = dict(infer.forecast_origins(artefact, panel, origins))
+    assert list(forecasts) == origins
+    for origin, result in forecasts.items():
         alone = infer.forecast(artefact, panel.as_of(origin))
         # A pass over many lets the network stand on more days than a night does.
-        np.testing.assert_allclose(as_one(made), as_one(alone), rtol=2e-3)
-        np.testing.assert_array_equal(made.basis_dh, alone.basis_dh)
+        np.testing.assert_allclose(as_one(result), as_one(alone), rtol=2e-3)
+        np.testing.assert_array_equal(result.basis_dh, alone.basis_dh)
 
 
 def test_one_origin_of_many_days_is_a_single_forecast_to_the_last_digits():
     panel = fleet()
     artefact = make_artefact(panel)
-    ((_, made),) = infer.forecast_origins(artefact, panel, [panel.origin])
+    ((_, result),) = infer.forecast_origins(artefact, panel, [panel.origin])
     alone = infer.forecast(artefact, panel)
-    np.testing.assert_allclose(as_one(made), as_one(alone), rtol=1e-5)
+    np.testing.assert_allclose(as_one(result), as_one(alone), rtol=1e-5)
 
 
 def test_an_origin_among_many_sees_nothing_after_it():
@@ -101,7 +101,7 @@ def test_an_origin_among_many_sees_nothing_after_it():
     assert (changed[origins[2]].p50_dh > 10 * there[origins[2]].p50_dh + 10).any()
 
 
-def test_an_origin_at_which_nothing_was_observed_says_so():
+def test_an_origin_without_any_history_is_refused():
     def begins_late(demand):
         return demand.assign(
             orders=demand["orders"].where(

@@ -30,7 +30,7 @@ def test_each_horizon_day_has_its_own_width(rng):
     assert table.high_h[1] > 3 * table.high_h[0]
 
 
-def test_a_wild_day_that_only_short_horizons_foretold_widens_no_band(rng):
+def test_an_extreme_day_among_short_horizons_only_widens_no_band(rng):
     residual = rng.normal(0, 0.1, (28, 3))
     wild = residual.copy()
     wild[0, 0] = wild[0, 1] = wild[1, 0] = 9.0

@@ -32,7 +32,7 @@ def test_a_network_that_hurts_is_delivered_in_part_or_not_at_all(rng):
     assert chosen.network_share < 0.3
 
 
-def test_a_depot_it_hurts_keeps_the_plain_forecast(rng):
+def test_a_depot_with_larger_errors_keeps_the_baseline(rng):
     holdout = unseen_of(rng, plain_noise=0.2, network_noise=0.02)
     noise = rng.normal(0, 0.8, holdout.baseline[:, 2].shape)
     holdout.correction[:, 2] += noise

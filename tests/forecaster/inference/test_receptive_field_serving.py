@@ -1,4 +1,4 @@
-"""What serving makes of the last days alone is what it would have made of all of them."""
+"""Serving from the last days alone equals serving from the whole history."""
 
 from dataclasses import fields, replace
 from datetime import date, timedelta
@@ -8,10 +8,11 @@ import pytest
 
 from forecaster.config import TaskConfig
 from forecaster.data import inputs
-from forecaster.data.baseline_residuals import BaselineResiduals, CityResidualMean
+from forecaster.data.baseline import BaselineResiduals
 from forecaster.data.features import LastDays, build_features, embedding_rows
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
+from forecaster.data.residual_features import CityResidualMean
 from forecaster.inference import predict
 from tests.make import (
     START,
@@ -71,13 +72,13 @@ def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last):
     some = build_features(panel, kinds, horizon, known, last=last)
     assert some.n_steps == min(last.read, n_days)
     for name in (field.name for field in fields(some)):
-        made, all_of_it = getattr(some, name), getattr(whole, name)
+        result, all_of_it = getattr(some, name), getattr(whole, name)
         if name.endswith(("_dt", "_dtf", "_gtf")) and all_of_it is not None:
             origins = name in ("yearly_dtf", "event_response_dtf")
             read = min(last.origins if origins else last.read, n_days)
-            assert made.shape[1] == read + panel.ahead, name
-            all_of_it = all_of_it[:, -made.shape[1] :]
-            np.testing.assert_allclose(made, all_of_it, 1e-6, 1e-7, err_msg=name)
+            assert result.shape[1] == read + panel.ahead, name
+            all_of_it = all_of_it[:, -result.shape[1] :]
+            np.testing.assert_allclose(result, all_of_it, 1e-6, 1e-7, err_msg=name)
     assert some.lead_gtf is whole.lead_gtf is None  # all was known in time
     assert np.abs(some.event_response_dtf).max() > 0
     assert (some.yearly_dtf != 0).any() == (n_days > 357)
@@ -93,25 +94,25 @@ def test_the_last_slices_are_those_that_are_cut(n_days):
         np.testing.assert_array_equal(value, getattr(cut, name), err_msg=name)
 
 
-def test_what_a_city_missed_lately_is_what_it_missed(monkeypatch):
+def test_chunks_give_the_same_city_residuals_as_the_whole_fleet(monkeypatch):
     """Parts of a fleet tell it from their last days, the fleet at once from all."""
     panel = odd_panel(700, seed=5)
     artefact = make_artefact(panel)
     monkeypatch.setattr(predict, "DEPOTS_PER_CHUNK", 4)
-    heard: list[CityResidualMean] = []
+    recorded: list[CityResidualMean] = []
     build = predict.build_features
 
-    def listen(*args):
-        heard.append(args[4])
+    def record(*args):
+        recorded.append(args[4])
         return build(*args)
 
-    monkeypatch.setattr(predict, "build_features", listen)
+    monkeypatch.setattr(predict, "build_features", record)
     # Strangers are lent days before; a fleet without one is the same for both.
     panel = replace(panel, demand_dt=np.nan_to_num(panel.demand_dt, nan=80.0))
     predict.predict(artefact, panel)
     whole = CityResidualMean()
     whole.add(BaselineResiduals.from_panel(panel), panel.cities)
-    late_dt, all_dt = heard[0].of(panel.cities), whole.of(panel.cities)
+    late_dt, all_dt = recorded[0].of(panel.cities), whole.of(panel.cities)
     read = artefact.reading_days + 28 + 3 + panel.ahead
     np.testing.assert_allclose(late_dt[:, -read:], all_dt[:, -read:], 1e-5, 1e-6)
     assert np.abs(all_dt[:, -read : -panel.ahead]).max() > 0

@@ -97,13 +97,13 @@ def test_a_total_is_never_negative():
 
 def test_the_fleet_comes_first_and_then_each_city():
     point = np.array([[1.0], [2.0], [4.0]])
-    made = totals.total_forecasts(
+    result = totals.total_forecasts(
         totals.additive_table(),
         Bands(point / 2, point, point * 2),
         ("Bonn", "Aden", "Bonn"),
     )
-    said = {total.city: [float(part[0]) for part in total[1:]] for total in made}
-    assert said == {
+    output = {total.city: [float(part[0]) for part in total[1:]] for total in result}
+    assert output == {
         totals.FLEET: [3.5, 7.0, 14.0],
         "Aden": [1.0, 2.0, 4.0],
         "Bonn": [2.5, 5.0, 10.0],

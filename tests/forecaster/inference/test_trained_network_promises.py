@@ -36,31 +36,31 @@ def only(first, last, level=200.0):
     """Known from one day before the end to another; nothing else is."""
 
     def orders(rng):
-        made = np.full(N_DAYS, np.nan)
-        made[N_DAYS - first : N_DAYS - last] = steady(level)(rng)[
+        result = np.full(N_DAYS, np.nan)
+        result[N_DAYS - first : N_DAYS - last] = steady(level)(rng)[
             N_DAYS - first : N_DAYS - last
         ]
-        return made
+        return result
 
     return orders
 
 
 def with_gap(rng):
-    made = steady(200)(rng)
-    made[-60:-20] = np.nan
-    return made
+    result = steady(200)(rng)
+    result[-60:-20] = np.nan
+    return result
 
 
 def zeros_for_months(rng):
-    made = steady(200)(rng)
-    made[-150:] = 0
-    return made
+    result = steady(200)(rng)
+    result[-150:] = 0
+    return result
 
 
 def doubled_last_week(rng):
-    made = steady(200)(rng)
-    made[-7:] *= 2
-    return made
+    result = steady(200)(rng)
+    result[-7:] *= 2
+    return result
 
 
 FLEET = {
@@ -103,14 +103,14 @@ def panel():
 
 
 @pytest.fixture(scope="module")
-def made(panel):
+def result(panel):
     return infer.forecast(train_model(panel, RECIPE).production, panel)
 
 
-def week_of(made, name):
+def week_of(result, name):
     """The p50 of the days on which that depot is open."""
     row = NAMES.index(name)
-    return made.p50_dh[row][made.basis_dh[row] != "closed"]
+    return result.p50_dh[row][result.basis_dh[row] != "closed"]
 
 
 def usual_week(level):
@@ -121,60 +121,60 @@ def usual_week(level):
     )
 
 
-def test_no_forecast_is_negative_unknown_or_out_of_order(made):
-    low, middle, high = made.p10_dh, made.p50_dh, made.p90_dh
+def test_no_forecast_is_negative_unknown_or_out_of_order(result):
+    low, middle, high = result.p10_dh, result.p50_dh, result.p90_dh
     for orders in (low, middle, high):
         assert np.isfinite(orders).all()
     assert ((low >= 0) & (low <= middle) & (middle <= high)).all()
 
 
-def test_every_depot_has_exactly_nothing_at_christmas(made):
+def test_every_depot_has_exactly_nothing_at_christmas(result):
     steps = [(day - ORIGIN).days - 1 for day in CHRISTMAS]
-    for orders in (made.p10_dh, made.p50_dh, made.p90_dh):
+    for orders in (result.p10_dh, result.p50_dh, result.p90_dh):
         assert (orders[:, steps] == 0.0).all()
-    assert (made.basis_dh[:, steps] == "closed").all()
-    for total in made.totals:
+    assert (result.basis_dh[:, steps] == "closed").all()
+    for total in result.totals:
         assert (total.p90_h[steps] == 0.0).all()
 
 
-def test_a_depot_that_closed_has_nothing_for_good(made):
+def test_a_depot_that_closed_has_nothing_for_good(result):
     row = NAMES.index("closed")
-    assert (made.p90_dh[row] == 0.0).all()
-    assert (made.basis_dh[row] == "closed").all()
+    assert (result.p90_dh[row] == 0.0).all()
+    assert (result.basis_dh[row] == "closed").all()
 
 
 @pytest.mark.parametrize("name", ["steady 200", "three weeks", "gap"])
-def test_a_depot_with_little_history_has_its_own_level(made, name):
-    assert week_of(made, name) == pytest.approx(usual_week(200), rel=0.3)
+def test_a_depot_with_little_history_has_its_own_level(result, name):
+    assert week_of(result, name) == pytest.approx(usual_week(200), rel=0.3)
 
 
-def test_a_depot_without_history_is_like_the_others_marked_and_wide(made):
+def test_a_depot_without_history_is_like_the_others_marked_and_wide(result):
     row, other = NAMES.index("none"), NAMES.index("steady 200")
-    open_h = made.basis_dh[row] != "closed"
-    assert set(made.basis_dh[row]) == {"cold_start", "closed"}
-    assert (made.p50_dh[row][open_h] > 60 * 0.5).all()
-    assert (made.p50_dh[row][open_h] < 420 * 1.5).all()
+    open_h = result.basis_dh[row] != "closed"
+    assert set(result.basis_dh[row]) == {"cold_start", "closed"}
+    assert (result.p50_dh[row][open_h] > 60 * 0.5).all()
+    assert (result.p50_dh[row][open_h] < 420 * 1.5).all()
     wide, usual = (
-        np.log(made.p90_dh[depot][open_h] / made.p10_dh[depot][open_h])
+        np.log(result.p90_dh[depot][open_h] / result.p10_dh[depot][open_h])
         for depot in (row, other)
     )
     assert (wide > 1.5 * usual).all()
 
 
-def test_zeros_for_months_are_forecast_as_next_to_nothing(made):
-    assert (week_of(made, "zeros") < 1.0).all()
+def test_zeros_for_months_are_forecast_as_next_to_nothing(result):
+    assert (week_of(result, "zeros") < 1.0).all()
 
 
-def test_one_order_a_day_stays_about_one(made):
-    assert week_of(made, "one a day") == pytest.approx(np.ones(5), abs=0.6)
+def test_one_order_a_day_stays_about_one(result):
+    assert week_of(result, "one a day") == pytest.approx(np.ones(5), abs=0.6)
 
 
-def test_a_million_a_day_stays_about_a_million(made):
-    assert week_of(made, "a million") == pytest.approx(usual_week(1_000_000), rel=0.3)
+def test_a_million_a_day_stays_about_a_million(result):
+    assert week_of(result, "a million") == pytest.approx(usual_week(1_000_000), rel=0.3)
 
 
-def test_a_level_that_doubled_last_week_is_between_the_old_and_the_new(made):
-    share = week_of(made, "doubled") / usual_week(200)
+def test_a_level_that_doubled_last_week_is_between_the_old_and_the_new(result):
+    share = week_of(result, "doubled") / usual_week(200)
     assert (share > 0.8).all()
     assert (share < 2.3).all()
 
@@ -193,11 +193,11 @@ def two_months():
 
 def test_the_same_code_learns_a_horizon_of_63_days(two_months):
     panel, production = two_months
-    made = infer.forecast(production, panel)
-    assert made.p50_dh.shape == (4, 63)
+    result = infer.forecast(production, panel)
+    assert result.p50_dh.shape == (4, 63)
     assert production.parity_error <= 1e-5
-    assert ((made.p10_dh > 0) & (made.p10_dh < made.p50_dh)).all()
+    assert ((result.p10_dh > 0) & (result.p10_dh < result.p50_dh)).all()
     # Nine weeks ahead still have their weekdays: Friday is the week's best day.
     weekday_h = (panel.origin.weekday() + 1 + np.arange(63)) % 7
-    by_weekday = [made.p50_dh[:, weekday_h == day].mean() for day in range(7)]
+    by_weekday = [result.p50_dh[:, weekday_h == day].mean() for day in range(7)]
     assert int(np.argmax(by_weekday)) == 4

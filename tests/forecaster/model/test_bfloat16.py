@@ -13,7 +13,7 @@ from tests.make import make_panel
 
 
 @pytest.fixture(scope="module")
-def learnt():
+def trained_models():
     """By the default, and in bfloat16."""
     panel = make_panel(n_depots=4, n_days=150)
     half = replace(RECIPE, train=replace(RECIPE.train, bfloat16=True))
@@ -24,8 +24,8 @@ def test_it_is_off_by_default():
     assert not Recipe().train.bfloat16
 
 
-def test_it_trains_about_as_well_but_not_the_same(learnt):
-    full, half = (each.evaluation_fit for each in learnt)
+def test_bfloat16_trains_about_as_well_but_not_the_same(trained_models):
+    full, half = (each.evaluation_fit for each in trained_models)
     assert half.validation_mape == pytest.approx(full.validation_mape, rel=0.1)
     rounded = [
         np.abs(one - other).max()
@@ -36,8 +36,8 @@ def test_it_trains_about_as_well_but_not_the_same(learnt):
     assert max(rounded) > 0
 
 
-def test_weights_stay_float32_and_numpy_agrees(learnt):
-    production = learnt[1].production
+def test_weights_stay_float32_and_numpy_agrees(trained_models):
+    production = trained_models[1].production
     assert {value.dtype for value in production.weights.values()} == {
         np.dtype("float32")
     }

@@ -29,49 +29,53 @@ def value():
 
 
 def ask(folder, value):
-    with persistent_cache(folder, MIB), record_compilations() as heard:
+    with persistent_cache(folder, MIB), record_compilations() as recorded:
         answer = program()(value)
-    return np.asarray(answer), heard
+    return np.asarray(answer), recorded
 
 
-def test_what_one_process_compiled_the_next_one_takes_from_the_folder(tmp_path, value):
+def test_the_next_process_reads_a_program_from_the_cache(tmp_path, value):
     first, compiled = ask(tmp_path, value)
     assert (compiled.compilations, compiled.cache_hits, compiled.cache_misses) == (
         1,
         0,
         1,
     )
-    again, found = ask(tmp_path, value)
-    assert (found.compilations, found.cache_hits, found.cache_misses) == (0, 1, 0)
+    again, outcome = ask(tmp_path, value)
+    assert (outcome.compilations, outcome.cache_hits, outcome.cache_misses) == (0, 1, 0)
     np.testing.assert_array_equal(first, again)
-    assert found.seconds > 0
+    assert outcome.seconds > 0
 
 
 def test_without_a_folder_nothing_is_looked_for(value):
-    with record_compilations() as heard:
+    with record_compilations() as recorded:
         program()(value)
-    assert (heard.compilations, heard.cache_hits, heard.cache_misses) == (1, 0, 0)
+    assert (recorded.compilations, recorded.cache_hits, recorded.cache_misses) == (
+        1,
+        0,
+        0,
+    )
 
 
-def test_what_is_compiled_after_the_block_is_not_counted(value):
-    with record_compilations() as heard:
+def test_compilations_after_the_block_are_not_counted(value):
+    with record_compilations() as recorded:
         pass
     program()(value)
-    assert heard.programs == 0
+    assert recorded.programs == 0
 
 
 def test_each_block_keeps_to_its_own_folder(tmp_path, value):
     for name in ("one", "two"):
-        _, heard = ask(tmp_path / name, value)
-        assert heard.cache_misses == 1
+        _, recorded = ask(tmp_path / name, value)
+        assert recorded.cache_misses == 1
         assert len(list((tmp_path / name).glob("*-cache"))) == 1
     assert jax.config.jax_compilation_cache_dir is None
 
 
-def test_a_folder_that_jax_was_told_of_stays(tmp_path, value):
-    with persistent_cache(tmp_path / "told", MIB):
+def test_a_configured_cache_folder_stays(tmp_path, value):
+    with persistent_cache(tmp_path / "configured", MIB):
         ask(tmp_path / "ours", value)
-    assert list((tmp_path / "told").glob("*-cache"))
+    assert list((tmp_path / "configured").glob("*-cache"))
     assert not (tmp_path / "ours").exists()
 
 
@@ -88,9 +92,9 @@ def test_an_entry_that_is_not_whole_is_compiled_anew(tmp_path, value, spoil):
     (entry,) = tmp_path.glob("*-cache")
     entry.write_bytes(spoil(entry.read_bytes()))
     with pytest.warns(UserWarning, match="Error reading persistent compilation cache"):
-        answer, heard = ask(tmp_path, value)
+        answer, recorded = ask(tmp_path, value)
     np.testing.assert_array_equal(answer, right)
-    assert heard.compilations == 1
+    assert recorded.compilations == 1
 
 
 def test_the_cpu_does_not_tell_of_its_memory():

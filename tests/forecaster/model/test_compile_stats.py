@@ -11,16 +11,16 @@ from tests.make import make_panel
 @pytest.fixture(scope="module")
 def compiled():
     """What XLA has compiled since, by the number it says; it goes on counting."""
-    found = []
+    outcome = []
 
     def count(event, *_, **__):
         if event.endswith("backend_compile_duration"):
-            found.append(event)
+            outcome.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(count)
     jax.jit(lambda value: value + 1)(1)
-    assert found, "a function that is new is compiled, and counted"
-    return found
+    assert outcome, "a function that is new is compiled, and counted"
+    return outcome
 
 
 @pytest.fixture(scope="module")

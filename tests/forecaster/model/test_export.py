@@ -17,7 +17,7 @@ from tests.make import make_artefact, make_panel
 
 
 def trained_looking(panel, horizon, context, units=5):
-    """An artefact and the Flax parameters it was made of, no layer at zero."""
+    """An artefact and the Flax parameters behind it, no layer at zero."""
     model = ModelConfig(units=units, head_units=6)
     features = build_features(panel, (), 7, embedding_rows(panel.depot_ids))
     task = TaskConfig(horizon, context)
@@ -59,8 +59,8 @@ def test_the_builder_of_the_tests_makes_the_weights_flax_makes():
     panel = make_panel(n_depots=3, n_days=100)
     _, params, _ = trained_looking(panel, 7, 28)
     shapes = {name: value.shape for name, value in export.flat_weights(params).items()}
-    made = {name: value.shape for name, value in make_artefact(panel).weights.items()}
-    assert made == shapes
+    result = {name: value.shape for name, value in make_artefact(panel).weights.items()}
+    assert result == shapes
 
 
 def test_parity_is_measured_and_kept():

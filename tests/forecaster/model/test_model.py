@@ -44,7 +44,7 @@ def params(module, window):
     return jax.tree.map(lambda value: value + 0.05, fresh)
 
 
-def test_training_starts_from_the_plain_forecast(module, apply, window):
+def test_training_starts_from_the_baseline_forecast(module, apply, window):
     fresh = init_params(module, window, seed=1)
     np.testing.assert_allclose(
         apply({"params": fresh}, window),
@@ -52,7 +52,7 @@ def test_training_starts_from_the_plain_forecast(module, apply, window):
     )
 
 
-def test_fresh_weights_are_the_seeds_own_and_keep_the_variance_of_what_they_read():
+def test_fresh_weights_follow_the_seed_and_keep_the_variance_of_their_input():
     module = DepotForecaster(7, ModelConfig(units=64), capacity=4)
     features = build_features(make_panel(n_depots=1, n_days=80), (), 7)
     window = inputs.cut(features, TaskConfig(7, 14), np.array([0]), np.array([70]))
@@ -72,8 +72,8 @@ def test_gradients_agree_with_finite_differences(apply, params, window):
 
     def loss(weights):
         # A wide Huber is smooth, as finite differences need it.
-        made = apply({"params": weights}, window)
-        total, count = losses.huber(actual, made, known, delta=10.0)
+        result = apply({"params": weights}, window)
+        total, count = losses.huber(actual, result, known, delta=10.0)
         return total / count
 
     check_grads(
@@ -121,18 +121,20 @@ def test_model_and_gradient_keep_strict_types(apply, params, window):
         key = jax.random.key(0)
 
         def total(weights):
-            made = apply({"params": weights}, window, train=True, rngs={"dropout": key})
-            return jnp.sum(made)
+            result = apply(
+                {"params": weights}, window, train=True, rngs={"dropout": key}
+            )
+            return jnp.sum(result)
 
         jax.eval_shape(jax.grad(total), params)
 
 
 def test_dropout_follows_its_key(apply, params, window):
-    made = [
+    result = [
         apply(
             {"params": params}, window, train=True, rngs={"dropout": jax.random.key(k)}
         )
         for k in (1, 1, 2)
     ]
-    np.testing.assert_array_equal(made[0], made[1])
-    assert (made[0] != made[2]).any()
+    np.testing.assert_array_equal(result[0], result[1])
+    assert (result[0] != result[2]).any()

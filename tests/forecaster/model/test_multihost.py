@@ -32,19 +32,19 @@ from tests.forecaster.model.test_multihost import EPOCHS, panels
 process, port, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 multihost.join(f"127.0.0.1:{port}", 2, process)
 earlier, panel = panels()
-said = {"devices": jax.device_count(), "epochs": [], "sentence": ""}
+output = {"devices": jax.device_count(), "epochs": [], "sentence": ""}
 for try_ in ("first", "again"):
     with Checkpoints(folder / str(process)) as checkpoints:
-        made = fit(features_of(earlier), TASK, MODEL, replace(TRAIN, epochs=EPOCHS),
-                   features_of(panel), checkpoints,
-                   lambda epoch, *_: said["epochs"].append(epoch))
-    said[try_] = [made.validation_mape, flat(made.params).tolist()]
+        fitted = fit(features_of(earlier), TASK, MODEL, replace(TRAIN, epochs=EPOCHS),
+                     features_of(panel), checkpoints=checkpoints,
+                     report=lambda epoch, *_: output["epochs"].append(epoch))
+    output[try_] = [fitted.validation_mape, flat(fitted.params).tolist()]
 try:
     multihost.assert_same_inputs(b"other data of process %d" % process)
 except TrainingError as error:
-    said["sentence"] = str(error)
+    output["sentence"] = str(error)
 # Not to a pipe: a process that waits for a reader keeps the other one waiting.
-Path(sys.argv[4]).write_text(json.dumps(said))
+Path(sys.argv[4]).write_text(json.dumps(output))
 """
 LONGEST_S = 120
 
@@ -61,9 +61,9 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def said(folder, tmp_path_factory):
+def output(folder, tmp_path_factory):
     """What each of the two processes says."""
-    port, where = str(free_port()), tmp_path_factory.mktemp("said")
+    port, where = str(free_port()), tmp_path_factory.mktemp("output")
     answers = [where / "0.json", where / "1.json"]
     with (where / "errors").open("w") as errors:
         children = [
@@ -80,39 +80,39 @@ def said(folder, tmp_path_factory):
         for child in children:
             child.kill()
             child.wait()
-    told = (where / "errors").read_text()
-    if "UNIMPLEMENTED" in told and "ollectives" in told:
+    reported = (where / "errors").read_text()
+    if "UNIMPLEMENTED" in reported and "ollectives" in reported:
         pytest.skip(
             "needs collectives between processes: this jaxlib has none for CPUs"
         )
-    assert codes == [0, 0], told
+    assert codes == [0, 0], reported
     return [json.loads(answer.read_text()) for answer in answers]
 
 
-def test_two_processes_give_the_weights_of_one(said):
+def test_two_processes_give_the_weights_of_one(output):
     earlier, panel = panels()
     config = replace(TRAIN, epochs=EPOCHS)
     alone = fit(features_of(earlier), TASK, MODEL, config, features_of(panel))
-    for each in said:
+    for each in output:
         mape, weights = each["first"]
         assert each["devices"] == 2
         assert mape == pytest.approx(alone.validation_mape, abs=1e-5)
         np.testing.assert_allclose(weights, flat(alone.params), atol=1e-4)
 
 
-def test_both_processes_hold_the_same_bits(said):
-    assert said[0]["first"] == said[1]["first"]
+def test_both_processes_hold_the_same_bits(output):
+    assert output[0]["first"] == output[1]["first"]
 
 
-def test_only_the_first_writes_checkpoints_and_both_go_on_from_them(said, folder):
+def test_only_the_first_writes_checkpoints_and_both_go_on_from_them(output, folder):
     assert [path.name for path in folder.iterdir()] == ["0"]
-    for each in said:
+    for each in output:
         assert each["epochs"] == [*range(1, EPOCHS + 1), EPOCHS]
         assert each["again"] == each["first"]
 
 
-def test_processes_that_were_told_different_things_refuse_to_train(said):
-    for each in said:
+def test_processes_with_different_inputs_refuse_to_train(output):
+    for each in output:
         assert "The 2 processes read different data or settings" in each["sentence"]
 
 

@@ -27,10 +27,10 @@ def report(epoch, *_):
     print("epoch", epoch, flush=True)
 
 with Checkpoints(Path(sys.argv[1])) as checkpoints:
-    made = fit(features_of(earlier), task, MODEL, config, features_of(panel),
-               checkpoints, report)
-weights = hashlib.sha256(flat(made.params).tobytes()).hexdigest()
-print("done", weights, made.epochs, made.validation_mape)
+    fitted = fit(features_of(earlier), task, MODEL, config, features_of(panel),
+                 checkpoints=checkpoints, report=report)
+weights = hashlib.sha256(flat(fitted.params).tobytes()).hexdigest()
+print("done", weights, fitted.epochs, fitted.validation_mape)
 """
 
 
@@ -41,7 +41,7 @@ def started(folder):
 
 
 def finished(folder):
-    """The epochs it told of, and its last line."""
+    """The epochs that a training reports, and its last line."""
     with started(folder) as process:
         lines = process.stdout.read().splitlines()
     assert process.returncode == 0
@@ -73,35 +73,11 @@ def test_killed_at_any_epoch_it_ends_with_the_same_weights(
     assert epochs[0] in ((1,) if at < 10 else (11, 21))
 
 
-CODE = '''
-"""Of a room."""
-
-RATE = 0.1
-"""Learnt by trying."""
-
-
-def step(x):
-    """Takes one."""
-    return x - RATE  # downhill
-'''
-
-
-@pytest.mark.parametrize(
-    ("was", "is_now", "same"),
-    [
-        pytest.param("# downhill", "# down the slope", True, id="a comment"),
-        pytest.param("Takes one", "Takes one step", True, id="a docstring"),
-        pytest.param("Learnt by trying", "Measured", True, id="a constant's text"),
-        pytest.param("x - RATE", "(\n        x - RATE\n    )", True, id="the layout"),
-        pytest.param("0.1", "0.2", False, id="a number"),
-        pytest.param("x - RATE", "x + RATE", False, id="a sign"),
-    ],
-)
-def test_only_other_code_keeps_a_training_from_going_on(tmp_path, was, is_now, same):
+def test_only_a_training_by_the_same_code_is_resumed(tmp_path):
     (tmp_path / "inner").mkdir()
     file = tmp_path / "inner" / "step.py"
-    file.write_text(CODE)
+    file.write_text("RATE = 0.1")
     before = code_digest(tmp_path)
-    assert was in CODE
-    file.write_text(CODE.replace(was, is_now))
-    assert (code_digest(tmp_path) == before) is same
+    assert code_digest(tmp_path) == before
+    file.write_text("RATE = 0.2")
+    assert code_digest(tmp_path) != before

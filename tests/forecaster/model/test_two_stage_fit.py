@@ -31,45 +31,47 @@ def panel():
 
 
 @pytest.fixture(scope="module")
-def learnt(panel):
+def trained_models(panel):
     return train_model(panel, RECIPE)
 
 
-def test_the_judged_fit_ends_before_the_days_it_is_judged_on(panel, learnt):
-    assert learnt.production.trained_through == panel.origin
-    assert learnt.evaluation.trained_through == panel.origin - timedelta(days=14)
-    assert 1 <= learnt.evaluation.epochs <= 3
-    assert learnt.production.epochs == 1
+def test_the_evaluation_fit_ends_before_its_validation_days(panel, trained_models):
+    assert trained_models.production.trained_through == panel.origin
+    assert trained_models.evaluation.trained_through == panel.origin - timedelta(
+        days=14
+    )
+    assert 1 <= trained_models.evaluation.epochs <= 3
+    assert trained_models.production.epochs == 1
 
 
-def test_the_judged_fit_does_not_know_the_days_after_it(panel, learnt):
+def test_the_evaluation_fit_does_not_see_later_days(panel, trained_models):
     """Its weights stay, though those days say more, as long as they choose its epoch."""
     demand = panel.demand_dt.copy()
     demand[:, -14:] *= 1.01
     other = train_model(replace(panel, demand_dt=demand), RECIPE)
-    assert other.evaluation.epochs == learnt.evaluation.epochs
-    for name, value in learnt.evaluation.weights.items():
+    assert other.evaluation.epochs == trained_models.evaluation.epochs
+    for name, value in trained_models.evaluation.weights.items():
         np.testing.assert_array_equal(value, other.evaluation.weights[name])
-    assert other.evaluation.data_watermark == learnt.evaluation.data_watermark
-    assert other.production.data_watermark != learnt.production.data_watermark
+    assert other.evaluation.data_watermark == trained_models.evaluation.data_watermark
+    assert other.production.data_watermark != trained_models.production.data_watermark
 
 
-def test_the_same_data_and_seed_give_the_same_version(panel, learnt):
+def test_the_same_data_and_seed_give_the_same_version(panel, trained_models):
     again = train_model(panel, RECIPE)
-    assert again.production.version == learnt.production.version
-    assert again.evaluation.version == learnt.evaluation.version
+    assert again.production.version == trained_models.production.version
+    assert again.evaluation.version == trained_models.evaluation.version
 
 
-def test_the_served_fit_goes_on_from_the_judged_one(learnt):
-    for name, value in learnt.evaluation.weights.items():
-        gap = np.abs(value - learnt.production.weights[name]).max()
+def test_the_production_fit_starts_from_the_evaluation_fit(trained_models):
+    for name, value in trained_models.evaluation.weights.items():
+        gap = np.abs(value - trained_models.production.weights[name]).max()
         # Three steps of Adam, each of at most a few learning rates.
         assert 0 < gap < 0.05, name
 
 
-def test_intervals_are_calibrated_on_unseen_days(learnt):
-    assert (learnt.evaluation.intervals.low_h < 0).all()
-    assert (learnt.evaluation.intervals.high_h > 0).all()
+def test_intervals_are_calibrated_on_unseen_days(trained_models):
+    assert (trained_models.evaluation.intervals.low_h < 0).all()
+    assert (trained_models.evaluation.intervals.high_h > 0).all()
 
 
 def test_a_short_history_shortens_context_and_validation():
@@ -88,7 +90,7 @@ def test_the_sizes_of_a_young_fleet_change_every_fortnight_only():
 
 
 @pytest.mark.parametrize(("n_days", "enough"), [(153, False), (154, True)])
-def test_what_a_long_horizon_needs_is_enough(n_days, enough):
+def test_a_long_horizon_needs_a_longer_history(n_days, enough):
     recipe = replace(Recipe(), task=TaskConfig(horizon=35))
     with nullcontext() if enough else pytest.raises(NoDataError, match="needs 154"):
         fit_to_history(make_panel(n_days=n_days), recipe)

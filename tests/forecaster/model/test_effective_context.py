@@ -1,4 +1,4 @@
-"""A network reads as many days as it remembers, and no fewer."""
+"""Serving reads as many context days as influence the forecast."""
 
 from dataclasses import replace
 
@@ -7,11 +7,12 @@ import pytest
 
 from forecaster.data import inputs
 from forecaster.data.features import build_features, embedding_rows
-from forecaster.inference import numpy_model, predict, receptive_field
+from forecaster.inference import numpy_model, predict
+from forecaster.model import export
 from tests.make import make_artefact, make_panel
 
 CONTEXT = 96
-# What the network adds, so many times: a state that is kept must be heard.
+# Factor on the network's correction, so that a kept state shows in the forecast.
 LOUD = 3_000
 
 
@@ -39,30 +40,26 @@ def remembering(artefact, bias):
         name: value + bias if name.endswith("iz/bias") else value
         for name, value in artefact.weights.items()
     }
-    told = weights["correction/kernel"] * LOUD
-    return replace(artefact, weights=weights | {"correction/kernel": told})
+    reported = weights["correction/kernel"] * LOUD
+    return replace(artefact, weights=weights | {"correction/kernel": reported})
 
 
-def test_one_that_forgets_reads_little_and_one_that_remembers_reads_all(
+def test_one_that_forgets_needs_few_days_and_one_that_remembers_needs_all(
     artefact, panel
 ):
     slices = newest(artefact, panel)
-    forgetful = receptive_field.effective_context_days(
-        remembering(artefact, -6.0), slices
-    )
-    thorough = receptive_field.effective_context_days(
-        remembering(artefact, 5.0), slices
-    )
-    assert forgetful == 2 * receptive_field.STEP_DAYS
+    forgetful = export.effective_context_days(remembering(artefact, -6.0), slices)
+    thorough = export.effective_context_days(remembering(artefact, 5.0), slices)
+    assert forgetful == 2 * export.STEP_DAYS
     assert thorough == CONTEXT
 
 
-def test_what_it_forecasts_is_what_the_whole_context_would_give(artefact, panel):
+def test_fewer_days_give_the_forecast_of_the_whole_context(artefact, panel):
     slices = newest(artefact, panel)
-    days = receptive_field.effective_context_days(artefact, slices)
+    days = export.effective_context_days(artefact, slices)
     assert days < CONTEXT
     plain, correction = numpy_model.Network(artefact).forward(slices)
-    said = predict.predict(replace(artefact, reading_days=days), panel)
-    gap = np.abs(said.baseline_dh + said.correction_dh - (plain + correction)[:, 0])
-    assert np.quantile(gap, 0.99) <= receptive_field.MAX_DIFFERENCE
+    output = predict.predict(replace(artefact, reading_days=days), panel)
+    gap = np.abs(output.baseline_dh + output.correction_dh - (plain + correction)[:, 0])
+    assert np.quantile(gap, 0.99) <= export.MAX_DIFFERENCE
     assert gap.max() > 0

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jaxtyping import TypeCheckError
 
-from forecaster.data import smoothing
-from forecaster.data.baseline_residuals import BaselineResiduals
+from forecaster.data import baseline, windows
+from forecaster.data.baseline import BaselineResiduals
 from tests.make import make_panel
 
 
@@ -27,8 +28,8 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
         has_baseline_dt=regular_dt,
         spread_dt=np.full_like(log_dt, spread),
     )
-    season_dt = smoothing.profile(residuals)
-    return season_dt, smoothing.smoothed_level(residuals, season_dt)
+    season_dt = baseline.weekday_profile(residuals)
+    return season_dt, baseline.smoothed_level(residuals, season_dt)
 
 
 @given(
@@ -38,14 +39,14 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
 def test_a_discounted_sum_agrees_with_a_loop(n_steps, rate, seed, n_depots):
     value = np.random.default_rng(seed).normal(size=(n_depots, n_steps))
     value = value.astype(np.float32)
-    made = smoothing.discounted_sum(value, rate)
+    result = baseline.discounted_sum(value, rate)
     kept = np.zeros(n_depots)
     for step in range(n_steps):
         kept = (1 - rate) * kept + value[:, step]
-        np.testing.assert_allclose(made[:, step], kept, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(result[:, step], kept, rtol=1e-4, atol=1e-4)
 
 
-def test_a_weekly_wave_is_learnt_whole():
+def test_a_weekly_pattern_is_fully_smoothed_into_the_profile():
     wave = np.tile([0.3, 0.1, 0.0, -0.1, 0.2, -0.2, -0.3], 20)[None]
     season, level = smoothed(5 + wave)
     np.testing.assert_allclose(season, wave, atol=1e-4)
@@ -60,11 +61,11 @@ def test_a_new_level_is_followed_faster_than_by_four_weeks():
     assert 5.1 < level[0, 76] < 5.3
 
 
-def test_one_strange_day_says_no_more_than_three_spreads():
+def test_one_extreme_day_counts_as_three_spreads():
     strange = np.full((1, 80), 5.0)
     strange[0, 60] = 0.0
     _, level = smoothed(strange, level_dt=np.full((1, 80), 5.0))
-    most = 3 * 0.2 * np.mean(smoothing.LEVEL_RATES)
+    most = 3 * 0.2 * np.mean(baseline.LEVEL_RATES)
     assert 5 - 1.3 * most < level[0, 60] < 5
 
 
@@ -105,7 +106,35 @@ def test_no_day_sees_a_later_one():
         BaselineResiduals.from_panel(panel.as_of(panel.day(80))),
     )
     for of in (
-        smoothing.profile,
-        lambda m: smoothing.smoothed_level(m, smoothing.profile(m)),
+        baseline.weekday_profile,
+        lambda m: baseline.smoothed_level(m, baseline.weekday_profile(m)),
     ):
         np.testing.assert_allclose(of(whole)[:, :81], of(cut)[:, :81], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("weekdays", "regular", "expected"),
+    [
+        pytest.param([1, 2, 30, 3], [1, 1, 1, 1], 2.5, id="median of four"),
+        pytest.param([1, 2, 30, 3], [1, 0, 1, 1], 3.0, id="median of three"),
+        pytest.param([1, 2, 30, 3], [1, 1, 0, 0], 1.5, id="mean of two"),
+        pytest.param([1, 2, 30, 3], [0, 0, 1, 0], 30.0, id="the only one"),
+        pytest.param([1, 2, 30, 3], [0, 0, 0, 0], 9.0, id="none: the level"),
+    ],
+)
+def test_the_trimmed_mean_is_the_middle_of_the_regular_days(
+    weekdays, regular, expected
+):
+    result = baseline.trimmed_mean(
+        np,
+        [np.array([value], float) for value in weekdays],
+        [np.array([value], float) for value in regular],
+        np.array([9.0]),
+    )
+    assert result.item() == pytest.approx(expected)
+
+
+def test_the_shape_checker_sees_a_level_of_other_origins():
+    days = [np.ones((3, 7))] * windows.REPEATS
+    with pytest.raises(TypeCheckError):
+        baseline.trimmed_mean(np, days, days, np.ones((2, 1)))
