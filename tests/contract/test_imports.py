@@ -177,7 +177,7 @@ def test_the_watch_takes_the_dashboards_statements_without_streamlit():
 import sys
 sys.modules["streamlit"] = None
 from dashboard.sql import fleet
-from pipelines.monitoring import probe, watcher
+from pipelines.monitoring import watcher
 """
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 

