@@ -11,7 +11,6 @@ HarborError
 ├── ArtefactError (ValueError)        an artefact is corrupt, foreign or newer
 ├── TrainingError (ArithmeticError)   training cannot go on
 ├── DeviceError (RuntimeError)        JAX does not start on this machine
-├── NotificationError (RuntimeError)  a notification could not be sent
 └── DatabaseError (RuntimeError)      the database cannot be started, reached or used
 
 Form of a message: what is wrong with its value - the rule - what to do. `pipelines.cli`
@@ -66,10 +65,6 @@ class TrainingError(HarborError, ArithmeticError):
 
 class DeviceError(HarborError, RuntimeError):
     """JAX does not start on this machine."""
-
-
-class NotificationError(HarborError, RuntimeError):
-    """A notification could not be sent."""
 
 
 class DatabaseError(HarborError, RuntimeError):

@@ -49,7 +49,6 @@ def _record(name: str, source: type, **more: Any) -> Any:
 
 Run = _row("Run", schema.runs)
 Model = _row("Model", schema.models)
-Notice = _row("Notice", schema.notices)
 LogLine = _row("LogLine", schema.run_lines, step=str)
 PlanOverview = _row(
     "PlanOverview", schema.backfills, waiting=int, done=int, failed=int, skipped=int
@@ -217,10 +216,9 @@ class Finding(TypedDict):
     says: str
 
 
-class SentNotice(TypedDict):
+class SentNotification(TypedDict):
     channel: str
-    sent: bool
-    says: str
+    error: str | None
 
 
 class Sentence(TypedDict):
@@ -242,21 +240,6 @@ class Schedule(NextNight):
     due_now: Day | None
     scheduler_runs: bool
     last: Any
-
-
-class ServiceLevel(TypedDict):
-    promised: float
-    kept: float | None
-    of: int
-    missed: int
-    budget_left: float | None
-
-
-class ServiceLevels(TypedDict):
-    days: int
-    levels: dict[str, ServiceLevel]
-    dashboard_p95_seconds: float | None
-    nights: list[Any]
 
 
 class SchemaStatus(TypedDict):
@@ -317,7 +300,6 @@ ANSWERS: dict[str, Any] = {
     "nightly": Night,
     "dashboard": Address,
     "watch": Address,
-    "slo": list[ServiceLevels],
     "doctor": list[Finding],
     "tpu-check": TpuCheck,
     "schedule run": NextNight,
@@ -347,8 +329,7 @@ ANSWERS: dict[str, Any] = {
     "quarantine show": RejectedRowWhole,
     "quarantine replay": ReplayedRows,
     "quarantine dismiss": Dismissed,
-    "notices test": list[SentNotice],
-    "notices list": list[Notice],
+    "notifications test": list[SentNotification],
     "db upgrade": SchemaStatus,
     "db roles": list[Role],
     "db status": SchemaStatus,

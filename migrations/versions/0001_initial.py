@@ -65,14 +65,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("depot_id", "service_on", name=op.f("pk_daily_counts")),
     )
     op.create_table(
-        "dashboard_probes",
-        sa.Column("probed_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("answered", sa.Boolean(), nullable=False),
-        sa.Column("seconds", sa.Double(), nullable=True),
-        sa.CheckConstraint("seconds >= 0", name=op.f("ck_dashboard_probes_seconds")),
-        sa.PrimaryKeyConstraint("probed_at", name=op.f("pk_dashboard_probes")),
-    )
-    op.create_table(
         "demand_versions",
         sa.Column("depot_id", sa.Text(), nullable=False),
         sa.Column("service_on", sa.Date(), nullable=False),
@@ -243,36 +235,6 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.PrimaryKeyConstraint("before_on", name=op.f("pk_frozen_days")),
-    )
-    op.create_table(
-        "notices",
-        sa.Column(
-            "notice_id", sa.BigInteger(), sa.Identity(always=True), nullable=False
-        ),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("channel", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("message", sa.Text(), nullable=False),
-        sa.Column(
-            "made_at",
-            sa.DateTime(timezone=True),
-            server_default=sa.text("now()"),
-            nullable=False,
-        ),
-        sa.Column(
-            "attempts", sa.Integer(), server_default=sa.text("0"), nullable=False
-        ),
-        sa.Column("next_attempt_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("error", sa.Text(), nullable=True),
-        sa.CheckConstraint(
-            "kind in ('failure','recovery','silence')", name=op.f("ck_notices_kind")
-        ),
-        sa.CheckConstraint(
-            "sent_at is null or next_attempt_at is null", name=op.f("ck_notices_sent")
-        ),
-        sa.PrimaryKeyConstraint("notice_id", name=op.f("pk_notices")),
-        sa.UniqueConstraint("key", "channel", name="uq_notices_key_channel"),
     )
     op.create_table(
         "order_counts",

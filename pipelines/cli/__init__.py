@@ -29,11 +29,10 @@ from pipelines.cli import (
     ingest,
     models,
     nightly,
-    notices,
+    notifications,
     quarantine,
     runs,
     schedule,
-    slo,
     tpu,
     train,
     watch,
@@ -84,15 +83,14 @@ COMMANDS = (
     nightly,
     dashboard,
     watch,
-    slo,
     doctor,
     tpu,
 )
 for command in COMMANDS:
     command.register(app)
 for group in (
-    schedule, backfill, runs, models, files, events, depots, quarantine, notices, db,
-    backup,
+    schedule, backfill, runs, models, files, events, depots, quarantine, notifications,
+    db, backup,
 ):  # fmt: skip
     app.add_typer(group.app)
 

@@ -1,9 +1,9 @@
 """`harbor watch`: how the program does, for Prometheus and for people."""
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from threading import Event
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import structlog
 import typer
@@ -12,14 +12,10 @@ from forecaster.errors import BadInputError, DatabaseError
 from pipelines.cli.console import say, show_json
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.workplace import AsJson, Port
-from pipelines.database.engine import database_url, parsed_url
+from pipelines.database.engine import database_url
 from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import ports
 from pipelines.settings import Settings
-
-if TYPE_CHECKING:
-    from pipelines.monitoring.notifications.notifier import Notifier
-    from pipelines.monitoring.state import MonitorState
 
 log = structlog.get_logger()
 
@@ -40,7 +36,7 @@ def watch(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Serves /metrics, /healthz and /readyz, and sends notices, until Ctrl-C.
+    """Serves /metrics, /healthz and /readyz, and sends notifications, until Ctrl-C.
 
     Everything is read from the database, so it is the same after a restart. Other
     machines are answered with --insecure only. With --json it first prints its address.
@@ -67,50 +63,26 @@ def _require_guard(address: str, insecure: bool) -> None:
 
 
 def _serve(settings: Settings, address: str, port: int) -> None:
-    from pipelines.monitoring.notifications.channels import channels_of
-    from pipelines.monitoring.notifications.notifier import Notifier
-    from pipelines.monitoring.server import serving
-    from pipelines.monitoring.snapshot import Snapshot
-    from pipelines.monitoring.state import MonitorState
-    from pipelines.monitoring.watcher import LOOK_EVERY_S
+    from dashboard.sql import fleet
+    from pipelines.monitoring.notifications import Notifier, channels_of
+    from pipelines.monitoring.server import MonitorState, Snapshot, serving
+    from pipelines.monitoring.watcher import INTERVAL_S, Page, Watcher
 
     state = MonitorState(settings.home, datetime.now(UTC))
-    silence = timedelta(hours=settings.alert_no_run_hours)
-    notifier = Notifier(channels_of(settings), silence)
+    notifier = Notifier(channels_of(settings))
+    page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     stopped = Event()
     with serving(state, address, port):
         while not stopped.is_set():
             # Opened anew each time: the embedded database is started again if it went away.
             try:
                 with database_url(settings) as url:
-                    _watch(settings, url, state, notifier, stopped)
+                    engine = create_readonly_engine(url)
+                    try:
+                        Watcher(settings, engine, state, page, notifier).run(stopped)
+                    finally:
+                        engine.dispose()
             except DatabaseError as error:
                 log.warning("database_unavailable", reason=str(error))
                 state.snapshot = Snapshot(datetime.now(UTC), str(error))
-                notifier.of_database(str(error), state.snapshot.at)
-                stopped.wait(LOOK_EVERY_S)
-
-
-def _watch(
-    settings: Settings,
-    url: str,
-    state: "MonitorState",
-    notifier: "Notifier",
-    stopped: Event,
-) -> None:
-    import sqlalchemy as sa
-
-    from dashboard.sql import fleet
-    from pipelines.database.roles import set_role_on_connect
-    from pipelines.monitoring.probe import Page
-    from pipelines.monitoring.watcher import Watcher
-
-    page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    reader_engine = create_readonly_engine(url)
-    writes = sa.create_engine(parsed_url(url), pool_pre_ping=True)
-    set_role_on_connect(writes)
-    try:
-        Watcher(settings, reader_engine, writes, state, page, notifier).run(stopped)
-    finally:
-        reader_engine.dispose()
-        writes.dispose()
+                stopped.wait(INTERVAL_S)

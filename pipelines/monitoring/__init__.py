@@ -1,7 +1,8 @@
 """Monitors the program through its database: `/metrics`, `/healthz` and `/readyz`.
 
-snapshot   reads the database, a few statements each time
-metrics    metrics of a snapshot
-server     answers requests from the newest snapshot
-watcher    takes snapshots, probes the dashboard, sends notices
+metrics         reads the database, and converts what it finds to Prometheus metrics
+due_night       the nightly run whose forecast should be there by now
+watcher         takes snapshots, probes the dashboard, sends notifications
+server          answers requests from the newest snapshot
+notifications   a night failed, or nights work again: by Apprise
 """

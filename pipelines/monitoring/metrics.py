@@ -1,215 +1,169 @@
-"""Metrics of a snapshot: the night's steps, the data, the forecast, the service levels."""
+"""The metrics of the fleet: read from the database, and converted for Prometheus.
+
+Moments are seconds since 1970, so that an age is `time()` less the metric whenever it is
+queried. An unknown value is absent, never 0.
+"""
 
 from collections.abc import Iterable, Iterator
-from datetime import date
-from typing import Any
+from datetime import date, datetime, timedelta
 
-from pipelines.monitoring.metric import Metric, metric
-from pipelines.monitoring.run_metrics import measured
-from pipelines.monitoring.service_levels import WINDOWS, Levels
-from pipelines.monitoring.snapshot import Snapshot
+import sqlalchemy as sa
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-ENDED = ("done", "failed")
+from pipelines.forecasting.live_accuracy import LOOK_BACK_DAYS
+from pipelines.monitoring.due_night import newest_due_night
+from pipelines.runs.locks import is_free
+from pipelines.scheduling.schedule import LEADER_LOCK
+from pipelines.settings import Settings
+from pipelines.store import accuracy, demand, feed_freshness
+from pipelines.store import monitoring as store
+from pipelines.store.monitoring import Sample, sample
+
+COMPILE_CACHE_PERIOD = timedelta(days=30)
+
+HELP = {
+    "up": "Whether the database could be read.",
+    "ready": "Whether a forecast can be shown.",
+    "snapshot_timestamp_seconds": "When the database was last read.",
+    "schema_current": "Whether the tables are of this release.",
+    "build_info": "The release of the program.",
+    "watch_started_timestamp_seconds": "When 'harbor watch' began.",
+    "deployment_in_progress": "Whether the watch is new, or the tables of another release.",
+    "home_disk_free_bytes": "Free on the disk of HARBOR_HOME.",
+    "home_disk_used_bytes": "Used of the disk of HARBOR_HOME.",
+    "dashboard_up": "Whether the dashboard answered the last probe.",
+    "dashboard_seconds": "Time of the last probe: its answer, and the first page's queries.",
+    "notifications_failed_total": "Notifications that a channel did not accept.",
+    "step_failed": "Whether the step's newest ended run failed.",
+    "step_end_timestamp_seconds": "End of the step's newest ended run.",
+    "step_success_timestamp_seconds": "End of the step's newest completed run.",
+    "step_seconds": "Duration of the step's newest completed run.",
+    "step_start_timestamp_seconds": "Start of the step that runs now.",
+    "forecast_ready": "Whether the forecast of the newest due night is there.",
+    "last_nightly_on_time": "Whether it was there by its deadline.",
+    "last_nightly_margin_seconds": "From it to its deadline; below 0 it was late.",
+    "last_nightly_origin_timestamp_seconds": "Origin of the newest due night.",
+    "forecast_lag_seconds": "Whole days from the newest origin to the one that is due.",
+    "fallback_depots": "Depots to which the last forecast gave the baseline.",
+    "accuracy_alarms": "Alarms of the last night about live accuracy.",
+    "worse_than_naive_streak": "Newest days in a row worse than the seasonal naive.",
+    "data_lag_seconds": "Whole days from any depot's newest day to the day that is due.",
+    "data_oldest_depot_lag_seconds": "The same of the late depot furthest behind.",
+    "depots": "Depots known.",
+    "depots_late": "Depots that lack the day that is due.",
+    "file_loaded_timestamp_seconds": "When the newest file was loaded.",
+    "files_refused": "Files of the inbox that the last night refused.",
+    "files_loaded_total": "Files loaded.",
+    "rows_accepted_total": "Rows that changed something.",
+    "rows_rejected_total": "Rows rejected.",
+    "rows_quarantined": "Rows in quarantine.",
+    "champion_info": "The model that is shown.",
+    "champion_promoted_timestamp_seconds": "When it was promoted.",
+    "champion_trained_through_timestamp_seconds": "The last day it was trained on.",
+    "backfills_open": "Backfills that have not ended.",
+    "backfill_slots_waiting": "Their slots that wait.",
+    "backfill_slots_failed": "Their slots that failed.",
+    "scheduler_is_leader": "Whether a scheduler holds the lead.",
+    "database_bytes": "Size of the database.",
+    "database_sessions": "Sessions on the database.",
+    "training_compilations": "Programs compiled by the last training.",
+    "training_cache_hits": "Of these, found in the compile cache.",
+    "training_cache_misses": "Of these, compiled anew.",
+    "training_compile_seconds": "Compile time of the last training.",
+    "training_first_step_seconds": "From the start of its fit to the end of its first step.",
+    "training_step_seconds": "A step of the last training, once compiled.",
+    "training_device_memory_peak_bytes": "Peak memory of one device in the last training.",
+    "training_device_memory_limit_bytes": "Memory of one device it could use.",
+    "training_host_memory_peak_bytes": "Peak memory of the last training's process.",
+    "training_cold_trainings": "Trainings of 30 days that compiled anything.",
+    "training_cache_hit_ratio": "Share of programs of 30 days found in the compile cache.",
+    "inference_cold_seconds": "First pass of the last forecast.",
+    "inference_warm_seconds": "Second pass of the last forecast.",
+    "inference_memory_bytes": "Memory of the last forecast.",
+    "live_mape_ratio": "Mean of |forecast - actual| / actual over four live weeks.",
+    "live_wape_ratio": "Sum of |forecast - actual| by volume, over the same depot-days.",
+    "live_bias_ratio": "Sum of forecast - actual by volume; above 0 is too high.",
+    "live_coverage_ratio": "Share of actuals inside the 80 % interval over four weeks.",
+    "live_scored": "Forecasts of a depot's day scored over four weeks.",
+    "live_city_mape_ratio": "MAPE by city.",
+    "live_city_coverage_ratio": "Share of actuals inside the 80 % interval, by city.",
+    "live_horizon_mape_ratio": "MAPE by days ahead.",
+    "live_horizon_coverage_ratio": "Share inside the 80 % interval, by days ahead.",
+}
+"""Of each metric, without its prefix `harbor_`."""
 
 
-def snapshot_metrics(snapshot: Snapshot) -> Iterator[Metric]:
-    """All that a look tells; little where it has seen nothing."""
-    up = snapshot.trouble is None
-    yield metric("up", "Whether the last look found a database to read.", up)
-    yield metric(
-        "ready", "Whether a forecast can be shown.", snapshot.not_ready is None
-    )
-    yield metric(
-        "snapshot_timestamp_seconds", "When the database was looked at.", snapshot.at
-    )
-    yield metric(
-        "schema_current",
-        "Whether the tables are this program's.",
-        snapshot.schema_is_current,
-    )
-    if not up:
+def families(
+    samples: Iterable[Sample],
+) -> list[CounterMetricFamily | GaugeMetricFamily]:
+    """Groups samples by name; one that ends in `_total` is a counter."""
+    grouped: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
+    for name, value, labels in samples:
+        if name not in grouped:
+            kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            grouped[name] = kind(f"harbor_{name}", HELP[name], labels=list(labels))
+        grouped[name].add_metric(list(labels.values()), value)
+    return list(grouped.values())
+
+
+def current_samples(
+    connection: sa.Connection, settings: Settings, now: datetime
+) -> Iterator[Sample]:
+    """What is read every few seconds: runs, the newest data and forecast, backfills."""
+    zones = demand.zones(connection)
+    due_on = settings.due_on(now, zones)
+    since = now - COMPILE_CACHE_PERIOD
+    yield from store.read_samples(connection, store.OVERVIEW, due_on=due_on)
+    yield from store.read_samples(connection, store.STEPS)
+    yield from store.read_samples(connection, store.RUN_METRICS)
+    yield from store.read_samples(connection, store.COMPILE_CACHE, since=since)
+    yield from store.read_samples(connection, store.CHAMPION)
+    yield from store.read_samples(connection, store.BACKFILLS)
+    yield sample("scheduler_is_leader", not is_free(connection, LEADER_LOCK))
+
+    night = newest_due_night(settings, zones, now)
+    first_at = store.first_night_at(connection)
+    if first_at is None or night.starts_at < first_at:
         return
-    yield from _steps(snapshot)
-    yield from measured(snapshot)
-    yield from _forecasts(snapshot)
-    yield from _data(snapshot)
-    yield from _champion(snapshot.tallies)
-    yield from _backfills(snapshot)
-    yield from _services(snapshot)
-    for levels in snapshot.levels:
-        yield from _levels(levels)
+    ready_at = store.forecast_ready_at(connection, night.origin_on)
+    is_on_time = ready_at is not None and ready_at <= night.ready_by
+    yield sample("forecast_ready", ready_at is not None)
+    yield sample("last_nightly_on_time", is_on_time)
+    yield sample("last_nightly_origin_timestamp_seconds", night.origin_on)
+    if ready_at is not None:
+        margin = night.ready_by - ready_at
+        yield sample("last_nightly_margin_seconds", margin.total_seconds())
 
 
-def _steps(snapshot: Snapshot) -> Iterator[Metric]:
-    for step, by_state in snapshot.runs.items():
-        ended = [by_state[state] for state in ENDED if state in by_state]
-        if ended:
-            yield from _ended(step, max(ended, key=lambda run: run["run_id"]))
-        if "done" in by_state:
-            yield from _done(step, by_state["done"])
-        if "running" in by_state:
-            yield metric(
-                "step_start_timestamp_seconds",
-                "When the step that runs now began.",
-                by_state["running"]["started_at"],
-                step=step,
-            )
+def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
+    """What takes seconds in a large fleet: late depots, totals of rows, live accuracy.
+
+    Args:
+      connection: For one short transaction.
+      due_on: The newest day whose orders should be there by now.
+    """
+    yield from store.read_samples(connection, store.ROWS)
+    late = sum(city.late for city in feed_freshness.by_city(connection, due_on))
+    yield sample("depots_late", late)
+    oldest_on = feed_freshness.oldest_day(connection, due_on)
+    lag = max(due_on - oldest_on, timedelta(0))
+    yield sample("data_oldest_depot_lag_seconds", lag.total_seconds())
+    yield from _live_accuracy(connection)
 
 
-def _ended(step: str, last: dict[str, Any]) -> Iterator[Metric]:
-    description = "Whether the step's newest run that is over failed."
-    yield metric("step_failed", description, last["state"] == "failed", step=step)
-    description = "When the step's newest run that is over ended."
-    yield metric(
-        "step_end_timestamp_seconds", description, last["finished_at"], step=step
-    )
-
-
-def _done(step: str, done: dict[str, Any]) -> Iterator[Metric]:
-    description = "When the step's newest run that was done ended."
-    yield metric(
-        "step_success_timestamp_seconds", description, done["finished_at"], step=step
-    )
-    description = "How long the step's newest run that was done took."
-    took = (done["finished_at"] - done["started_at"]).total_seconds()
-    yield metric("step_seconds", description, took, step=step)
-
-
-def _forecasts(snapshot: Snapshot) -> Iterator[Metric]:
-    description = "Whole days from the newest origin to the one that is due."
-    behind = _behind(snapshot.due_on, snapshot.tallies["origin_on"])
-    yield metric("forecast_lag_seconds", description, behind)
-    metrics = snapshot.metrics("forecast")
-    yield metric(
-        "fallback_depots",
-        "Depots that the last forecast gave the plain forecast.",
-        None if metrics is None else metrics.get("gated", 0),
-    )
-    watched = snapshot.metrics("accuracy")
-    yield metric(
-        "accuracy_alarms",
-        "Alarms of the last night about the accuracy of live forecasts.",
-        None if watched is None else len(watched.get("alarms", ())),
-    )
-    yield metric(
-        "worse_than_naive_streak",
-        "Newest days in a row on which the seasonal naive was better.",
-        None if watched is None else watched.get("worse_days"),
-    )
-
-
-def _data(snapshot: Snapshot) -> Iterator[Metric]:
-    tallies = snapshot.tallies
-    description = "Whole days from the newest day of any depot to the day that is due."
-    yield metric(
-        "data_lag_seconds", description, _behind(snapshot.due_on, tallies["newest_on"])
-    )
-    yield metric("depots", "Depots known.", tallies["depots"])
-    yield metric("file_loaded_timestamp_seconds", "Newest file.", tallies["file_at"])
-    metrics = snapshot.metrics("ingest")
-    yield metric(
-        "files_refused",
-        "Files of the inbox that the last night refused.",
-        None if metrics is None else metrics.get("refused", 0),
-    )
-    if snapshot.slow is None:
-        return
-    description = (
-        "Whole days from the newest day of the depot furthest behind to the day due."
-    )
-    oldest = _behind(snapshot.due_on, snapshot.slow.oldest_on)
-    yield metric("data_oldest_depot_lag_seconds", description, oldest)
-    yield metric(
-        "depots_late", "Depots that lack the day that is due.", snapshot.slow.late
-    )
-    rows = snapshot.slow.rows
-    yield metric("files_loaded_total", "Files loaded so far.", rows["files"])
-    yield metric(
-        "rows_accepted_total", "Rows that changed something.", rows["accepted"]
-    )
-    yield metric("rows_rejected_total", "Rows put aside so far.", rows["rejected"])
-    yield metric("rows_quarantined", "Rows still put aside.", rows["quarantined"])
-
-
-def _behind(due_on: date | None, newest: date | None) -> float | None:
-    """Seconds of whole days; a day that is ahead is not behind."""
-    if due_on is None or newest is None:
-        return None
-    return max((due_on - newest).total_seconds(), 0)
-
-
-def _champion(tallies: dict[str, Any]) -> Iterator[Metric]:
-    version = tallies["champion"]
-    if version is None:
-        return
-    yield metric("champion_info", "The model that is shown.", 1, version=version)
-    yield metric(
-        "champion_promoted_timestamp_seconds",
-        "When it became the champion.",
-        tallies["promoted_at"],
-    )
-    yield metric(
-        "champion_trained_through_timestamp_seconds",
-        "The last day it learnt from.",
-        tallies["trained_through"],
-    )
-
-
-def _backfills(snapshot: Snapshot) -> Iterator[Metric]:
-    for state in ("running", "paused", "failed"):
-        found = snapshot.backfills.get(state, {})
-        for key, description in (
-            ("plans", "Backfills that are not at an end."),
-            ("waiting", "Slots of theirs that wait."),
-            ("failed", "Slots of theirs that failed."),
-        ):
-            name = "backfills_open" if key == "plans" else f"backfill_slots_{key}"
-            yield metric(name, description, found.get(key, 0), state=state)
-
-
-def _services(snapshot: Snapshot) -> Iterator[Metric]:
-    tallies = snapshot.tallies
-    leads = snapshot.scheduler_leads
-    yield metric("scheduler_is_leader", "Whether a scheduler holds the lead.", leads)
-    yield metric("database_bytes", "Size of the database.", tallies["database_bytes"])
-    yield metric("database_sessions", "Sessions on it.", tallies["sessions"])
-    waiting, lost = tallies["notices_waiting"], tallies["notices_lost"]
-    yield metric("notices_waiting", "Notices that wait to be sent.", waiting)
-    yield metric("notices_lost_total", "Notices that were given up.", lost)
-
-
-def _levels(levels: Levels) -> Iterator[Metric]:
-    window = f"{levels.days}d"
-    for level in levels.all:
-        labels = {"slo": level.name, "window": window}
-        if level.of == 0:
-            continue
-        yield metric("slo_events", "Nights, or probes, that count.", level.of, **labels)
-        yield metric("slo_good_events", "Of these, kept.", level.kept, **labels)
-        yield metric("slo_target_ratio", "Share promised.", level.wanted, **labels)
-        description = "Part of the failures allowed that is left; below 0 overspent."
-        yield metric(
-            "slo_error_budget_remaining_ratio", description, level.budget_left, **labels
-        )
-    description = "95 % of the dashboard's answers took no longer."
-    yield metric(
-        "dashboard_p95_seconds", description, levels.answers.p95_s, window=window
-    )
-    if levels.nights and levels.days == WINDOWS[0]:
-        yield from _last_night(levels)
-
-
-def _last_night(levels: Levels) -> Iterable[Metric]:
-    night = levels.nights[-1]
-    ready_at = night.ready_at
-    margin = None if ready_at is None else (night.ready_by - ready_at).total_seconds()
-    return (
-        metric(
-            "forecast_ready",
-            "Whether the forecast of the newest night that is due is there.",
-            ready_at is not None,
-        ),
-        metric("last_nightly_on_time", "Whether it was there in time.", night.is_kept),
-        metric("last_nightly_margin_seconds", "How long before; below 0 late.", margin),
-        metric("last_nightly_origin_timestamp_seconds", "Its origin.", night.origin_on),
-    )
+def _live_accuracy(connection: sa.Connection) -> Iterator[Sample]:
+    for row in accuracy.whole_fleet(connection, LOOK_BACK_DAYS):
+        for score in ("mape", "wape", "bias"):
+            if row[score] is not None:
+                yield sample(f"live_{score}_ratio", row[score], model=row["model"])
+        if row["model"] == "shown":
+            yield sample("live_coverage_ratio", row["coverage"])
+            yield sample("live_scored", row["n"])
+    for part in ("city", "horizon"):
+        for scores in accuracy.by_part(connection, part, LOOK_BACK_DAYS):
+            labels = {part: str(scores.part)}
+            coverage = scores.n_in_interval / scores.n
+            yield sample(f"live_{part}_coverage_ratio", coverage, **labels)
+            if scores.n_comparable:
+                mape = scores.ape_sum / scores.n_comparable
+                yield sample(f"live_{part}_mape_ratio", mape, **labels)

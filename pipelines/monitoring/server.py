@@ -1,99 +1,178 @@
-"""Serves `/metrics`, `/healthz` and `/readyz` from the monitoring state, without a query."""
+"""Serves `/metrics`, `/healthz` and `/readyz` from the newest snapshot, without a query."""
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from pathlib import Path
 from threading import Thread
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client import CollectorRegistry, ProcessCollector, make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
-from pipelines.monitoring.metric import Family, families
-from pipelines.monitoring.state import MonitorState
+from pipelines.monitoring.metrics import families
+from pipelines.store.monitoring import Sample, sample
 
-PATIENCE_S = 10
-WORDS = "text/plain; charset=utf-8"
-NO_SUCH_PATH = "There are /metrics, /healthz and /readyz."
-
-
-class Collector:
-    """The state as the library collects it."""
-
-    def __init__(self, state: MonitorState) -> None:
-        """Nothing is collected yet."""
-        self._state = state
-
-    def collect(self) -> list[Family]:
-        """Each number's family, as of now."""
-        return families(self._state.metrics(datetime.now(UTC)))
+DEPLOYING = timedelta(minutes=10)
+"""After the watch began: a deployment restarts every process, the watch too."""
+STUCK = timedelta(minutes=5)
+"""Without a snapshot: the watch should be restarted."""
 
 
-def registry(state: MonitorState) -> CollectorRegistry:
-    """The metrics of the state, and the memory and time of this process."""
-    made = CollectorRegistry()
-    made.register(Collector(state))
-    ProcessCollector(registry=made)
-    return made
+@dataclass(frozen=True)
+class Snapshot:
+    """What was read from the database at one moment.
+
+    Args:
+      at: When, with a time zone.
+      trouble: Why nothing could be read, in one sentence; None where all could.
+      schema_is_current: Whether the tables are of this release; None where unknown.
+      samples: Empty where nothing could be read.
+    """
+
+    at: datetime
+    trouble: str | None = None
+    schema_is_current: bool | None = None
+    samples: tuple[Sample, ...] = ()
+
+    @property
+    def not_ready(self) -> str | None:
+        """Why nobody should be sent here yet; None where they may."""
+        if self.trouble is not None:
+            return self.trouble
+        if all(each.name != "forecast_lag_seconds" for each in self.samples):
+            return "There is no forecast yet. Run 'harbor train' and 'harbor forecast'."
+        return None
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How the dashboard answered a probe.
+
+    Args:
+      at: When it was asked.
+      seconds: Until it had answered and its first page's queries ended; None: it failed.
+    """
+
+    at: datetime
+    seconds: float | None
+
+
+@dataclass(eq=False)
+class MonitorState(Collector):
+    """What is served; written by the watcher, each part replaced whole.
+
+    Args:
+      home: HARBOR_HOME, whose disk is shown.
+      started_at: When the watch began.
+    """
+
+    home: Path
+    started_at: datetime
+    snapshot: Snapshot = field(init=False)
+    probe: Probe | None = None
+    notifications_failed: int = 0
+
+    def __post_init__(self) -> None:
+        """Nothing has been read yet."""
+        sentence = "The watch has not read the database yet. Ask again."
+        self.snapshot = Snapshot(self.started_at, sentence)
+
+    def collect(self) -> Iterable[Metric]:
+        """Every metric, as of now."""
+        return families(self.samples(datetime.now(UTC)))
+
+    def samples(self, now: datetime) -> Iterator[Sample]:
+        """Every sample: of the snapshot, of the probe and of this machine."""
+        snapshot = self.snapshot
+        yield sample("up", snapshot.trouble is None)
+        yield sample("ready", snapshot.not_ready is None)
+        yield sample("snapshot_timestamp_seconds", snapshot.at)
+        if snapshot.schema_is_current is not None:
+            yield sample("schema_current", snapshot.schema_is_current)
+        is_deploying = (
+            now - self.started_at < DEPLOYING or snapshot.schema_is_current is False
+        )
+        yield sample("deployment_in_progress", is_deploying)
+        yield sample("build_info", 1, version=version("harbor-fleet"))
+        yield sample("watch_started_timestamp_seconds", self.started_at)
+        yield sample("notifications_failed_total", self.notifications_failed)
+        if self.probe is not None:
+            yield sample("dashboard_up", self.probe.seconds is not None)
+            if self.probe.seconds is not None:
+                yield sample("dashboard_seconds", self.probe.seconds)
+        yield from self._disk()
+        yield from snapshot.samples
+
+    def _disk(self) -> Iterator[Sample]:
+        try:
+            disk = shutil.disk_usage(self.home)
+        except OSError:  # not made yet, or not readable by this account
+            return
+        yield sample("home_disk_free_bytes", disk.free)
+        yield sample("home_disk_used_bytes", disk.used)
+
+    def not_alive(self, now: datetime) -> str | None:
+        """Why the watch should be restarted; None where it should not."""
+        age = now - self.snapshot.at
+        if age < STUCK:
+            return None
+        return (
+            f"The watch has not read the database for {age.total_seconds():.0f} s, but "
+            "should every quarter of a minute. Restart it."
+        )
+
+
+def application(state: MonitorState) -> WSGIApplication:
+    """Answers `/metrics`, `/healthz` and `/readyz`."""
+    registry = CollectorRegistry()
+    registry.register(state)
+    ProcessCollector(registry=registry)
+    metrics = make_wsgi_app(registry)
+
+    def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        match environ["PATH_INFO"]:
+            case "/metrics":
+                return metrics(environ, start)
+            case "/healthz":
+                wrong, good = state.not_alive(datetime.now(UTC)), "alive"
+            case "/readyz":
+                wrong, good = state.snapshot.not_ready, "ready"
+            case _:
+                start("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
+                return [b"There are /metrics, /healthz and /readyz.\n"]
+        status = "503 Service Unavailable" if wrong else "200 OK"
+        start(status, [("Content-Type", "text/plain; charset=utf-8")])
+        return [f"{wrong or good}\n".encode()]
+
+    return answer
+
+
+class _QuietHandler(WSGIRequestHandler):
+    """Logs no request: every scrape would hide what matters."""
+
+    timeout = 10
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 @contextmanager
 def serving(state: MonitorState, address: str, port: int) -> Iterator[int]:
-    """Answers while this is open; gives the port, which is chosen where it is 0."""
-    server = ThreadingHTTPServer((address, port), _handler(state))
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def answer(
-    state: MonitorState, shown: CollectorRegistry, path: str
-) -> tuple[int, str, bytes]:
-    """Status, kind and body of what is asked for."""
-    if path == "/metrics":
-        return 200, CONTENT_TYPE_LATEST, generate_latest(shown)
-    if path == "/healthz":
-        return _sentence("alive", state.not_alive(datetime.now(UTC)))
-    if path == "/readyz":
-        return _sentence("ready", state.snapshot.not_ready)
-    return 404, WORDS, f"{NO_SUCH_PATH}\n".encode()
-
-
-def _sentence(good: str, wrong: str | None) -> tuple[int, str, bytes]:
-    return 503 if wrong else 200, WORDS, f"{wrong or good}\n".encode()
-
-
-def _handler(state: MonitorState) -> type[BaseHTTPRequestHandler]:
-    shown = registry(state)
-
-    class Handler(BaseHTTPRequestHandler):
-        timeout = PATIENCE_S
-        server_version = "harbor"
-        sys_version = ""
-
-        def do_GET(self) -> None:
-            self._answer(with_body=True)
-
-        def do_HEAD(self) -> None:
-            self._answer(with_body=False)
-
-        def log_message(self, *_: object) -> None:
-            """Every scrape in the log would hide what matters."""
-
-        def _answer(self, with_body: bool) -> None:
-            path = self.path.partition("?")[0]
-            status, kind, body = answer(state, shown, path)
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if with_body:
-                self.wfile.write(body)
-
-    return Handler
+    """Answers while this is open; yields the port, which is chosen where it is 0."""
+    with make_server(
+        address, port, application(state), ThreadingWSGIServer, _QuietHandler
+    ) as server:
+        thread = Thread(target=server.serve_forever, name="metrics", daemon=True)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,84 +1,188 @@
-"""Takes snapshots at intervals, probes the dashboard, and sends notices."""
+"""Takes snapshots at intervals, probes the dashboard, and sends notifications."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+import urllib.request
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
 import sqlalchemy as sa
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from pipelines.monitoring import snapshot
-from pipelines.monitoring.notifications.notifier import Notifier
-from pipelines.monitoring.probe import Page, probe
-from pipelines.monitoring.state import MonitorState, Probe
+from forecaster.errors import DatabaseError
+from pipelines.database import migrate
+from pipelines.database.engine import (
+    UNREACHABLE_ADVICE,
+    connection_error_message,
+    snapshot,
+)
+from pipelines.monitoring import metrics
+from pipelines.monitoring.notifications import Notifier
+from pipelines.monitoring.server import MonitorState, Probe, Snapshot
 from pipelines.runs.error_messages import describe_error
 from pipelines.settings import Settings
-from pipelines.store import service_levels as store
+from pipelines.store import demand
+from pipelines.store.monitoring import Sample
 
 log = structlog.get_logger()
 
-LOOK_EVERY_S = 15.0
+INTERVAL_S = 15.0
 PROBE_EVERY = timedelta(minutes=1)
-KEEP_PROBES = timedelta(days=100)
+SLOW_EVERY = timedelta(minutes=15)
+"""A night has the database first."""
+SLOW_SECONDS = 60
+PROBE_PATIENCE_S = 10
+HEALTH = "/_stcore/health"
+DAYS_SHOWN = timedelta(days=20)
+FORTNIGHT = timedelta(days=14)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The statements of the dashboard's first page, in the order it sends them.
+
+    Args:
+      freshness: Says what there is to show.
+      totals: Of the whole fleet by day.
+      week: Of every depot.
+    """
+
+    freshness: str
+    totals: str
+    week: str
 
 
 @dataclass
 class Watcher:
-    """One that watches one database until it is stopped.
+    """Watches one database until it is stopped.
 
     Args:
-      settings: Say what is due, and which dashboard is asked.
-      reader: An engine that only reads.
-      writer: One that may write down answers and notices.
-      state: Shows what is seen.
+      settings: Say what is due, and which dashboard is probed.
+      engine: A read-only engine.
+      state: Serves what is seen.
       page: What the dashboard's first page asks.
-      notifier: Sends notices.
+      notifier: Sends notifications.
     """
 
     settings: Settings
-    reader: sa.Engine
-    writer: sa.Engine
+    engine: sa.Engine
     state: MonitorState
     page: Page
     notifier: Notifier
+    _slow: tuple[Sample, ...] = field(default=(), init=False)
+    _slow_at: datetime | None = field(default=None, init=False)
 
     def run(self, stopped: Event) -> None:
         """Watches until it is stopped, or the embedded database must be started anew."""
         while not stopped.is_set():
             self.watch_once(datetime.now(UTC))
-            stopped.wait(LOOK_EVERY_S)
+            stopped.wait(INTERVAL_S)
             is_away = self.state.snapshot.schema_is_current is None
             if is_away and self.settings.database_url is None:
                 return
 
     def watch_once(self, now: datetime) -> None:
-        """One look, and what follows from it; a database that is away ends nothing."""
-        before = self.state.snapshot
-        seen = snapshot.take(self.reader, self.settings, now, before.slow)
-        if seen.trouble is not None and seen.trouble != before.trouble:
-            log.warning("look_failed", says=seen.trouble)
-        self.state.snapshot = seen
-        is_away = seen.schema_is_current is None
-        self.notifier.of_database(seen.trouble if is_away else None, now)
-        if seen.schema_is_current:
-            self._noted(lambda: self._probe(now))
-            self._noted(lambda: self.notifier.of_nights(self.writer, now))
+        """Takes a snapshot and does what is due; a database that is away ends nothing."""
+        before = self.state.snapshot.trouble
+        taken = take_snapshot(self.engine, self.settings, now)
+        if taken.trouble is not None and taken.trouble != before:
+            log.warning("snapshot_failed", reason=taken.trouble)
+        if taken.trouble is not None:
+            self.state.snapshot = taken
+            return
+        if self._slow_at is None or now - self._slow_at >= SLOW_EVERY:
+            self._slow_at = now
+            self._slow = self._read_slow(now) or self._slow
+        self.state.snapshot = replace(taken, samples=taken.samples + self._slow)
+        self._probe(now)
+        try:
+            self.notifier.check(self.engine, now)
+        except SQLAlchemyError as error:
+            log.warning("notification_waits", reason=describe_error(error))
+        self.state.notifications_failed = self.notifier.failed
+
+    def _read_slow(self, now: datetime) -> tuple[Sample, ...]:
+        """In a transaction of its own: one that takes too long takes nothing else away."""
+        try:
+            with snapshot(self.engine) as connection:
+                connection.execute(
+                    sa.text(f"set local statement_timeout = '{SLOW_SECONDS}s'")
+                )
+                due_on = self.settings.due_on(now, demand.zones(connection))
+                return tuple(metrics.slow_samples(connection, due_on))
+        except SQLAlchemyError as error:
+            log.warning("slow_snapshot_failed", reason=describe_error(error))
+            return ()
 
     def _probe(self, now: datetime) -> None:
         last, url = self.state.probe, self.settings.watch_dashboard
-        if not url or (last is not None and now - last.at < PROBE_EVERY):
-            return
-        found = Probe(now, probe(url, self.page, self.reader))
-        self.state.probe = found
-        with self.writer.begin() as connection:
-            store.add_probe(connection, found.at, found.seconds)
-            store.drop_probes(connection, now - KEEP_PROBES)
+        if url and (last is None or now - last.at >= PROBE_EVERY):
+            seconds = probe_dashboard(url, self.page, self.engine)
+            self.state.probe = Probe(now, seconds)
 
-    def _noted(self, step: Callable[[], None]) -> None:
-        """What cannot be written down is said, and tried again at the next look."""
-        try:
-            step()
-        except SQLAlchemyError as error:
-            log.warning("watch_could_not_write", reason=describe_error(error))
+
+def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snapshot:
+    """Reads the database; never raises because of what it finds there.
+
+    Args:
+      engine: A read-only engine.
+      settings: Say what is due, and when.
+      now: With a time zone.
+    """
+    try:
+        migrate.require_current(engine)
+        with snapshot(engine) as connection:
+            samples = tuple(metrics.current_samples(connection, settings, now))
+    except DatabaseError as error:
+        return Snapshot(now, str(error), schema_is_current=False)
+    except OperationalError as error:
+        reason = connection_error_message(error)
+        sentence = f"The database does not answer: {reason}. {UNREACHABLE_ADVICE}."
+        return Snapshot(now, sentence)
+    except SQLAlchemyError as error:
+        return Snapshot(now, describe_error(error))
+    return Snapshot(now, schema_is_current=True, samples=samples)
+
+
+def probe_dashboard(url: str, page: Page, engine: sa.Engine) -> float | None:
+    """Seconds until the dashboard answered and its first page's queries ended.
+
+    The pages travel by websocket; what takes time in them is their queries, which are
+    sent as the dashboard sends them, with nothing cached.
+
+    Args:
+      url: Of the dashboard.
+      page: What its first page asks.
+      engine: A read-only engine.
+
+    Returns:
+      None where it did not answer, or a query failed.
+    """
+    began = time.monotonic()
+    try:
+        with urllib.request.urlopen(url + HEALTH, timeout=PROBE_PATIENCE_S) as answer:  # noqa: S310 - settings let http and https through only
+            answer.read()
+        with engine.connect() as connection:
+            _query(connection, page)
+    except (OSError, SQLAlchemyError):
+        return None
+    return time.monotonic() - began
+
+
+def _query(connection: sa.Connection, page: Page) -> None:
+    fresh = connection.execute(sa.text(page.freshness)).one()
+    if fresh.origin_on is None or fresh.last_on is None:
+        return
+    parameters = {
+        "origin": fresh.origin_on,
+        "model": fresh.model_version,
+        "until": fresh.until_on,
+    }
+    since = fresh.origin_on - DAYS_SHOWN
+    totals = {"city": "", "since": since, **parameters}
+    connection.execute(sa.text(page.totals), totals).fetchall()
+    since = min(fresh.last_on, fresh.origin_on) - FORTNIGHT
+    as_of = max(fresh.last_on, fresh.origin_on)
+    week = {"as_of": as_of, "since": since, **parameters}
+    connection.execute(sa.text(page.week), week).fetchall()

@@ -35,7 +35,7 @@ from pipelines.schema.ledger import (
     run_lines,
     runs,
 )
-from pipelines.schema.operations import dashboard_probes, notices, overrides
+from pipelines.schema.operations import overrides
 from pipelines.schema.scoring import (
     depot_score_totals,
     score_totals,
@@ -47,7 +47,6 @@ __all__ = [
     "backfills",
     "changed_days",
     "daily_counts",
-    "dashboard_probes",
     "demand_versions",
     "demo_fleet",
     "depot_score_totals",
@@ -61,7 +60,6 @@ __all__ = [
     "frozen_days",
     "metadata",
     "models",
-    "notices",
     "order_counts",
     "orders",
     "overrides",

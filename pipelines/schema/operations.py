@@ -1,4 +1,4 @@
-"""Tables of overrides, notices and dashboard probes."""
+"""The table of overrides."""
 
 import sqlalchemy as sa
 
@@ -36,37 +36,4 @@ sa.Index(
     overrides.c.depot_id,
     overrides.c.target_on,
     overrides.c.override_id,
-)
-
-# What people were told, once for each channel; kept, so that nothing is told twice.
-notices = sa.Table(
-    "notices",
-    metadata,
-    sa.Column("notice_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
-    # What it is about: the same trouble has the same key.
-    sa.Column("key", sa.Text, nullable=False),
-    # Such as webhook; never its address.
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("message", sa.Text, nullable=False),
-    sa.Column("made_at", Moment, nullable=False, server_default=NOW),
-    sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
-    # Null: it is sent, or was given up.
-    sa.Column("next_attempt_at", Moment),
-    sa.Column("sent_at", Moment),
-    sa.Column("error", sa.Text),
-    sa.UniqueConstraint("key", "channel", name="uq_notices_key_channel"),
-    sa.CheckConstraint("kind in ('failure','recovery','silence')", name="kind"),
-    sa.CheckConstraint("sent_at is null or next_attempt_at is null", name="sent"),
-)
-
-# How the dashboard answered the watch, once a minute; kept for a hundred days.
-dashboard_probes = sa.Table(
-    "dashboard_probes",
-    metadata,
-    sa.Column("probed_at", Moment, primary_key=True),
-    sa.Column("answered", sa.Boolean, nullable=False),
-    # Until it had answered and its first page's numbers were read; null where not.
-    sa.Column("seconds", sa.Double),
-    sa.CheckConstraint("seconds >= 0", name="seconds"),
 )

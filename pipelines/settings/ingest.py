@@ -6,6 +6,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_settings import BaseSettings
 
+from pipelines.settings.field_types import Share
+
 
 class SourceSettings(BaseModel):
     """`[sources.NAME]` of harbor.toml: how the files of one source are written.
@@ -49,10 +51,8 @@ class IngestSettings(BaseSettings):
         ge=0,
         description="A file in the inbox that changed within so many is left alone.",
     )
-    max_rejected_ratio: float = Field(
+    max_rejected_ratio: Share = Field(
         default=0.5,
-        ge=0,
-        le=1,
         description="Share of bad rows above which a file is refused whole.",
     )
     parser_memory_mib: int = Field(

@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings
 
 from pipelines.settings.complete_days import newest_whole_day
 from pipelines.settings.countries import known_countries
-from pipelines.settings.wall_clock import WallClock
+from pipelines.settings.field_types import WallClock
 
 # How long a night may take before what it should have brought is called late.
 NIGHT_TAKES = timedelta(hours=1)

@@ -1,97 +1,223 @@
-"""Statements of a monitoring snapshot; none waits for a lock."""
+"""Statements for monitoring; none waits for a lock.
 
-from datetime import datetime
-from typing import Any
+In the statements for metrics a text column is a label and every other column is a metric,
+named after the column. Null means unknown: the metric is then absent.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from pipelines.schema.active_depots import ACTIVE_ZONES
+from pipelines.schema import runs
 from pipelines.schema.ledger import RUN_STATE
 
-# The newest run of each step in each state; a night without work hides none before it.
-NEWEST_RUNS = f"""
-select distinct on (step, state)
-       run_id, step, {RUN_STATE} as state, origin_on, started_at, finished_at, metrics,
-       error
-from runs
-order by step, state, run_id desc
+Value = float | Decimal | datetime | date
+
+# The newest run of each step in each state; a skipped night hides none before it.
+STEPS = f"""
+with newest as (
+    select distinct on (step, state)
+           step, {RUN_STATE} as state, run_id, started_at, finished_at
+    from runs
+    order by step, state, run_id desc
+), ended as (
+    select distinct on (step) step, state, finished_at
+    from newest where state in ('done', 'failed')
+    order by step, run_id desc
+)
+select step,
+       (select (state = 'failed')::int from ended where ended.step = newest.step)
+           as step_failed,
+       (select finished_at from ended where ended.step = newest.step)
+           as step_end_timestamp_seconds,
+       max(finished_at) filter (where state = 'done') as step_success_timestamp_seconds,
+       extract(epoch from max(finished_at - started_at) filter (where state = 'done'))
+           as step_seconds,
+       max(started_at) filter (where state = 'running')
+           as step_start_timestamp_seconds
+from newest
+group by step
 """
 
-# A member of a role that may not connect may not ask for the size either.
-TALLIES = f"""
-select (select version from models where role = 'champion') as champion,
-       (select promoted_at from models where role = 'champion') as promoted_at,
-       (select trained_through from models where role = 'champion') as trained_through,
-       (select max(origin_on) from forecasts) as origin_on,
-       (select max(service_on) from demand_versions
-        where superseded_at is null and orders is not null) as newest_on,
-       (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
-       (select count(*) from depots) as depots,
-       (select max(loaded_at) from files) as file_at,
-       (select count(*) from notices where next_attempt_at is not null) as notices_waiting,
-       (select count(*) from notices
-        where next_attempt_at is null and sent_at is null) as notices_lost,
+# What the newest completed run of each step recorded.
+RUN_METRICS = """
+with newest as (
+    select distinct on (step) step, metrics
+    from runs where state = 'done'
+    order by step, run_id desc
+), train as (
+    select metrics as m from newest where step = 'train'
+), forecast as (
+    select metrics as m from newest where step = 'forecast'
+), accuracy as (
+    select metrics as m from newest where step = 'accuracy'
+)
+select (train.m ->> 'compilations')::float8 as training_compilations,
+       (train.m ->> 'cache_hits')::float8 as training_cache_hits,
+       (train.m ->> 'cache_misses')::float8 as training_cache_misses,
+       (train.m ->> 'compile_seconds')::float8 as training_compile_seconds,
+       (train.m ->> 'first_step_seconds')::float8 as training_first_step_seconds,
+       (train.m ->> 'step_seconds')::float8 as training_step_seconds,
+       (train.m ->> 'device_memory_peak_bytes')::float8
+           as training_device_memory_peak_bytes,
+       (train.m ->> 'device_memory_limit_bytes')::float8
+           as training_device_memory_limit_bytes,
+       (train.m ->> 'host_memory_peak_bytes')::float8
+           as training_host_memory_peak_bytes,
+       (forecast.m ->> 'inference_cold_seconds')::float8 as inference_cold_seconds,
+       (forecast.m ->> 'inference_warm_seconds')::float8 as inference_warm_seconds,
+       (forecast.m ->> 'inference_memory_bytes')::float8 as inference_memory_bytes,
+       case when forecast.m is not null
+            then coalesce((forecast.m ->> 'gated')::float8, 0) end as fallback_depots,
+       (accuracy.m ->> 'worse_days')::float8 as worse_than_naive_streak,
+       case when accuracy.m is not null
+            then coalesce(jsonb_array_length(accuracy.m -> 'alarms'), 0) end
+           as accuracy_alarms,
+       (select coalesce((metrics ->> 'refused')::float8, 0) from newest
+        where step = 'ingest') as files_refused
+from (select) as one_row
+left join train on true left join forecast on true left join accuracy on true
+"""
+
+# Programs that the trainings of 30 days compiled, and found in the compile cache.
+COMPILE_CACHE = """
+select count(*) filter (where (metrics ->> 'cache_misses')::bigint > 0)
+           as training_cold_trainings,
+       sum((metrics ->> 'cache_hits')::float8)
+           / nullif(sum((metrics ->> 'cache_hits')::float8
+                        + (metrics ->> 'cache_misses')::float8), 0)
+           as training_cache_hit_ratio
+from runs
+where step = 'train' and state = 'done' and started_at >= :since
+  and metrics ? 'cache_hits' and metrics ? 'cache_misses'
+having count(*) > 0
+"""
+
+# A role that may not connect to the database may not ask for its size either.
+OVERVIEW = """
+select (select count(*) from depots) as depots,
+       (select max(loaded_at) from files) as file_loaded_timestamp_seconds,
+       (select greatest(:due_on - max(origin_on), 0) * 86400 from forecasts
+        having max(origin_on) is not null) as forecast_lag_seconds,
+       (select greatest(:due_on - max(service_on), 0) * 86400 from demand_versions
+        where superseded_at is null and orders is not null
+        having max(service_on) is not null) as data_lag_seconds,
+       (select promoted_at from models where role = 'champion')
+           as champion_promoted_timestamp_seconds,
+       (select trained_through from models where role = 'champion')
+           as champion_trained_through_timestamp_seconds,
        case when has_database_privilege(current_database(), 'connect')
             then pg_database_size(current_database()) end as database_bytes,
        (select count(*) from pg_stat_activity
-        where datname = current_database()) as sessions
+        where datname = current_database()) as database_sessions
 """
+
+CHAMPION = "select version, 1 as champion_info from models where role = 'champion'"
 
 BACKFILLS = """
-select b.state, count(distinct b.backfill_id) as plans,
-       count(*) filter (where s.state = 'waiting') as waiting,
-       count(*) filter (where s.state = 'failed') as failed
-from backfills b left join backfill_slots s using (backfill_id)
-where b.state in ('running', 'paused', 'failed')
-group by b.state
-"""
-
-# Programs that a month of nights compiled, and found compiled before.
-COMPILING = """
-select sum((metrics ->> 'cache_hits')::bigint)::bigint as hits,
-       sum((metrics ->> 'cache_misses')::bigint)::bigint as misses,
-       count(*) filter (where (metrics ->> 'cache_misses')::bigint > 0) as cold
-from runs
-where step = 'train' and state = 'done' and started_at >= :since
+select open.state, count(distinct b.backfill_id) as backfills_open,
+       count(*) filter (where s.state = 'waiting') as backfill_slots_waiting,
+       count(*) filter (where s.state = 'failed') as backfill_slots_failed
+from (values ('running'), ('paused'), ('failed')) as open (state)
+left join backfills b using (state)
+left join backfill_slots s using (backfill_id)
+group by open.state
 """
 
 ROWS = """
-select (select count(*) from quarantine
-        where replayed_at is null and dismissed_at is null) as quarantined,
-       count(*) as files, coalesce(sum(accepted), 0)::bigint as accepted,
-       coalesce(sum(rejected), 0)::bigint as rejected
+select count(*) as files_loaded_total,
+       coalesce(sum(accepted), 0) as rows_accepted_total,
+       coalesce(sum(rejected), 0) as rows_rejected_total,
+       (select count(*) from quarantine
+        where replayed_at is null and dismissed_at is null) as rows_quarantined
 from files
 """
 
 
-def newest_runs(connection: sa.Connection) -> list[dict[str, Any]]:
-    """The newest run of each step in each state."""
-    found = connection.execute(sa.text(NEWEST_RUNS)).mappings()
-    return [dict(row) for row in found]
+class Sample(NamedTuple):
+    """One value of a metric.
 
-
-def tallies(connection: sa.Connection) -> dict[str, Any]:
-    """One row of counts and timestamps."""
-    return dict(connection.execute(sa.text(TALLIES)).mappings().one())
-
-
-def open_backfills(connection: sa.Connection) -> dict[str, dict[str, int]]:
-    """Backfills that are not at an end, by their state: plans, waiting, failed slots."""
-    found = connection.execute(sa.text(BACKFILLS)).mappings()
-    return {row["state"]: {**row} for row in found}
-
-
-def compiling(
-    connection: sa.Connection, since: datetime
-) -> tuple[int, int, int] | None:
-    """Hits and misses of the compile cache since a moment; None where not counted.
-
-    The third is how many trainings missed anything.
+    Args:
+      name: Without the prefix `harbor_`.
+      value: A moment in seconds since 1970.
+      labels: By name.
     """
-    hits, misses, cold = connection.execute(sa.text(COMPILING), {"since": since}).one()
-    return None if hits is None or misses is None else (hits, misses, cold)
+
+    name: str
+    value: float
+    labels: Mapping[str, str]
 
 
-def rows_and_files(connection: sa.Connection) -> dict[str, int]:
-    """Totals of accepted, rejected and quarantined rows, and of files."""
-    return dict(connection.execute(sa.text(ROWS)).mappings().one())
+@dataclass(frozen=True)
+class EndedNight:
+    """A nightly run that has ended.
+
+    Args:
+      run_id: Its number in the ledger.
+      origin_on: Its origin; None where it failed before it had one.
+      ended_at: When.
+      error: What went wrong, in one sentence; empty where nothing did.
+    """
+
+    run_id: int
+    origin_on: date | None
+    ended_at: datetime
+    error: str = ""
+
+
+def sample(name: str, value: Value, **labels: str) -> Sample:
+    """A sample whose value may be a moment; a date is its midnight in UTC."""
+    if isinstance(value, datetime):
+        value = value.timestamp()
+    elif isinstance(value, date):
+        value = datetime.combine(value, time(), UTC).timestamp()
+    return Sample(name, float(value), labels)
+
+
+def read_samples(
+    connection: sa.Connection, statement: str, **parameters: Any
+) -> Iterator[Sample]:
+    """The samples of one of the statements above."""
+    typed = sa.text(statement).bindparams(
+        *(sa.bindparam(name, value) for name, value in parameters.items())
+    )
+    for row in connection.execute(typed).mappings():
+        labels = {name: value for name, value in row.items() if isinstance(value, str)}
+        for name, value in row.items():
+            if value is not None and name not in labels:
+                yield sample(name, value, **labels)
+
+
+def newest_night(connection: sa.Connection, state: str) -> EndedNight | None:
+    """The newest nightly run in a final state: `done` or `failed`."""
+    columns = runs.c.run_id, runs.c.origin_on, runs.c.finished_at, runs.c.error
+    statement = (
+        sa.select(*columns)
+        .where(runs.c.step == "nightly", runs.c.state == state)
+        .order_by(runs.c.run_id.desc())
+        .limit(1)
+    )
+    row = connection.execute(statement).first()
+    if row is None:
+        return None
+    return EndedNight(row.run_id, row.origin_on, row.finished_at, row.error or "")
+
+
+def first_night_at(connection: sa.Connection) -> datetime | None:
+    """When the first nightly run began."""
+    first = sa.select(sa.func.min(runs.c.started_at)).where(
+        runs.c.step == "nightly", runs.c.state != "skipped"
+    )
+    return connection.scalar(first)
+
+
+def forecast_ready_at(connection: sa.Connection, origin: date) -> datetime | None:
+    """When the forecast of an origin was first there, whoever made it."""
+    first = sa.select(sa.func.min(runs.c.finished_at)).where(
+        runs.c.step == "forecast", runs.c.state == "done", runs.c.origin_on == origin
+    )
+    return connection.scalar(first)

@@ -13,8 +13,8 @@ from tests.pipelines.ingest.ingesting import load_one, write
 pytestmark = pytest.mark.db
 
 COMMANDS = (
-    "slo", "doctor", "schedule show", "backfill status", "runs list", "models list",
-    "models live", "files list", "depots list", "events list", "quarantine list", "notices list",
+    "doctor", "schedule show", "backfill status", "runs list", "models list",
+    "models live", "files list", "depots list", "events list", "quarantine list",
     "db upgrade", "db status", "db roles", "db check", "db url", "db prune",
 )  # fmt: skip
 

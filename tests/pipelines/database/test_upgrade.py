@@ -34,7 +34,7 @@ NEED_NO_TABLES = {
     "harbor doctor",
     "harbor tpu-check",
     "harbor watch",
-    "harbor notices test",
+    "harbor notifications test",
     "harbor backup restore",
 }
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from pipelines.database.readonly_engine import create_readonly_engine
-from pipelines.monitoring.state import MonitorState
+from pipelines.monitoring.server import MonitorState
 from pipelines.settings import Settings
 from tests.pipelines.monitoring.monitored import NOW
 

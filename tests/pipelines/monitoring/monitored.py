@@ -1,4 +1,4 @@
-"""A fleet with everything that the watch can show, written straight into the tables."""
+"""A fleet with every metric of the watch, written straight into the tables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from dashboard.sql import fleet
 from pipelines import schema
-from pipelines.monitoring.probe import Page
+from pipelines.monitoring.watcher import Page
 from pipelines.runs.ledger import recorded
 from tests.dashboard.seed import seed
 from tests.dashboard.seed_pipeline import seed_pipeline
@@ -35,7 +35,7 @@ FORECAST = {
     "inference_warm_seconds": 0.0625,
     "inference_memory_bytes": 256,
 }
-COUNTED = {
+METRICS = {
     "train": TRAINED,
     "forecast": FORECAST,
     "accuracy": {"worse_days": 3, "alarms": ["It is worse."]},
@@ -53,18 +53,8 @@ def seed_watched(engine: sa.Engine) -> None:
     seed_pipeline(engine, THROUGH)
     statement = sa.text(SET_METRICS).bindparams(sa.bindparam("metrics", type_=sa.JSON))
     with engine.begin() as connection:
-        for step, metrics in COUNTED.items():
+        for step, metrics in METRICS.items():
             connection.execute(statement, {"step": step, "metrics": metrics})
-        connection.execute(
-            sa.insert(schema.dashboard_probes),
-            [
-                {"probed_at": NOW - timedelta(minutes=minute), "answered": answered,
-                 "seconds": seconds}
-                for minute, answered, seconds in (
-                    (1, True, 0.25), (2, True, 3.0), (3, False, None), (4, True, 0.5),
-                )
-            ],
-        )  # fmt: skip
 
 
 @contextmanager

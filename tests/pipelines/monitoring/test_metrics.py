@@ -1,4 +1,4 @@
-"""What the watch shows is what the tables say; it is there when the database is not."""
+"""Metrics are what the tables hold, and are served when the database is away."""
 
 import subprocess
 from datetime import UTC, datetime, time
@@ -9,14 +9,23 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines import schema
 from pipelines.database.readonly_engine import create_readonly_engine
-from pipelines.monitoring import snapshot
-from pipelines.monitoring.server import answer, registry
-from pipelines.monitoring.state import DEPLOYING, STUCK, MonitorState, Probe
+from pipelines.monitoring.metrics import HELP
+from pipelines.monitoring.notifications import Notifier
+from pipelines.monitoring.server import (
+    DEPLOYING,
+    STUCK,
+    MonitorState,
+    Probe,
+    Snapshot,
+    application,
+)
+from pipelines.monitoring.watcher import SLOW_EVERY, Watcher, take_snapshot
 from tests.deploy.tools import tool
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
     NOW,
+    PAGE,
     THROUGH,
     TRAINED,
     running_night,
@@ -24,11 +33,18 @@ from tests.pipelines.monitoring.monitored import (
 )
 
 
-def shown(monitor_state):
-    """Every number by its name and labels, as a scrape reads it."""
-    status, kind, body = answer(monitor_state, registry(monitor_state), "/metrics")
+def answer(monitor_state, path):
+    """Status and body of a request, without a server."""
+    status = []
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": ""}
+    body = application(monitor_state)(environ, lambda *head: status.append(head[0]))
+    return int(status[0][:3]), b"".join(body)
+
+
+def scraped(monitor_state):
+    """Every metric by its name and labels, as a scrape reads it."""
+    status, body = answer(monitor_state, "/metrics")
     assert status == 200
-    assert kind.startswith("text/plain; version=")
     return {
         (sample.name, *sorted(sample.labels.items())): sample.value
         for family in text_string_to_metric_families(body.decode())
@@ -36,18 +52,21 @@ def shown(monitor_state):
     }
 
 
+@pytest.fixture
+def watcher(reader_engine, settings, monitor_state):
+    return Watcher(settings, reader_engine, monitor_state, PAGE, Notifier([]))
+
+
 def plain(numbers, name):
     return numbers[(f"harbor_{name}",)]
 
 
 @pytest.mark.db
-def test_every_number_is_what_the_tables_say(
-    clean_engine, reader_engine, settings, monitor_state
-):
+def test_every_number_is_what_the_tables_say(clean_engine, watcher, monitor_state):
     seed_watched(clean_engine)
     with running_night(clean_engine):
-        monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
-    numbers = shown(monitor_state)
+        watcher.watch_once(NOW)
+    numbers = scraped(monitor_state)
     for key, value in TRAINED.items():
         assert plain(numbers, f"training_{key}") == value
     for key in ("cold_seconds", "warm_seconds", "memory_bytes"):
@@ -63,20 +82,7 @@ def test_every_number_is_what_the_tables_say(
     assert plain(numbers, "data_lag_seconds") == 0
     assert plain(numbers, "data_oldest_depot_lag_seconds") == 86_400
     assert plain(numbers, "forecast_lag_seconds") == 0
-    # Of four probes three were answered, one of them late.
-    up = (("slo", "dashboard_up"), ("window", "30d"))
-    quick = (("slo", "dashboard_quick"), ("window", "30d"))
-    assert numbers[("harbor_slo_good_events", *up)] == 3
-    assert numbers[("harbor_slo_events", *up)] == 4
-    assert numbers[("harbor_slo_good_events", *quick)] == 2
-    # The night before the last failed before it forecast; the last was ready in time.
-    ready = (("slo", "forecast_ready"), ("window", "30d"))
-    assert numbers[("harbor_slo_events", *ready)] == 3
-    assert numbers[("harbor_slo_good_events", *ready)] == 2
-    # One missed where 0.3 of thirty might be.
-    assert numbers[
-        ("harbor_slo_error_budget_remaining_ratio", *ready)
-    ] == pytest.approx(1 - 1 / 0.3)
+    # The last night was ready in time.
     assert plain(numbers, "forecast_ready") == 1
     assert plain(numbers, "last_nightly_on_time") == 1
     origin = datetime.combine(THROUGH, time(), UTC).timestamp()
@@ -89,12 +95,10 @@ def test_every_number_is_what_the_tables_say(
 
 
 @pytest.mark.db
-def test_accuracy_agrees_with_a_plain_loop(
-    clean_engine, reader_engine, settings, monitor_state
-):
+def test_accuracy_agrees_with_a_plain_loop(clean_engine, watcher, monitor_state):
     seed_watched(clean_engine)
-    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
-    numbers = shown(monitor_state)
+    watcher.watch_once(NOW)
+    numbers = scraped(monitor_state)
     with clean_engine.connect() as connection:
         rows = [row._asdict() for row in connection.execute(sa.select(schema.scores))]
     newest = sorted({row["target_on"] for row in rows if row["is_live"]})[-28:]
@@ -135,20 +139,19 @@ def test_accuracy_agrees_with_a_plain_loop(
 
 @pytest.mark.db
 def test_what_is_not_known_is_left_out_and_never_0(
-    clean_engine, reader_engine, settings, monitor_state
+    clean_engine, watcher, monitor_state
 ):
-    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+    watcher.watch_once(NOW)
     assert monitor_state.snapshot.not_ready.startswith(
         "There is no forecast yet. Run 'harbor"
     )
-    names = {name for name, *_ in shown(monitor_state)}
+    names = {name for name, *_ in scraped(monitor_state)}
     assert "harbor_up" in names
-    assert plain(shown(monitor_state), "depots") == 0
+    assert plain(scraped(monitor_state), "depots") == 0
     absent = {
         "forecast_ready", "forecast_lag_seconds", "data_lag_seconds",
         "live_mape_ratio", "training_compilations", "training_cache_hit_ratio",
-        "slo_good_events", "champion_info", "files_refused", "fallback_depots",
-        "dashboard_up", "dashboard_p95_seconds",
+        "champion_info", "files_refused", "fallback_depots", "dashboard_up",
     }  # fmt: skip
     assert not {f"harbor_{name}" for name in absent} & names
 
@@ -162,39 +165,36 @@ def test_the_watch_cannot_write_what_it_reads(clean_engine, reader_engine):
 
 
 @pytest.mark.db
-def test_what_is_slow_is_read_again_only_after_something_came(
-    clean_engine, reader_engine, settings
-):
+def test_what_is_slow_is_read_now_and_then(clean_engine, watcher, monitor_state):
     seed_watched(clean_engine)
-    first = snapshot.take(reader_engine, settings, NOW, None)
-    again = snapshot.take(
-        reader_engine, settings, NOW + snapshot.SLOW_PAUSE, first.slow
-    )
-    assert again.slow is first.slow
-    later = snapshot.take(reader_engine, settings, NOW + snapshot.SLOW_ANEW, again.slow)
-    assert later.slow is not first.slow
-    with clean_engine.begin() as connection:
-        values = {"step": "score", "state": "done", "finished_at": NOW}
-        connection.execute(sa.insert(schema.runs), values)
-    hasty = snapshot.take(
-        reader_engine, settings, NOW + snapshot.SLOW_PAUSE / 2, first.slow
-    )
-    assert hasty.slow is first.slow
-    after = snapshot.take(
-        reader_engine, settings, NOW + snapshot.SLOW_PAUSE, first.slow
-    )
-    assert after.slow is not first.slow
+    values = []
+    for n in range(3):
+        watcher.watch_once(NOW + n * SLOW_EVERY / 2)
+        values.append(plain(scraped(monitor_state), "rows_quarantined"))
+        with clean_engine.begin() as connection:
+            connection.execute(sa.delete(schema.quarantine))
+    assert values[0] == values[1] > 0
+    assert values[2] == 0
+
+
+@pytest.mark.db
+def test_every_metric_that_is_described_is_served(clean_engine, watcher, monitor_state):
+    seed_watched(clean_engine)
+    watcher.watch_once(NOW)
+    monitor_state.probe = Probe(NOW, 0.5)
+    names = {name for name, *_ in scraped(monitor_state)}
+    assert {f"harbor_{name}" for name in HELP} <= names
 
 
 def test_a_database_that_is_away_is_a_sentence(settings, monitor_state):
     engine = create_readonly_engine(NOBODY)
-    monitor_state.snapshot = snapshot.take(engine, settings, NOW, None)
+    monitor_state.snapshot = take_snapshot(engine, settings, NOW)
     engine.dispose()
-    numbers = shown(monitor_state)
+    numbers = scraped(monitor_state)
     assert plain(numbers, "up") == 0
     assert plain(numbers, "ready") == 0
     assert ("harbor_schema_current",) not in numbers
-    status, _, body = answer(monitor_state, registry(monitor_state), "/readyz")
+    status, body = answer(monitor_state, "/readyz")
     assert status == 503
     assert body.startswith(b"The database does not answer: ")
     assert plain(numbers, "home_disk_free_bytes") > 0
@@ -209,25 +209,25 @@ def test_another_schema_is_a_deployment_in_progress(
         right = connection.scalar(sa.text("select version_num from alembic_version"))
         connection.execute(asked, {"version": "0001"})
     try:
-        monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+        monitor_state.snapshot = take_snapshot(reader_engine, settings, NOW)
     finally:
         with clean_engine.begin() as connection:
             connection.execute(asked, {"version": right})
     assert "older program" in monitor_state.snapshot.not_ready
-    assert plain(shown(monitor_state), "deployment_in_progress") == 1
-    assert plain(shown(monitor_state), "schema_current") == 0
+    assert plain(scraped(monitor_state), "deployment_in_progress") == 1
+    assert plain(scraped(monitor_state), "schema_current") == 0
 
 
 def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
     monitor_state = MonitorState(tmp_path, NOW)
-    new = {n.name: n.value for n in monitor_state.metrics(NOW + DEPLOYING / 2)}
-    old = {n.name: n.value for n in monitor_state.metrics(NOW + DEPLOYING)}
-    assert new["deployment_in_progress"] is True
-    assert old["deployment_in_progress"] is False
+    new = {each.name: each.value for each in monitor_state.samples(NOW + DEPLOYING / 2)}
+    old = {each.name: each.value for each in monitor_state.samples(NOW + DEPLOYING)}
+    assert new["deployment_in_progress"] == 1
+    assert old["deployment_in_progress"] == 0
 
 
 def test_a_watch_that_does_not_look_is_to_be_started_anew(monitor_state):
-    monitor_state.snapshot = snapshot.Snapshot(NOW, "away")
+    monitor_state.snapshot = Snapshot(NOW, "away")
     assert monitor_state.not_alive(NOW + STUCK / 2) is None
     assert "Restart it" in monitor_state.not_alive(NOW + STUCK)
 
@@ -238,9 +238,9 @@ def test_promtool_takes_what_is_served(
 ):
     promtool = tool("promtool", "prometheus")
     seed_watched(clean_engine)
-    monitor_state.snapshot = snapshot.take(reader_engine, settings, NOW, None)
+    monitor_state.snapshot = take_snapshot(reader_engine, settings, NOW)
     monitor_state.probe = Probe(NOW, 0.5)
-    _, _, body = answer(monitor_state, registry(monitor_state), "/metrics")
+    _, body = answer(monitor_state, "/metrics")
     done = subprocess.run(
         [promtool, "check", "metrics"], input=body, capture_output=True, check=False
     )

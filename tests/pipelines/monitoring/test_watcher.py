@@ -1,4 +1,4 @@
-"""A watch takes snapshots, probes the dashboard and has notices sent until it is told to stop."""
+"""A watch takes snapshots, probes the dashboard and has notifications sent until it is stopped."""
 
 import os
 import subprocess
@@ -9,74 +9,67 @@ from datetime import timedelta
 from threading import Event
 
 import pytest
-import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
-from pipelines import schema
 from pipelines.cli import watch as command
 from pipelines.database.readonly_engine import create_readonly_engine
-from pipelines.monitoring import snapshot
 from pipelines.monitoring.server import serving
-from pipelines.monitoring.watcher import Watcher
+from pipelines.monitoring.watcher import Watcher, take_snapshot
 from pipelines.runs.locks import try_lock
 from pipelines.scheduling.schedule import LEADER_LOCK
 from tests.pipelines.monitoring.monitored import NOBODY, NOW, PAGE, seed_watched
 from tests.ports import free_port
 
 
-class Told:
-    """Stands where notices are sent, and keeps what it is told."""
+class FakeNotifier:
+    """Keeps when it was asked to send what is due."""
 
     def __init__(self):
-        self.nights, self.database = [], []
+        self.checks, self.failed = [], 2
 
-    def of_nights(self, _engine, now):
-        self.nights.append(now)
-
-    def of_database(self, trouble, _now):
-        self.database.append(trouble)
+    def check(self, _engine, now):
+        self.checks.append(now)
 
 
 @pytest.mark.db
-def test_a_watcher_looks_probes_and_has_notices_sent(
+def test_a_watcher_probes_and_has_notifications_sent(
     clean_engine, reader_engine, settings, monitor_state
 ):
     seed_watched(clean_engine)
-    told = Told()
+    notifier = FakeNotifier()
     with serving(monitor_state, "127.0.0.1", 0) as port:
-        # Its own server stands in for the dashboard: any path of it answers, or fails.
-        asked = settings.model_copy(
+        # Its own server stands in for the dashboard: it answers that path, or fails.
+        probed = settings.model_copy(
             update={"watch_dashboard": f"http://127.0.0.1:{port}/metrics?"}
         )
-        watcher = Watcher(asked, reader_engine, clean_engine, monitor_state, PAGE, told)
+        watcher = Watcher(probed, reader_engine, monitor_state, PAGE, notifier)
         watcher.watch_once(NOW)
         assert monitor_state.probe.seconds > 0
         watcher.watch_once(NOW + timedelta(seconds=15))
         assert monitor_state.probe.at == NOW
-        assert told.nights == [NOW, NOW + timedelta(seconds=15)]
-        away = asked.model_copy(update={"watch_dashboard": "http://127.0.0.1:1"})
-        watcher.settings = away
+        watcher.settings = settings.model_copy(
+            update={"watch_dashboard": "http://127.0.0.1:1"}
+        )
         watcher.watch_once(NOW + timedelta(seconds=60))
     assert monitor_state.probe.seconds is None
-    probes = schema.dashboard_probes
-    newest = sa.select(probes.c.answered).where(probes.c.probed_at >= NOW)
-    with clean_engine.connect() as connection:
-        kept = list(connection.scalars(newest.order_by(probes.c.probed_at)))
-    assert kept == [True, False]
-    assert told.database == [None, None, None]
-    nowhere = create_readonly_engine(NOBODY)
-    watcher.reader = nowhere
+    assert monitor_state.notifications_failed == 2
+    assert len(notifier.checks) == 3
+    watcher.engine = create_readonly_engine(NOBODY)
     watcher.watch_once(NOW + timedelta(seconds=75))
-    nowhere.dispose()
-    assert told.database[-1].startswith("The database does not answer")
-    assert len(told.nights) == 3
+    watcher.engine.dispose()
+    assert monitor_state.snapshot.trouble.startswith("The database does not answer")
+    assert len(notifier.checks) == 3
 
 
 @pytest.mark.db
 def test_a_scheduler_that_leads_is_seen(clean_engine, reader_engine, settings):
+    def metric(name):
+        samples = take_snapshot(reader_engine, settings, NOW).samples
+        return next((each.value for each in samples if each.name == name), None)
+
     with try_lock(clean_engine, LEADER_LOCK):
-        assert snapshot.take(reader_engine, settings, NOW, None).scheduler_leads
-    assert not snapshot.take(reader_engine, settings, NOW, None).scheduler_leads
+        assert metric("scheduler_is_leader") == 1
+    assert metric("scheduler_is_leader") == 0
 
 
 @pytest.mark.db

@@ -16,12 +16,13 @@ from pipelines.cli.logs import configure_logs
 from pipelines.cli.night_findings import look_at_nights
 from pipelines.demand import counting, feed_freshness, retention
 from pipelines.forecasting import forecast
-from pipelines.monitoring.notifications import outbox
+from pipelines.monitoring.notifications import due_notification
 from pipelines.nightly.run import NIGHTLY_LOCK, NightlyError, run_nightly
 from pipelines.nightly.steps import NightlyContext
 from pipelines.schema import daily_counts, events, run_lines, runs
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
+from pipelines.store import monitoring
 from pipelines.training import artefact_pruning, canary, promotion
 from pipelines.training import train as training
 from pipelines.training.canary import CanaryResult
@@ -175,10 +176,10 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
         run_nightly(night())
     assert isinstance(raised.value.__cause__, RuntimeError)
 
-    web, posted = {"there": lambda notice: posted.append(notice.message)}, []
-    outbox.tell(fleet, web, datetime.now(UTC), timedelta(hours=26))
-    (notice,) = posted
-    headline, rest = notice.split("goes on from there.")
+    with fleet.connect() as connection:
+        failed = monitoring.newest_night(connection, "failed")
+    notification = due_notification(None, failed, has_told_failure=False)
+    headline, rest = notification.message.split("goes on from there.")
     assert "There is no new forecast. No champion has been promoted." in headline
     assert "step 'forecast'" in headline
     assert "prune" not in headline

@@ -1,9 +1,9 @@
-"""An hour and minute as settings have it."""
+"""Types of settings with a rule of their own."""
 
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 
 def _hour_and_minute(at: str) -> str:
@@ -14,3 +14,6 @@ def _hour_and_minute(at: str) -> str:
 
 WallClock = Annotated[str, AfterValidator(_hour_and_minute)]
 """Such as 04:30, in the fleet's own zone."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A fraction of a whole."""

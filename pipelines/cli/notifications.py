@@ -1,0 +1,42 @@
+"""`harbor notifications`: what 'harbor watch' sends when a night fails or works again."""
+
+import typer
+
+from forecaster.errors import ConfigError
+from pipelines.cli.console import say, show_json
+from pipelines.cli.workplace import AsJson
+from pipelines.settings import Settings
+
+app = typer.Typer(
+    name="notifications",
+    help="Notifications about the nights, by Slack, Teams, mail or webhook.",
+    no_args_is_help=True,
+)
+
+
+@app.command("test")
+def send_test(as_json: AsJson = False) -> None:
+    """Sends a test notification to every channel, and says whether it was accepted.
+
+    Example: `harbor notifications test`
+    """
+    from pipelines.monitoring.notifications import Notification, channels_of
+
+    channels = channels_of(Settings.load())
+    if not channels:
+        raise ConfigError(
+            "HARBOR_NOTIFY_URLS is not set, so no notifications are sent. Set it."
+        )
+    test = Notification(
+        ("test",),
+        "Harbor Fleet: a test",
+        "This is a test: notifications of Harbor Fleet arrive. Nothing is wrong.",
+    )
+    errors = [(channel.name, channel.send(test)) for channel in channels]
+    if as_json:
+        show_json([{"channel": name, "error": error} for name, error in errors])
+    else:
+        for name, error in errors:
+            say(f"{name}: {f'not accepted: {error}' if error else 'accepted'}.")
+    if any(error for _, error in errors):
+        raise typer.Exit(1)

@@ -1,0 +1,211 @@
+"""Notifications by Apprise: a night failed, or nights work again.
+
+Everything else is an alert of Prometheus, which Alertmanager sends.
+"""
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from urllib.parse import unquote
+
+import sqlalchemy as sa
+import structlog
+
+from forecaster.errors import ConfigError
+from pipelines.settings import Settings
+from pipelines.store import monitoring as store
+from pipelines.store.monitoring import EndedNight
+
+log = structlog.get_logger()
+
+RETRY_AFTER = timedelta(minutes=5)
+"""Where no channel accepted a notification."""
+PUBLIC_CHARACTERS = 3
+"""A part of an address that is no longer than this hides nothing, and is in many words."""
+
+
+@dataclass(frozen=True)
+class Notification:
+    """A notification about the nights.
+
+    Args:
+      key: What it is about; the same trouble has the same key.
+      title: Its first line.
+      message: The sentence that is sent.
+      is_failure: Otherwise it says that something works again.
+    """
+
+    key: tuple[object, ...]
+    title: str
+    message: str
+    is_failure: bool = False
+
+
+class Channel:
+    """One address to which Apprise sends, such as a Slack webhook or a mail server."""
+
+    def __init__(self, url: str) -> None:
+        """Reads the address.
+
+        Raises:
+          ValueError: it is none of Apprise's.
+        """
+        # Most commands send nothing, and it takes a while to import.
+        import apprise
+
+        # It warns of addresses in full, and the reasons it gives are logged below.
+        logging.getLogger("apprise").propagate = False
+        self._url, self._apprise = url, apprise.Apprise()
+        if not self._apprise.add(url):
+            raise ValueError("no address of Apprise")
+        self.name = str(next(iter(self._apprise)).service_name)
+
+    def send(self, notification: Notification) -> str | None:
+        """Sends a notification; returns why it was not accepted, or None."""
+        from apprise import LogCapture, NotifyType
+
+        kind = NotifyType.FAILURE if notification.is_failure else NotifyType.SUCCESS
+        with LogCapture(level=logging.WARNING, fmt="%(message)s") as warnings:
+            is_sent = self._apprise.notify(
+                notification.message, title=notification.title, notify_type=kind
+            )
+            reason = warnings.getvalue()
+        return None if is_sent else self._without_secrets(reason) or "no reason given"
+
+    def _without_secrets(self, text: str) -> str:
+        """Any part of the address may be a secret; which one, only the service knows."""
+        address = self._url.partition("://")[2]
+        parts = set(
+            re.split(r"[/:@?&=]", address) + re.split(r"[/:@?&=]", unquote(address))
+        )
+        for part in sorted(parts, key=len, reverse=True):
+            if len(part) > PUBLIC_CHARACTERS:
+                text = text.replace(part, "***")
+        return " ".join(text.split()).removesuffix(".")
+
+
+def channels_of(settings: Settings) -> list[Channel]:
+    """The channels that HARBOR_NOTIFY_URLS names; empty where it is not set.
+
+    Raises:
+      ConfigError: an address is none of Apprise's.
+    """
+    urls = settings.notify_urls
+    channels = []
+    for n, url in enumerate(urls.get_secret_value().split() if urls else (), start=1):
+        try:
+            channels.append(Channel(url))
+        except ValueError:
+            raise ConfigError(
+                f"Address {n} of HARBOR_NOTIFY_URLS is none that Apprise can send to. "
+                "Write it as https://appriseit.com/services/ shows for its service."
+            ) from None
+    return channels
+
+
+@dataclass
+class Notifier:
+    """Sends each notification about the nights once.
+
+    What was sent is remembered here alone: a watch that is restarted while the newest
+    night is failed sends that failure once more.
+
+    Args:
+      channels: Where to send.
+      failed: How often a channel did not accept a notification.
+    """
+
+    channels: Sequence[Channel]
+    failed: int = 0
+    _sent: list[Notification] = field(default_factory=list)
+    _retry_at: datetime | None = None
+
+    def check(self, engine: sa.Engine, now: datetime) -> None:
+        """Sends what is due according to the ledger of runs.
+
+        Args:
+          engine: A read-only engine.
+          now: With a time zone.
+        """
+        if not self.channels or (self._retry_at is not None and now < self._retry_at):
+            return
+        with engine.connect() as connection:
+            done = store.newest_night(connection, "done")
+            failed = store.newest_night(connection, "failed")
+        has_told_failure = bool(self._sent) and self._sent[-1].is_failure
+        notification = due_notification(done, failed, has_told_failure)
+        if notification is None or notification.key in {
+            each.key for each in self._sent
+        }:
+            return
+        if self._send(notification):
+            self._sent.append(notification)
+            self._retry_at = None
+        else:
+            self._retry_at = now + RETRY_AFTER
+
+    def _send(self, notification: Notification) -> bool:
+        """Whether any channel accepted it: others are not told twice."""
+        log.info("notification", says=notification.message)
+        reasons = [channel.send(notification) for channel in self.channels]
+        for channel, reason in zip(self.channels, reasons, strict=True):
+            if reason is not None:
+                self.failed += 1
+                log.warning("notification_failed", channel=channel.name, reason=reason)
+        return None in reasons
+
+
+def due_notification(
+    done: EndedNight | None, failed: EndedNight | None, has_told_failure: bool
+) -> Notification | None:
+    """The notification that the newest nights call for, sent already or not; no I/O.
+
+    Args:
+      done: The newest night that was done; None without one.
+      failed: The newest night that failed; None without one.
+      has_told_failure: Whether the newest notification was of a failure.
+    """
+    if failed is not None and not _is_resolved(failed, done):
+        return _failure(failed, done)
+    if done is not None and has_told_failure:
+        return _recovery(done)
+    return None
+
+
+def _is_resolved(failed: EndedNight, done: EndedNight | None) -> bool:
+    """Whether a later night was done, of the same day or a newer one."""
+    return done is not None and done.run_id > failed.run_id and _covers(done, failed)
+
+
+def _covers(done: EndedNight, failed: EndedNight) -> bool:
+    if failed.origin_on is None or done.origin_on is None:
+        return True
+    return done.origin_on >= failed.origin_on
+
+
+def _failure(failed: EndedNight, done: EndedNight | None) -> Notification:
+    """A second failure is news if it has another reason, or came after the day was done."""
+    night = failed.origin_on or f"run {failed.run_id}"
+    since = done.run_id if done is not None and _covers(done, failed) else 0
+    return Notification(
+        ("failure", night, since, failed.error),
+        "Harbor Fleet: a night failed",
+        f"The night of {night} failed (run {failed.run_id}, {_clock(failed.ended_at)}): "
+        f"{failed.error}",
+        is_failure=True,
+    )
+
+
+def _recovery(done: EndedNight) -> Notification:
+    return Notification(
+        ("recovery", done.run_id),
+        "Harbor Fleet: nights work again",
+        f"Nights work again: that of {done.origin_on} ended {_clock(done.ended_at)} "
+        f"(run {done.run_id}).",
+    )
+
+
+def _clock(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,210 @@
+"""Failures and recoveries are sent once; no reason shows a secret."""
+
+import json
+import threading
+from datetime import UTC, date, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import sqlalchemy as sa
+import typer
+
+from forecaster.errors import ConfigError
+from pipelines import schema
+from pipelines.cli import notifications as command
+from pipelines.monitoring.notifications import (
+    RETRY_AFTER,
+    Notification,
+    Notifier,
+    channels_of,
+    due_notification,
+)
+from pipelines.settings import Settings
+from pipelines.store.monitoring import EndedNight
+
+DAY = date(2026, 6, 9)
+NOW = datetime(2026, 6, 10, 9, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def night(run_id, origin=DAY, error=""):
+    return EndedNight(run_id, origin, NOW - 4 * HOUR, error)
+
+
+@pytest.mark.parametrize(
+    ("done", "failed", "has_told_failure", "expected"),
+    [
+        pytest.param(night(3), None, False, None, id="all is well"),
+        pytest.param(None, None, False, None, id="no night ever began"),
+        pytest.param(
+            night(3, DAY - timedelta(days=1)), night(4), False,
+            ("failure", DAY, 0, ""), id="the last failed",
+        ),
+        pytest.param(night(5), night(4), True, ("recovery", 5), id="it was repeated"),
+        pytest.param(night(5), night(4), False, None, id="nobody knew that it failed"),
+        pytest.param(
+            night(5, DAY - timedelta(days=9)), night(4), True,
+            ("failure", DAY, 0, ""), id="an older night does not make it good",
+        ),
+        pytest.param(
+            night(5), night(4, origin=None), True, ("recovery", 5),
+            id="it failed before it knew its day",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_due(done, failed, has_told_failure, expected):
+    due = due_notification(done, failed, has_told_failure)
+    assert (due and due.key) == expected
+
+
+def test_a_second_failure_of_a_night_is_told_where_it_is_news():
+    def key_of(failed, done=None):
+        return due_notification(done, failed, has_told_failure=True).key
+
+    first = key_of(night(4, error="The disk is full."))
+    again = night(5, error="The disk is full.")
+    assert key_of(again) == first
+    # An older night that is caught up with meanwhile changes nothing.
+    assert key_of(again, night(3, DAY - timedelta(days=1))) == first
+    # It fails of something else; or as before, after it had worked.
+    other = key_of(night(6, error="There is no model."))
+    assert other != first
+    assert key_of(night(8, error="The disk is full."), night(7)) not in {first, other}
+
+
+def test_a_sentence_says_which_night_and_what():
+    failed = night(4, error="The disk is full. Make room.")
+    assert due_notification(None, failed, has_told_failure=False).message == (
+        "The night of 2026-06-09 failed (run 4, 2026-06-10 05:00 UTC): The disk is full. "
+        "Make room."
+    )
+
+
+class WebSink(BaseHTTPRequestHandler):
+    """Keeps what is posted, and answers with the next status of the server's list."""
+
+    def do_POST(self):
+        length = int(self.headers["Content-Length"])
+        self.server.posted.append(json.loads(self.rfile.read(length)))
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def web():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), WebSink)
+    server.posted, server.statuses = [], []
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def notify(web):
+    """Settings with one webhook, whose path is a secret."""
+    url = f"json://127.0.0.1:{web.server_address[1]}/hooks/s3cret"
+    return Settings(notify_urls=url)
+
+
+def add_night(engine, state, origin=DAY, error=None):
+    values = {
+        "step": "nightly", "origin_on": origin, "state": state,
+        "started_at": NOW - 4 * HOUR, "finished_at": NOW - 4 * HOUR, "error": error,
+    }  # fmt: skip
+    with engine.begin() as connection:
+        connection.execute(sa.insert(schema.runs), values)
+
+
+@pytest.mark.db
+def test_each_failure_and_each_recovery_is_sent_once(clean_engine, web, notify):
+    notifier = Notifier(channels_of(notify))
+
+    def messages_after(state, error=None):
+        add_night(clean_engine, state, error=error)
+        before = len(web.posted)
+        for minute in range(3):
+            notifier.check(clean_engine, NOW + timedelta(minutes=minute))
+        return [posted["message"] for posted in web.posted[before:]]
+
+    (first,) = messages_after("failed", "The disk is full.")
+    assert first.endswith("The disk is full.")
+    assert messages_after("failed", "The disk is full.") == []
+    assert len(messages_after("failed", "There is no model.")) == 1
+    (works,) = messages_after("done")
+    assert works.startswith("Nights work again: that of 2026-06-09")
+    assert messages_after("done") == []
+    assert len(messages_after("failed", "The disk is full.")) == 1
+    assert [posted["type"] for posted in web.posted] == [
+        "failure", "failure", "success", "failure",
+    ]  # fmt: skip
+
+
+@pytest.mark.db
+def test_what_no_channel_accepts_is_sent_again(clean_engine, web, notify):
+    notifier = Notifier(channels_of(notify))
+    web.statuses.append(500)
+    add_night(clean_engine, "failed", error="Oh.")
+    notifier.check(clean_engine, NOW)
+    notifier.check(clean_engine, NOW + RETRY_AFTER / 2)
+    assert (len(web.posted), notifier.failed) == (1, 1)
+    notifier.check(clean_engine, NOW + RETRY_AFTER)
+    notifier.check(clean_engine, NOW + 3 * RETRY_AFTER)
+    assert (len(web.posted), notifier.failed) == (2, 1)
+
+
+@pytest.mark.db
+def test_what_one_channel_accepts_is_not_sent_again(clean_engine, web, notify):
+    url = notify.notify_urls.get_secret_value()
+    two = Settings(notify_urls=f"{url} {url.replace('hooks', 'other')}")
+    notifier = Notifier(channels_of(two))
+    web.statuses.append(500)
+    add_night(clean_engine, "failed", error="Oh.")
+    for hour in range(3):
+        notifier.check(clean_engine, NOW + hour * HOUR)
+    assert (len(web.posted), notifier.failed) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["json://127.0.0.1:1/hooks/s3cret", "json://me:s3%63ret@127.0.0.1:1"]
+)
+def test_no_reason_shows_the_address(url):
+    (channel,) = channels_of(Settings(notify_urls=url))
+    reason = channel.send(Notification((), "A title", "A message."))
+    assert reason.startswith("A Connection error occurred")
+    assert "s3cret" not in reason + repr(Settings(notify_urls=url))
+
+
+def test_an_address_of_no_service_is_one_sentence_without_it():
+    both = Settings(notify_urls="json://127.0.0.1:1 slack://s3cret")
+    with pytest.raises(ConfigError, match="Address 2 of HARBOR_NOTIFY_URLS") as raised:
+        channels_of(both)
+    assert "s3cret" not in str(raised.value)
+
+
+def test_the_addresses_may_come_from_a_file(tmp_path, monkeypatch):
+    (tmp_path / "urls").write_text("json://127.0.0.1:1 json://127.0.0.1:2\n")
+    monkeypatch.setenv("HARBOR_NOTIFY_URLS_FILE", str(tmp_path / "urls"))
+    assert [channel.name for channel in channels_of(Settings.load())] == ["JSON"] * 2
+
+
+def test_the_command_sends_a_test(web, notify, monkeypatch, capsys):
+    monkeypatch.setattr(command.Settings, "load", lambda: notify)
+    command.send_test(as_json=True)
+    assert json.loads(capsys.readouterr().out) == [{"channel": "JSON", "error": None}]
+    assert web.posted[0]["title"] == "Harbor Fleet: a test"
+    web.statuses.append(404)
+    with pytest.raises(typer.Exit):
+        command.send_test()
+    assert "JSON: not accepted: Failed to send JSON" in capsys.readouterr().err
+
+
+def test_the_command_says_that_no_channel_is_set(monkeypatch):
+    monkeypatch.setattr(command.Settings, "load", Settings)
+    with pytest.raises(ConfigError, match="so no notifications are sent"):
+        command.send_test()
