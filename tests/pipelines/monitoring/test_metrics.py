@@ -180,7 +180,8 @@ def test_what_is_slow_is_read_now_and_then(clean_engine, watcher, monitor_state)
 @pytest.mark.db
 def test_every_metric_that_is_described_is_served(clean_engine, watcher, monitor_state):
     seed_watched(clean_engine)
-    watcher.watch_once(NOW)
+    with running_night(clean_engine):
+        watcher.watch_once(NOW)
     monitor_state.probe = Probe(NOW, 0.5)
     names = {name for name, *_ in scraped(monitor_state)}
     assert {f"harbor_{name}" for name in HELP} <= names
