@@ -4,7 +4,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.server import asgi
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.browser.browser import SIZES
@@ -45,16 +44,6 @@ def test_a_page_stands_on_its_own_address_and_fits(fleet, visit, path, size):
     assert window.too_wide() <= 0
     if size == "desk":
         window.fits(browser.TABLET)
-
-
-def test_behind_a_proxy_that_puts_the_pages_below_a_path_the_server_is_there(chromium):
-    page = chromium.new_page()
-    document = {"content_type": "text/html", "body": asgi.index_html()}
-    page.route("**/*", lambda asked: asked.fulfill(**document))
-    page.goto("https://ops.example.com/fleet/depot?depot=a/b")
-    told = page.evaluate("window.__streamlit.BACKEND_BASE_URL")
-    page.close()
-    assert told == "https://ops.example.com/fleet/"
 
 
 def test_the_numbers_shown_are_those_of_the_forecast(fleet, visit):
