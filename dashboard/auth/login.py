@@ -55,12 +55,7 @@ class Rule:
 
 
 def has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
-    """Whether the login token has expired; Streamlit's cookie outlives it by a month.
-
-    Args:
-      claims: The provider's claims about the user.
-      now: Current time, with a time zone.
-    """
+    """Whether the login token has expired; Streamlit's cookie outlives it by a month."""
     expires_at = claims.get("exp")
     if not isinstance(expires_at, int | float):
         return True

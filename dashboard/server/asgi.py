@@ -19,11 +19,7 @@ POLICY_VIOLATION = 1008
 
 
 def content_security_policy(document: str) -> str:
-    """The policy that lets a page run its own scripts, and nobody frame it.
-
-    Args:
-      document: The page's HTML; its inline scripts are allowed by their hashes.
-    """
+    """The policy that lets a page run its own inline scripts, by hash, and nobody frame it."""
     digests = [
         hashlib.sha256(text.encode()).digest()
         for text in INLINE_SCRIPT.findall(document)

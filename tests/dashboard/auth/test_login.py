@@ -8,7 +8,7 @@ import pytest
 from dashboard.auth import login
 from dashboard.server import serve
 from forecaster.errors import BadInputError, ConfigError
-from tests.dashboard.views.test_pages import assert_no_traceback, said
+from tests.dashboard.views.test_pages import assert_no_traceback, page_text
 
 NOW = datetime(2025, 11, 21, 6, 30, tzinfo=UTC)
 AUTH = """
@@ -195,8 +195,8 @@ def test_nothing_is_shown_before_the_login(guarded, open_page):
         assert_no_traceback(app)
         assert "Log in to see them" in app.info[0].value
         assert app.button[0].label == "Log in"
-        assert "Orders up to" not in said(app)
-        assert "Greenwich" not in said(app)
+        assert "Orders up to" not in page_text(app)
+        assert "Greenwich" not in page_text(app)
 
 
 @pytest.mark.db
@@ -207,7 +207,7 @@ def test_nothing_is_shown_to_a_refused_user(guarded, open_page, monkeypatch):
     app = open_page("fleet")
     assert_no_traceback(app)
     assert "not among those" in app.error[0].value
-    assert "Greenwich" not in said(app)
+    assert "Greenwich" not in page_text(app)
 
 
 @pytest.mark.db
@@ -223,7 +223,7 @@ def test_an_override_bears_the_name_from_the_login(guarded, open_page, monkeypat
     next(box for box in app.text_input if box.label == "Reason").set_value("A strike")
     app.button[0].click().run()
     assert_no_traceback(app)
-    assert "Anna" in said(app)
+    assert "Anna" in page_text(app)
 
 
 @pytest.mark.db
@@ -232,4 +232,4 @@ def test_a_broken_login_file_admits_nobody(dashboard, seeded, open_page):
     app = open_page("fleet")
     assert_no_traceback(app)
     assert "nobody is let in" in app.error[0].value
-    assert "Greenwich" not in said(app)
+    assert "Greenwich" not in page_text(app)
