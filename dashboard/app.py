@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 
 import streamlit as st
 
 from dashboard import queries
 from dashboard.auth import session
-from dashboard.components import parts, style
+from dashboard.components import parts
 from dashboard.components.banner import banner
 from forecaster.errors import HarborError
 from pipelines.settings import Settings
@@ -23,11 +24,7 @@ font-size="17" fill="#1787ac" textLength="112" lengthAdjust="spacingAndGlyphs">H
 
 
 def show_freshness(on_no_data: Callable[[str], None]) -> None:
-    """Shows the data freshness banner.
-
-    Args:
-      on_no_data: Called with a message where there are no depots or no orders.
-    """
+    """Shows the data freshness banner; `on_no_data` gets a message where there is no data."""
     fresh = queries.freshness()
     if fresh.depots == 0:
         on_no_data(
@@ -44,17 +41,14 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
     settings = Settings.load()
     now = datetime.now(settings.zone)
     due_on = settings.due_on(now, dict(fresh.zones))
-    top = banner(fresh, now.date(), due_on, settings.zone)
-    st.caption(top.facts)
-    if top.warning:
-        st.error(top.warning, icon=":material/schedule:")
-    for notice in top.notices:
+    texts = banner(fresh, now.date(), due_on, settings.zone)
+    st.caption(texts.facts)
+    if texts.warning:
+        st.error(texts.warning, icon=":material/schedule:")
+    for notice in texts.notices:
         st.warning(notice, icon=":material/info:")
 
 
-st.set_page_config(page_title="Harbor Fleet", page_icon=MARK, layout="wide")
-st.logo(LOGO, size="large")
-st.html(style.SHEET)
 page = st.navigation(
     [
         st.Page("views/fleet.py", title="Days ahead", default=True),
@@ -66,6 +60,11 @@ page = st.navigation(
     ],
     position="top",
 )
+st.set_page_config(
+    page_title=f"{page.title} · Harbor Fleet", page_icon=MARK, layout="wide"
+)
+st.logo(LOGO, size="large")
+st.html(Path(__file__).parent / "components" / "style.css")
 st.title(page.title)
 try:
     session.require_login()

@@ -41,36 +41,25 @@ class Rule:
     claim: str | None
     values: frozenset[str]
 
-    def refusal(self, claims: Mapping[str, Any], now: datetime) -> str | None:
-        """Returns the reason a logged-in user is denied; None if they are admitted.
-
-        Args:
-          claims: The provider's claims about the user.
-          now: Current time, with a time zone.
-        """
-        if has_expired(claims, now):
-            return "Your login has expired. Log in again to see these pages."
-        if self._names(claims) or self._has_claim(claims):
-            return None
-        return (
-            "You have logged in, but you are not among those who may see these pages. "
-            "Ask whoever runs them to add you, or log in as somebody else."
-        )
-
-    def _names(self, claims: Mapping[str, Any]) -> bool:
+    def admits(self, claims: Mapping[str, Any]) -> bool:
+        """Whether the user with these provider claims may see the pages."""
         email = str(claims.get("email") or "").strip().lower()
         # An unverified address proves nothing. Some providers omit the claim, or send it
         # as text, "false" included.
-        if email.count("@") != 1 or claims.get("email_verified") is not True:
-            return False
-        return email in self.emails or email.rsplit("@", 1)[1] in self.domains
-
-    def _has_claim(self, claims: Mapping[str, Any]) -> bool:
-        if self.claim is None:
-            return False
-        value = claims.get(self.claim)
+        is_listed = email in self.emails or email.partition("@")[2] in self.domains
+        if is_listed and email.count("@") == 1 and claims.get("email_verified") is True:
+            return True
+        value = claims.get(self.claim) if self.claim else None
         values = value if isinstance(value, list | tuple) else [value]
         return any(isinstance(one, str) and one in self.values for one in values)
+
+
+def has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
+    """Whether the login token has expired; Streamlit's cookie outlives it by a month."""
+    expires_at = claims.get("exp")
+    if not isinstance(expires_at, int | float):
+        return True
+    return datetime.fromtimestamp(expires_at, UTC) <= now
 
 
 def rule(home: Path) -> Rule | None:
@@ -88,8 +77,9 @@ def rule(home: Path) -> Rule | None:
     if not (path.exists() or path.is_symlink()):
         return None
     settings = _read(path)
-    _require_complete(path, _section(settings, "auth"))
-    return _allowed(path, _section(settings, "allow"))
+    auth, allow = settings.get("auth"), settings.get("allow")
+    _require_complete(auth if isinstance(auth, dict) else {})
+    return _parse_allow(allow if isinstance(allow, dict) else {})
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -98,47 +88,47 @@ def _read(path: Path) -> dict[str, Any]:
         settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{path.name} cannot be read ({type(error).__name__}), so nobody is let "
+            f"{FILE} cannot be read ({type(error).__name__}), so nobody is let "
             "in. Correct it, or remove it to serve this machine only."
         ) from None
     if mode & FORBIDDEN_MODE_BITS:
         raise ConfigError(
-            f"{path.name} has mode {mode:04o}, but it holds secrets that no other account "
-            f"may read, so nobody is let in. Close it with 'chmod 600 {path.name}', and "
+            f"{FILE} has mode {mode:04o}, but it holds secrets that no other account "
+            f"may read, so nobody is let in. Close it with 'chmod 600 {FILE}', and "
             "replace its secrets if other people use this machine."
         )
     return settings
 
 
-def _require_complete(path: Path, auth: Mapping[str, Any]) -> None:
+def _require_complete(auth: Mapping[str, Any]) -> None:
     missing = [name for name in REQUIRED_SETTINGS if not auth.get(name)]
     if missing:
         raise ConfigError(
-            f"{path.name} has no {', '.join(missing)} under [auth], and a login needs "
+            f"{FILE} has no {', '.join(missing)} under [auth], and a login needs "
             "each of them. Add what your provider gave you."
         )
     length = len(str(auth["cookie_secret"]))
     if length < MIN_SECRET_LENGTH:
         raise ConfigError(
-            f"cookie_secret in {path.name} has {length} characters, but with fewer than "
+            f"cookie_secret in {FILE} has {length} characters, but with fewer than "
             f"{MIN_SECRET_LENGTH} it could be guessed, so nobody is let in. Make one with "
             "'python3 -c \"import secrets; print(secrets.token_urlsafe(32))\"'."
         )
 
 
-def _allowed(path: Path, allow: Mapping[str, Any]) -> Rule:
+def _parse_allow(allow: Mapping[str, Any]) -> Rule:
     lists = {name: allow.get(name, []) for name in ALLOW_LISTS}
-    wrong = [name for name, each in lists.items() if not _is_text_list(each)]
-    if wrong or not any(lists.values()):
+    invalid = [name for name, words in lists.items() if not _is_text_list(words)]
+    if invalid or not any(lists.values()):
+        names = " and ".join(invalid) or "emails, domains or values"
         raise ConfigError(
-            f"{path.name} has no list of words under [allow] for {' and '.join(wrong)}"
-            f"{'emails, domains or values' if not wrong else ''}, so nobody is let in. "
-            'Write for example domains = ["example.com"].'
+            f"{FILE} has no list of words under [allow] for {names}, so nobody is let "
+            'in. Write for example domains = ["example.com"].'
         )
     claim = allow.get("claim") if isinstance(allow.get("claim"), str) else None
     if claim in SELF_CHOSEN_CLAIMS:
         raise ConfigError(
-            f"{path.name} lets people in by the claim {claim!r}, which they may choose for "
+            f"{FILE} lets people in by the claim {claim!r}, which they may choose for "
             "themselves, so nobody is let in. Use emails or domains, which count verified "
             "addresses alone, or a claim such as 'groups' that the provider's "
             "administrators set."
@@ -153,25 +143,5 @@ def _allowed(path: Path, allow: Mapping[str, Any]) -> Rule:
     )
 
 
-def has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
-    """Whether the login token has expired; Streamlit's cookie outlives it by a month.
-
-    Args:
-      claims: The provider's claims about the user.
-      now: Current time, with a time zone.
-    """
-    expires_at = claims.get("exp")
-    if not isinstance(expires_at, int | float):
-        return True
-    return datetime.fromtimestamp(expires_at, UTC) <= now
-
-
-def _section(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    section = settings.get(name)
-    return section if isinstance(section, Mapping) else {}
-
-
 def _is_text_list(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(one, str) and one for one in value
-    )
+    return isinstance(value, list) and all(isinstance(v, str) and v for v in value)

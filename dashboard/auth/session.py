@@ -18,14 +18,17 @@ def require_login() -> None:
     rule = login.rule(Settings.load().home)
     if rule is None:
         return
-    identity, now = claims(), datetime.now(UTC)
-    if identity is None:
+    user = claims()
+    if user is None:
         _show_login("These pages are for planners. Log in to see them.")
-    if login.has_expired(identity, now):
+    if login.has_expired(user, datetime.now(UTC)):
         _show_login("Your login has expired. Log in again to see these pages.")
-    refusal = rule.refusal(identity, now)
-    if refusal:
-        st.error(refusal, icon=":material/block:")
+    if not rule.admits(user):
+        st.error(
+            "You have logged in, but you are not among those who may see these pages. "
+            "Ask whoever runs them to add you, or log in as somebody else.",
+            icon=":material/block:",
+        )
         st.button("Log out", on_click=st.logout)
         st.stop()
 
@@ -45,5 +48,5 @@ def claims() -> dict[str, Any] | None:
 
 def planner_name() -> str | None:
     """The logged-in user's name, or email; None without a login."""
-    identity = claims() or {}
-    return str(identity.get("name") or identity.get("email") or "") or None
+    user = claims() or {}
+    return str(user.get("name") or user.get("email") or "") or None

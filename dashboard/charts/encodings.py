@@ -12,33 +12,44 @@ from dashboard.text import formatting
 FORECAST, ACTUAL, SCENARIO = "forecast", "actual", "scenario"
 NAIVE, MEDIAN = "seasonal naive", "median of 4"
 # In the order of `chartCategoricalColors` in .streamlit/config.toml.
-MEANINGS = [FORECAST, ACTUAL, NAIVE, MEDIAN, SCENARIO]
+SERIES = [FORECAST, ACTUAL, NAIVE, MEDIAN, SCENARIO]
 DASHES = [[1, 0], [1, 0], [5, 4], [2, 2], [1, 0]]
 """Dash pattern of each series, so that colour is not the only distinction."""
-WHOLE = ",.0f"
-HEIGHT = 280
-# `alt.layer` says that it may give a FacetChart; ours never have facets.
-Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 PERCENT = "format(100 * datum.value, '.0f') + ' %'"
-SPLIT = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
+TWO_LINES = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 """'Fri 21 Nov' on two lines."""
+TITLES = {
+    "day": "Day",
+    "actual_text": "Actual",
+    "p50_text": "Forecast",
+    "orders_text": "Orders",
+    "p10_text": "Low (P10)",
+    "p90_text": "High (P90)",
+    "mape_text": "MAPE",
+    "counted_text": "Days scored",
+    "series": "Series",
+    "forecaster": "Forecaster",
+    "events": "Events",
+    "remark": "Remark",
+}
+"""Tooltip titles, by column."""
 
 
-def tooltips(column: str) -> list[alt.Tooltip]:
-    """The day, the number of a column, and the band where there is one."""
-    day = alt.Tooltip("day:N", title="Day")
-    band = [
-        alt.Tooltip("p10", title="Low (P10)", format=WHOLE),
-        alt.Tooltip("p90", title="High (P90)", format=WHOLE),
-    ]
-    name = "Orders" if column == "actual" else "Forecast"
-    value = alt.Tooltip(column, title=name, format=WHOLE)
-    return [day, value] if column == "actual" else [day, value, *band]
+def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
+    """Adds the day and each number as text, a dash where it is missing, for tooltips."""
+    texts = {
+        f"{name}_text": table[name].map(formatting.orders)
+        for name in ("actual", "p50", "orders", "p10", "p90", "counted")
+        if name in table
+    }
+    if "mape" in table:
+        texts["mape_text"] = table["mape"].map(formatting.percent)
+    return table.assign(day=table[day_column].map(formatting.day), **texts)
 
 
-def named_days(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Adds `day`, the day's name as text."""
-    return table.assign(day=table[column].map(formatting.day))
+def tooltips(*columns: str) -> list[alt.Tooltip]:
+    """Tooltips of columns in `TITLES`."""
+    return [alt.Tooltip(f"{name}:N", title=TITLES[name]) for name in columns]
 
 
 def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
@@ -47,23 +58,23 @@ def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
     mondays = table.loc[table[column].dt.day_of_week == 0, "day"].unique()
     axis = alt.Axis(
         labelAngle=0,
-        labelExpr=SPLIT,
+        labelExpr=TWO_LINES,
         ticks=False,
         values=order if every_day else list(mondays),
     )
     return alt.X("day:O", sort=order, title=None, axis=axis)
 
 
-def time_axis(table: pd.DataFrame, column: str, every_day: bool = False) -> alt.X:
-    """A time axis of days: Mondays labelled, or all."""
-    named = (table[column].dt.day_of_week == 0) | every_day
+def time_axis(table: pd.DataFrame, column: str) -> alt.X:
+    """A time axis of days; Mondays are labelled."""
+    mondays = table.loc[table[column].dt.day_of_week == 0, column].unique()
     axis = alt.Axis(
         format="%a %-d %b",
         grid=False,
         labelOverlap=True,
         values=[
             alt.DateTime(year=day.year, month=day.month, date=day.day)
-            for day in map(pd.Timestamp, table.loc[named, column].unique())
+            for day in map(pd.Timestamp, mondays)
         ],
     )
     return alt.X(f"{column}:T", title=None, axis=axis)
@@ -71,32 +82,31 @@ def time_axis(table: pd.DataFrame, column: str, every_day: bool = False) -> alt.
 
 def orders_axis(column: str) -> alt.Y:
     """Whole orders per day."""
-    axis = alt.Axis(format=WHOLE, tickCount=4)
-    return alt.Y(f"{column}:Q", title=None, axis=axis)
+    return alt.Y(f"{column}:Q", title=None, axis=alt.Axis(format=",.0f", tickCount=4))
 
 
-def share_axis(column: str) -> alt.Y:
-    """Percentages, written as everywhere else."""
-    axis = alt.Axis(labelExpr=PERCENT, tickCount=4)
-    return alt.Y(f"{column}:Q", title=None, axis=axis)
+def percent_axis(column: str) -> alt.Y:
+    """Fractions as percentages."""
+    return alt.Y(
+        f"{column}:Q", title=None, axis=alt.Axis(labelExpr=PERCENT, tickCount=4)
+    )
 
 
-def colour(column: str, values: list[str], symbol: str = "stroke") -> alt.Color:
+def colour(column: str, series: list[str], symbol: str = "stroke") -> alt.Color:
     """Colours by series; the legend lists those drawn."""
-    scale = alt.Scale(domain=MEANINGS)
-    return alt.Color(f"{column}:N", scale=scale, legend=legend(values, symbol))
+    scale = alt.Scale(domain=SERIES)
+    return alt.Color(f"{column}:N", scale=scale, legend=_legend(series, symbol))
 
 
-def dashes(column: str, values: list[str]) -> alt.StrokeDash:
+def dashes(column: str, series: list[str]) -> alt.StrokeDash:
     """Dash patterns by series; the legend lists those drawn."""
-    scale = alt.Scale(domain=MEANINGS, range=DASHES)
-    return alt.StrokeDash(f"{column}:N", scale=scale, legend=legend(values, "stroke"))
+    scale = alt.Scale(domain=SERIES, range=DASHES)
+    return alt.StrokeDash(f"{column}:N", scale=scale, legend=_legend(series, "stroke"))
 
 
-def legend(values: list[str], symbol: str) -> alt.Legend:
-    """A legend above the chart, of the series drawn."""
+def _legend(series: list[str], symbol: str) -> alt.Legend:
     return alt.Legend(
-        values=values,
+        values=series,
         title=None,
         orient="top",
         direction="horizontal",
@@ -106,8 +116,3 @@ def legend(values: list[str], symbol: str) -> alt.Legend:
         symbolSize=140,
         columnPadding=12,
     )
-
-
-def with_height(chart: Chart) -> Chart:
-    """The chart at the common height."""
-    return chart.properties(height=HEIGHT)

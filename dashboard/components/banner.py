@@ -34,51 +34,51 @@ def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banne
       due_on: Newest day whose orders are due.
       zone: The fleet's time zone.
     """
-    facts = [f"Orders up to **{_day(fresh.last_on, today)}**"]
+    assert fresh.last_on is not None, "requires known demand"
+    facts = [f"Orders up to **{formatting.day(fresh.last_on, today)}**"]
     if fresh.made_at is not None and fresh.trained_through is not None:
         facts += [
             f"forecast made {formatting.timestamp(fresh.made_at, zone)}",
             f"model {formatting.short_version(fresh.model or formatting.UNKNOWN)}",
-            f"trained through {_day(fresh.trained_through, today)}",
+            f"trained through {formatting.day(fresh.trained_through, today)}",
         ]
-    warning = _late(fresh, today, due_on) or _not_champion(fresh)
-    return Banner(" · ".join(facts), warning, _notices(fresh, today, zone))
+    notices = [formatting.format_dates(alarm, zone) for alarm in fresh.alarms]
+    if fresh.late_cities:
+        notices.insert(0, _late_cities(fresh, today))
+    warning = _delay(fresh, fresh.last_on, today, due_on) or _not_champion(fresh)
+    return Banner(" · ".join(facts), warning, tuple(notices))
 
 
-def _notices(fresh: Freshness, today: date, zone: ZoneInfo) -> tuple[str, ...]:
-    """Data missing at forecast time, and accuracy alarms."""
-    alarms = tuple(formatting.format_dates(alarm, zone) for alarm in fresh.alarms)
-    if not fresh.late_cities:
-        return alarms
+def _late_cities(fresh: Freshness, today: date) -> str:
     cities = [
         f"{formatting.escape_markdown(city)} ({n})" for city, n in fresh.late_cities
     ]
     more = len(cities) - MAX_CITIES
     rest = f" and {more} more cities" if more > 0 else ""
-    late = (
-        f"Forecast with missing data: no orders for {_day(fresh.origin, today)} yet from "
-        f"some depots in {', '.join(cities[:MAX_CITIES])}{rest}. Their bands are wider."
+    return (
+        f"Forecast with missing data: no orders for {formatting.day(fresh.origin, today)} "
+        f"yet from some depots in {', '.join(cities[:MAX_CITIES])}{rest}. Their bands are "
+        "wider."
     )
-    return (late, *alarms)
 
 
-def _late(fresh: Freshness, today: date, due_on: date) -> str | None:
-    assert fresh.last_on is not None, "requires known demand"
-    if fresh.last_on < due_on:
-        ago = (today - fresh.last_on).days
+def _delay(fresh: Freshness, last_on: date, today: date, due_on: date) -> str | None:
+    if last_on < due_on:
         return (
-            f"The newest orders are from {_day(fresh.last_on, today)}, "
-            f"{formatting.count(ago, 'day')} ago. Load newer ones with "
-            "`harbor ingest PATH`, then run `harbor nightly`."
+            f"The newest orders are from {_day_and_age(last_on, today)}. Load newer ones "
+            "with `harbor ingest PATH`, then run `harbor nightly`."
         )
     if fresh.origin_on is not None and fresh.origin_on < due_on:
-        ago = (today - fresh.origin_on).days
         return (
-            f"The newest forecast starts from {_day(fresh.origin_on, today)}, "
-            f"{formatting.count(ago, 'day')} ago, although newer orders are loaded. Run "
-            "`harbor nightly`."
+            f"The newest forecast starts from {_day_and_age(fresh.origin_on, today)}, "
+            "although newer orders are loaded. Run `harbor nightly`."
         )
     return None
+
+
+def _day_and_age(day: date, today: date) -> str:
+    days = formatting.count((today - day).days, "day")
+    return f"{formatting.day(day, today)}, {days} ago"
 
 
 def _not_champion(fresh: Freshness) -> str | None:
@@ -94,8 +94,3 @@ def _not_champion(fresh: Freshness) -> str | None:
         f"This forecast is not from the champion (model {fresh.champion}). Update it "
         "with `harbor forecast`."
     )
-
-
-def _day(value: date | None, today: date) -> str:
-    assert value is not None, "requires a known day"
-    return formatting.day(value, year_of=today)

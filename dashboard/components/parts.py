@@ -1,14 +1,13 @@
-"""Building blocks of the pages: charts, tables, CSV downloads and notices."""
+"""Building blocks of the pages: charts, tables, CSV downloads, choices and notices."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 import pandas as pd
 import streamlit as st
-from pandas.io.formats.style import Styler
 
-from dashboard.charts.encodings import Chart
-from dashboard.tables import export, html_tables
+from dashboard.charts.charts import Chart
+from dashboard.tables import html_tables, tables
 from dashboard.text import formatting
 
 DAY_FORMAT = "ddd D MMM YYYY"
@@ -31,7 +30,7 @@ def chart(
       name: Name of the CSV file; unique per chart.
     """
     st.caption(sentence)
-    _drawn(draw, rows, sentence, name)
+    _draw(draw, rows, sentence, name)
     data_expander(lambda: table, name)
 
 
@@ -39,36 +38,52 @@ def chart(
 @st.cache_data(
     max_entries=128, show_spinner=False, hash_funcs={pd.DataFrame: pd.DataFrame.to_csv}
 )
-def _drawn(
+def _draw(
     _draw: Callable[[pd.DataFrame], Chart],
     rows: pd.DataFrame,
     alt: str,
-    name: str,  # noqa: ARG001 - of the key
+    name: str,  # noqa: ARG001 - keys the cache
 ) -> None:
     """Draws a chart, cached by rows and name because Altair is slow."""
     st.altair_chart(_draw(rows), width="stretch", alt=alt)
 
 
-def data_expander(made: Callable[[], pd.DataFrame], name: str) -> None:
-    """An expander with a table and its CSV; the table is built when it is opened.
-
-    Args:
-      made: Builds the table.
-      name: Name of the CSV file.
-    """
-    numbers = st.expander("View data", key=f"data {name}", on_change="rerun")
-    if numbers.open:
-        with numbers:
-            table = made()
-            data_table(table)
+def data_expander(make_table: Callable[[], pd.DataFrame], name: str) -> None:
+    """An expander with a table and its CSV; the table is built when it is opened."""
+    expander = st.expander("View data", key=f"data {name}", on_change="rerun")
+    if expander.open:
+        with expander:
+            table = make_table()
+            st.dataframe(
+                table,
+                hide_index=True,
+                width="stretch",
+                column_config=_column_config(table),
+                placeholder="",
+            )
             download_button(table, name)
+
+
+def _column_config(table: pd.DataFrame) -> dict[str, Any]:
+    """Formats of days, whole numbers, differences and percentages."""
+    config: dict[str, Any] = {}
+    for name in map(str, table.columns):
+        if pd.api.types.is_datetime64_any_dtype(table[name]):
+            config[name] = st.column_config.DateColumn(format=DAY_FORMAT)
+        elif pd.api.types.is_integer_dtype(table[name]):
+            form = "%+,d" if name in html_tables.DIFFERENCES else "%,d"
+            config[name] = st.column_config.NumberColumn(format=form)
+        elif pd.api.types.is_float_dtype(table[name]):
+            form = "%.2f" if name in html_tables.PLAIN else "%.1f %%"
+            config[name] = st.column_config.NumberColumn(format=form)
+    return config
 
 
 def download_button(table: pd.DataFrame, name: str) -> None:
     """A button that downloads a table as CSV."""
     st.download_button(
         "Save as CSV",
-        export.csv(table),
+        tables.csv(table),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=f"csv {name}",
@@ -78,63 +93,75 @@ def download_button(table: pd.DataFrame, name: str) -> None:
     )
 
 
-def data_table(table: pd.DataFrame) -> None:
-    """A data table with formatted days, percentages and differences."""
-    st.dataframe(
-        _with_minus(table),
-        hide_index=True,
-        width="stretch",
-        column_config=_columns(table),
-    )
-
-
-def key_figures(said: dict[str, tuple[str, str]]) -> None:
+def key_figures(figures: dict[str, tuple[str, str]]) -> None:
     """Large numbers side by side."""
-    st.html(html_tables.figures(said))
+    st.html(html_tables.figures(figures))
 
 
 def small_table(table: pd.DataFrame, name: str, on_wide: Collection[str] = ()) -> None:
-    """A small HTML table with its CSV download.
-
-    Args:
-      table: From `tables` or a similar module.
-      name: Name of the CSV file.
-      on_wide: Columns hidden on phones.
-    """
+    """A small HTML table with its CSV; phones hide the columns `on_wide`."""
     st.html(html_tables.table(table, on_wide))
     download_button(table, name)
 
 
-def _with_minus(table: pd.DataFrame) -> pd.DataFrame | Styler:
-    """Formats columns of differences with an explicit sign."""
-    written: dict[Any, Any] = {
-        name: formatting.difference
-        for name in table.columns
-        if _is_difference(table, name)
-    }
-    return table.style.format(written, na_rep="") if written else table
+def choose_from_url(
+    label: str, name: str, options: Mapping[str, str], default: str = ""
+) -> str:
+    """A select box bound to a URL parameter, so that a page can be shared by its URL.
 
+    A choice is written to the URL first and read back from there. An unknown option in the
+    URL is explained; without a default it stops the page.
 
-def _is_difference(table: pd.DataFrame, name: str) -> bool:
-    return name in html_tables.DIFFERENCES and pd.api.types.is_integer_dtype(
-        table[name]
+    Args:
+      label: Label of the box.
+      name: The URL parameter; it holds the option, not its label.
+      options: The options and their labels.
+      default: Used where the URL names no option.
+
+    Returns:
+      The chosen option; '' where there is no default and the URL names none.
+    """
+    widget = f"choice of {name}"
+    requested = st.query_params.get(name, default)
+    chosen = requested if requested in options else default
+    st.session_state[widget] = chosen or None
+
+    def write_url() -> None:
+        if st.session_state[widget] is None:
+            st.query_params.pop(name, None)
+        else:
+            st.query_params[name] = st.session_state[widget]
+
+    st.selectbox(
+        label,
+        list(options),
+        key=widget,
+        index=None,
+        format_func=options.__getitem__,
+        on_change=write_url,
+        placeholder="Choose one",
+        width=480,
     )
+    if requested and requested not in options:
+        unknown = f"There is no {name} “{formatting.escape_markdown(requested)}”."
+        if not default:
+            stop_with(f"{unknown} Choose one above.")
+        empty_state(f"{unknown} Shown instead: {options[default]}.")
+    return chosen
 
 
-def _columns(table: pd.DataFrame) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    for name in map(str, table.columns):
-        if pd.api.types.is_datetime64_any_dtype(table[name]):
-            columns[name] = st.column_config.DateColumn(format=DAY_FORMAT)
-        elif _is_difference(table, name):
-            continue  # the configured format would outrank the written one
-        elif pd.api.types.is_integer_dtype(table[name]):
-            columns[name] = st.column_config.NumberColumn(format="%,d")
-        elif pd.api.types.is_float_dtype(table[name]):
-            plain = name in html_tables.PLAIN
-            form = "%.2f" if plain else "%.1f %%"
-            columns[name] = st.column_config.NumberColumn(format=form)
-    return columns
+def choose_city(cities: Sequence[str]) -> str:
+    """Pills bound to the URL parameter `city`; the first city is the default."""
+    return st.pills(
+        "City",
+        cities,
+        default=cities[0],
+        required=True,
+        format_func=formatting.escape_markdown,
+        key="city",
+        bind="query-params",
+        wrap=True,
+    )
 
 
 def score_kind_notice(live: bool) -> None:

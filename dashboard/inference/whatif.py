@@ -1,108 +1,185 @@
-"""A depot's forecast under a scenario, computed on the CPU.
+"""What-if forecasts and drivers of one depot, computed on the CPU without JAX.
 
-The model that made the forecast runs twice in NumPy, without the scenario and with it.
-The relative change is applied to the forecast shown, so that data corrected since is not
-mistaken for an effect of the scenario.
+The model that made the forecast runs in NumPy on changed inputs. Its relative change is
+applied to the forecast shown, so that data corrected since is not mistaken for an effect.
 """
 
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries
-from dashboard.inference import served_model
 from dashboard.queries.freshness import Freshness
-from dashboard.text import formatting
 from forecaster.data.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
+from forecaster.data.features import CALENDAR_REACH
+from forecaster.data.panel_builder import build_panel
+from forecaster.inference import artefact, infer, predict
+from forecaster.inference.artefact import Artefact
+from pipelines.settings import Settings
 
-
-@dataclass(frozen=True)
-class Scenario:
-    """One day of one depot, closed or with an event of a kind the model knows."""
-
-    depot: str
-    kind: str
-    day_on: date
+QUANTILES = ("p10", "p50", "p90")
+LEVEL_DAYS = 28
+Tables = dict[str, pd.DataFrame]
+"""depots, demand, events and holidays, as `build_panel` takes them."""
 
 
 def kinds(fresh: Freshness) -> list[str]:
     """Kinds of scenarios: closed, and every kind of event in the training data.
 
     Raises:
-      ArtefactError: as `served_model.load`.
+      ArtefactError: as `load`.
     """
-    learnt = served_model.load(fresh).kinds
-    events = [k for k in learnt if k != HOLIDAY and not k.startswith(NAMED_HOLIDAY)]
+    events = [
+        kind
+        for kind in load(fresh).kinds
+        if kind != HOLIDAY and not kind.startswith(NAMED_HOLIDAY)
+    ]
     return [CLOSED, *events]
 
 
-def label(kind: str) -> str:
-    """Display name of a kind of scenario."""
-    return formatting.event_name(kind)
-
-
 @st.cache_data(max_entries=256, show_spinner=False)
-def simulate(scenario: Scenario, fresh: Freshness) -> pd.DataFrame:
-    """Forecasts a depot's days ahead without and with the scenario.
-
-    Args:
-      scenario: On one of those days.
-      fresh: With a forecast of that depot.
+def simulate(depot: str, kind: str, day_on: date, fresh: Freshness) -> pd.DataFrame:
+    """Forecasts a depot's days ahead without and with an event on one of them.
 
     Returns:
       target_on, forecast (as shown elsewhere), scenario, scenario_p10,
       scenario_p90 (orders per day), a row per day of the forecast shown, in order.
 
     Raises:
-      ArtefactError: as `served_model.load`.
+      ArtefactError: as `load`.
       NoDataError: no depot of the fleet has demand.
     """
-    days = queries.depot_days(scenario.depot, fresh)
-    shown = days[days["p50"].notna()].reset_index(drop=True)
-    now, then = _baseline_and_scenario(scenario, fresh)
-    simulated = {
-        name: _scale(shown[name], now[name], then[name])
-        for name in served_model.QUANTILES
-    }
+    shown = _days_ahead(queries.depot_days(depot, fresh))
+    model = _model_for_depot(depot, fresh)
+    tables = _inputs(model, depot, fresh)
+    event = {"kind": kind, "starts_on": day_on, "ends_on": day_on, "depot_id": depot}
+    events = [*tables["events"].to_dict("records"), event]
+    columns = tables["events"].columns
+    changed = tables | {"events": pd.DataFrame(events, columns=columns, dtype=object)}
+    before, after = _predict(model, [tables, changed], depot, fresh)
+    ratio = (after / before.where(before > 0)).fillna(1.0)
     return pd.DataFrame(
         {
             "target_on": shown["day_on"],
             "forecast": shown["p50"],
-            "scenario": simulated["p50"],
-            "scenario_p10": simulated["p10"],
-            "scenario_p90": simulated["p90"],
+            "scenario": shown["p50"] * ratio["p50"],
+            "scenario_p10": shown["p10"] * ratio["p10"],
+            "scenario_p90": shown["p90"] * ratio["p90"],
         }
     )
 
 
-def _baseline_and_scenario(
-    scenario: Scenario, fresh: Freshness
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The model's forecasts of the depot, without the scenario and with it."""
-    depot = scenario.depot
-    model = served_model.model_for_depot(depot, fresh)
-    tables = served_model.model_inputs(model, depot, fresh)
-    added = {
-        "kind": scenario.kind,
-        "starts_on": scenario.day_on,
-        "ends_on": scenario.day_on,
-        "depot_id": depot,
-    }
-    events = [*tables["events"].to_dict("records"), added]
-    scenario_tables = tables | {
-        "events": pd.DataFrame(events, columns=tables["events"].columns, dtype=object)
-    }
-    now, then = (
-        served_model.predict_depot(model, each, depot, fresh)
-        for each in (tables, scenario_tables)
+@st.cache_data(max_entries=128, show_spinner=False)
+def drivers(depot: str, fresh: Freshness) -> pd.DataFrame:
+    """Splits each day's forecast into drivers that add up to it.
+
+    The model is rerun without events, then also without holidays; the differences are
+    their effects.
+
+    Returns:
+      target_on, level (orders of a usual day of the last four weeks), weekday (what all
+      others leave), holiday, events, forecast; orders per day.
+
+    Raises:
+      ArtefactError: as `load`.
+      NoDataError: no depot of the fleet has demand.
+    """
+    days = queries.depot_days(depot, fresh)
+    shown = _days_ahead(days)
+    model = _model_for_depot(depot, fresh)
+    tables = _inputs(model, depot, fresh)
+    without_events = tables | {"events": _past_events(tables["events"], fresh.origin)}
+    holidays = tables["holidays"]
+    is_past = pd.to_datetime(holidays["day_on"]) <= pd.Timestamp(fresh.origin)
+    without_both = without_events | {"holidays": holidays[is_past]}
+    ordinary, holiday, full = (
+        prediction["p50"]
+        for prediction in _predict(
+            model, [without_both, without_events, tables], depot, fresh
+        )
     )
-    return now, then
+    # A closed day has no forecast to split.
+    is_open = full > 0
+    share = (shown["p50"] / full.where(is_open)).fillna(0.0)
+    parts = pd.DataFrame(
+        {
+            "target_on": shown["day_on"],
+            "level": np.where(is_open, _level(days), 0.0),
+            "weekday": 0.0,
+            "holiday": share * (holiday - ordinary),
+            "events": share * (full - holiday),
+            "forecast": shown["p50"],
+        }
+    )
+    others = parts[["level", "holiday", "events"]].sum(axis=1)
+    return parts.assign(weekday=parts["forecast"] - others)
 
 
-def _scale(shown: pd.Series, now: pd.Series, then: pd.Series) -> pd.Series:
-    """The forecast shown, scaled by the model's relative change."""
-    share = np.where(now > 0, then / now.where(now > 0, 1.0), 1.0)
-    return shown * share
+def load(fresh: Freshness) -> Artefact:
+    """Loads the model that made the forecast shown.
+
+    Raises:
+      ArtefactError: its file is missing, unusable, or not the one recorded.
+    """
+    return _load(Settings.load().artefacts / str(fresh.filename), str(fresh.sha256))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _load(path: Path, sha256: str) -> Artefact:
+    return artefact.load(path, sha256)
+
+
+def _model_for_depot(depot: str, fresh: Freshness) -> Artefact:
+    """The model, with the baseline fallback applied where the nightly run applied it."""
+    model = load(fresh)
+    if not queries.depot_status(depot, fresh).is_fallback:
+        return model
+    fallback = tuple(sorted({*model.postprocessing.fallback_depots, depot}))
+    return replace(
+        model, postprocessing=replace(model.postprocessing, fallback_depots=fallback)
+    )
+
+
+def _inputs(model: Artefact, depot: str, fresh: Freshness) -> Tables:
+    first = fresh.origin - timedelta(days=predict.receptive_field_days(model))
+    return queries.panel_tables(depot, first, fresh.origin)
+
+
+def _predict(
+    model: Artefact, inputs: list[Tables], depot: str, fresh: Freshness
+) -> Iterator[pd.DataFrame]:
+    """p10, p50 and p90 of one depot for each input, a row per day of the forecast shown."""
+    ahead = model.horizon + CALENDAR_REACH
+    for tables in inputs:
+        panel = build_panel(**tables, through=fresh.origin, ahead=ahead)
+        forecast = infer.forecast(model, panel)
+        row = panel.depot_ids.index(depot)
+        quantiles_hq = np.stack(
+            [forecast.p10_dh[row], forecast.p50_dh[row], forecast.p90_dh[row]], axis=1
+        )
+        yield pd.DataFrame(quantiles_hq[: fresh.horizon], columns=list(QUANTILES))
+
+
+def _days_ahead(days: pd.DataFrame) -> pd.DataFrame:
+    return days[days["p50"].notna()].reset_index(drop=True)
+
+
+def _level(days: pd.DataFrame) -> float:
+    """Orders of a usual day: the mean of their logarithms over the last four weeks."""
+    known = days["actual"].dropna().tail(LEVEL_DAYS)
+    return float(np.expm1(np.log1p(known).mean())) if len(known) else 0.0
+
+
+def _past_events(events: pd.DataFrame, origin: date) -> pd.DataFrame:
+    """The events without their days ahead; closures stay."""
+    is_closure = events["kind"] == CLOSED
+    is_past = pd.to_datetime(events["starts_on"]) <= pd.Timestamp(origin)
+    kept = events[is_past | is_closure].copy()
+    is_open_ended = pd.to_datetime(kept["ends_on"]) > pd.Timestamp(origin)
+    kept.loc[is_open_ended & (kept["kind"] != CLOSED), "ends_on"] = origin
+    return kept

@@ -1,7 +1,7 @@
 """Planners' overrides, the only data that the dashboard writes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 
 from dashboard import queries
@@ -16,7 +16,7 @@ ACTIONS = {
     UNLOCK: "Unlock the day",
 }
 DONE = {SET: "changed", WITHDRAW: "undone", LOCK: "locked", UNLOCK: "unlocked"}
-ADD = "select add_override(:depot, :day, :what, :number, :why, :planner)"
+ADD = "select add_override(:depot, :day_on, :action, :orders, :reason, :planner)"
 MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
 
 
@@ -34,7 +34,7 @@ class Override:
 
     Raises:
       BadInputError: the reason or the name is missing or too long, or the orders are
-        none.
+        missing or out of range.
     """
 
     depot: str
@@ -61,30 +61,17 @@ def add(changes: Sequence[Override]) -> None:
     """Stores overrides in one transaction, and clears the cached freshness.
 
     Raises:
-      BadInputError: a day is locked, not forecast, or not as it was thought to be.
-      DatabaseError: the database is not there or does not allow it.
+      BadInputError: a day is locked, not forecast, or has nothing to undo or unlock.
+      DatabaseError: as `database.snapshot`.
     """
-    database.call(
-        ADD,
-        [
-            {
-                "depot": each.depot,
-                "day": each.day_on,
-                "what": each.action,
-                "number": each.orders if each.action == SET else None,
-                "why": each.reason,
-                "planner": each.planner,
-            }
-            for each in changes
-        ],
-    )
+    database.call(ADD, [asdict(change) for change in changes])
     queries.freshness.clear()
 
 
-def _require_text(label: str, text: str, longest: int) -> None:
+def _require_text(label: str, text: str, max_length: int) -> None:
     length = len(text.strip())
-    if not 0 < length <= longest:
+    if not 0 < length <= max_length:
         raise BadInputError(
-            f"{label} has {length} letters, but must have between 1 and {longest}; it is "
-            "kept with the change. Write it into the form and send it again."
+            f"{label} has {length} letters, but must have between 1 and {max_length}; it "
+            "is kept with the change. Write it into the form and send it again."
         )

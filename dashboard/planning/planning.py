@@ -10,6 +10,7 @@ from dashboard.planning import overrides, staffing
 BY_LEVEL, BY_COST = "Service level", "Costs"
 DEFAULT_CAPACITY = 100
 """Default orders per van and day where the number of vans is not known."""
+QUANTILES = ["p10", "p50", "p90"]
 
 
 @dataclass(frozen=True)
@@ -34,35 +35,27 @@ class Assumptions:
     drivers_per_van: float = 1.0
 
 
-def known_vans(here: pd.DataFrame) -> int | None:
-    """Total known vans of a city's depots; None if none is known.
-
-    Args:
-      here: The city's rows of `queries.fleet_week`.
-    """
-    known = here.drop_duplicates("depot_id")["vans"].dropna()
+def known_vans(week: pd.DataFrame) -> int | None:
+    """Total known vans of depots in `queries.fleet_week`; None if none is known."""
+    known = week.drop_duplicates("depot_id")["vans"].dropna()
     return None if known.empty else int(known.sum())
 
 
-def default_capacity(here: pd.DataFrame) -> int:
-    """Default orders per van: the city's vans then suffice on the busiest day ahead.
-
-    Args:
-      here: The city's rows of `queries.fleet_week`.
-    """
-    vans = known_vans(here)
-    busiest = here.groupby("target_on")["p90"].sum().max()
+def default_capacity(week: pd.DataFrame) -> int:
+    """Default orders per van: with it the known vans suffice on the busiest day ahead."""
+    vans = known_vans(week)
+    busiest = week.groupby("target_on")["p90"].sum().max()
     return max(int(np.ceil(busiest / vans)), 1) if vans else DEFAULT_CAPACITY
 
 
 def make_plan(
-    week: pd.DataFrame, touched: pd.DataFrame, assumptions: Assumptions
+    week: pd.DataFrame, changes: pd.DataFrame, assumptions: Assumptions
 ) -> pd.DataFrame:
     """Vans for every depot and day of one city.
 
     Args:
       week: The city's rows of `queries.fleet_week`.
-      touched: As `queries.overrides_ahead` returns it.
+      changes: As `queries.overrides_ahead` returns it.
       assumptions: Of the plan.
 
     Returns:
@@ -71,24 +64,30 @@ def make_plan(
       allocated (vans), drivers, undelivered (expected orders beyond their capacity),
       service_level (probability that all orders are delivered).
     """
-    planned = _with_overrides(week, touched)
-    quantiles = [planned[name].to_numpy(float) for name in ("p10", "p50", "p90")]
-    case_rs = staffing.cases(*quantiles)
-    needed_r, next_rv = _needed(quantiles, case_rs, assumptions)
+    planned = _with_overrides(week, changes)
+    p10_r, p50_r, p90_r = (planned[name].to_numpy(float) for name in QUANTILES)
+    capacity = assumptions.capacity
+    case_rs = staffing.cases(p10_r, p50_r, p90_r)
+    if assumptions.level is None:
+        marginal_rv = staffing.marginal_orders(case_rs, capacity)
+        costs = (assumptions.per_order, assumptions.per_idle_van)
+        needed_r = staffing.needed_by_cost(marginal_rv, capacity, *costs)
+    else:
+        orders_r = staffing.quantile_orders(p10_r, p50_r, p90_r, assumptions.level)
+        needed_r = staffing.vans_for(orders_r, capacity)
+        most = int(needed_r.max(initial=0))
+        marginal_rv = staffing.marginal_orders(case_rs, capacity, most)
     allocated_r = np.zeros_like(needed_r)
     for rows in planned.groupby("target_on").indices.values():
-        vans = (
-            int(needed_r[rows].sum()) if assumptions.vans is None else assumptions.vans
-        )
-        allocated_r[rows] = staffing.allocate(next_rv[rows], needed_r[rows], vans)
+        total = int(needed_r[rows].sum())
+        vans = total if assumptions.vans is None else assumptions.vans
+        allocated_r[rows] = staffing.allocate(marginal_rv[rows], needed_r[rows], vans)
     return planned.assign(
         needed=needed_r,
         allocated=allocated_r,
-        drivers=np.ceil(allocated_r * assumptions.drivers_per_van - 1e-9).astype(int),
-        undelivered=staffing.undelivered(case_rs, assumptions.capacity, allocated_r),
-        service_level=staffing.service_level(
-            case_rs, assumptions.capacity, allocated_r
-        ),
+        drivers=staffing.vans_for(allocated_r * assumptions.drivers_per_van, 1.0),
+        undelivered=staffing.undelivered(case_rs, capacity, allocated_r),
+        service_level=staffing.service_level(case_rs, capacity, allocated_r),
     )
 
 
@@ -103,33 +102,15 @@ def by_day(plan: pd.DataFrame, assumptions: Assumptions) -> pd.DataFrame:
     return days.assign(spare=vans - days["allocated"])
 
 
-def _needed(
-    quantiles: list[np.ndarray], case_rs: np.ndarray, assumptions: Assumptions
-) -> tuple[np.ndarray, np.ndarray]:
-    """Vans needed by each row, and what each further van is expected to carry."""
-    capacity = assumptions.capacity
-    most = staffing.max_useful_vans(case_rs, capacity)
-    if assumptions.level is None:
-        next_rv = staffing.marginal_orders(case_rs, capacity, most)
-        costs = (assumptions.per_order, assumptions.per_idle_van)
-        return staffing.needed_by_cost(next_rv, capacity, *costs), next_rv
-    p10_r, p50_r, p90_r = quantiles
-    needed_r = staffing.needed_by_level(
-        p10_r, p50_r, p90_r, capacity, assumptions.level
-    )
-    most = max(most, int(needed_r.max(initial=0)))
-    return needed_r, staffing.marginal_orders(case_rs, capacity, most)
-
-
-def _with_overrides(week: pd.DataFrame, touched: pd.DataFrame) -> pd.DataFrame:
+def _with_overrides(week: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
     """The forecast with its band moved to the numbers that planners set."""
     columns = ["depot_id", "target_on", "action", "orders", "reason", "made_by"]
-    both = week.merge(touched[columns], on=["depot_id", "target_on"], how="left")
+    both = week.merge(changes[columns], on=["depot_id", "target_on"], how="left")
     is_set = both["orders"].notna()
-    share = both["orders"] / both["p50"].where(both["p50"] > 0)
+    ratio = both["orders"] / both["p50"].where(both["p50"] > 0)
     moved = {
-        name: (both[name] * share).fillna(both["orders"]).where(is_set, both[name])
-        for name in ("p10", "p50", "p90")
+        name: (both[name] * ratio).fillna(both["orders"]).where(is_set, both[name])
+        for name in QUANTILES
     }
     return both.assign(
         **moved,

@@ -16,12 +16,12 @@ from dashboard.queries.depot import (
     depot_status,
     depots,
     events_ahead,
+    panel_tables,
     past_forecasts,
 )
-from dashboard.queries.fleet import daily_totals, fleet_week, freshness
-from dashboard.queries.models import models
+from dashboard.queries.fleet import daily_totals, fleet_week, models
+from dashboard.queries.freshness import freshness, zone
 from dashboard.queries.overrides import override_history, overrides_ahead
-from dashboard.queries.panel import panel_tables
 from dashboard.queries.pipeline import (
     CALENDAR_DAYS,
     backfills,
@@ -30,29 +30,3 @@ from dashboard.queries.pipeline import (
     rejected_rows,
     runs,
 )
-
-__all__ = [
-    "CALENDAR_DAYS",
-    "accuracy",
-    "backfills",
-    "calendar",
-    "daily_totals",
-    "depot_accuracy",
-    "depot_days",
-    "depot_status",
-    "depots",
-    "events_ahead",
-    "files",
-    "fleet_week",
-    "freshness",
-    "largest_errors",
-    "models",
-    "override_accuracy",
-    "override_history",
-    "overrides_ahead",
-    "panel_tables",
-    "past_forecasts",
-    "rejected_rows",
-    "runs",
-    "score_kinds",
-]

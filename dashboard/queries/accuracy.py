@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read
+from dashboard.queries.database import read, read_row
 from dashboard.queries.freshness import Freshness
 from dashboard.sql import accuracy as sql
 
@@ -22,19 +22,18 @@ class ScoreKinds:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def score_kinds(fresh: Freshness) -> ScoreKinds:  # noqa: ARG001 - keys the cache
-    """Whether live forecasts and hindcasts are scored; `fresh` only keys the cache."""
-    row = read(sql.SCORE_KINDS).iloc[0]
-    return ScoreKinds(bool(row["has_live"]), bool(row["has_hindcasts"]))
+def score_kinds(fresh: Freshness) -> ScoreKinds:
+    """Whether there are scores of live forecasts and of hindcasts."""
+    return ScoreKinds(**read_row(sql.SCORE_KINDS))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:
     """Scores of forecasts and baselines over the last 8 weeks of scored days.
 
     Args:
       live: Live forecasts, or hindcasts; never both.
-      fresh: Only keys the cache.
+      fresh: Keys the cache.
 
     Returns:
       One row per grain ('all', 'day', 'city', 'model', 'horizon', 'weekday'), its
@@ -55,12 +54,8 @@ def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - ke
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:
     """The 20 depots with the highest MAPE, worst first.
-
-    Args:
-      live: As `accuracy`.
-      fresh: Only keys the cache.
 
     Returns:
       depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (days,
@@ -77,12 +72,8 @@ def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG00
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def largest_errors(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+def largest_errors(live: bool, fresh: Freshness) -> pd.DataFrame:
     """The 15 depot-days with the largest absolute errors in orders, largest first.
-
-    Args:
-      live: As `accuracy`.
-      fresh: Only keys the cache.
 
     Returns:
       depot_id, name, city, target_on, actual, p10, p50, p90 (of the last forecast of
@@ -99,11 +90,8 @@ def largest_errors(live: bool, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG00
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def override_accuracy(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+def override_accuracy(fresh: Freshness) -> pd.DataFrame:
     """MAPE of overrides, forecast and seasonal naive on overridden days, by reason.
-
-    Args:
-      fresh: Only keys the cache.
 
     Returns:
       reason (None in the first row, which is of all), counted (days), naive_mape,

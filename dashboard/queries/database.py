@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 import sqlalchemy as sa
@@ -26,16 +25,34 @@ READ_ONLY = (
 )
 ROLE = "harbor_dashboard"
 # Since Postgres 16 a member may be barred from taking the role on.
-MAY_BE_ROLE = f"""
+MAY_SET_ROLE = f"""
 select coalesce(
     case when current_setting('server_version_num')::int >= 160000
          then pg_has_role(to_regrole('{ROLE}'), 'set')
          else pg_has_role(to_regrole('{ROLE}'), 'member') end, false)
 """
 REFUSED = "HF001"
-TOO_LONG, FORBIDDEN = "57014", "42501"
-UNKNOWN_TABLE = "42P01"
-UNKNOWN = {"42703": "column", "42883": "function"}
+"""SQLSTATE with which `add_override` refuses a change, in a sentence for people."""
+OTHER_RELEASE = (
+    "The database lacks a column or function that the dashboard needs, so the two are of "
+    "different releases. Bring it up to date with `harbor db upgrade`."
+)
+MESSAGES = {
+    "57014": f"The database needed more than {STATEMENT_SECONDS} seconds for an answer. "
+    "Wait until the nightly run is over and load the page again.",
+    "42P01": "The database has no tables of this program yet. Make them with "
+    "`harbor db upgrade`.",
+    "42703": OTHER_RELEASE,
+    "42883": OTHER_RELEASE,
+    "42501": "The database does not let the dashboard's user do what the page needs; it "
+    "must read all tables and may add overrides. Run `harbor db upgrade` as the tables' "
+    f"owner, and grant the user the role {ROLE}.",
+}
+"""By SQLSTATE."""
+NO_ANSWER = (
+    "The database does not answer. Check that it runs with `harbor doctor`, then load "
+    "this page again."
+)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -61,52 +78,59 @@ def engine() -> sa.Engine:
     except ArgumentError:
         raise DatabaseError(
             "HARBOR_DATABASE_URL is not an address that can be read; it looks like "
-            "postgresql://USER@HOST/NAME. Mend it and start `harbor dashboard` again."
+            "postgresql://USER@HOST/NAME. Correct it and start `harbor dashboard` again."
         ) from None
-    sa.event.listen(created, "connect", _give_up_rights)
+    sa.event.listen(created, "connect", _set_role)
     return created
 
 
-def _give_up_rights(link: Any, _: Any) -> None:
+def _set_role(link: Any, _: Any) -> None:
     """Switches to the role that may read and add overrides, where the user may.
 
-    Whoever starts the dashboard may be the owner of the tables, as in the embedded
-    database; the dashboard itself needs no more than that role.
+    The user may be the owner of the tables, as in the embedded database; the dashboard
+    needs no more than that role.
     """
     link.autocommit = True
-    if link.execute(MAY_BE_ROLE).fetchone()[0]:
+    if link.execute(MAY_SET_ROLE).fetchone()[0]:
         link.execute(f"set role {ROLE}")
     link.autocommit = False
 
 
-class Reader(Protocol):
-    """Runs one SELECT, as `read` does."""
-
-    def __call__(
-        self,
-        statement: str,
-        numbers: Sequence[str] = (),
-        days: Sequence[str] = (),
-        **parameters: Any,
-    ) -> pd.DataFrame: ...
-
-
 @contextmanager
-def snapshot() -> Iterator[Reader]:
-    """A REPEATABLE READ transaction; all reads in it see one snapshot.
+def snapshot() -> Iterator[sa.Connection]:
+    """A connection whose statements all see one snapshot (REPEATABLE READ).
 
     Raises:
-      DatabaseError: as `read`.
+      DatabaseError: the database is not there, not migrated, or too slow; without its
+        address.
     """
     try:
         with engine().connect() as connection:
-            link = connection.execution_options(isolation_level="REPEATABLE READ")
-            yield partial(_read, link)
+            yield connection.execution_options(isolation_level="REPEATABLE READ")
     except (OperationalError, ProgrammingError) as error:
-        mapped = database_error(error)
-        if mapped is None:
-            raise
-        raise mapped from error
+        raise database_error(error) or error from error
+
+
+def select(
+    connection: sa.Connection,
+    statement: str,
+    numbers: Sequence[str] = (),
+    days: Sequence[str] = (),
+    **parameters: Any,
+) -> pd.DataFrame:
+    """Runs one SELECT.
+
+    Args:
+      connection: From `snapshot`.
+      statement: With named binds.
+      numbers: Columns that become floats, NaN where null.
+      days: Columns that become timestamps at midnight, NaT where null.
+      parameters: The binds.
+    """
+    result = connection.execute(sa.text(statement), parameters)
+    table = pd.DataFrame(result.fetchall(), columns=list(result.keys()))
+    dtypes = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
+    return table.astype(dtypes)
 
 
 def read(
@@ -115,33 +139,16 @@ def read(
     days: Sequence[str] = (),
     **parameters: Any,
 ) -> pd.DataFrame:
-    """Runs one SELECT in a transaction of its own.
-
-    Args:
-      statement: With named binds.
-      numbers: Columns that become floats, NaN where null.
-      days: Columns that become timestamps at midnight, NaT where null.
-      parameters: The binds.
-
-    Raises:
-      DatabaseError: the database is not there, not migrated, or too slow; without its
-        address.
-    """
-    with snapshot() as reader:
-        return reader(statement, numbers, days, **parameters)
+    """Runs one SELECT in a transaction of its own; as `select` and `snapshot`."""
+    with snapshot() as connection:
+        return select(connection, statement, numbers, days, **parameters)
 
 
-def _read(
-    connection: sa.Connection,
-    statement: str,
-    numbers: Sequence[str] = (),
-    days: Sequence[str] = (),
-    **parameters: Any,
-) -> pd.DataFrame:
-    result = connection.execute(sa.text(statement), parameters)
-    table = pd.DataFrame(result.fetchall(), columns=list(result.keys()))
-    kinds = dict.fromkeys(numbers, "float64") | dict.fromkeys(days, "datetime64[s]")
-    return table.astype(kinds)
+def read_row(statement: str, **parameters: Any) -> dict[str, Any]:
+    """The only row of a SELECT, by column; None where null. Raises as `snapshot`."""
+    with snapshot() as connection:
+        result = connection.execute(sa.text(statement), parameters)
+        return dict(result.mappings().one())
 
 
 def call(statement: str, parameter_sets: Sequence[dict[str, Any]]) -> None:
@@ -152,52 +159,27 @@ def call(statement: str, parameter_sets: Sequence[dict[str, Any]]) -> None:
       parameter_sets: The binds of each call.
 
     Raises:
-      BadInputError: the function refused it, with its sentence.
-      DatabaseError: as `read`.
+      BadInputError: the function refused a change; with its message.
+      DatabaseError: as `snapshot`.
     """
     try:
         with engine().begin() as connection:
             connection.execute(sa.text("set transaction read write"))
-            for parameters in parameter_sets:
-                connection.execute(sa.text(statement), parameters)
+            connection.execute(sa.text(statement), parameter_sets)
     except DBAPIError as error:
-        code = getattr(error.orig, "sqlstate", None)
-        if code == REFUSED:
+        if _sqlstate(error) == REFUSED:
             message = getattr(error.orig, "diag").message_primary  # noqa: B009 - untyped
             raise BadInputError(str(message)) from error
-        if not isinstance(error, OperationalError | ProgrammingError):
-            raise
         raise database_error(error) or error from error
 
 
-def database_error(error: OperationalError | ProgrammingError) -> DatabaseError | None:
+def database_error(error: DBAPIError) -> DatabaseError | None:
     """Maps a database error to a message with a remedy; None for a programming error."""
-    code = getattr(error.orig, "sqlstate", None)
-    if code == TOO_LONG:
-        return DatabaseError(
-            f"The database needed more than {STATEMENT_SECONDS} seconds for an answer. "
-            "Wait until the nightly run is over and load the page again."
-        )
-    if code == UNKNOWN_TABLE:
-        return DatabaseError(
-            "The database has no tables of this program yet. Make them with "
-            "`harbor db upgrade`."
-        )
-    if code in UNKNOWN:
-        return DatabaseError(
-            f"The database lacks a {UNKNOWN[code]} that the dashboard asks for, so the "
-            "two are of different releases. Bring it up to date with "
-            "`harbor db upgrade`."
-        )
-    if code == FORBIDDEN:
-        return DatabaseError(
-            "The database does not let the dashboard's user do what the page needs; it "
-            "must read all tables and may add overrides. Run `harbor db upgrade` as the "
-            f"tables' owner, and grant the user the role {ROLE}."
-        )
-    if isinstance(error, ProgrammingError):
-        return None
-    return DatabaseError(
-        "The database does not answer. Check that it runs with `harbor doctor`, then "
-        "load this page again."
-    )
+    message = MESSAGES.get(_sqlstate(error))
+    if message is None and isinstance(error, OperationalError):
+        message = NO_ANSWER
+    return None if message is None else DatabaseError(message)
+
+
+def _sqlstate(error: DBAPIError) -> str:
+    return getattr(error.orig, "sqlstate", None) or ""

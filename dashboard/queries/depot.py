@@ -1,14 +1,14 @@
-"""Queries of one depot: days, past forecasts, events and status."""
+"""Queries of one depot: status, days, past forecasts, events and model inputs."""
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dashboard.queries.database import read
+from dashboard.queries.database import read, read_row, select, snapshot
 from dashboard.queries.freshness import Freshness
-from dashboard.queries.rows import none_if_null
-from dashboard.queries.types import DepotStatus, FeedFreshness, PreviousForecast
 from dashboard.sql import depot as sql
 from dashboard.sql import fleet as fleet_sql
 
@@ -16,75 +16,91 @@ HISTORY_DAYS = 56
 PAST_DAYS = 28
 EVENT_DAYS = 28
 FORTNIGHT = timedelta(days=14)
-FORECAST = ("p10", "p50", "p90")
+
+
+@dataclass(frozen=True)
+class PreviousForecast:
+    """The depot's previous forecast, and the data that changed after it was made.
+
+    Attributes:
+      origin_on: Its origin.
+      model: Version of the model that made it.
+      corrected: Number of daily counts corrected since.
+      events: Kinds of events in the forecast days loaded or changed since.
+    """
+
+    origin_on: date
+    model: str
+    corrected: int
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DepotStatus:
+    """Notices about one depot, shown above its numbers.
+
+    Attributes:
+      last_on: Newest day with known demand; None where none is known.
+      due_on: Newest day on which the depot was open; None if it was closed for the last
+        two weeks.
+      is_late: Whether `last_on` is None or before `due_on`.
+      is_fallback: Whether its forecast is the baseline, because the model's live
+        forecasts were worse than the seasonal naive's.
+      previous: Its previous forecast; None where there is none.
+    """
+
+    last_on: date | None
+    due_on: date | None
+    is_late: bool
+    is_fallback: bool
+    previous: PreviousForecast | None
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def depots(fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """Every depot, by city and name.
-
-    Args:
-      fresh: Only keys the cache.
-
-    Returns:
-      depot_id, label (name, city and id in one).
-    """
+def depots(fresh: Freshness) -> pd.DataFrame:
+    """depot_id and label (name, city and id in one) of every depot, by city and name."""
     return read(fleet_sql.DEPOTS)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_status(depot: str, fresh: Freshness) -> DepotStatus:
-    """A depot's feed freshness, previous forecast and fallback state.
-
-    Args:
-      depot: A depot_id that exists.
-      fresh: With known demand; a forecast may be missing.
-    """
-    row = read(
+    """A depot's feed freshness, previous forecast and fallback state."""
+    row = read_row(
         sql.DEPOT_STATUS,
         depot=depot,
         as_of=fresh.newest,
         since=fresh.lagging_day - FORTNIGHT,
         origin=fresh.origin_on,
         until=fresh.until_on,
-    ).iloc[0]
-    feed = FeedFreshness(
-        last_on=none_if_null(row["last_on"]),
-        due_on=none_if_null(row["due_on"]),
-        is_late=bool(row["is_late"]),
     )
-    is_fallback = bool(row["is_fallback"])
-    if none_if_null(row["before_on"]) is None:
-        return DepotStatus(feed, None, is_fallback)
-    events = tuple(row["new_events"])
-    previous = PreviousForecast(
-        row["before_on"], row["before_model"], int(row["corrected"]), events
+    previous = None
+    if row["before_on"] is not None:
+        events = tuple(row["new_events"])
+        previous = PreviousForecast(
+            row["before_on"], row["before_model"], row["corrected"], events
+        )
+    return DepotStatus(
+        row["last_on"], row["due_on"], row["is_late"], row["is_fallback"], previous
     )
-    return DepotStatus(feed, previous, is_fallback)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def depot_days(depot: str, fresh: Freshness) -> pd.DataFrame:
     """The last 8 weeks of one depot and the days ahead, a row for each day.
 
-    Args:
-      depot: A depot_id.
-      fresh: With known demand; a forecast may be missing.
-
     Returns:
       day_on, actual (NaN where not observed), p10, p50, p90 (NaN for days past), basis,
-      is_closed (known to be), events (kinds of events, a list), holidays (names, a
-      list), p50_before (of the forecast before; NaN where it is of other days), planned
-      (orders that a planner set for a day ahead, else NaN), reason, made_by.
+      is_closed, events (kinds, a list), holidays (names, a list), p50_before (previous
+      forecast of the day), planned (a planner's override of a day ahead, else NaN),
+      reason, made_by.
     """
     until = fresh.until if fresh.origin_on is not None else fresh.newest
-    since = fresh.newest - timedelta(days=HISTORY_DAYS - 1)
     return read(
         sql.DEPOT_DAYS,
-        numbers=["actual", *FORECAST, "p50_before", "planned"],
+        numbers=["actual", "p10", "p50", "p90", "p50_before", "planned"],
         days=["day_on"],
         depot=depot,
-        since=since,
+        since=fresh.newest - timedelta(days=HISTORY_DAYS - 1),
         until=max(fresh.newest, until),
         origin=fresh.origin_on,
         model=fresh.model,
@@ -92,12 +108,8 @@ def depot_days(depot: str, fresh: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def past_forecasts(depot: str, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
+def past_forecasts(depot: str, fresh: Freshness) -> pd.DataFrame:
     """The last forecast of each of 28 past days, with the actuals.
-
-    Args:
-      depot: A depot_id.
-      fresh: Only keys the cache.
 
     Returns:
       target_on, origin_on, actual, p10, p50, p90, is_live, model_version, oldest day
@@ -105,7 +117,7 @@ def past_forecasts(depot: str, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG00
     """
     return read(
         sql.PAST_FORECASTS,
-        numbers=["actual", *FORECAST],
+        numbers=["actual", "p10", "p50", "p90"],
         days=["target_on", "origin_on"],
         depot=depot,
         days_back=PAST_DAYS,
@@ -115,10 +127,6 @@ def past_forecasts(depot: str, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG00
 @st.cache_data(max_entries=128, show_spinner=False)
 def events_ahead(depot: str, fresh: Freshness) -> pd.DataFrame:
     """Holidays and events of a depot in the 28 days after the newest one.
-
-    Args:
-      depot: A depot_id.
-      fresh: With known demand.
 
     Returns:
       what, is_holiday (then `what` is its name, else a kind), starts_on, ends_on, scope
@@ -131,3 +139,23 @@ def events_ahead(depot: str, fresh: Freshness) -> pd.DataFrame:
         first=fresh.newest + timedelta(days=1),
         until=fresh.newest + timedelta(days=EVENT_DAYS),
     )
+
+
+def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFrame]:
+    """The model inputs of all depots that influence a depot's forecast.
+
+    These are the depots of its city, or the whole fleet where none of the city has a
+    known day.
+
+    Returns:
+      depots, demand (from `first` through `through`), events and holidays, as
+      `forecaster.data.panel_builder.build_panel` takes them.
+    """
+    keys: dict[str, Any] = {"depot": depot, "first": first, "through": through}
+    with snapshot() as connection:
+        return {
+            "depots": select(connection, sql.PEER_DEPOTS, **keys),
+            "demand": select(connection, sql.PEER_DEMAND, ["orders"], **keys),
+            "events": select(connection, sql.ALL_EVENTS),
+            "holidays": select(connection, sql.PEER_HOLIDAYS, **keys),
+        }

@@ -2,6 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+import streamlit as st
+
+from dashboard.queries.database import read_row
+from dashboard.sql import fleet as sql
+from pipelines.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -9,22 +16,22 @@ class Freshness:
     """Freshness of everything shown; any change of the data changes it.
 
     Attributes:
-      depots: How many are known.
-      last_on: The newest day of which any depot's demand is known.
-      champion: Version of the model whose forecasts are to be shown.
-      origin_on: Of the forecast shown: the last day it may have seen.
-      until_on: The last day it is of.
+      depots: Number of depots.
+      last_on: Newest day with known demand of any depot.
+      champion: Version of the champion.
+      origin_on: Origin of the forecast shown.
+      until_on: Last day of that forecast.
       model: Version of the model that made it.
-      trained_through: The last day that model learnt from.
+      trained_through: Last day that model was trained on.
       filename: Of that model's artefact.
       sha256: Of that file.
       made_at: When the forecast was written, in UTC.
-      worked_at: When a step of the pipeline last began or ended, in UTC.
-      last_override: Of the planners; each has a greater number than those before.
-      late_cities: Cities whose depots had not all reported when the forecast was made,
-        each with how many were missing.
-      alarms: What the newest night said of the accuracy of live forecasts.
-      zones: Time zones, and how many active depots lie in each.
+      worked_at: When a pipeline step last started or finished, in UTC.
+      last_override: Highest override_id.
+      late_cities: Cities with depots that had not reported when the forecast was made,
+        and how many.
+      alarms: Accuracy alarms of the newest nightly run.
+      zones: Time zones, and the number of active depots in each.
     """
 
     depots: int
@@ -45,29 +52,47 @@ class Freshness:
 
     @property
     def origin(self) -> date:
-        """The origin of a forecast that is there."""
+        """Origin of the forecast shown; requires one."""
         assert self.origin_on is not None, "requires a forecast"
         return self.origin_on
 
     @property
     def until(self) -> date:
-        """The last day ahead of a forecast that is there."""
+        """Last day of the forecast shown; requires one."""
         assert self.until_on is not None, "requires a forecast"
         return self.until_on
 
     @property
     def horizon(self) -> int:
-        """Days ahead of a forecast that is there."""
+        """Number of days of the forecast shown; requires one."""
         return (self.until - self.origin).days
 
     @property
     def newest(self) -> date:
-        """The last day that is not ahead: the origin, or the newest known demand."""
+        """The later of the origin and the newest known demand, which is required."""
         assert self.last_on is not None, "requires known demand"
         return max(self.last_on, self.origin_on or self.last_on)
 
     @property
     def lagging_day(self) -> date:
-        """The earlier of the origin and the newest known demand."""
+        """The earlier of the origin and the newest known demand, which is required."""
         assert self.last_on is not None, "requires known demand"
         return min(self.last_on, self.origin_on or self.last_on)
+
+
+def zone() -> ZoneInfo:
+    """The fleet's time zone."""
+    return Settings.load().zone
+
+
+@st.cache_data(ttl=2, max_entries=1, show_spinner=False)
+def freshness() -> Freshness:
+    """Freshness of data and forecast; refreshed every two seconds."""
+    row = read_row(sql.FRESHNESS)
+    return Freshness(
+        model=row.pop("model_version"),
+        late_cities=tuple((row.pop("late_cities") or {}).items()),
+        alarms=tuple(row.pop("alarms") or ()),
+        zones=tuple((row.pop("zones") or {}).items()),
+        **row,
+    )

@@ -5,21 +5,18 @@ import streamlit as st
 
 from dashboard.queries.database import read
 from dashboard.queries.freshness import Freshness
-from dashboard.sql import overrides as sql
+from dashboard.sql import fleet as sql
 
 MAX_OVERRIDES = 50
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def overrides_ahead(fresh: Freshness) -> pd.DataFrame:
-    """The latest override of each overridden day ahead.
-
-    Args:
-      fresh: With a forecast.
+    """The latest override of each overridden day ahead; requires a forecast.
 
     Returns:
-      depot_id, target_on, action (the last one: 'set', 'lock', 'unlock', 'withdraw'),
-      orders (planned; NaN where it was taken back), reason, made_by, made_at.
+      depot_id, target_on, action ('set', 'lock', 'unlock', 'withdraw'), orders (NaN where
+      withdrawn), reason, made_by, made_at.
     """
     return read(
         sql.OVERRIDES_AHEAD,
@@ -30,12 +27,8 @@ def overrides_ahead(fresh: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def override_history(city: str, fresh: Freshness) -> pd.DataFrame:  # noqa: ARG001 - keys the cache
-    """The newest 50 overrides, newest first.
-
-    Args:
-      city: Its name, or '' for the whole fleet.
-      fresh: Only keys the cache.
+def override_history(city: str, fresh: Freshness) -> pd.DataFrame:
+    """The newest 50 overrides of a city, or of all (''), newest first.
 
     Returns:
       override_id, depot_id, name, target_on, action, orders, p50 (of the forecast shown

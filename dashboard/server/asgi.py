@@ -1,44 +1,75 @@
-"""The ASGI application: the pages, with the base URL written into each document.
+"""The ASGI application: Streamlit, with security headers and a check of web socket origins."""
 
-Left alone, a page opened by its own address looks for the server below that address
-first. It is not there, and the browser logs two errors before the page begins. It is where
-the page's name begins: at the root, or where a proxy puts the pages.
-"""
-
+import base64
+import hashlib
+import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.responses import HTMLResponse
-from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from streamlit.file_util import get_static_dir
 
-from dashboard.server.guard import Guard, content_security_policy
+INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+POLICY_VIOLATION = 1008
+"""Close code of a refused web socket."""
 
-HERE = Path(__file__).parents[1]
-HEAD = "<head>"
-BASE_URL_SCRIPT = (
-    "<script>window.__streamlit = {BACKEND_BASE_URL: "
-    'new URL(".", location.href).href}</script>'
+
+def content_security_policy(document: str) -> str:
+    """The policy that lets a page run its own inline scripts, by hash, and nobody frame it."""
+    digests = [
+        hashlib.sha256(text.encode()).digest()
+        for text in INLINE_SCRIPT.findall(document)
+    ]
+    hashes = " ".join(f"'sha256-{base64.b64encode(d).decode()}'" for d in digests)
+    return (
+        f"default-src 'self'; script-src 'self' {hashes}; "
+        # Streamlit and Altair write their styles while they draw.
+        "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+        "font-src 'self' data:; object-src 'none'; base-uri 'none'; "
+        "form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+def is_foreign(headers: Headers) -> bool:
+    """Whether the Origin header names another host or port; only browsers send one."""
+    origin = headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != headers.get("host")
+
+
+class Guard:
+    """Middleware that adds security headers and refuses foreign web sockets."""
+
+    def __init__(self, app: ASGIApp, policy: str) -> None:
+        """Wraps an application; `policy` is from `content_security_policy`."""
+        self._app = app
+        self._headers = {
+            "Content-Security-Policy": policy,
+            "X-Frame-Options": "DENY",
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "same-origin",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handles one request."""
+        if scope["type"] == "websocket" and is_foreign(Headers(scope=scope)):
+            # Streamlit would first ask an outside address for this machine's own.
+            await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(self._headers)
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+INDEX = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
+app = st.App(
+    Path(__file__).parents[1] / "app.py",
+    middleware=[Middleware(Guard, policy=content_security_policy(INDEX))],
 )
-
-
-def index_html() -> str:
-    """Streamlit's index.html with the base URL script."""
-    made = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
-    return made.replace(HEAD, HEAD + BASE_URL_SCRIPT, 1)
-
-
-def routes() -> list[Route]:
-    """One route per page, so that each can be opened by its own URL."""
-    document = index_html()
-
-    def answer(_: object) -> HTMLResponse:
-        return HTMLResponse(document, headers={"Cache-Control": "no-cache"})
-
-    pages = sorted(view.stem for view in (HERE / "views").glob("*.py"))
-    return [Route(f"/{page}", answer) for page in ["", *pages]]
-
-
-guard = Middleware(Guard, policy=content_security_policy(index_html()))
-app = st.App(HERE / "app.py", routes=routes(), middleware=[guard])

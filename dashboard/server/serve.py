@@ -1,51 +1,41 @@
 """Command line and checks of `harbor dashboard`; imports no slow modules."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
 from dashboard.auth import login
-from forecaster.errors import BadInputError, ConfigError
+from forecaster.errors import BadInputError
 
 APP = Path(__file__).with_name("asgi.py")
-NEEDED = ("authlib", "httpx")
-"""Packages that `st.login` is made of."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+# Repeated from `.streamlit/config.toml`: a flag outranks the user's own configuration.
+FLAGS = {
+    "server.headless": "true",
+    "server.fileWatcherType": "none",
+    "server.enableXsrfProtection": "true",
+    "server.enableAgentApi": "false",
+    "browser.gatherUsageStats": "false",
+    # Its greeting asks an outside address for this machine's own.
+    "logger.hideWelcomeMessage": "true",
+    "client.showErrorDetails": "none",
+    "client.toolbarMode": "minimal",
+}
 
 
-def login_file(home: Path) -> Path | None:
-    """The file that sets a login; None where none is set.
-
-    Args:
-      home: HARBOR_HOME.
-
-    Raises:
-      ConfigError: it is not whole, lets nobody in, or what it needs is not installed.
-    """
-    if login.rule(home) is None:
-        return None
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise ConfigError(
-            f"{login.FILE} sets a login, which needs the packages {' and '.join(NEEDED)}, "
-            f"and there is no {' and no '.join(missing)}. Install what is missing with "
-            f"`pip install {' '.join(missing)}`."
-        )
-    return home / login.FILE
-
-
-def require_guard(address: str, insecure: bool, guard: Path | None) -> None:
+def require_guard(address: str, home: Path, *, insecure: bool) -> None:
     """Refuses to serve other machines without a login.
 
     Args:
       address: To listen on.
+      home: HARBOR_HOME, which may hold a login.toml.
       insecure: Whether --insecure was given.
-      guard: From `login_file`.
 
     Raises:
       BadInputError: other machines reach the address, and nothing guards it.
+      ConfigError: login.toml is incomplete, or lets nobody in.
     """
-    if address in LOOPBACK or insecure or guard is not None:
+    has_login = login.rule(home) is not None
+    if address in LOOPBACK or insecure or has_login:
         return
     raise BadInputError(
         f"--address is {address}, which other machines reach, and no login is set. Set "
@@ -55,36 +45,15 @@ def require_guard(address: str, insecure: bool, guard: Path | None) -> None:
 
 
 def streamlit_arguments(
-    address: str, port: int, guard: Path | None = None, *, insecure: bool = False
+    address: str, port: int, home: Path, *, insecure: bool = False
 ) -> list[str]:
-    """The command line of the server; `.streamlit/config.toml` beside it has the rest.
-
-    What keeps the server quiet and closed is said here too, because a flag outranks the
-    environment and the configuration of whoever starts it.
-
-    Args:
-      address: To listen on.
-      port: To listen on.
-      guard: From `login_file`.
-      insecure: Whether a proxy guards the pages, which then have other host names.
-    """
-    flags = {
-        "server.address": address,
-        "server.port": str(port),
-        "server.headless": "true",
-        "server.fileWatcherType": "none",
-        "server.enableXsrfProtection": "true",
-        "browser.gatherUsageStats": "false",
-        # Its greeting asks an outside address for this machine's own.
-        "logger.hideWelcomeMessage": "true",
-        "server.enableAgentApi": "false",
-        "client.showErrorDetails": "none",
-        "client.toolbarMode": "minimal",
-    }
-    if guard is not None:
-        flags["secrets.files"] = str(guard)
+    """The server's command line; arguments and errors as `require_guard`."""
+    flags = {**FLAGS, "server.address": address, "server.port": str(port)}
+    has_login = login.rule(home) is not None
+    if has_login:
+        flags["secrets.files"] = str(home / login.FILE)
     options = [f"--{name}={value}" for name, value in flags.items()]
-    if address in LOOPBACK and guard is None and not insecure:
+    if address in LOOPBACK and not has_login and not insecure:
         # A page elsewhere may give its own name this machine's address (DNS rebinding).
         options += [f"--server.allowedHosts={name}" for name in LOOPBACK]
     return [sys.executable, "-m", "streamlit", "run", str(APP), *options]

@@ -1,56 +1,48 @@
 """SQL of one depot and its peers."""
 
-from dashboard.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_DAYS
+from dashboard.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_OF
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
-# The forecast of the depot before the one shown: of an earlier origin, made last there.
-# A night's forecast bears the moment the night began; what it looked at, its own run knows.
+# The newest forecast of the depot from an earlier origin. Its `made_at` is the start of
+# the nightly run; its data are those of the start of its own run.
 PREVIOUS_FORECAST = """
     select origin_on, model_version, made_at,
            coalesce((select greatest(r.started_at, made_at) from runs r
-                     where r.run_id = forecasts.run_id), made_at) as looked_at
+                     where r.run_id = forecasts.run_id), made_at) as data_at
     from forecasts
     where depot_id = :depot and origin_on < :origin
     order by origin_on desc, made_at desc limit 1
 """
 
-# How new a depot's orders are, and what came since the forecast before.
 DEPOT_STATUS = f"""
 with closures as ({CLOSURES}), before as ({PREVIOUS_FORECAST})
 select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
        {IS_FALLBACK.format(depot="d.depot_id")} as is_fallback,
        b.origin_on as before_on, b.model_version as before_model,
        (select count(*) from demand_versions v
-        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.looked_at)
+        where v.depot_id = d.depot_id and v.version > 1 and v.recorded_at > b.data_at)
          as corrected,
        array(select distinct e.kind from event_versions e
-             where greatest(e.known_at, e.superseded_at) > b.looked_at
+             where greatest(e.known_at, e.superseded_at) > b.data_at
                and e.ends_on > :origin and e.starts_on <= :until
                and (e.depot_id = d.depot_id or e.city = d.city
                     or (e.depot_id is null and e.city is null))
              order by e.kind) as new_events
 from depots d join ({FEED_FRESHNESS}) f using (depot_id) left join before b on true
 where d.depot_id = :depot
-"""  # noqa: S608 - of our own words
+"""
 
 DEPOT_DAYS = f"""
-with closures as ({CLOSURES}), here as (
-    select * from depots where depot_id = :depot
-), special as ({SPECIAL_DAYS}), days as (
+with closures as ({CLOSURES}), days as (
     select cast(:since as date) + n as day_on
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
 ), before as ({PREVIOUS_FORECAST})
 select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
        p.p50 as p50_before, o.orders as planned, o.reason, o.made_by,
-       coalesce(f.basis = 'closed', {is_closed("g.day_on", "here")}) as is_closed,
-       array(select distinct what from special s
-             where g.day_on between s.starts_on and s.ends_on and not is_holiday
-             order by what) as events,
-       array(select distinct what from special s
-             where g.day_on between s.starts_on and s.ends_on and is_holiday
-             order by what) as holidays
-from days g cross join here
+       coalesce(f.basis = 'closed', {is_closed("g.day_on", "d")}) as is_closed,
+       {SPECIAL_OF.format(day="g.day_on")}
+from days g join depots d on d.depot_id = :depot
 left join demand_versions v
   on v.depot_id = :depot and v.service_on = g.day_on and v.superseded_at is null
 left join forecasts f
@@ -66,23 +58,36 @@ left join lateral (
     order by override_id desc limit 1
 ) o on f.p50 is not null
 order by g.day_on
-"""  # noqa: S608 - of our own words
+"""
 
-EVENTS_AHEAD = f"""
+EVENTS_AHEAD = """
 with here as (
     select * from depots where depot_id = :depot
-), special as ({SPECIAL_DAYS})
+), special as (
+    select e.kind as what, false as is_holiday, e.starts_on, e.ends_on,
+           case when e.depot_id is not null then 'this depot'
+                when e.city is not null then 'all of ' || e.city
+                else 'everywhere' end as scope
+    from events e, here
+    where e.depot_id = here.depot_id or e.city = here.city
+       or (e.depot_id is null and e.city is null)
+    union all
+    select distinct h.name, true, h.day_on, h.day_on, 'public holiday'
+    from public_holidays h, here
+    where h.country = here.country
+      and h.subdivision in ('', coalesce(here.subdivision, ''))
+)
 select what, is_holiday, starts_on, ends_on, scope from special
 where ends_on >= :first and starts_on <= :until
 order by starts_on, what, scope
-"""  # noqa: S608 - of our own words
+"""
 
-# For each day the last thing said before it; live where there is any live, else hindcast.
+# The last forecast of each day: live where there is any live, else hindcast.
 PAST_FORECASTS = """
 with kind as (
     select coalesce(bool_or(is_live), false) as is_live from scores
     where depot_id = :depot
-), said as (
+), latest as (
     select distinct on (s.target_on)
            s.target_on, s.origin_on, s.actual, s.p10, s.p50, s.p90, s.is_live,
            s.model_version
@@ -93,39 +98,39 @@ with kind as (
     order by s.target_on desc, s.origin_on desc, f.made_at desc
     limit :days_back
 )
-select * from said order by target_on
+select * from latest order by target_on
 """
 
-# The depots whose days reach a forecast of one depot: those of its city, or all of them
-# where none of its city was ever seen, because then the model looks at the whole fleet.
+# The depots whose days influence a forecast: those of its city, or the whole fleet where
+# none of its city has a known day.
 PEER_DEPOTS_CTE = """
 with here as (
     select city from depots where depot_id = :depot
-), seen as (
+), known as (
     select exists (
         select from depots c join here using (city) join demand_versions v using (depot_id)
         where v.superseded_at is null and v.orders is not null
           and v.service_on between :first and :through) as is_any
-), alike as (
-    select d.* from depots d, here, seen where d.city = here.city or not seen.is_any
+), peers as (
+    select d.* from depots d, here, known where d.city = here.city or not known.is_any
 )
 """
 
 PEER_DEPOTS = f"""{PEER_DEPOTS_CTE}
 select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
-from alike order by depot_id
-"""  # noqa: S608 - of our own words
+from peers order by depot_id
+"""
 
 PEER_DEMAND = f"""{PEER_DEPOTS_CTE}
 select v.depot_id, v.service_on, v.orders
-from demand_versions v join alike using (depot_id)
+from demand_versions v join peers using (depot_id)
 where v.superseded_at is null and v.service_on between :first and :through
-"""  # noqa: S608 - of our own words
+"""
 
 PEER_HOLIDAYS = f"""{PEER_DEPOTS_CTE}
 select country, subdivision, day_on, name from public_holidays
-where country in (select country from alike)
-"""  # noqa: S608 - of our own words
+where country in (select country from peers)
+"""
 
 ALL_EVENTS = """
 select kind, starts_on, ends_on, city, depot_id, value, known_from from events

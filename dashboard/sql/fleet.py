@@ -1,12 +1,12 @@
-"""SQL of the whole fleet."""
+"""SQL of the whole fleet: freshness, totals, the days ahead, models, overrides."""
 
 from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
 
-# `shown` is the newest origin's forecast: the champion's, or the newest made there. Its
-# own `made_at` is when its night began.
+# `shown` is the newest origin's forecast: the champion's, else the newest. Its `made_at`
+# is the start of its nightly run.
 FRESHNESS = f"""
 select (select count(*) from depots) as depots,
        (select jsonb_object_agg(timezone, depots) from ({ACTIVE_ZONES}) active) as zones,
@@ -34,7 +34,7 @@ left join lateral (
 ) shown on true
 left join models model on model.version = shown.model_version
 left join runs made_by on made_by.run_id = shown.run_id
-"""  # noqa: S608 - of our own words
+"""
 
 DEPOTS = """
 select depot_id,
@@ -47,12 +47,12 @@ order by city, name, depot_id
 # A depot is missing on a day on which it was open, since its first count, without one.
 DAILY_TOTALS = f"""
 with closures as ({CLOSURES}), scope as (
-    select d.*, begun.first_on
+    select d.*, first_count.first_on
     from depots d
     left join lateral (
         select min(service_on) as first_on from demand_versions v
         where v.depot_id = d.depot_id and superseded_at is null and orders is not null
-    ) begun on true
+    ) first_count on true
     where :city = '' or d.city = :city
 ), days as (
     select cast(:since as date) + n as day_on
@@ -79,40 +79,41 @@ left join forecast_totals t
   on t.city = :city and t.target_on = day_on and t.origin_on = :origin
  and t.model_version = :model
 order by day_on
-"""  # noqa: S608 - of our own words
+"""
 
 MIN_REVISION = 0.5
-"""Orders a day by which a forecast must differ from the one before to have changed."""
+"""Orders per day by which a forecast must differ from the previous one to count as changed."""
 
-# Days that are shut in one of the two weeks are not compared. The forecast before is the
-# one of the last origin before, made last there.
+# Days closed in either week are not compared. The previous forecast is the newest one
+# made at the previous origin.
 FLEET_WEEK = f"""
 with closures as ({CLOSURES}), before as (
     select max(origin_on) as origin_on from forecasts where origin_on < :origin
-), called as ({DEPOT_NAMES}), place as (
-    select d.*, called.name as called, fresh.last_on, fresh.is_late, fresh.is_silent
-    from depots d join called using (depot_id)
+), names as ({DEPOT_NAMES}), active as (
+    select d.*, names.name as display_name, fresh.last_on, fresh.is_late, fresh.is_silent
+    from depots d join names using (depot_id)
     join ({FEED_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
-), said as (
+), previous as (
     select distinct on (depot_id, target_on) depot_id, target_on, origin_on, p50
     from forecasts join before using (origin_on)
     where target_on > :origin
     order by depot_id, target_on, made_at desc
 ), week as (
-    select p.depot_id, p.called as name, p.city, p.vans, p.last_on, p.is_late, p.is_silent,
+    select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
            f.target_on, f.p10, f.p50, f.p90, f.basis,
-           case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "p")}
+           case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "a")}
                 then b.orders end as week_before,
-           said.p50 as p50_before, (select origin_on from before) as before_on
-    from place p
-    join forecasts f on f.depot_id = p.depot_id and f.origin_on = :origin
+           previous.p50 as p50_before, (select origin_on from before) as before_on
+    from active a
+    join forecasts f on f.depot_id = a.depot_id and f.origin_on = :origin
      and f.model_version = :model and f.target_on <= :until
     left join demand_versions b
       on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
      and b.superseded_at is null
-    left join said on said.depot_id = f.depot_id and said.target_on = f.target_on
-), measured as (
+    left join previous
+      on previous.depot_id = f.depot_id and previous.target_on = f.target_on
+), compared as (
     select *, sum(p50) filter (where week_before is not null) over depot
               / nullif(sum(week_before) over depot, 0) - 1 as change,
            case when abs(sum(p50 - p50_before) over depot)
@@ -121,5 +122,34 @@ with closures as ({CLOSURES}), before as (
                      / nullif(sum(p50_before) over depot, 0) - 1 end as revised
     from week window depot as (partition by depot_id)
 )
-select * from measured order by city, name, depot_id, target_on
-"""  # noqa: S608 - of our own words
+select * from compared order by city, name, depot_id, target_on
+"""
+
+# Evaluation models are shown with the model that they evaluate.
+MODELS = """
+select version, role, trained_through, created_at, promoted_at, pruned_at,
+       decision_reason, scores
+from models
+where role <> 'evaluation'
+order by (role = 'champion') desc, created_at desc, version desc
+limit :row_limit
+"""
+
+# The newest of each depot's day; null orders where it was withdrawn.
+OVERRIDES_AHEAD = """
+select distinct on (depot_id, target_on)
+       depot_id, target_on, action, orders, reason, made_by, made_at
+from overrides
+where target_on > :origin
+order by depot_id, target_on, override_id desc
+"""
+
+OVERRIDE_HISTORY = f"""
+with names as ({DEPOT_NAMES})
+select o.override_id, o.depot_id, n.name, o.target_on, o.action, o.orders, o.p50,
+       o.reason, o.made_by, o.made_at
+from overrides o join names n using (depot_id)
+where :city = '' or n.city = :city
+order by o.override_id desc
+limit :row_limit
+"""

@@ -4,7 +4,7 @@ from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.ledger import RUN_STATE
 
-# The newest nights and the newest other runs, each with the steps beneath it.
+# The newest nightly runs and the newest other runs, each with its steps.
 RUNS = f"""
 with nights as (
     select run_id from runs where parent_id is null and step = 'nightly'
@@ -12,25 +12,25 @@ with nights as (
 ), others as (
     select run_id from runs where parent_id is null and step <> 'nightly'
     order by run_id desc limit :row_limit
-), wholes as (
+), parents as (
     select run_id from nights union all select run_id from others
 )
 select runs.run_id, parent_id, step, origin_on, {RUN_STATE} as state, started_at,
        finished_at, metrics, error,
        extract(epoch from coalesce(finished_at, clock_timestamp()) - started_at)
          ::float8 as seconds
-from runs join wholes w on w.run_id = coalesce(parent_id, runs.run_id)
+from runs join parents p on p.run_id = coalesce(parent_id, runs.run_id)
 order by coalesce(parent_id, runs.run_id) desc, runs.run_id
-"""  # noqa: S608 - of our own words
+"""
 
-# A refused file leaves only its log line. It is told until a later load says something
-# else of it, or, in the inbox, until a night does not meet it any more.
+# A refused file leaves only its log line. It is listed until a later load logs another
+# state, or, in the inbox, until a nightly run no longer finds it.
 FILES = """
 with loaded as (
     select path, kind, accepted, unchanged, rejected, ignored_columns,
            loaded_at as came_at, null as refused_because
     from files where withdrawn_at is null order by file_id desc limit :row_limit
-), said as (
+), last_lines as (
     select distinct on (l.fields ->> 'path')
            l.fields, l.written_at, r.run_id, r.parent_id
     from runs r join run_lines l using (run_id)
@@ -40,7 +40,7 @@ with loaded as (
 ), refused as (
     select fields ->> 'path', '', null::bigint, null::bigint, null::bigint, '{}'::text[],
            written_at, fields ->> 'reason'
-    from said
+    from last_lines
     where fields ->> 'state' = 'refused'
       and (parent_id is null
            or run_id >= coalesce((select max(run_id) from runs
@@ -51,7 +51,7 @@ with loaded as (
 select * from loaded union all select * from refused order by came_at desc
 """
 
-# By file and reason, with one row of each as an example.
+# By file and reason, with the first row of each.
 REJECTED = """
 select f.path, q.reason, count(*) as n_rows, min(q.line) as first_line,
        (array_agg(q.column_name order by q.quarantine_id))[1] as column_name,
@@ -79,23 +79,23 @@ order by b.backfill_id desc
 limit :row_limit
 """
 
-# A depot lacks a day on which it was open, since its first count, without one.
+# A day is missing if the depot was open, after its first count, and has no count.
 CALENDAR = f"""
-with closures as ({CLOSURES}), called as ({DEPOT_NAMES}), days as (
+with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as (
     select cast(:since as date) + n as day_on
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
-), begun as (
+), first_counts as (
     select depot_id, min(service_on) as first_on, max(service_on) as last_on
     from demand_versions where superseded_at is null and orders is not null
     group by depot_id
-), known as (
-    select d.depot_id, called.name, d.city, b.last_on, g.day_on,
+), states as (
+    select d.depot_id, names.name, d.city, b.last_on, g.day_on,
            case when v.orders is not null then 'counted'
                 when {is_closed("g.day_on")} then 'closed'
                 when b.first_on is null or g.day_on < b.first_on then 'before'
                 else 'missing' end as state
-    from depots d join called using (depot_id) cross join days g
-    left join begun b on b.depot_id = d.depot_id
+    from depots d join names using (depot_id) cross join days g
+    left join first_counts b on b.depot_id = d.depot_id
     left join demand_versions v
       on v.depot_id = d.depot_id and v.service_on = g.day_on and v.superseded_at is null
     where d.closed_on is null or d.closed_on > :since
@@ -103,8 +103,8 @@ with closures as ({CLOSURES}), called as ({DEPOT_NAMES}), days as (
 select depot_id, name, city, last_on, array_agg(state order by day_on) as states,
        count(*) filter (where state = 'missing') as missing,
        count(*) over () as n_depots
-from known
+from states
 group by depot_id, name, city, last_on
 order by missing desc, last_on nulls first, city, name, depot_id
 limit :row_limit
-"""  # noqa: S608 - of our own words
+"""

@@ -1,8 +1,8 @@
-"""What several sql ask alike: which days are shut, special, or overdue."""
+"""Conditions and sub-queries that several statements share."""
 
 from pipelines.schema import closures
 
-# Names as people read them: with the id where the city has two of that name.
+# Display names: with the id where the city has two depots of that name.
 DEPOT_NAMES = """
     select depot_id, city,
            case when count(*) over (partition by city, name) > 1
@@ -11,24 +11,7 @@ DEPOT_NAMES = """
 """
 
 # Closures that can matter from :since on; `is_closed` looks at no others.
-CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"  # noqa: S608 - of our own words
-
-
-# What is special about a day at the depot `here`, as one row per day and thing.
-SPECIAL_DAYS = """
-    select e.kind as what, false as is_holiday, e.starts_on, e.ends_on,
-           case when e.depot_id is not null then 'this depot'
-                when e.city is not null then 'all of ' || e.city
-                else 'everywhere' end as scope
-    from events e, here
-    where e.depot_id = here.depot_id or e.city = here.city
-       or (e.depot_id is null and e.city is null)
-    union all
-    select distinct h.name, true, h.day_on, h.day_on, 'public holiday'
-    from public_holidays h, here
-    where h.country = here.country
-      and h.subdivision in ('', coalesce(here.subdivision, ''))
-"""
+CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"
 
 # Kinds of events and names of holidays of the depot `d` on a day, as two lists.
 SPECIAL_OF = """
@@ -43,8 +26,8 @@ SPECIAL_OF = """
              order by h.name) as holidays
 """
 
-# Whether the newest forecast of a depot is the plain one, because the model's own were
-# worse than the seasonal naive's; the run that made it says so.
+# Whether the newest forecast of a depot is the baseline, because the model's were worse
+# than the seasonal naive's; recorded by the run that made it.
 IS_FALLBACK = """exists (
     select from runs r
     where r.run_id = (select f.run_id from forecasts f

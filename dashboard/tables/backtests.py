@@ -1,4 +1,4 @@
-"""Display tables of the holdout scores of models; no I/O.
+"""Models and their holdout scores, as display tables and texts; no I/O.
 
 A model is evaluated by a model with the same settings trained only on earlier days,
 beside the baselines and the champion at the time.
@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from dashboard.text import formatting
+from dashboard.text.summaries import Figures
 from forecaster.inference import postprocessing
 
-OWN = "gru"
 NAMES = {
-    OWN: "this model",
+    "gru": "this model",
     "champion": "champion then",
     "seasonal_naive": "seasonal naive",
     "median4": "median of 4",
@@ -26,70 +26,53 @@ ROLES = {
     "retired": "former champion",
     "rejected": "not promoted",
 }
+NETWORK_SHARES = {
+    None: "not recorded",
+    0: "its network did not help",
+    1: "its correction in full",
+}
+COLUMNS = {"mape": "MAPE", "wape": "WAPE", "bias": "Bias", "coverage80": "In band",
+           "mase": "MASE", "days": "Days"}  # fmt: skip
 
 
-def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> dict[str, tuple[str, str]]:
-    """What a model is and what it has learnt from, as large numbers.
-
-    Args:
-      model: A row of `queries.models`.
-      zone: Time zone of the displayed times.
-    """
-    own = _score(model["scores"].get("models") or {}, OWN) / 100
-    naive = _score(model["scores"].get("models") or {}, "seasonal_naive") / 100
+def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> Figures:
+    """Key figures of a row of `queries.models`; times in `zone`."""
+    share = model["scores"].get("network_share")
+    scores = holdout_scores(model["scores"])["MAPE"] / 100
+    naive = formatting.percent(scores.get(NAMES["seasonal_naive"], float("nan")))
     return {
         "Status": (ROLES[model["role"]], f"version {model['version']}"),
-        "Forecasts by": delivered_forecast(model["scores"]),
+        "Forecasts by": (
+            postprocessing.describe_share(share),
+            NETWORK_SHARES.get(share, "the rest is the baseline"),
+        ),
         "Trained through": (
             formatting.day(model["trained_through"]),
             f"made {formatting.timestamp(model['created_at'], zone)}",
         ),
         "MAPE": (
-            formatting.percent(own),
-            f"{formatting.percent(naive)} seasonal naive",
+            formatting.percent(scores.get(NAMES["gru"], float("nan"))),
+            f"{naive} seasonal naive",
         ),
     }
 
 
-def delivered_forecast(scores: Mapping[str, Any]) -> tuple[str, str]:
-    """Whether a model's forecast is its network's or the baseline, and why.
-
-    Args:
-      scores: As `queries.models` has them.
-    """
-    share = scores.get("network_share")
-    why = {
-        None: "not recorded",
-        0: "its network did not help",
-        1: "its correction in full",
-    }
-    return postprocessing.describe_share(share), why.get(
-        share, "the rest is the baseline"
+def holdout_scores(scores: Mapping[str, Any]) -> pd.DataFrame:
+    """One model's scores in percent, MASE apart: a row per forecaster, its own first."""
+    models = scores.get("models") or {}
+    table = pd.DataFrame.from_dict(models, orient="index", columns=list(COLUMNS))
+    table = table.astype("float64").rename(columns=COLUMNS)
+    table.index = pd.Index(
+        [NAMES.get(key, formatting.event_name(key)) for key in models],
+        name="Forecaster",
     )
-
-
-def table(scores: Mapping[str, Any]) -> pd.DataFrame:
-    """One model's backtest: a row per forecaster, its own first.
-
-    Args:
-      scores: As `queries.models` has them.
-    """
-    of = scores.get("models") or {}
-    return pd.DataFrame(
-        {
-            "Forecaster": [_name(key) for key in of],
-            "MAPE": _numbers(of, "mape"),
-            "WAPE": _numbers(of, "wape"),
-            "Bias": _numbers(of, "bias"),
-            "In band": 100 * _numbers(of, "coverage80"),
-            "MASE": _numbers(of, "mase"),
-            "Days": _numbers(of, "days").astype("Int64"),
-        }
+    return table.assign(
+        **{"In band": 100 * table["In band"], "Days": table["Days"].astype("Int64")}
     )
 
 
 def holdout_window(scores: Mapping[str, Any]) -> str | None:
-    """The origins it was judged from, in words; None where it was not."""
+    """The origins of the holdout test, in words; None if it was not evaluated."""
     first, last = scores.get("first_origin"), scores.get("last_origin")
     if not (first and last):
         return None
@@ -97,7 +80,7 @@ def holdout_window(scores: Mapping[str, Any]) -> str | None:
 
 
 def labels(models: pd.DataFrame) -> dict[str, str]:
-    """Every model by its version, as it is offered for choice."""
+    """Labels of the models for the select box, by version."""
     return {
         row["version"]: f"{formatting.day(row['trained_through'])} · "
         f"{formatting.short_version(row['version'])} · {ROLES[row['role']]}"
@@ -107,62 +90,35 @@ def labels(models: pd.DataFrame) -> dict[str, str]:
 
 def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.models`; times in `zone`."""
-    of = [dict(scores.get("models") or {}) for scores in models["scores"]]
+    scores = [holdout_scores(each)["MAPE"] for each in models["scores"]]
+    shares = [each.get("network_share") for each in models["scores"]]
     return pd.DataFrame(
         {
             "Version": models["version"],
             "Status": models["role"].map(ROLES),
-            "Forecasts by": [
-                delivered_forecast(scores)[0] for scores in models["scores"]
-            ],
+            "Forecasts by": [postprocessing.describe_share(share) for share in shares],
             "Trained through": models["trained_through"],
-            "MAPE": [_score(scores, OWN) for scores in of],
-            "Naive MAPE": [_score(scores, "seasonal_naive") for scores in of],
+            "MAPE": [each.get(NAMES["gru"], float("nan")) for each in scores],
+            "Naive MAPE": [
+                each.get(NAMES["seasonal_naive"], float("nan")) for each in scores
+            ],
             "Decision": [decision(model, zone) for model in models.to_dict("records")],
         }
     )
 
 
 def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """The reason of the promotion decision, and whether the artefact was pruned.
-
-    Args:
-      model: A row of `queries.models`.
-      zone: Time zone of the displayed times.
-    """
-    return f"{_reason(model, zone)} {_pruned(model)}".strip()
-
-
-def _reason(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
+    """Why a row of `queries.models` was promoted or not, and whether it was pruned."""
     if isinstance(model["decision_reason"], str):
-        return formatting.format_dates(model["decision_reason"], zone)
-    if model["role"] == "challenger":
-        return "To be evaluated in the next nightly run."
-    return "No reason recorded."
-
-
-def _pruned(model: Mapping[Any, Any]) -> str:
+        reason = formatting.format_dates(model["decision_reason"], zone)
+    elif model["role"] == "challenger":
+        reason = "To be evaluated in the next nightly run."
+    else:
+        reason = "No reason recorded."
     if pd.isna(model["pruned_at"]):
-        return ""
-    on = formatting.iso_day(f"{model['pruned_at']:%Y-%m-%d}")
-    return f"Artefact pruned on {on}; it can no longer forecast."
-
-
-def by_training(models: pd.DataFrame) -> pd.DataFrame:
-    """MAPE of each model and of the seasonal naive on the same days, oldest first.
-
-    Returns:
-      day_on (trained through), version, forecaster ('forecast', 'seasonal naive'), mape
-      (a fraction); models without scores are left out.
-    """
-    rows = [
-        (row["trained_through"], row["version"], name, _score(scores, key) / 100)
-        for row in models.to_dict("records")
-        for scores in [row["scores"].get("models") or {}]
-        for key, name in ((OWN, "forecast"), ("seasonal_naive", "seasonal naive"))
-    ]
-    columns = ["day_on", "version", "forecaster", "mape"]
-    return pd.DataFrame(rows, columns=columns).dropna().sort_values("day_on")
+        return reason
+    day = formatting.iso_day(f"{model['pruned_at']:%Y-%m-%d}")
+    return f"{reason} Artefact pruned on {day}; it can no longer forecast."
 
 
 def rollback_target(models: pd.DataFrame) -> str | None:
@@ -170,17 +126,3 @@ def rollback_target(models: pd.DataFrame) -> str | None:
     retired = models[models["role"] == "retired"]
     retired = retired.sort_values("promoted_at", ascending=False, na_position="last")
     return None if retired.empty else str(retired["version"].iloc[0])
-
-
-def _name(key: str) -> str:
-    return NAMES.get(key, formatting.event_name(key))
-
-
-def _numbers(of: Mapping[str, Any], score: str) -> pd.Series:
-    values = [each.get(score) for each in of.values()]
-    return pd.Series(values, dtype=object).astype("float64")
-
-
-def _score(of: Mapping[str, Any], name: str) -> float:
-    value = (of.get(name) or {}).get("mape")
-    return float("nan") if value is None else float(value)

@@ -1,136 +1,310 @@
-"""Display tables of the charts' data, also downloaded as CSV.
+"""Display tables of query results, also downloaded as CSV.
 
-Whole numbers are orders or counts; floats are percentages.
+Whole numbers are orders or counts; floats are percentages. No I/O.
 """
+
+from collections.abc import Hashable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
+from dashboard.planning import overrides
 from dashboard.text import formatting
 
+HEADINGS = {
+    "absolute_error": "Absolute % error",
+    "accepted": "New rows",
+    "allocated": "Vans",
+    "counted": "Days",
+    "coverage": "In band",
+    "day_on": "Day",
+    "ends_on": "To",
+    "error": "Forecast − actual",
+    "forecast_mape": "Forecast MAPE",
+    "is_fallback": "Fallback",
+    "last_on": "Data to",
+    "level": "Usual day",
+    "made_by": "Changed by",
+    "mape": "MAPE",
+    "median_mape": "Median MAPE",
+    "model_version": "Model",
+    "naive_mape": "Naive MAPE",
+    "name": "Depot",
+    "needed": "Vans needed",
+    "origin_on": "Origin",
+    "override_mape": "Override MAPE",
+    "p10": "Low (P10)",
+    "p50": "Forecast",
+    "p50_before": "Previous forecast",
+    "p90": "High (P90)",
+    "rejected": "Rejected rows",
+    "starts_on": "From",
+    "target_on": "Day",
+    "unchanged": "Unchanged rows",
+    "wape": "WAPE",
+    "week_before": "Last week",
+}
+"""Of columns whose name does not read as a heading."""
+FRACTIONS = {
+    "absolute_error", "bias", "coverage", "forecast_mape", "mape", "median_mape",
+    "naive_mape", "override_mape", "service_level", "wape",
+}  # fmt: skip
+BASELINES = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
 
-def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `ranking.rank`."""
+
+def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
+    """Columns of a query result under their headings, in the order given.
+
+    Fractions become percentages, other floats whole numbers, missing where unknown.
+
+    Args:
+      result: The query result.
+      columns: Its columns.
+      renamed: Headings of some of them, other than of `HEADINGS`.
+    """
+    headings = HEADINGS | renamed
     return pd.DataFrame(
         {
-            "City": depots["city"],
-            "Depot": depots["name"],
-            "Depot id": depots["depot_id"],
-            "Vans": _whole(depots["vans"]),
-            "Day": depots["target_on"],
-            "Forecast": _whole(depots["p50"]),
-            "Low (P10)": _whole(depots["p10"]),
-            "High (P90)": _whole(depots["p90"]),
-            "Basis": depots["basis"].map(formatting.BASES),
-            "Last week": _whole(depots["week_before"]),
-            "Previous forecast": _whole(depots["p50_before"]),
+            headings.get(name, formatting.event_name(name)): _displayed(result[name])
+            for name in columns
         }
     )
 
 
+def _displayed(values: pd.Series) -> pd.Series:
+    if values.name in FRACTIONS:
+        return 100 * values
+    if values.name == "basis":
+        return values.map(formatting.BASES)
+    if pd.api.types.is_float_dtype(values):
+        return values.round().astype("Int64")
+    return values
+
+
+def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `ranking.rank`."""
+    return display(
+        depots, "city", "name", "depot_id", "vans", "target_on", "p50", "p10", "p90",
+        "basis", "week_before", "p50_before",
+    )  # fmt: skip
+
+
 def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.daily_totals`."""
-    return pd.DataFrame(
-        {
-            "Day": totals["day_on"],
-            "Actual": _whole(totals["actual"]),
-            "Forecast": _whole(totals["p50"]),
-            "Low (P10)": _whole(totals["p10"]),
-            "High (P90)": _whole(totals["p90"]),
-            "Remark": [
-                formatting.missing_depots(number) for number in totals["missing"]
-            ],
-        }
+    remarks = totals["missing"].map(formatting.missing_depots)
+    return display(
+        totals.assign(Remark=remarks), "day_on", "actual", "p50", "p10", "p90", "Remark"
     )
 
 
 def depot_days(days: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.depot_days`."""
-    return pd.DataFrame(
-        {
-            "Day": days["day_on"],
-            "Actual": _whole(days["actual"]),
-            "Forecast": _whole(days["p50"]),
-            "Low (P10)": _whole(days["p10"]),
-            "High (P90)": _whole(days["p90"]),
-            "Basis": days["basis"].map(formatting.BASES),
-            "Events": [", ".join(day) for day in formatting.day_notes(days)],
-        }
-    )
+    notes = [", ".join(day) for day in formatting.day_notes(days)]
+    return display(
+        days.assign(events=notes),
+        "day_on", "actual", "p50", "p10", "p90", "basis", "events",
+    )  # fmt: skip
 
 
 def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.past_forecasts`; newest day first."""
     error = past["p50"] - past["actual"]
     inside = past["actual"].between(past["p10"], past["p90"])
-    return pd.DataFrame(
-        {
-            "Day": past["target_on"],
-            "Forecast": _whole(past["p50"]),
-            "Actual": _whole(past["actual"]),
-            "Forecast − actual": _whole(error),
-            "Absolute % error": 100
-            * error.abs()
-            / past["actual"].where(past["actual"] > 0),
-            "In band": inside.map({True: "yes", False: "no"}),
-            "Origin": past["origin_on"],
-            "Model": past["model_version"],
-        }
-    ).iloc[::-1]
+    return display(
+        past.assign(
+            error=error,
+            absolute_error=error.abs() / past["actual"].where(past["actual"] > 0),
+            inside=inside.map({True: "yes", False: "no"}),
+        ).iloc[::-1],
+        "target_on", "p50", "actual", "error", "absolute_error", "inside", "origin_on",
+        "model_version", inside="In band",
+    )  # fmt: skip
 
 
 def events(events: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.events_ahead`."""
     kinds = events["what"].map(formatting.event_name)
-    return pd.DataFrame(
-        {
-            "From": events["starts_on"],
-            "To": events["ends_on"],
-            "Event": events["what"].where(events["is_holiday"], kinds),
-            "Scope": events["scope"],
-        }
-    )
+    names = events["what"].where(events["is_holiday"], kinds)
+    return display(events.assign(Event=names), "starts_on", "ends_on", "Event", "scope")
 
 
 def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
     """Display table of `whatif.simulate`."""
-    return pd.DataFrame(
-        {
-            "Day": outcome["target_on"],
-            "Forecast": _whole(outcome["forecast"]),
-            "Scenario": _whole(outcome["scenario"]),
-            "Difference": _whole(outcome["scenario"] - outcome["forecast"]),
-            "Low (P10)": _whole(outcome["scenario_p10"]),
-            "High (P90)": _whole(outcome["scenario_p90"]),
-        }
-    )
+    difference = outcome["scenario"] - outcome["forecast"]
+    return display(
+        outcome.assign(difference=difference), "target_on", "forecast", "scenario",
+        "difference", "scenario_p10", "scenario_p90",
+        scenario_p10=HEADINGS["p10"], scenario_p90=HEADINGS["p90"],
+    )  # fmt: skip
 
 
 def drivers(parts: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `decomposition.drivers`."""
-    return pd.DataFrame(
-        {
-            "Day": parts["target_on"],
-            "Usual day": _whole(parts["level"]),
-            "Weekday": _whole(parts["weekday"]),
-            "Holiday": _whole(parts["holiday"]),
-            "Events": _whole(parts["events"]),
-            "Forecast": _whole(parts["forecast"]),
-        }
+    """Display table of `whatif.drivers`."""
+    return display(
+        parts, "target_on", "level", "weekday", "holiday", "events", "forecast"
     )
 
 
-def by_training(trained: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `backtests.by_training`."""
-    return pd.DataFrame(
-        {
-            "Model": trained["version"],
-            "Trained through": trained["day_on"],
-            "Forecaster": trained["forecaster"],
-            "MAPE": 100 * trained["mape"],
+def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
+    """One grain of `queries.accuracy`: a row per heading, baselines' MAPE beside.
+
+    Args:
+      scores: All grains.
+      grain: 'day', 'city', 'model', 'horizon' or 'weekday'.
+      heading: Of the column that names the row.
+    """
+    column = {"day": "day_on", "model": "model_version"}.get(grain, grain)
+    rows = scores[scores["grain"] == grain].set_index(column)
+    model = rows[rows["forecaster"] == "forecast"]
+    table = model.assign(
+        **{
+            name: rows[rows["forecaster"] == baseline]["mape"]
+            for name, baseline in BASELINES.items()
         }
-    )
+    ).reset_index()
+    if grain in ROW_NAMES:
+        table[column] = table[column].map(ROW_NAMES[grain])
+    return display(
+        table.rename(columns={column: heading}), heading, "mape", "naive_mape",
+        "median_mape", "wape", "bias", "coverage", "counted",
+    )  # fmt: skip
 
 
-def _whole(numbers: pd.Series) -> pd.Series:
-    """Whole numbers, missing where not known."""
-    return numbers.round().astype("Int64")
+def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.depot_accuracy`."""
+    return display(
+        result.assign(is_fallback=result["is_fallback"].map({True: "on", False: ""})),
+        "name", "city", "mape", "naive_mape", "bias", "coverage", "counted", "is_fallback",
+    )  # fmt: skip
+
+
+def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.largest_errors`."""
+    notes = formatting.day_notes(result.assign(is_closed=False))
+    rows = zip(result.to_dict("records"), notes, strict=True)
+    return display(
+        result.assign(
+            error=result["p50"] - result["actual"],
+            cause=[_likely_cause(row, day) for row, day in rows],
+        ),
+        "target_on", "name", "p50", "actual", "error", "cause", cause="Likely cause",
+    )  # fmt: skip
+
+
+def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.override_accuracy`."""
+    return display(
+        result.assign(reason=result["reason"].fillna("All overrides")),
+        "reason", "naive_mape", "forecast_mape", "override_mape", "counted",
+    )  # fmt: skip
+
+
+def plan(plan: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `planning.make_plan`."""
+    return display(
+        plan.assign(
+            Locked=plan["is_locked"].map({True: "yes", False: ""}),
+            reason=plan["reason"].where(plan["is_set"]),
+            made_by=plan["made_by"].where(plan["is_set"]),
+        ),
+        "city", "name", "depot_id", "target_on", "allocated", "needed", "drivers", "p50",
+        "forecast", "undelivered", "service_level", "Locked", "reason", "made_by",
+        p50="Planned orders",
+    )  # fmt: skip
+
+
+def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of `queries.override_history`; times in `zone`."""
+    return display(
+        result.assign(
+            When=[formatting.timestamp(at, zone) for at in result["made_at"]],
+            Action=result["action"].map(overrides.DONE),
+        ),
+        "When", "name", "target_on", "Action", "orders", "p50", "reason", "made_by",
+        p50="Forecast then",
+    )  # fmt: skip
+
+
+def loaded_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the files of `queries.files` that were loaded."""
+    files = _named_files(result[result["refused_because"].isna()], zone)
+    return display(
+        files.assign(ignored=files["ignored_columns"].map(", ".join)),
+        "File", "kind", "came", "accepted", "unchanged", "rejected", "ignored",
+        came="Loaded", ignored="Ignored columns",
+    )  # fmt: skip
+
+
+def refused_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Display table of the files of `queries.files` that were refused."""
+    files = _named_files(result[result["refused_because"].notna()], zone)
+    return display(
+        files, "File", "came", "refused_because",
+        came="Refused", refused_because="Reason and fix",
+    )  # fmt: skip
+
+
+def _named_files(files: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    came = [formatting.timestamp(at, zone) for at in files["came_at"]]
+    return files.assign(File=files["path"].map(_file_name), came=came)
+
+
+def rejected_rows(result: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `queries.rejected_rows`."""
+    return display(
+        result.assign(File=result["path"].map(_file_name)),
+        "File", "reason", "n_rows", "first_line", "column_name", "value",
+        n_rows="Rows", first_line="First line", column_name="Column", value="Value",
+    )  # fmt: skip
+
+
+def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> pd.DataFrame:
+    """`queries.calendar` with a column per day."""
+    columns = [formatting.day(day) for day in days]
+    states = pd.DataFrame(result["states"].tolist(), result.index, columns)
+    named = display(result, "name", "depot_id", "city", "last_on", "missing")
+    return named.join(states)
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    """A table as a CSV that no spreadsheet executes; days become ISO dates."""
+    plain = table.copy()
+    for name in plain.select_dtypes("datetime"):
+        plain[name] = plain[name].dt.strftime("%Y-%m-%d")
+    safe = plain.map(safe_cell)
+    safe.columns = [safe_cell(name) for name in plain.columns]
+    return safe.to_csv(index=False, lineterminator="\n").encode("utf-8-sig")
+
+
+def safe_cell(value: Any) -> Any:
+    """Quotes text that a spreadsheet would take for a formula."""
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return "'" + value
+    return value
+
+
+def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
+    if notes:
+        return ", ".join(notes)
+    if row["basis"] == "cold_start":
+        return "No history"
+    if row["p10"] <= row["actual"] <= row["p90"]:
+        return "Chance: within the 80 % band"
+    return "No known cause"
+
+
+def _file_name(path: str) -> str:
+    return PurePosixPath(path).name or path
+
+
+def _days_ahead(number: int) -> str:
+    return formatting.count(int(number), "day")
+
+
+def _weekday(number: int) -> str:
+    return formatting.WEEKDAYS[int(number) - 1]
+
+
+ROW_NAMES = {"horizon": _days_ahead, "weekday": _weekday}

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterable
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
@@ -13,19 +12,11 @@ MONTHS = (
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 )  # fmt: skip
 UNKNOWN = "–"
-LIVE, HINDCAST = "Live", "Hindcast"
-NO_SCORES = {
-    LIVE: "No live forecast has been scored yet. Scores appear the night after the "
-    "forecast day. Choose Hindcast meanwhile.",
-    HINDCAST: "There are no hindcasts. `harbor backfill run --from DAY --to DAY` makes "
-    "and scores them.",
-}
-
 BASES = {"model": "own history", "cold_start": "similar depots", "closed": "closed"}
 COMMAND = r"'harbor [^']*'|`[^`]*`"
 CLOCK = r"[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 # An ISO 8601 day or timestamp, but not inside a command or a file name.
-WRITTEN = re.compile(
+ISO_TIME = re.compile(
     rf"{COMMAND}|(?<![\w/.-])(\d{{4}}-\d\d-\d\d(?:{CLOCK})?)(?![\w/-]|\.\w)"
 )
 MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$:])")
@@ -47,19 +38,14 @@ def abbreviate(value: float) -> str:
 
 
 def since(before: date, origin: date) -> str:
-    """'overnight' if the previous forecast is one day older, else 'since Mon 17 Nov'.
-
-    Args:
-      before: Origin of the previous forecast.
-      origin: Origin of the forecast compared with it.
-    """
+    """'overnight' if the forecast's origin is the day after, else 'since Mon 17 Nov'."""
     return "overnight" if (origin - before).days == 1 else f"since {day(before)}"
 
 
 def iso_day(value: str) -> str:
     """'Fri 21 Nov 2025' from '2025-11-21'."""
-    found = date.fromisoformat(value)
-    return f"{day(found)} {found.year}"
+    parsed = date.fromisoformat(value)
+    return f"{day(parsed)} {parsed.year}"
 
 
 def timestamp(value: datetime, zone: ZoneInfo) -> str:
@@ -69,26 +55,26 @@ def timestamp(value: datetime, zone: ZoneInfo) -> str:
 
 
 def format_dates(sentence: str, zone: ZoneInfo) -> str:
-    """Rewrites the ISO 8601 days and timestamps in a text.
-
-    Args:
-      sentence: Text with ISO 8601 days and timestamps.
-      zone: Time zone of the rewritten timestamps.
-    """
-    return WRITTEN.sub(lambda found: _format_match(found, zone), sentence)
+    """Rewrites the ISO 8601 days and timestamps in a text; timestamps in `zone`."""
+    return ISO_TIME.sub(lambda match: _format_match(match, zone), sentence)
 
 
-def _format_match(found: re.Match[str], zone: ZoneInfo) -> str:
-    if found[1] is None:
-        return found[0]
+def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
+    if match[1] is None:
+        return match[0]
     try:
-        at = datetime.fromisoformat(found[1])
+        at = datetime.fromisoformat(match[1])
     except ValueError:
-        return found[0]
-    if len(found[1]) == len("2025-11-21"):
-        return iso_day(found[1])
+        return match[0]
+    if len(match[1]) == len("2025-11-21"):
+        return iso_day(match[1])
     local = at.astimezone(zone) if at.tzinfo else at
     return f"{day(local)} {local.year}, {local:%H:%M}"
+
+
+def days_until(last: date, number: int) -> list[pd.Timestamp]:
+    """The `number` days up to `last`, oldest first."""
+    return list(pd.date_range(end=pd.Timestamp(last), periods=number))
 
 
 def short_version(version: str) -> str:
@@ -101,7 +87,7 @@ def integer(value: int) -> str:
     return f"{value:,}".replace("-", "−")
 
 
-def difference(value: int) -> str:
+def signed(value: int) -> str:
     """'+1,234', '−12', or '0'."""
     return f"+{value:,}" if value > 0 else integer(value)
 
@@ -126,17 +112,10 @@ def signed_percent(fraction: float, digits: int = 1) -> str:
     return ("+" if fraction > 0 else "−") + shown
 
 
-def signed_orders(value: float) -> str:
-    """'+12' or '−3', whole orders."""
-    rounded = round(value)
-    if rounded == 0:
-        return "no change"
-    return ("+" if rounded > 0 else "−") + f"{abs(rounded):,}"
-
-
 def change(before: float, after: float) -> str:
     """Difference of the rounded numbers: '246' and '257' give '+11'."""
-    return signed_orders(round(after) - round(before))
+    difference = round(after) - round(before)
+    return signed(difference) if difference else "no change"
 
 
 def count(number: int, noun: str) -> str:
@@ -146,29 +125,21 @@ def count(number: int, noun: str) -> str:
 
 def event_name(name: str) -> str:
     """Display name of an event kind: 'black_friday' becomes 'Black friday'."""
-    said = name.replace("_", " ").strip()
-    return said[:1].upper() + said[1:]
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
 
 
 def day_notes(days: pd.DataFrame) -> list[list[str]]:
-    """Holidays, events and closure of each day, as display names.
-
-    Args:
-      days: With holidays (names), events (kinds) and is_closed.
-    """
-    noted = zip(days["holidays"], days["events"], days["is_closed"], strict=True)
+    """The `holidays`, `events` and `is_closed` of each day, as display names."""
+    rows = zip(days["holidays"], days["events"], days["is_closed"], strict=True)
     return [
         [
             *holidays,
-            *map(event_name, _but_closures(events)),
+            *(event_name(event) for event in events if event != "closed"),
             *(["Closed"] if closed else []),
         ]
-        for holidays, events, closed in noted
+        for holidays, events, closed in rows
     ]
-
-
-def _but_closures(events: Iterable[str]) -> list[str]:
-    return [event for event in events if event != "closed"]
 
 
 def missing_depots(number: int) -> str:

@@ -36,16 +36,16 @@ def rank(week: pd.DataFrame, order: str) -> pd.DataFrame:
       The same rows by city, then by `order`, then by name, days in order; `reason` is a
       short text, '' where there is none.
     """
-    with_width = week.assign(
+    widths = week.assign(
         width=week["p90"] - week["p10"], origin_on=week["target_on"].min() - A_DAY
     )
-    # The day of each depot on which least is certain stands for its week.
-    widest = with_width.sort_values("width", ascending=False, kind="stable")
+    # The day with the widest band represents the depot's week.
+    widest = widths.sort_values("width", ascending=False, kind="stable")
     depots = widest.drop_duplicates("depot_id")
     keys = _keys(depots, order)
-    placed = depots.assign(**keys).sort_values(["city", *keys, "name", "depot_id"])
+    ranked = depots.assign(**keys).sort_values(["city", *keys, "name", "depot_id"])
     reasons = {
-        row["depot_id"]: _reason(row, order) for row in placed.to_dict("records")
+        row["depot_id"]: _reason(row, order) for row in ranked.to_dict("records")
     }
     place = {depot: number for number, depot in enumerate(reasons)}
     return week.assign(
@@ -68,28 +68,23 @@ def _keys(depots: pd.DataFrame, order: str) -> dict[str, pd.Series]:
 
 
 def _reason(depot: Row, order: str) -> str:
-    """The reason for a depot's position.
-
-    Args:
-      depot: Its row of the day whose band is widest.
-      order: One of `SORT_ORDERS`.
-    """
+    """The reason for a depot's position; `depot` is its day with the widest band."""
     if order == BAND:
         band = f"{formatting.orders(depot['p10'])} – {formatting.orders(depot['p90'])}"
         return f"{band} on {formatting.day(depot['target_on'])}"
     if order == WEEK:
-        known = not math.isnan(depot["change"])
-        return _changed(depot["change"], "vs last week") if known else ""
+        return _changed(depot["change"], "vs last week")
     if order == NAME:
         vans = depot["vans"]
         return "" if math.isnan(vans) else formatting.count(int(vans), "van")
     if math.isnan(depot["revised"]):
         return ""
-    return _changed(
-        depot["revised"], formatting.since(depot["before_on"], depot["origin_on"])
-    )
+    since = formatting.since(depot["before_on"], depot["origin_on"])
+    return _changed(depot["revised"], since)
 
 
 def _changed(fraction: float, since: str) -> str:
-    written = formatting.signed_percent(fraction, 0)
-    return "no change" if written == "0 %" else f"{written} {since}"
+    if math.isnan(fraction):
+        return ""
+    percent = formatting.signed_percent(fraction, 0)
+    return "no change" if percent == "0 %" else f"{percent} {since}"

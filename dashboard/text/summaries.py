@@ -10,6 +10,7 @@ from dashboard.text import formatting
 
 Row = dict[Hashable, Any]
 Figures = dict[str, tuple[str, str]]
+"""Key figures: label → (value, reference)."""
 MIN_BIAS = 0.0005
 A_DAY = pd.Timedelta(days=1)
 
@@ -21,7 +22,7 @@ def change(rows: Iterable[Row]) -> float:
       rows: With p50 and week_before; those without a known week before do not count.
 
     Returns:
-      0.1 where a tenth more is forecast; NaN where nothing is known.
+      0.1 for a tenth more; NaN where nothing is known.
     """
     known = [row for row in rows if not math.isnan(row["week_before"])]
     before = sum(row["week_before"] for row in known)
@@ -29,117 +30,84 @@ def change(rows: Iterable[Row]) -> float:
 
 
 def week_figures(week: pd.DataFrame) -> Figures:
-    """Key figures of the page "Days ahead".
-
-    Args:
-      week: Depots and days as `queries.fleet_week` returns them, not empty.
-    """
+    """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
     by_day = week.groupby("target_on")["p50"].sum()
     known = week.dropna(subset=["week_before"])
-    against = formatting.signed_percent(
+    difference = formatting.signed_percent(
         change(known[["p50", "week_before"]].to_dict("records"))
     )
-    return {
+    depots = week.drop_duplicates("depot_id")
+    figures = {
         f"Orders in {formatting.next_days(len(by_day))}": (
             formatting.orders(by_day.sum()),
-            f"{against} vs last week",
+            f"{difference} vs last week",
         ),
-        "Busiest day": (
-            formatting.day(cast(pd.Timestamp, by_day.idxmax())),
-            f"{formatting.orders(by_day.max())} orders",
-        ),
-        **_status_figures(
-            week.drop_duplicates("depot_id"), week["target_on"].min() - A_DAY
-        ),
-    }
-
-
-def _status_figures(depots: pd.DataFrame, origin: pd.Timestamp) -> Figures:
-    """Number of depots with missing data, and the largest forecast change.
-
-    Args:
-      depots: Of the week, a row for each.
-      origin: Of its forecast.
-    """
-    late = int(depots["is_late"].sum())
-    figures = {
+        "Busiest day": _busiest(by_day),
         "Depots with missing data": (
-            f"{late:,}",
+            f"{int(depots['is_late'].sum()):,}",
             f"of {formatting.count(len(depots), 'depot')}",
-        )
+        ),
     }
     revised = depots.dropna(subset=["revised"]).to_dict("records")
     if revised:
-        most = max(revised, key=lambda depot: abs(depot["revised"]))
-        changed = formatting.signed_percent(most["revised"], 0)
-        since = formatting.since(most["before_on"], origin)
-        figures[f"Largest change {since}"] = (changed, str(most["name"]))
+        largest = max(revised, key=lambda depot: abs(depot["revised"]))
+        origin = week["target_on"].min() - A_DAY
+        since = formatting.since(largest["before_on"], origin)
+        revision = formatting.signed_percent(largest["revised"], 0)
+        figures[f"Largest change {since}"] = (revision, str(largest["name"]))
     return figures
 
 
 def depot_figures(days: pd.DataFrame) -> Figures:
-    """Key figures of one depot.
-
-    Args:
-      days: As `queries.depot_days` returns it, with a forecast.
-    """
+    """Key figures of one depot, from `queries.depot_days` with a forecast."""
     ahead = days.dropna(subset=["p50"])
-    by_day = ahead.set_index("day_on")["p50"]
-    earlier = pd.Timedelta(days=len(ahead))
-    before = days[days["day_on"].isin(ahead["day_on"] - earlier)]
-    known = before["actual"].notna().sum()
+    before = days[days["day_on"].isin(ahead["day_on"] - len(ahead) * A_DAY)]
+    n_known = before["actual"].notna().sum()
     days_before = formatting.count(len(ahead), "day")
-    of = "" if known == len(before) else f" ({known} with data)"
+    known = "" if n_known == len(before) else f" ({n_known} with data)"
+    orders_before = formatting.orders(before["actual"].sum())
     return {
         f"Orders in {formatting.next_days(len(ahead))}": (
             formatting.orders(ahead["p50"].sum()),
-            f"{formatting.orders(before['actual'].sum())} in the previous {days_before}{of}",
+            f"{orders_before} in the previous {days_before}{known}",
         ),
-        "Busiest day": (
-            formatting.day(cast(pd.Timestamp, by_day.idxmax())),
-            f"{formatting.orders(by_day.max())} orders",
-        ),
+        "Busiest day": _busiest(ahead.set_index("day_on")["p50"]),
     }
 
 
-def history_sentence(has_forecast: bool) -> str:
-    """Caption of the chart of a depot's days."""
-    marks = "Triangles mark holidays and events."
-    if not has_forecast:
-        return f"Orders per day, last 8 weeks. {marks}"
-    return f"Orders per day: last 8 weeks and forecast. Shaded: 80 % band. {marks}"
+def _busiest(by_day: pd.Series) -> tuple[str, str]:
+    day = cast(pd.Timestamp, by_day.idxmax())
+    return formatting.day(day), f"{formatting.orders(by_day.max())} orders"
 
 
 def past_sentence(past: pd.DataFrame) -> str:
-    """Summary of one depot's forecast errors.
-
-    Args:
-      past: As `queries.past_forecasts` returns it, not empty.
-    """
-    counted = past[past["actual"] > 0]
+    """Summary of one depot's forecast errors, from `queries.past_forecasts`."""
     error = past["p50"] - past["actual"]
-    mape = (error.abs() / past["actual"])[counted.index].mean()
+    mape = (error.abs() / past["actual"])[past["actual"] > 0].mean()
     volume = past["actual"].sum()
-    bias = error.sum() / volume if volume > 0 else float("nan")
+    bias = error.sum() / volume if volume > 0 else math.nan
     inside = past["actual"].between(past["p10"], past["p90"]).sum()
+    if math.isnan(bias):
+        bias_text = "bias unknown"
+    elif abs(bias) < MIN_BIAS:
+        bias_text = "no bias"
+    else:
+        direction = "high" if bias > 0 else "low"
+        bias_text = f"{formatting.percent(abs(bias))} too {direction} overall"
     return (
         f"Last {formatting.count(len(past), 'scored day')}: MAPE {formatting.percent(mape)}, "
-        f"{_bias_text(bias)}, {inside} of {len(past)} days within the 80 % band."
+        f"{bias_text}, {inside} of {len(past)} days within the 80 % band."
     )
 
 
 def accuracy_sentence(scores: pd.DataFrame) -> str:
-    """Summary of the forecast's MAPE beside both baselines.
-
-    Args:
-      scores: As `queries.accuracy` returns it, not empty.
-    """
-    own, naive, median = (
+    """Summary of the forecast's MAPE beside both baselines, from `queries.accuracy`."""
+    model, naive, median = (
         _overall(scores, name) for name in ("forecast", "seasonal naive", "median of 4")
     )
     return (
-        f"MAPE {formatting.percent(own['mape'])} over "
-        f"{formatting.count(int(own['counted']), 'day')}. On the same days: "
+        f"MAPE {formatting.percent(model['mape'])} over "
+        f"{formatting.count(int(model['counted']), 'day')}. On the same days: "
         f"{formatting.percent(naive['mape'])} for repeating last week, "
         f"{formatting.percent(median['mape'])} for the median of the last four same "
         "weekdays."
@@ -147,30 +115,46 @@ def accuracy_sentence(scores: pd.DataFrame) -> str:
 
 
 def accuracy_figures(scores: pd.DataFrame) -> Figures:
-    """The forecast's scores over all days.
-
-    Args:
-      scores: As `queries.accuracy` returns it, not empty.
-    """
-    own, naive = _overall(scores, "forecast"), _overall(scores, "seasonal naive")
+    """The forecast's scores over all days, from `queries.accuracy`."""
+    model, naive = _overall(scores, "forecast"), _overall(scores, "seasonal naive")
+    n_unscored = int(model["all_counted"] - model["counted"])
+    note = "per depot and origin"
+    if n_unscored:
+        mape = formatting.percent(model["all_mape"])
+        note = f"{n_unscored:,} more have no baseline; with them MAPE {mape}"
     return {
         "MAPE": (
-            formatting.percent(own["mape"]),
+            formatting.percent(model["mape"]),
             f"{formatting.percent(naive['mape'])} seasonal naive",
         ),
-        "WAPE": (formatting.percent(own["wape"]), "of volume"),
-        "Bias": (formatting.signed_percent(own["bias"]), "of volume, + is too high"),
-        "In the 80 % band": (formatting.percent(own["coverage"]), "80 % is right"),
-        "Days scored": (f"{int(own['counted']):,}", _unscored_note(own)),
+        "WAPE": (formatting.percent(model["wape"]), "of volume"),
+        "Bias": (formatting.signed_percent(model["bias"]), "of volume, + is too high"),
+        "In the 80 % band": (formatting.percent(model["coverage"]), "80 % is right"),
+        "Days scored": (f"{int(model['counted']):,}", note),
     }
 
 
-def what_if_sentence(outcome: pd.DataFrame) -> str:
-    """Summary of a scenario's effect on the week.
+def _overall(scores: pd.DataFrame, forecaster: str) -> Row:
+    """One forecaster's scores over all days; NaN where it forecast none."""
+    is_overall = (scores["grain"] == "all") & (scores["forecaster"] == forecaster)
+    rows = scores[is_overall].to_dict("records")
+    return rows[0] if rows else dict.fromkeys(scores.columns, math.nan)
 
-    Args:
-      outcome: As `whatif.simulate` returns it.
-    """
+
+def override_sentence(result: pd.DataFrame) -> str:
+    """Whether overrides were better than the forecast, from `queries.override_accuracy`."""
+    overall = result.to_dict("records")[0]
+    gain = overall["forecast_mape"] - overall["override_mape"]
+    verdict = "better" if gain > 0 else "worse" if gain < 0 else "as good"
+    return (
+        f"Over {formatting.count(int(overall['counted']), 'day')} with overrides, the "
+        f"overrides' MAPE was {formatting.percent(overall['override_mape'])} and the "
+        f"forecast's {formatting.percent(overall['forecast_mape'])}: {verdict}."
+    )
+
+
+def what_if_sentence(outcome: pd.DataFrame) -> str:
+    """Summary of the effect of a scenario of `whatif.simulate`."""
     now, then = outcome["forecast"].sum(), outcome["scenario"].sum()
     return (
         f"With this scenario: {formatting.orders(then)} orders instead of "
@@ -178,26 +162,14 @@ def what_if_sentence(outcome: pd.DataFrame) -> str:
     )
 
 
-def _overall(scores: pd.DataFrame, forecaster: str) -> Row:
-    """One forecaster's scores over all days; NaN where it forecast none."""
-    mine = (scores["grain"] == "all") & (scores["forecaster"] == forecaster)
-    rows = scores[mine].to_dict("records")
-    return rows[0] if rows else dict.fromkeys(scores.columns, math.nan)
-
-
-def _unscored_note(own: Row) -> str:
-    """Number of scored days without a baseline, and the MAPE including them."""
-    left = int(own["all_counted"] - own["counted"])
-    if not left:
-        return "per depot and origin"
-    return f"{left:,} more have no baseline; with them MAPE {formatting.percent(own['all_mape'])}"
-
-
-def _bias_text(bias: float) -> str:
-    if math.isnan(bias):
-        return "bias unknown"
-    if abs(bias) < MIN_BIAS:
-        return "no bias"
-    return (
-        f"{formatting.percent(abs(bias))} too {'high' if bias > 0 else 'low'} overall"
-    )
+def missing_days_sentence(calendar: pd.DataFrame) -> str:
+    """Summary of the missing days of the last four weeks, from `queries.calendar`."""
+    n_depots = int(calendar["n_depots"].iloc[0])
+    n_missing = int((calendar["missing"] > 0).sum())
+    if not n_missing:
+        return f"No missing days in the last four weeks ({n_depots:,} depots)."
+    is_cut = n_depots > len(calendar)
+    shown = f"; the first {len(calendar)} are shown" if is_cut else ""
+    least = "At least " if is_cut and n_missing == len(calendar) else ""
+    of = formatting.count(n_depots, "depot")
+    return f"{least}{n_missing:,} of {of} have missing days{shown}."

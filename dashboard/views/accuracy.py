@@ -5,8 +5,16 @@ import streamlit as st
 from dashboard import queries
 from dashboard.charts import charts
 from dashboard.components import parts
-from dashboard.tables import accuracy_tables
+from dashboard.tables import tables
 from dashboard.text import formatting, summaries
+
+LIVE, HINDCAST = "Live", "Hindcast"
+NO_SCORES = {
+    LIVE: "No live forecast has been scored yet. Scores appear the night after the "
+    "forecast day. Choose Hindcast meanwhile.",
+    HINDCAST: "There are no hindcasts. `harbor backfill run --from DAY --to DAY` makes "
+    "and scores them.",
+}
 
 fresh = queries.freshness()
 kinds = queries.score_kinds(fresh)
@@ -18,15 +26,15 @@ if not (kinds.has_live or kinds.has_hindcasts):
 
 kind = st.segmented_control(
     "Forecasts",
-    [formatting.LIVE, formatting.HINDCAST],
-    default=formatting.LIVE if kinds.has_live else formatting.HINDCAST,
+    [LIVE, HINDCAST],
+    default=LIVE if kinds.has_live else HINDCAST,
     required=True,
     key="scores",
     bind="query-params",
 )
-live = kind == formatting.LIVE
+live = kind == LIVE
 if not (kinds.has_live if live else kinds.has_hindcasts):
-    parts.stop_with(formatting.NO_SCORES[kind])
+    parts.stop_with(NO_SCORES[kind])
 parts.score_kind_notice(live)
 
 scores = queries.accuracy(live, fresh)
@@ -35,25 +43,25 @@ parts.key_figures(summaries.accuracy_figures(scores))
 st.header("By day")
 parts.chart(
     charts.accuracy_by_day,
-    accuracy_tables.rows_of_grain(scores, "day"),
+    scores[scores["grain"] == "day"],
     summaries.accuracy_sentence(scores),
-    accuracy_tables.by_grain(scores, "day", "Day"),
+    tables.accuracy(scores, "day", "Day"),
     "accuracy-by-day",
 )
 
 st.header("By city")
-parts.small_table(accuracy_tables.by_grain(scores, "city", "City"), "accuracy-by-city")
+parts.small_table(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
 
 ahead, weekdays = st.columns(2, gap="large")
 with ahead:
     st.header("By days ahead")
     parts.small_table(
-        accuracy_tables.by_grain(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
+        tables.accuracy(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
     )
 with weekdays:
     st.header("By weekday")
     parts.small_table(
-        accuracy_tables.by_grain(scores, "weekday", "Weekday"), "accuracy-by-weekday"
+        tables.accuracy(scores, "weekday", "Weekday"), "accuracy-by-weekday"
     )
 
 depots = queries.depot_accuracy(live, fresh)
@@ -65,7 +73,7 @@ if not depots.empty:
         "Fallback on, the depot gets the baseline forecast until it does."
     )
     parts.small_table(
-        accuracy_tables.depots(depots), "accuracy-by-depot", on_wide=("City",)
+        tables.depot_accuracy(depots), "accuracy-by-depot", on_wide=("City",)
     )
 
 st.header("Biggest misses")
@@ -73,22 +81,20 @@ st.caption(
     "Ranked by orders, using the last forecast of each day. Above zero: too high."
 )
 parts.small_table(
-    accuracy_tables.largest_errors(queries.largest_errors(live, fresh)),
+    tables.largest_errors(queries.largest_errors(live, fresh)),
     "biggest-misses",
 )
 
 st.header("Overrides")
-changed = queries.override_accuracy(fresh)
-if changed.empty:
+overridden = queries.override_accuracy(fresh)
+if overridden.empty:
     st.caption("No overrides to score yet. Planners make them on the page “Plan”.")
 else:
-    st.caption(accuracy_tables.overrides_sentence(changed))
-    parts.small_table(accuracy_tables.overrides(changed), "overrides")
+    st.caption(summaries.override_sentence(overridden))
+    parts.small_table(tables.override_accuracy(overridden), "overrides")
 
 st.header("By model")
-parts.small_table(
-    accuracy_tables.by_grain(scores, "model", "Model"), "accuracy-by-model"
-)
+parts.small_table(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
 
 st.caption(
     "Last 8 weeks of scored days. Each depot, day and origin counts once, at every horizon, "

@@ -4,25 +4,20 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import parts, selection
-from dashboard.inference import decomposition, whatif
+from dashboard.components import parts
+from dashboard.inference import whatif
 from dashboard.tables import html_grids, tables
-from dashboard.text import feed_freshness, forecast_changes, formatting, summaries
+from dashboard.text import depot_notices, formatting, summaries
 
 fresh = queries.freshness()
 depots = queries.depots(fresh)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
-requested = st.query_params.get("depot")
-depot = selection.choose_from_url("Depot", "depot", labels)
-if depot is None and requested:
-    parts.stop_with(
-        f"There is no depot “{formatting.escape_markdown(requested)}”. Choose one above."
-    )
-if depot is None:
+depot = parts.choose_from_url("Depot", "depot", labels)
+if not depot:
     parts.stop_with("Choose a depot above, or click a name on the page “Days ahead”.")
 
 status = queries.depot_status(depot, fresh)
-feed_warning = feed_freshness.warning(status.feed)
+feed_warning = depot_notices.feed_warning(status)
 if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
@@ -42,15 +37,18 @@ with week:
                 "The model does not beat last week for this depot, so this is the "
                 "baseline forecast: recent level and weekday pattern."
             )
-        changed = forecast_changes.sentences(days, status.previous, fresh)
-        if changed:
-            st.caption(formatting.escape_markdown(" ".join(changed)))
+        changes = depot_notices.forecast_changes(days, status.previous, fresh)
+        if changes:
+            st.caption(formatting.escape_markdown(" ".join(changes)))
 with history:
     if days["actual"].notna().any() or not ahead.empty:
         parts.chart(
             charts.fan,
             days,
-            summaries.history_sentence(not ahead.empty),
+            "Orders per day, last 8 weeks. Triangles mark holidays and events."
+            if ahead.empty
+            else "Orders per day: last 8 weeks and forecast. Shaded: 80 % band. Triangles "
+            "mark holidays and events.",
             tables.depot_days(days),
             f"history-{depot}",
         )
@@ -94,9 +92,7 @@ st.caption(
     "events in the model that made the forecast."
 )
 if st.toggle("Show drivers", key="drivers"):
-    parts.small_table(
-        tables.drivers(decomposition.drivers(depot, fresh)), f"drivers-{depot}"
-    )
+    parts.small_table(tables.drivers(whatif.drivers(depot, fresh)), f"drivers-{depot}")
 
 st.header("What if")
 st.caption(
@@ -108,7 +104,7 @@ with st.container(horizontal=True):
         "Scenario",
         whatif.kinds(fresh),
         index=None,
-        format_func=whatif.label,
+        format_func=formatting.event_name,
         placeholder="None",
         key="what if",
         width=280,
@@ -117,7 +113,7 @@ with st.container(horizontal=True):
         "Day", ahead["day_on"].dt.date, format_func=formatting.day, width=180
     )
 if kind is not None:
-    outcome = whatif.simulate(whatif.Scenario(depot, kind, day), fresh)
+    outcome = whatif.simulate(depot, kind, day, fresh)
     parts.chart(
         charts.what_if,
         outcome,

@@ -20,21 +20,12 @@ cities = week.cities(fresh)
 if not cities:
     parts.stop_with("The newest forecast has no open depots. Run `harbor forecast`.")
 
-figures = st.container()
+figures_place = st.container()
 st.header("By depot")
-where, which = st.columns([2, 3], gap="medium")
-with where:
-    city = st.pills(
-        "City",
-        [ALL_CITIES, *cities],
-        default=ALL_CITIES,
-        required=True,
-        format_func=formatting.escape_markdown,
-        key="city",
-        bind="query-params",
-        wrap=True,
-    )
-with which:
+city_column, order_column = st.columns([2, 3], gap="medium")
+with city_column:
+    city = parts.choose_city([ALL_CITIES, *cities])
+with order_column:
     order = st.pills(
         "Sort by",
         list(ranking.SORT_ORDERS),
@@ -44,9 +35,10 @@ with which:
         bind="query-params",
         wrap=True,
     )
-with figures:
-    parts.key_figures(week.figures(city, fresh))
-st.html(week.grid(city, order, fresh))
+figures, grid = week.figures_and_grid(city, order, fresh)
+with figures_place:
+    parts.key_figures(figures)
+st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 st.caption(
     f"Forecast orders per day. {shade} = busier, for each depot. First in each city: "
@@ -54,7 +46,7 @@ st.caption(
     "Click a name for details."
 )
 parts.data_expander(
-    lambda: tables.fleet_week(week.rows(city, order, fresh)), "days-ahead"
+    lambda: tables.fleet_week(week.ranked(city, order, fresh)), "days-ahead"
 )
 
 st.header("By day")

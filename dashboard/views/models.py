@@ -3,10 +3,9 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.charts import model_charts
-from dashboard.components import parts, selection
-from dashboard.tables import backtests, tables
-from dashboard.text import fleet_time, formatting
+from dashboard.components import parts
+from dashboard.tables import backtests
+from dashboard.text import formatting
 
 models = queries.models(queries.freshness())
 if models.empty:
@@ -19,24 +18,26 @@ if champions.empty:
         "with `harbor models promote VERSION`."
     )
 
-labels, zone = backtests.labels(models), fleet_time.zone()
-chosen = selection.choose_from_url("Model", "model", labels, models["version"].iloc[0])
+labels, zone = backtests.labels(models), queries.zone()
+chosen = parts.choose_from_url("Model", "model", labels, models["version"].iloc[0])
 model = models[models["version"] == chosen].to_dict("records")[0]
 
 parts.key_figures(backtests.figures(model, zone))
 st.markdown(formatting.escape_markdown(backtests.decision(model, zone)))
 
 st.header("Holdout test")
-judged = backtests.holdout_window(model["scores"])
-if judged is None:
+window = backtests.holdout_window(model["scores"])
+if window is None:
     parts.empty_state("Not evaluated, so there are no scores.")
 else:
     st.caption(
-        f"Origins {judged}, forecast by a model with the same settings trained only on earlier "
+        f"Origins {window}, forecast by a model with the same settings trained only on earlier "
         "days. MAPE is the mean of |forecast − actual| ÷ actual; WAPE and bias are shares of "
         "volume; MASE below 1 beats the seasonal naive in training."
     )
-    parts.small_table(backtests.table(model["scores"]), f"backtest-{chosen}")
+    parts.small_table(
+        backtests.holdout_scores(model["scores"]).reset_index(), f"backtest-{chosen}"
+    )
 
 st.header("All models")
 parts.small_table(
@@ -45,29 +46,16 @@ parts.small_table(
     on_wide=("Forecasts by", "Trained through", "MAPE", "Naive MAPE"),
 )
 
-trained = backtests.by_training(models)
-if trained["version"].nunique() > 1:
-    st.header("Holdout MAPE by model")
-    parts.chart(
-        model_charts.holdout_mape_by_model,
-        trained,
-        "MAPE of each model and of the seasonal naive on the model's holdout days, by the "
-        "day the model was trained through. Holdout days differ between models, so compare "
-        "the two lines with each other, not one model with the next.",
-        tables.by_training(trained),
-        "holdout-mape-by-model",
-    )
-
 st.header("Rollback")
-back = backtests.rollback_target(models)
-if back is None:
+target = backtests.rollback_target(models)
+if target is None:
     st.markdown(
         "There is no former champion. `harbor models promote VERSION` makes any "
         "model champion, and `harbor forecast` then writes its forecasts."
     )
 else:
     st.markdown(
-        f'`harbor models rollback --reason "WHY"` makes {formatting.escape_markdown(back)} champion again, '
+        f'`harbor models rollback --reason "WHY"` makes {formatting.escape_markdown(target)} champion again, '
         "and `harbor forecast` then writes its forecasts. `harbor models promote VERSION` "
         "makes any other model champion. Both refuse a model whose file is damaged or "
         "pruned."

@@ -1,14 +1,29 @@
 """The page "Pipeline": nightly runs, files, missing data and backfills."""
 
+from datetime import datetime
+
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import parts, selection
-from dashboard.tables import ingest_tables
-from dashboard.text import fleet_time, formatting, run_descriptions
+from dashboard.components import parts
+from dashboard.tables import html_grids, tables
+from dashboard.text import formatting, run_descriptions, summaries
+
+HOW_TO_FIX = """
+1. **The file is wrong:** correct it, or ask its sender to. Put it into the inbox for the next
+   nightly run, or load it now with `harbor ingest PATH`. Send the whole file, under any name: rows
+   that are already loaded are not counted twice.
+2. **The columns have other names:** map them, as in
+   `harbor ingest PATH --column depot_id=SHOP --column ordered_at=TIME`.
+3. **The dates have another format:** give it, as in
+   `harbor ingest PATH --date-format "%d/%m/%Y %H:%M"`. Rows of a file that was loaded are
+   read again with `harbor quarantine replay --date-format "%d/%m/%Y %H:%M"`.
+
+The page *Correct a wrong file* (`deploy/docs/correct-a-file.md`) shows each with its output.
+"""
 
 fresh = queries.freshness()
-zone = fleet_time.zone()
+zone = queries.zone()
 runs = queries.runs()
 
 st.header("Nightly runs")
@@ -25,7 +40,7 @@ else:
 labels = run_descriptions.labels(runs)
 if labels:
     st.header("Run steps")
-    chosen = selection.choose_from_url("Run", "run", labels, next(iter(labels)))
+    chosen = parts.choose_from_url("Run", "run", labels, next(iter(labels)))
     steps = run_descriptions.steps(runs, int(chosen), zone)
     if steps.empty:
         st.caption("This run has no steps.")
@@ -35,14 +50,16 @@ if labels:
 if fresh.last_on is not None:
     st.header("Data by depot and day")
     calendar = queries.calendar(fresh)
-    days = fleet_time.days_until(fresh.newest, queries.CALENDAR_DAYS)
-    st.caption(f"{ingest_tables.summary(calendar)} {ingest_tables.legend()}.")
-    st.html(ingest_tables.grid(calendar, days))
-    parts.download_button(ingest_tables.calendar(calendar, days), "calendar")
+    days = formatting.days_until(fresh.newest, queries.CALENDAR_DAYS)
+    signs = html_grids.DAY_STATES.values()
+    legend = ", ".join(f"{sign} {meaning}" for sign, meaning in signs)
+    st.caption(f"{summaries.missing_days_sentence(calendar)} {legend}.")
+    st.html(html_grids.calendar(calendar, days))
+    parts.download_button(tables.calendar(calendar, days), "calendar")
 
 st.header("Loaded files")
 files = queries.files(fresh)
-loaded, refused = ingest_tables.files(files, zone), ingest_tables.refused(files, zone)
+loaded, refused = tables.loaded_files(files, zone), tables.refused_files(files, zone)
 if loaded.empty:
     parts.empty_state("None yet. Load one with `harbor ingest PATH`.")
 else:
@@ -54,7 +71,7 @@ if refused.empty:
 else:
     st.caption(
         "Nothing from these files was loaded. Files in the inbox are retried every night "
-        f"until they are fixed or removed. {ingest_tables.MENDING}"
+        "until they are fixed or removed. [How to fix a file](#fix)"
     )
     parts.small_table(refused, "refused-files")
 
@@ -65,15 +82,15 @@ if rejected.empty:
 else:
     st.caption(
         "By file and reason, with the first row of each. The files' other rows were loaded. "
-        f"`harbor quarantine list` shows all rejected rows. {ingest_tables.MENDING}"
+        "`harbor quarantine list` shows all rejected rows. [How to fix a file](#fix)"
     )
     parts.small_table(
-        ingest_tables.rejected_rows(rejected), "rejected-rows", on_wide=("First line",)
+        tables.rejected_rows(rejected), "rejected-rows", on_wide=("First line",)
     )
 
 if not (refused.empty and rejected.empty):
     st.header("How to fix a file", anchor="fix")
-    st.markdown(ingest_tables.HOW_TO_MEND)
+    st.markdown(HOW_TO_FIX)
 
 st.header("Backfills")
 plans = queries.backfills()
@@ -86,4 +103,6 @@ others = run_descriptions.other_runs(runs, zone)
 if not others.empty:
     st.header("Other runs")
     parts.small_table(others, "other-runs")
-st.caption(f"As of {formatting.timestamp(fleet_time.now(), zone)}. Reload to refresh.")
+st.caption(
+    f"As of {formatting.timestamp(datetime.now(zone), zone)}. Reload to refresh."
+)

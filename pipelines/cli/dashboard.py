@@ -36,9 +36,9 @@ def dashboard(
 
     Example: `harbor dashboard --port 8501`
     """
-    from dashboard.server.serve import login_file, require_guard
+    from dashboard.server.serve import require_guard
 
-    require_guard(address, insecure, login_file(Settings.load().home))
+    require_guard(address, Settings.load().home, insecure=insecure)
     ports.require_free(address, port)
     with workplace() as place:
         if as_json:
@@ -54,11 +54,11 @@ def serve(place: Workplace, address: str, port: int, *, insecure: bool = False) 
     Raises:
       HarborError: it ended with an error.
     """
-    from dashboard.server.serve import login_file, streamlit_arguments
+    from dashboard.server.serve import streamlit_arguments
 
     say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
-    login = login_file(place.settings.home)
-    arguments = streamlit_arguments(address, port, login, insecure=insecure)
+    home = place.settings.home
+    arguments = streamlit_arguments(address, port, home, insecure=insecure)
     # Streamlit prints for people.
     child = subprocess.Popen(arguments, env=_environment(place), stdout=sys.stderr)  # noqa: S603 - no shell
     try:

@@ -203,7 +203,7 @@ def _asked_by_pages(fresh: "Freshness") -> dict[str, list[tuple[Any, ...]]]:
         ],
         "page Accuracy": [
             (queries.accuracy, True, fresh),
-            (queries.worst_days, True, fresh),
+            (queries.largest_errors, True, fresh),
         ],
     }
 

@@ -67,7 +67,7 @@ def fleet(engine, database_url, tmp_path_factory, chromium, axe):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_page_keeps_nobody_out(fleet, visit, axe, path):
+def test_a_page_has_no_accessibility_violations(fleet, visit, axe, path):
     window = visit(fleet)
     for scheme, rules in RULES.items():
         window.page.emulate_media(color_scheme=scheme)

@@ -21,7 +21,7 @@ def empty(clean_engine, database_url, tmp_path, chromium):
         yield address
 
 
-def test_without_data_every_page_says_what_to_run(empty, visit):
+def test_without_data_every_page_names_the_command(empty, visit):
     window = visit(empty)
     for path in PATHS:
         text = window.to(path)
@@ -38,7 +38,7 @@ def cut_off(tmp_path, chromium):
         yield address
 
 
-def test_without_its_database_every_page_says_what_to_do(cut_off, visit):
+def test_without_its_database_every_page_has_a_remedy(cut_off, visit):
     window = visit(cut_off, "phone")
     for path in PATHS:
         text = window.to(path)
@@ -60,9 +60,7 @@ def corrupt(clean_engine, database_url, tmp_path, chromium):
         yield address, model.name
 
 
-def test_with_a_corrupt_model_every_page_stands_and_what_needs_it_says_so(
-    corrupt, visit
-):
+def test_with_a_corrupt_model_only_its_own_parts_show_an_error(corrupt, visit):
     address, model = corrupt
     window = visit(address, "phone")
     for path in PATHS:

@@ -60,7 +60,7 @@ def log_in(page, person):
     page.get_by_role("link", name=person.email).click()
 
 
-def test_who_is_allowed_comes_in_by_the_provider_and_is_named_by_it(guarded, visit):
+def test_only_listed_users_are_admitted_and_overrides_bear_their_names(guarded, visit):
     address, provider = guarded
     window = visit(address, beside=provider)
     page = window.page

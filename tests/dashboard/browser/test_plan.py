@@ -2,12 +2,14 @@
 
 import csv
 import io
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
+from tests.dashboard.charts.test_charts import contrast
 from tests.dashboard.seed import seed
 
 pytestmark = [pytest.mark.browser, pytest.mark.db]
@@ -25,7 +27,7 @@ def fleet(engine, database_url, tmp_path_factory, chromium):
     empty_tables(engine)
 
 
-def test_a_change_is_made_found_and_exported(fleet, visit):
+def test_an_override_is_saved_shown_and_exported(fleet, visit):
     window = visit(fleet)
     window.to("/plan?city=Rotterdam")
     page = window.page
@@ -61,3 +63,15 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     window.page.emulate_media(media="print")
     assert not window.page.get_by_role("button", name="Save").is_visible()
     assert window.page.get_by_role("rowheader", name="Vans needed").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_save_button_is_legible(fleet, visit, scheme):
+    window = visit(fleet)
+    window.page.emulate_media(color_scheme=scheme)
+    window.to("/plan?city=London")
+    button = window.page.get_by_role("button", name="Save")
+    styles = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+    colours = [re.findall(r"\d+", each)[:3] for each in button.evaluate(styles)]
+    text, ground = ("#" + bytes(map(int, rgb)).hex() for rgb in colours)
+    assert contrast(text, ground) >= 4.5

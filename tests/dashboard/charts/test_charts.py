@@ -54,11 +54,11 @@ def marks(chart):
     ]
 
 
-def test_totals_are_actual_bars_then_forecast_bars(totals):
+def test_totals_are_bars_of_actuals_then_forecasts(totals):
     (mark, rows), (rule, bands) = marks(charts.daily_totals(totals))
     assert (mark, rule) == ("bar", "rule")
     assert [row["p90"] for row in bands] == [None, None, 36.0, None]
-    assert [(row["day"], row["orders"], row["what"]) for row in rows] == [
+    assert [(row["day"], row["orders"], row["series"]) for row in rows] == [
         ("Mon 17 Nov", 10.0, "actual"),
         ("Tue 18 Nov", None, "actual"),
         ("Wed 19 Nov", 30.0, "forecast"),
@@ -66,12 +66,12 @@ def test_totals_are_actual_bars_then_forecast_bars(totals):
     ]
 
 
-def test_a_total_that_lacks_depots_says_so(totals):
+def test_a_total_names_the_number_of_missing_depots(totals):
     (_, rows), _ = marks(charts.daily_totals(totals))
     assert [row["remark"] for row in rows] == ["", "without 3 depots", "", ""]
 
 
-def test_bars_keep_the_order_of_days_and_name_mondays(totals):
+def test_bars_keep_the_order_of_days_and_label_mondays(totals):
     x = charts.daily_totals(totals).to_dict()["layer"][0]["encoding"]["x"]
     assert x["sort"] == ["Mon 17 Nov", "Tue 18 Nov", "Wed 19 Nov", "Thu 20 Nov"]
     assert x["axis"]["values"] == ["Mon 17 Nov"]
@@ -83,7 +83,7 @@ def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
     assert [(row["p10"], row["p90"]) for row in band[1]] == [(25.0, 36.0), (0.0, 0.0)]
     assert history[0] == forecast[0] == "line"
     assert [row["p50"] for row in forecast[1]] == [30.0, 0.0]
-    assert [row["note"] for row in events[1]] == ["Pay day", "Closed"]
+    assert [row["events"] for row in events[1]] == ["Pay day", "Closed"]
 
 
 def test_an_unknown_day_breaks_the_history_line(days):
@@ -91,7 +91,7 @@ def test_an_unknown_day_breaks_the_history_line(days):
     assert [row["actual"] for row in rows] == [10.0, None, None, None]
 
 
-def test_past_forecasts_show_what_happened_as_dots():
+def test_past_forecasts_show_actuals_as_dots():
     past = pd.DataFrame(
         {
             "target_on": DAYS,
@@ -106,7 +106,7 @@ def test_past_forecasts_show_what_happened_as_dots():
     assert [row["actual"] for row in dots[1]] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_accuracy_has_a_line_for_the_forecast_and_lines_for_baselines():
+def test_accuracy_has_lines_for_the_forecast_and_the_baselines():
     by_day = pd.DataFrame(
         {
             "day_on": [DAYS[0]] * 3 + [DAYS[1]],
@@ -115,36 +115,50 @@ def test_accuracy_has_a_line_for_the_forecast_and_lines_for_baselines():
             "counted": [6, 6, 6, 0],
         }
     )
-    beside, own = marks(charts.accuracy_by_day(by_day))
-    assert [row["forecaster"] for row in own[1]] == ["forecast"]
-    assert [row["mape"] for row in beside[1]] == [0.12, 0.10]
+    spec = charts.accuracy_by_day(by_day).to_dict()
+    assert [layer["transform"][0]["filter"] for layer in spec["layer"]] == [
+        "!(datum.forecaster === 'forecast')", "datum.forecaster === 'forecast'",
+    ]  # fmt: skip
+    [rows] = spec["datasets"].values()
+    assert [row["mape_text"] for row in rows] == ["8.0 %", "12.0 %", "10.0 %"]
 
 
-def test_what_if_puts_both_weeks_side_by_side_with_their_numbers():
+def test_what_if_has_labelled_bars_side_by_side():
     outcome = pd.DataFrame(
         {"target_on": DAYS[:2], "forecast": [100.4, 1200.0], "scenario": [0.0, 1180.0]}
     )
     (bars, rows), (text, labels) = marks(charts.what_if(outcome))
     assert (bars, text) == ("bar", "text")
-    assert [(row["what"], row["orders"]) for row in rows] == [
+    assert [(row["series"], row["orders"]) for row in rows] == [
         ("forecast", 100.4), ("forecast", 1200.0), ("scenario", 0.0), ("scenario", 1180.0),
     ]  # fmt: skip
-    assert [row["label"] for row in labels] == ["100", "1,200", "0", "1,180"]
+    assert [row["orders_text"] for row in labels] == ["100", "1,200", "0", "1,180"]
     drawn = charts.what_if(outcome).to_dict()["layer"]
     assert drawn[1]["encoding"]["color"] == drawn[0]["encoding"]["color"]
 
 
-def test_every_meaning_has_a_colour_in_both_themes_and_a_dash():
+def test_tooltips_are_texts_with_titles_and_the_band_has_none(days):
+    band, *others = charts.fan(days).to_dict()["layer"]
+    assert band["mark"]["tooltip"] is None
+    for layer in others:
+        for tooltip in layer["encoding"]["tooltip"]:
+            assert tooltip["type"] == "nominal"
+            assert tooltip["title"] == encodings.TITLES[tooltip["field"]]
+    _, (_, rows), *_ = marks(charts.fan(days))
+    assert [row["p90_text"] for row in rows] == ["–", "–", "36", "0"]
+
+
+def test_every_series_has_a_colour_in_both_themes_and_a_dash():
     config = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
     theme = tomllib.loads(config.read_text())["theme"]
     for shade in ("light", "dark"):
         colours = theme[shade]["chartCategoricalColors"]
-        assert len(set(colours)) == len(colours) == len(encodings.MEANINGS)
-    assert len(encodings.DASHES) == len(encodings.MEANINGS)
+        assert len(set(colours)) == len(colours) == len(encodings.SERIES)
+    assert len(encodings.DASHES) == len(encodings.SERIES)
 
 
-def test_baselines_are_told_apart_without_colour():
-    dash = dict(zip(encodings.MEANINGS, map(tuple, encodings.DASHES), strict=True))
+def test_baselines_differ_without_colour():
+    dash = dict(zip(encodings.SERIES, map(tuple, encodings.DASHES), strict=True))
     shown = [dash[name] for name in ("forecast", "seasonal naive", "median of 4")]
     assert len(set(shown)) == 3
 
@@ -163,7 +177,7 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("shade", ["light", "dark"])
-def test_text_and_marks_stand_out_from_their_ground(shade):
+def test_text_and_marks_contrast_with_the_background(shade):
     config = Path(charts.__file__).parents[1] / "server/.streamlit/config.toml"
     theme = tomllib.loads(config.read_text())["theme"][shade]
     ground = theme["backgroundColor"]
@@ -171,9 +185,9 @@ def test_text_and_marks_stand_out_from_their_ground(shade):
         assert contrast(theme[name], ground) >= 4.5, name
     # The naive's line is quiet on purpose; 2.5 is still visible, and it is dashed.
     least = {"seasonal naive": 2.5}
-    for meaning, colour in zip(
-        encodings.MEANINGS, theme["chartCategoricalColors"], strict=True
+    for series, colour in zip(
+        encodings.SERIES, theme["chartCategoricalColors"], strict=True
     ):
-        assert contrast(colour, ground) >= least.get(meaning, 3.0), meaning
+        assert contrast(colour, ground) >= least.get(series, 3.0), series
     boxed = contrast(theme["blueTextColor"], theme["blueBackgroundColor"])
     assert boxed >= 4.5

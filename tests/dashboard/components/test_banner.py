@@ -32,18 +32,18 @@ def test_facts_name_the_data_the_forecast_and_the_model():
     )
 
 
-def test_nothing_is_late_when_the_forecast_starts_from_yesterday():
+def test_there_is_no_warning_when_the_forecast_starts_from_yesterday():
     assert banner(FRESH, TODAY, DUE_ON, ZONE).warning is None
 
 
-def test_before_the_night_is_over_the_day_before_yesterday_is_new_enough():
+def test_before_the_nightly_run_the_day_before_yesterday_is_current():
     before = DUE_ON - timedelta(days=1)
     older = replace(FRESH, last_on=before, origin_on=before)
     assert banner(older, TODAY, before, ZONE).warning is None
     assert banner(older, TODAY, DUE_ON, ZONE).warning is not None
 
 
-def test_late_orders_are_told_with_their_day_and_age():
+def test_late_orders_are_reported_with_their_day_and_age():
     friday = date(2025, 11, 14)
     late = replace(FRESH, last_on=friday, origin_on=friday)
     warning = banner(late, TODAY, DUE_ON, ZONE).warning
@@ -52,7 +52,7 @@ def test_late_orders_are_told_with_their_day_and_age():
     assert "harbor ingest" in warning
 
 
-def test_history_of_another_year_says_the_year():
+def test_days_of_another_year_have_the_year():
     day = date(2024, 3, 14)
     warning = banner(
         replace(FRESH, last_on=day, origin_on=day), TODAY, DUE_ON, ZONE
@@ -61,7 +61,7 @@ def test_history_of_another_year_says_the_year():
     assert "Thu 14 Mar 2024, 616 days ago" in warning
 
 
-def test_a_forecast_older_than_its_orders_asks_for_the_night():
+def test_a_forecast_older_than_its_orders_names_the_command():
     stale = replace(FRESH, origin_on=TODAY - timedelta(days=3))
     warning = banner(stale, TODAY, DUE_ON, ZONE).warning
     assert warning is not None
@@ -73,7 +73,7 @@ def test_a_forecast_older_than_its_orders_asks_for_the_night():
 
 
 @pytest.mark.parametrize(
-    ("champion", "told", "command"),
+    ("champion", "cause", "command"),
     [
         (
             "20251201-cd",
@@ -83,14 +83,16 @@ def test_a_forecast_older_than_its_orders_asks_for_the_night():
         (None, "No model is champion", "`harbor models promote VERSION`"),
     ],
 )
-def test_a_forecast_that_is_not_the_champions_says_what_to_do(champion, told, command):
+def test_a_forecast_of_another_model_than_the_champion_names_the_command(
+    champion, cause, command
+):
     warning = banner(replace(FRESH, champion=champion), TODAY, DUE_ON, ZONE).warning
     assert warning is not None
-    assert told in warning
+    assert cause in warning
     assert command in warning
 
 
-def test_a_forecast_of_a_late_feed_says_whose_orders_were_missing():
+def test_missing_data_at_forecast_time_is_a_notice_by_city():
     late = replace(
         FRESH, late_cities=(("Ghent", 2), ("St_Ives", 1)), alarms=("Too high.",)
     )
@@ -103,14 +105,14 @@ def test_a_forecast_of_a_late_feed_says_whose_orders_were_missing():
     assert banner(FRESH, TODAY, DUE_ON, ZONE).notices == ()
 
 
-def test_of_many_late_cities_the_first_are_named():
+def test_the_first_of_many_late_cities_are_named():
     late = replace(FRESH, late_cities=tuple((f"City {n}", 1) for n in range(8)))
     [notice] = banner(late, TODAY, DUE_ON, ZONE).notices
     assert "City 4 (1) and 3 more cities." in notice
     assert "City 5" not in notice
 
 
-def test_without_a_forecast_only_the_orders_are_told():
+def test_without_a_forecast_only_the_orders_are_stated():
     bare = replace(
         FRESH, champion=None, origin_on=None, model=None, trained_through=None,
         made_at=None,

@@ -1,4 +1,4 @@
-"""What if: the model that made the forecast, asked again on the CPU."""
+"""What-if forecasts and drivers, against the model run without the dashboard."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,8 +10,7 @@ import sqlalchemy as sa
 import streamlit as st
 
 from dashboard import queries
-from dashboard.inference import served_model, whatif
-from dashboard.inference.whatif import Scenario
+from dashboard.inference import whatif
 from dashboard.queries import database
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
@@ -27,6 +26,7 @@ from tests.dashboard.seed import (
 )
 
 pytestmark = pytest.mark.db
+PARTS = ["level", "weekday", "holiday", "events"]
 
 
 def of_whole_fleet(model, seeded, demand, events):
@@ -45,7 +45,7 @@ def event(kind, day, depot):
 
 
 def ordinary_day(seeded):
-    """One ahead on which nothing is on: no promotion, no Sunday."""
+    """A day ahead without events that is no Sunday."""
     first = seeded.through + timedelta(days=1)
     return first if first.isoweekday() != 7 else first + timedelta(days=1)
 
@@ -56,25 +56,26 @@ def shown(seeded, depot):
 
 
 def share_of_change(folder, seeded, scenario, demand=None, model=None):
-    """What the scenario multiplies the model's own forecast by, day by day."""
+    """Ratio of the model's own forecasts with and without the scenario, by day."""
     demand = seeded.demand if demand is None else demand
     model = artefact.load(next(folder.glob("*.npz"))) if model is None else model
     events = make_events(seeded.through)
-    added = event(scenario.kind, scenario.day_on, scenario.depot)
+    depot, kind, day_on = scenario
+    added = event(kind, day_on, depot)
     now = of_whole_fleet(model, seeded, demand, events)
     then = of_whole_fleet(model, seeded, demand, pd.concat([events, added]))
-    changed = then.loc[scenario.depot] / now.loc[scenario.depot]
+    changed = then.loc[depot] / now.loc[depot]
     return changed.fillna(1.0).to_numpy()
 
 
 @pytest.mark.parametrize("kind", ["closed", "promotion"])
 @pytest.mark.parametrize("depot", ["LON-01", "RTM-02"])
-def test_a_supposition_moves_the_forecast_shown_as_it_moves_the_models(
+def test_a_scenario_scales_the_forecast_shown_as_it_scales_the_models(
     dashboard, fresh, seeded, kind, depot
 ):
     """The seeded forecasts are not the model's own, so the two can be told apart."""
-    scenario = Scenario(depot, kind, ordinary_day(seeded))
-    outcome = whatif.simulate(scenario, fresh)
+    scenario = (depot, kind, ordinary_day(seeded))
+    outcome = whatif.simulate(*scenario, fresh)
     share = share_of_change(dashboard, seeded, scenario)
     assert (share != 1).any()
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, depot))
@@ -86,48 +87,48 @@ def test_a_supposition_moves_the_forecast_shown_as_it_moves_the_models(
     ]
 
 
-def test_counts_that_changed_since_do_not_pass_for_the_supposition(
-    fresh, seeded, write
-):
+def test_corrected_counts_are_no_effect_of_the_scenario(fresh, seeded, write):
     versions = schema.demand_versions
     write(sa.update(versions).values(orders=versions.c.orders * 3))
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.simulate(Scenario("LON-01", "closed", day), fresh)
+    outcome = whatif.simulate("LON-01", "closed", day, fresh)
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, "LON-01"))
     others = outcome.drop(index=3)
     np.testing.assert_allclose(others["scenario"], others["forecast"], rtol=0.2)
 
 
-def test_a_depot_of_a_city_never_seen_is_forecast_from_the_whole_fleet(
+def test_a_depot_of_an_unknown_city_is_forecast_from_the_whole_fleet(
     dashboard, fresh, seeded, write
 ):
     versions = schema.demand_versions
     write(sa.delete(versions).where(versions.c.depot_id.like("LON-%")))
     left = seeded.demand[~seeded.demand["depot_id"].str.startswith("LON-")]
     day = seeded.through + timedelta(days=2)
-    scenario = Scenario("LON-02", "promotion", day)
-    outcome = whatif.simulate(scenario, fresh)
+    scenario = ("LON-02", "promotion", day)
+    outcome = whatif.simulate(*scenario, fresh)
     share = share_of_change(dashboard, seeded, scenario, left)
     np.testing.assert_allclose(
         outcome["scenario"], shown(seeded, "LON-02") * share, rtol=1e-5
     )
 
 
-def test_what_is_read_reaches_as_far_back_as_the_model_looks(
+def test_the_inputs_cover_the_models_receptive_field(
     dashboard, seeded, fresh, monkeypatch
 ):
     reads = []
     read = queries.panel_tables
     monkeypatch.setattr(
-        queries, "panel_tables", lambda *said: reads.append(said) or read(*said)
+        queries, "panel_tables", lambda *keys: reads.append(keys) or read(*keys)
     )
-    whatif.simulate(Scenario("LON-01", "closed", ordinary_day(seeded)), fresh)
+    whatif.simulate("LON-01", "closed", ordinary_day(seeded), fresh)
     [(_, first, through)] = reads
     days = (through - first).days + 1
-    assert days >= predict.receptive_field_days(served_model.load(fresh))
+    assert days >= predict.receptive_field_days(whatif.load(fresh))
 
 
-def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, write):
+def test_a_depot_with_the_baseline_fallback_is_simulated_with_it(
+    dashboard, seeded, write
+):
     gate(write, seeded, "LON-01")
     [path] = dashboard.glob("*.npz")
     model = artefact.load(path)
@@ -135,8 +136,8 @@ def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, 
         model, postprocessing=replace(model.postprocessing, fallback_depots=("LON-01",))
     )
     day = ordinary_day(seeded)
-    scenario = Scenario("LON-01", "promotion", day)
-    outcome = whatif.simulate(scenario, queries.freshness())
+    scenario = ("LON-01", "promotion", day)
+    outcome = whatif.simulate(*scenario, queries.freshness())
     share = share_of_change(dashboard, seeded, scenario, model=plain)
     np.testing.assert_allclose(
         outcome["scenario"], shown(seeded, "LON-01") * share, rtol=1e-5
@@ -145,8 +146,8 @@ def test_a_depot_with_the_plain_forecast_is_supposed_with_it(dashboard, seeded, 
     assert not np.allclose(own, share)
 
 
-def everything(engine):
-    """How many rows each table has, and what they are in one number."""
+def fingerprints(engine):
+    """Number of rows and a hash of each table."""
     with engine.connect() as connection:
         return {
             table.name: connection.execute(
@@ -159,37 +160,86 @@ def everything(engine):
         }
 
 
-def test_nothing_is_written_though_it_could_be(
+def test_nothing_is_written_even_by_a_connection_that_may_write(
     dashboard, seeded, clean_engine, monkeypatch
 ):
     monkeypatch.setattr(database, "READ_ONLY", "-c timezone=UTC")
     st.cache_resource.clear()
-    before = everything(clean_engine)
+    before = fingerprints(clean_engine)
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.simulate(Scenario("LON-01", "closed", day), queries.freshness())
+    outcome = whatif.simulate("LON-01", "closed", day, queries.freshness())
     assert not outcome["scenario"].equals(outcome["forecast"])
-    assert everything(clean_engine) == before
+    assert fingerprints(clean_engine) == before
 
 
-def test_what_may_be_supposed_is_what_the_model_has_learnt(fresh):
+def test_kinds_of_scenarios_are_those_of_the_training_data(fresh):
     assert whatif.kinds(fresh) == ["closed", "promotion"]
 
 
-def test_a_missing_artefact_is_told_with_what_to_do(dashboard, fresh):
+def test_a_missing_artefact_is_an_error_with_a_remedy(dashboard, fresh):
     for path in dashboard.glob("*.npz"):
         path.unlink()
     with pytest.raises(ArtefactError, match=r"is not there.*harbor models promote"):
-        served_model.load(fresh)
+        whatif.load(fresh)
 
 
 def test_a_corrupt_artefact_is_not_used(dashboard, fresh):
     [path] = dashboard.glob("*.npz")
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ArtefactError, match="so it is not used"):
-        served_model.load(fresh)
+        whatif.load(fresh)
 
 
-def test_another_whole_artefact_in_its_place_is_not_used(seeded, write):
+def test_an_artefact_with_another_hash_is_not_used(seeded, write):
     write(sa.update(schema.models).values(sha256="0" * 64))
     with pytest.raises(ArtefactError, match="sha256 differs"):
-        served_model.load(queries.freshness())
+        whatif.load(queries.freshness())
+
+
+def test_the_drivers_add_up_to_the_forecast_shown(dashboard, fresh):
+    parts = whatif.drivers("LON-01", fresh)
+    assert len(parts) == fresh.horizon
+    np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
+    assert (parts["forecast"] > 0).all()
+
+
+def test_an_event_ahead_is_in_its_driver_on_its_days_only(seeded, write):
+    before = whatif.drivers("RTM-02", queries.freshness())
+    day = seeded.through + timedelta(days=3)
+    write(
+        sa.insert(schema.events).values(
+            kind="promotion",
+            starts_on=day,
+            ends_on=day,
+            depot_id="RTM-02",
+            file_id=1,
+        )
+    )
+    whatif.drivers.clear()
+    after = whatif.drivers("RTM-02", queries.freshness())
+    moved = ~np.isclose(after["events"], before["events"])
+    assert moved[2]
+    # The days before the event know nothing of it; the day after may.
+    assert not moved[[0, 5, 6]].any()
+    np.testing.assert_allclose(after["forecast"], before["forecast"])
+
+
+def test_a_holiday_ahead_is_in_its_driver(seeded, write):
+    before = whatif.drivers("LON-01", queries.freshness())
+    day = seeded.through + timedelta(days=2)
+    write(
+        sa.insert(schema.public_holidays).values(
+            country="GB", subdivision="", day_on=day, name="A day off"
+        )
+    )
+    whatif.drivers.clear()
+    after = whatif.drivers("LON-01", queries.freshness())
+    assert not np.isclose(after["holiday"][1], before["holiday"][1])
+    np.testing.assert_allclose(after["level"], before["level"])
+
+
+def test_a_usual_day_is_the_mean_of_the_last_four_weeks(fresh, seeded):
+    orders = seeded.demand[seeded.demand["depot_id"] == "LON-01"]["orders"].dropna()
+    usual = np.exp(np.log(orders.tail(28) + 1).mean()) - 1
+    level = whatif.drivers("LON-01", fresh)["level"]
+    np.testing.assert_allclose(level, usual)

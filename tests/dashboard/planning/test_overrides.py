@@ -1,4 +1,4 @@
-"""Planners' overrides: what the database takes, and what its role may do."""
+"""Planners' overrides: what the database accepts, and what its role may do."""
 
 from datetime import timedelta
 
@@ -34,9 +34,7 @@ def ahead():
     return queries.overrides_ahead(queries.freshness())
 
 
-def test_a_change_is_kept_with_reason_name_and_what_the_forecast_said(
-    change, seeded, tomorrow
-):
+def test_an_override_is_stored_with_reason_name_and_forecast(change, seeded, tomorrow):
     change(SET, 900)
     [row] = queries.override_history("London", queries.freshness()).to_dict("records")
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
@@ -48,7 +46,7 @@ def test_a_change_is_kept_with_reason_name_and_what_the_forecast_said(
     assert queries.override_history("Rotterdam", queries.freshness()).empty
 
 
-def test_the_newest_change_counts_and_the_history_keeps_both(change):
+def test_the_newest_override_counts_and_the_history_has_both(change):
     change(SET, 900)
     change(SET, 950, by="Ben")
     assert ahead()[["orders", "made_by"]].to_numpy().tolist() == [[950, "Ben"]]
@@ -56,13 +54,13 @@ def test_the_newest_change_counts_and_the_history_keeps_both(change):
     assert history["orders"].tolist() == [950, 900]
 
 
-def test_what_was_taken_back_is_the_forecast_again(change):
+def test_a_withdrawn_override_is_the_forecast_again(change):
     change(SET, 900)
     change(WITHDRAW)
     assert ahead()["orders"].isna().all()
 
 
-def test_a_locked_day_keeps_its_number_and_is_not_changed(change, seeded, tomorrow):
+def test_a_locked_day_cannot_be_changed(change, seeded, tomorrow):
     change(LOCK)
     assert ahead()["action"].tolist() == ["lock"]
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
@@ -80,23 +78,23 @@ def test_a_locked_day_keeps_its_number_and_is_not_changed(change, seeded, tomorr
     ("action", "message"),
     [(UNLOCK, "is not locked"), (WITHDRAW, "nothing can be taken back")],
 )
-def test_what_was_not_done_cannot_be_undone(change, action, message):
+def test_only_locks_and_overrides_can_be_undone(change, action, message):
     with pytest.raises(BadInputError, match=message):
         change(action)
 
 
 @pytest.mark.parametrize("days", [0, -5, 8])
-def test_only_days_ahead_that_are_forecast_can_be_changed(change, seeded, days):
+def test_only_forecast_days_ahead_can_be_overridden(change, seeded, days):
     with pytest.raises(BadInputError, match="only days ahead"):
         change(SET, 900, day=seeded.through + timedelta(days=days))
 
 
-def test_a_depot_that_is_none_cannot_be_changed(change):
+def test_an_unknown_depot_cannot_be_overridden(change):
     with pytest.raises(BadInputError, match="Depot NO-99 has no forecast"):
         change(SET, 900, depot="NO-99")
 
 
-def test_of_several_changes_all_or_none_are_kept(tomorrow):
+def test_several_overrides_are_stored_all_or_none(tomorrow):
     both = [
         Override(depot, tomorrow, LOCK, None, "Roster is out", "Anna")
         for depot in ("LON-01", "NO-99")
@@ -116,24 +114,24 @@ def test_of_several_changes_all_or_none_are_kept(tomorrow):
         pytest.param(-1, "A strike", "Anna", "Orders are -1", id="a negative number"),
     ],
 )
-def test_a_change_without_its_words_is_refused(tomorrow, orders, reason, by, message):
+def test_an_incomplete_override_is_refused(tomorrow, orders, reason, by, message):
     with pytest.raises(BadInputError, match=message):
         Override("LON-01", tomorrow, SET, orders, reason, by)
 
 
-def test_words_are_kept_as_they_were_typed(change, tomorrow):
+def test_texts_are_stored_as_typed(change, tomorrow):
     nasty = "'); delete from scores; --<b>=1+1"
     overrides.add([Override("LON-01", tomorrow, SET, 1, nasty, "=cmd()")])
     assert ahead()[["reason", "made_by"]].to_numpy().tolist() == [[nasty, "=cmd()"]]
 
 
-def test_a_change_is_seen_at_once(change):
+def test_an_override_is_visible_at_once(change):
     before = queries.freshness()
     change(SET, 900)
     assert queries.freshness() != before
 
 
-def test_the_dashboard_takes_on_the_role_that_reads(dashboard):
+def test_the_dashboard_connects_as_the_reader_role(dashboard):
     with database.engine().connect() as connection:
         assert connection.scalar(sa.text("select current_user")) == database.ROLE
 
@@ -142,7 +140,7 @@ def test_the_dashboard_takes_on_the_role_that_reads(dashboard):
     "what",
     ["insert into {} default values", "delete from {}", "truncate {}", "drop table {}"],
 )
-def test_the_role_changes_no_table(dashboard, what):
+def test_the_role_cannot_change_tables(dashboard, what):
     """Even where a transaction asks to write."""
     with database.engine().connect() as connection:
         connection.execute(sa.text("set transaction read write"))
@@ -154,7 +152,7 @@ def test_the_role_changes_no_table(dashboard, what):
                 connection.execute(sa.text(what.format(table.name)))
 
 
-def test_the_role_makes_no_table_and_reads_every_one(dashboard):
+def test_the_role_reads_every_table_and_creates_none(dashboard):
     with database.engine().connect() as connection:
         connection.execute(sa.text("set transaction read write"))
         for table in schema.metadata.sorted_tables:
@@ -163,7 +161,7 @@ def test_the_role_makes_no_table_and_reads_every_one(dashboard):
             connection.execute(sa.text("create table mine (a int)"))
 
 
-def test_somebody_elses_user_may_not_add_overrides(seeded, clean_engine, tomorrow):
+def test_another_user_may_not_add_overrides(seeded, clean_engine, tomorrow):
     with clean_engine.connect() as connection:
         connection.execute(sa.text("set local role pg_monitor"))
         with pytest.raises(

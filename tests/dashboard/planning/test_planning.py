@@ -6,7 +6,8 @@ import pytest
 
 from dashboard.planning import planning
 from dashboard.planning.planning import Assumptions
-from dashboard.tables import plan_tables
+from dashboard.tables import html_grids, tables
+from dashboard.text import plan_summaries
 from tests.dashboard.cells import Cells
 
 DAYS = pd.to_datetime(["2025-11-21", "2025-11-22"]).as_unit("s")
@@ -32,18 +33,18 @@ def week():
     )
 
 
-def touch(*rows):
+def changes(*rows):
     return pd.DataFrame(rows, columns=NOTHING.columns).astype(NOTHING.dtypes.to_dict())
 
 
-def test_vans_are_those_needed_where_there_are_enough(week):
+def test_every_depot_gets_the_vans_it_needs_where_there_are_enough(week):
     plan = planning.make_plan(week, NOTHING, Assumptions(50, 10, 0.5))
     assert plan["needed"].tolist() == plan["allocated"].tolist() == [2, 4, 0, 3]
     days = planning.by_day(plan, Assumptions(50, 10, 0.5))
     assert days["spare"].tolist() == [8, 3]
 
 
-def test_where_there_are_too_few_the_split_leaves_none_unused(week):
+def test_too_few_vans_are_all_allocated(week):
     plan = planning.make_plan(week, NOTHING, MEDIAN)
     days = planning.by_day(plan, MEDIAN)
     assert days["needed"].tolist() == [2, 7]
@@ -54,12 +55,12 @@ def test_where_there_are_too_few_the_split_leaves_none_unused(week):
     assert plan["allocated"].tolist() == [2, 3, 0, 2]
 
 
-def test_drivers_are_whole_and_follow_the_vans_given(week):
+def test_drivers_are_whole_and_follow_the_allocated_vans(week):
     plan = planning.make_plan(week, NOTHING, MEDIAN)
     assert plan["drivers"].tolist() == [3, 5, 0, 3]
 
 
-def test_by_costs_a_dearer_order_needs_more_vans(week):
+def test_a_higher_cost_per_order_needs_more_vans(week):
     cheap, dear = (
         planning.make_plan(week, NOTHING, Assumptions(50, 99, None, per_order, 100))
         for per_order in (1.0, 50.0)
@@ -69,8 +70,8 @@ def test_by_costs_a_dearer_order_needs_more_vans(week):
 
 
 def test_an_override_moves_the_band_with_its_number(week):
-    touched = touch(("A", DAYS[0], "set", 150.0, "A strike", "Anna"))
-    first = planning.make_plan(week, touched, MEDIAN).iloc[0]
+    overridden = changes(("A", DAYS[0], "set", 150.0, "A strike", "Anna"))
+    first = planning.make_plan(week, overridden, MEDIAN).iloc[0]
     assert (first["p10"], first["p50"], first["p90"]) == pytest.approx((120, 150, 180))
     assert (first["forecast"], first["is_set"], first["is_locked"]) == (
         100,
@@ -80,20 +81,20 @@ def test_an_override_moves_the_band_with_its_number(week):
     assert first["needed"] == 3
 
 
-def test_a_closed_day_that_is_set_to_a_number_has_vans(week):
-    touched = touch(("B", DAYS[0], "lock", 60.0, "Open after all", "Anna"))
-    row = planning.make_plan(week, touched, MEDIAN).iloc[2]
+def test_a_closed_day_with_an_override_has_vans(week):
+    overridden = changes(("B", DAYS[0], "lock", 60.0, "Open after all", "Anna"))
+    row = planning.make_plan(week, overridden, MEDIAN).iloc[2]
     assert (row["p10"], row["p50"], row["p90"], row["needed"]) == (60, 60, 60, 2)
     assert row["is_locked"]
 
 
-def test_what_was_taken_back_is_the_forecast_again(week):
-    touched = touch(("A", DAYS[0], "withdraw", np.nan, "A mistake", "Anna"))
-    row = planning.make_plan(week, touched, MEDIAN).iloc[0]
+def test_a_withdrawn_override_is_the_forecast_again(week):
+    overridden = changes(("A", DAYS[0], "withdraw", np.nan, "A mistake", "Anna"))
+    row = planning.make_plan(week, overridden, MEDIAN).iloc[0]
     assert (row["p50"], row["is_set"]) == (100, False)
 
 
-def test_a_planner_begins_where_the_vans_suffice_on_the_busiest_day(week):
+def test_the_default_capacity_makes_the_vans_suffice_on_the_busiest_day(week):
     assert planning.known_vans(week) == 6
     assert planning.default_capacity(week) == 70  # (200 + 149) * 1.2 / 6
     without = week.assign(vans=np.nan)
@@ -101,13 +102,13 @@ def test_a_planner_begins_where_the_vans_suffice_on_the_busiest_day(week):
     assert planning.default_capacity(without) == planning.DEFAULT_CAPACITY
 
 
-def test_the_grid_shows_vans_what_is_missing_and_what_was_set(week):
-    touched = touch(
+def test_the_grid_shows_vans_shortages_and_overrides(week):
+    overridden = changes(
         ("A", DAYS[0], "set", 150.0, "<b>strike", "Anna"),
         ("B", DAYS[1], "lock", 149.0, "Roster", "Ben"),
     )
-    plan = planning.make_plan(week, touched, MEDIAN)
-    html = plan_tables.grid(plan, planning.by_day(plan, MEDIAN))
+    plan = planning.make_plan(week, overridden, MEDIAN)
+    html = html_grids.plan(plan, planning.by_day(plan, MEDIAN))
     assert Cells(html).text == [
         ["Depot", "Fri 21 Nov", "Sat 22 Nov"],
         ["Poplar", "3 set 150", "3 −1 200"],
@@ -121,18 +122,18 @@ def test_the_grid_shows_vans_what_is_missing_and_what_was_set(week):
     assert "<b>strike" not in html
 
 
-def test_the_plan_is_told_in_figures_and_a_sentence(week):
+def test_the_plan_has_key_figures_and_a_sentence(week):
     plan = planning.make_plan(week, NOTHING, MEDIAN)
     days = planning.by_day(plan, MEDIAN)
-    told = plan_tables.figures(days, MEDIAN)
-    assert told["Peak vans needed"] == ("7", "on Sat 22 Nov, of 5")
-    assert told["Van-days short"] == ("2", "The next 2 days")
-    assert plan_tables.sentence(days, "London").startswith(
+    figures = plan_summaries.figures(days, MEDIAN)
+    assert figures["Peak vans needed"] == ("7", "on Sat 22 Nov, of 5")
+    assert figures["Van-days short"] == ("2", "The next 2 days")
+    assert plan_summaries.shortage_sentence(days, "London").startswith(
         "Vans short on Sat 22 Nov (2). They are allocated"
     )
     many = Assumptions(50, 12, 0.5)
     rich = planning.by_day(planning.make_plan(week, NOTHING, many), many)
-    assert plan_tables.sentence(rich, "London") == (
+    assert plan_summaries.shortage_sentence(rich, "London") == (
         "London has enough vans every day, with at least 5 vans to spare."
     )
 
@@ -147,16 +148,16 @@ def test_the_plan_is_told_in_figures_and_a_sentence(week):
         ),
     ],
 )
-def test_what_a_plan_rests_on_is_said_in_words(assumed, expected):
-    said = plan_tables.assumptions_text("London", assumed)
-    assert said.startswith("London: 5 vans per day, 50 orders per van, ")
-    assert said.endswith(expected)
+def test_the_assumptions_are_stated(assumed, expected):
+    sentence = plan_summaries.assumptions_text("London", assumed)
+    assert sentence.startswith("London: 5 vans per day, 50 orders per van, ")
+    assert sentence.endswith(expected)
 
 
-def test_the_file_of_a_plan_says_who_changed_what(week):
-    touched = touch(("A", DAYS[0], "set", 150.0, "A strike", "Anna"))
-    first, second, *_ = plan_tables.table(
-        planning.make_plan(week, touched, MEDIAN)
+def test_the_plans_table_names_who_changed_what(week):
+    overridden = changes(("A", DAYS[0], "set", 150.0, "A strike", "Anna"))
+    first, second, *_ = tables.plan(
+        planning.make_plan(week, overridden, MEDIAN)
     ).to_dict("records")
     assert (first["Planned orders"], first["Forecast"]) == (150, 100)
     assert (first["Reason"], first["Changed by"], first["Locked"]) == (

@@ -17,10 +17,15 @@ def forecasts(rng):
     return p50 * rng.uniform(0.5, 0.95, 4), p50, p50 * rng.uniform(1.05, 1.8, 4)
 
 
+def needed_by_level(quantiles, capacity, level):
+    orders = staffing.quantile_orders(*quantiles, level)
+    return staffing.vans_for(orders, capacity)
+
+
 def undelivered(cases, vans):
-    """Expected orders not carried, one case after another."""
-    missed = [max(orders - CAPACITY * vans, 0.0) for orders in cases]
-    return sum(missed) / len(missed)
+    """Expected undelivered orders, one case after another."""
+    left = [max(orders - CAPACITY * vans, 0.0) for orders in cases]
+    return sum(left) / len(left)
 
 
 @pytest.mark.parametrize(("share", "which"), [(0.1, 0), (0.5, 1), (0.9, 2)])
@@ -52,13 +57,10 @@ def test_cases_are_equally_likely_draws_of_the_distribution(forecasts):
 
 def test_a_closed_day_needs_no_vans():
     nothing = np.zeros(2)
-    assert staffing.needed_by_level(nothing, nothing, nothing, 30, 0.99).tolist() == [
-        0,
-        0,
-    ]
+    assert needed_by_level([nothing] * 3, 30, 0.99).tolist() == [0, 0]
     drawn = staffing.cases(nothing, nothing, nothing)
-    following = staffing.marginal_orders(drawn, 30, 3)
-    assert staffing.needed_by_cost(following, 30, 10, 1).tolist() == [0, 0]
+    marginal = staffing.marginal_orders(drawn, 30, 3)
+    assert staffing.needed_by_cost(marginal, 30, 10, 1).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -70,31 +72,29 @@ def test_a_closed_day_needs_no_vans():
         pytest.param(0.4, 0.5, 1, id="hardly any order"),
     ],
 )
-def test_a_level_needs_the_least_vans_that_reach_it(p50, level, expected):
+def test_a_service_level_needs_the_fewest_vans_that_reach_it(p50, level, expected):
     rows = [np.array([p50 * factor]) for factor in (0.8, 1.0, 1.2)]
-    assert staffing.needed_by_level(*rows, CAPACITY, level).tolist() == [expected]
+    assert needed_by_level(rows, CAPACITY, level).tolist() == [expected]
 
 
-def test_what_a_van_carries_is_what_is_left_over_without_it(forecasts):
+def test_marginal_orders_are_the_difference_of_undelivered_orders(forecasts):
     drawn = staffing.cases(*forecasts)
-    following = staffing.marginal_orders(drawn, CAPACITY, 12)
+    marginal = staffing.marginal_orders(drawn, CAPACITY, 12)[:, :12]
     for row, van in product(range(4), range(12)):
         without, with_it = (
             undelivered(drawn[row], van),
             undelivered(drawn[row], van + 1),
         )
-        np.testing.assert_allclose(following[row, van], without - with_it, atol=1e-9)
-    assert (np.diff(following, axis=1) <= 1e-9).all()
+        np.testing.assert_allclose(marginal[row, van], without - with_it, atol=1e-9)
+    assert (np.diff(marginal, axis=1) <= 1e-9).all()
 
 
 @pytest.mark.parametrize(("per_order", "per_idle_van"), [(2, 40), (20, 40), (1, 500)])
-def test_vans_by_cost_are_those_of_the_least_expected_cost(
-    forecasts, per_order, per_idle_van
-):
+def test_vans_by_cost_have_the_least_expected_cost(forecasts, per_order, per_idle_van):
     drawn = staffing.cases(*forecasts)
-    most = staffing.max_useful_vans(drawn, CAPACITY)
-    following = staffing.marginal_orders(drawn, CAPACITY, most)
-    found = staffing.needed_by_cost(following, CAPACITY, per_order, per_idle_van)
+    marginal = staffing.marginal_orders(drawn, CAPACITY)
+    most = marginal.shape[1]
+    found = staffing.needed_by_cost(marginal, CAPACITY, per_order, per_idle_van)
     for row in range(4):
         idle = [
             np.mean([max(vans - orders / CAPACITY, 0.0) for orders in drawn[row]])
@@ -111,26 +111,24 @@ def test_costs_and_levels_agree_where_vans_are_small():
     """With vans of one order the least cost lies at the newsvendor's level."""
     rows = [np.array([value]) for value in (400.0, 500.0, 640.0)]
     drawn = staffing.cases(*rows)
-    following = staffing.marginal_orders(
-        drawn, 1.0, staffing.max_useful_vans(drawn, 1.0)
-    )
-    by_cost = staffing.needed_by_cost(following, 1.0, per_order=9, per_idle_van=1)
-    by_level = staffing.needed_by_level(*rows, 1.0, level=0.9)
+    marginal = staffing.marginal_orders(drawn, 1.0)
+    by_cost = staffing.needed_by_cost(marginal, 1.0, per_order=9, per_idle_van=1)
+    by_level = needed_by_level(rows, 1.0, level=0.9)
     assert abs(by_cost[0] - by_level[0]) <= 6  # cases lie about 3 orders apart there
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_split_carries_more_orders(seed):
+def test_no_allocation_delivers_more_orders(seed):
     rng = np.random.default_rng(seed)
     p50 = rng.uniform(0, 120, 3)
     drawn = staffing.cases(p50 * 0.7, p50, p50 * rng.uniform(1.1, 2.0, 3))
-    following = staffing.marginal_orders(drawn, CAPACITY, 6)
+    marginal = staffing.marginal_orders(drawn, CAPACITY, 6)
     needed = rng.integers(0, 7, 3)
     for vans in range(13):
-        given = staffing.allocate(following, needed, vans)
-        assert given.sum() == min(vans, needed.sum())
-        assert (given <= needed).all()
-        mine = sum(undelivered(drawn[row], given[row]) for row in range(3))
+        allocated = staffing.allocate(marginal, needed, vans)
+        assert allocated.sum() == min(vans, needed.sum())
+        assert (allocated <= needed).all()
+        mine = sum(undelivered(drawn[row], allocated[row]) for row in range(3))
         best = min(
             sum(undelivered(drawn[row], each[row]) for row in range(3))
             for each in product(*(range(n + 1) for n in needed))
@@ -139,14 +137,14 @@ def test_no_split_carries_more_orders(seed):
         assert mine == pytest.approx(best)
 
 
-def test_depots_that_are_alike_share_alike():
+def test_equal_depots_get_equal_vans():
     rows = [np.full(3, value) for value in (80.0, 100.0, 120.0)]
-    following = staffing.marginal_orders(staffing.cases(*rows), CAPACITY, 4)
-    given = staffing.allocate(following, np.full(3, 4), 7)
-    assert sorted(given.tolist()) == [2, 2, 3]
+    marginal = staffing.marginal_orders(staffing.cases(*rows), CAPACITY, 4)
+    allocated = staffing.allocate(marginal, np.full(3, 4), 7)
+    assert sorted(allocated.tolist()) == [2, 2, 3]
 
 
-def test_the_chance_of_enough_is_that_of_the_level():
+def test_the_service_level_is_the_probability_of_enough_vans():
     rows = [np.array([90.0]), np.array([100.0]), np.array([111.0])]
     drawn = staffing.cases(*rows)
     chance = staffing.service_level(drawn, 111.0, np.array([1]))

@@ -1,4 +1,4 @@
-"""Answers about one depot against the seeded rows, reckoned here without SQL."""
+"""Queries of one depot against the seeded rows, computed here without SQL."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,7 +19,7 @@ A_DAY = timedelta(days=1)
 A_WEEK = timedelta(days=7)
 
 
-def test_a_depots_days_have_history_forecast_and_notes(fresh, seeded):
+def test_a_depots_days_have_history_forecast_and_events(fresh, seeded):
     days = queries.depot_days("RTM-03", fresh)
     own = seeded.demand[seeded.demand["depot_id"] == "RTM-03"]
     assert len(days) == 56 + 7
@@ -33,7 +33,7 @@ def test_a_depots_days_have_history_forecast_and_notes(fresh, seeded):
     assert ahead["basis"].tolist() == mine["basis"].tolist()
 
 
-def test_an_unknown_day_is_missing_and_a_weekly_closing_day_says_so(fresh, seeded):
+def test_unknown_days_are_nan_and_weekly_closing_days_are_closed(fresh, seeded):
     days = queries.depot_days("RTM-01", fresh).set_index("day_on")
     assert np.isnan(days.loc[pd.Timestamp(seeded.through - 10 * A_DAY), "actual"])
     shut = queries.depot_days("RTM-02", fresh)
@@ -63,14 +63,14 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
     )
 
 
-def test_a_late_depot_says_since_when(fresh, seeded):
-    poplar = queries.depot_status("LON-03", fresh).feed
+def test_a_late_depot_has_its_last_and_due_days(fresh, seeded):
+    poplar = queries.depot_status("LON-03", fresh)
     assert poplar.is_late
     assert (poplar.last_on, poplar.due_on) == (seeded.through - A_DAY, seeded.through)
-    assert not queries.depot_status("LON-01", fresh).feed.is_late
+    assert not queries.depot_status("LON-01", fresh).is_late
 
 
-def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
+def test_the_previous_forecast_is_that_of_the_previous_origin(fresh, seeded):
     before = queries.depot_status("LON-01", fresh).previous
     assert before is not None
     assert (before.origin_on, before.model) == (seeded.through - A_DAY, CHAMPION)
@@ -83,7 +83,7 @@ def test_the_forecast_before_is_that_of_the_origin_before(fresh, seeded):
     np.testing.assert_allclose(known["p50_before"], then["p50"])
 
 
-def test_what_came_since_the_forecast_before_is_counted(seeded, write):
+def test_corrections_and_events_since_the_previous_forecast_are_counted(seeded, write):
     """A correction and an event of the depot's city, and neither of another's."""
     day = seeded.through + A_DAY
     event = {"kind": "game", "starts_on": day, "ends_on": day, "file_id": 1}
@@ -103,7 +103,7 @@ def test_what_came_since_the_forecast_before_is_counted(seeded, write):
     assert (elsewhere.corrected, elsewhere.events) == (0, ())
 
 
-def test_what_the_night_before_had_brought_itself_is_no_news(seeded, write):
+def test_data_of_the_previous_nightly_run_is_not_new(seeded, write):
     """Its forecast bears the moment it began, before its files were loaded."""
     looked_at = datetime.now(UTC) + timedelta(hours=1)
     run = {"step": "forecast", "state": "done", "started_at": looked_at}
@@ -128,16 +128,14 @@ def test_what_the_night_before_had_brought_itself_is_no_news(seeded, write):
     assert news() == (0, False)
 
 
-def test_nothing_was_forecast_before_the_first_forecast(
-    dashboard, clean_engine, yesterday
-):
+def test_the_first_forecast_has_no_previous_one(dashboard, clean_engine, yesterday):
     seed(clean_engine, yesterday, live=False, hindcasts=False)
     fresh = queries.freshness()
     assert queries.depot_status("LON-01", fresh).previous is None
     assert queries.depot_days("LON-01", fresh)["p50_before"].isna().all()
 
 
-def test_a_depot_that_gets_the_plain_forecast_says_so(seeded, write):
+def test_a_depot_on_the_baseline_fallback_is_marked(seeded, write):
     gate(write, seeded, "LON-01")
     fresh = queries.freshness()
     assert queries.depot_status("LON-01", fresh).is_fallback
@@ -154,7 +152,7 @@ def gate(write, seeded, depot):
     write(sa.update(schema.forecasts).where(newest).values(run_id=1))
 
 
-def test_what_planners_set_stands_beside_the_forecast(fresh, seeded, write):
+def test_overrides_are_beside_the_forecast(fresh, seeded, write):
     row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "p50": 1.0}
     row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
     for action, orders in (("set", 900.0), ("lock", 950.0)):
@@ -167,7 +165,7 @@ def test_what_planners_set_stands_beside_the_forecast(fresh, seeded, write):
     assert days[["planned", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
 
 
-def test_past_forecasts_are_the_last_said_of_each_day(fresh, seeded):
+def test_past_forecasts_are_the_last_of_each_day(fresh, seeded):
     past = queries.past_forecasts("LON-01", fresh)
     live = seeded.scores.query("depot_id == 'LON-01' and is_live")
     last = live.sort_values("origin_on").groupby("target_on").last()

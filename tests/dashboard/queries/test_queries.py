@@ -29,14 +29,14 @@ def as_dates(column):
     return column.dt.date.tolist()
 
 
-def test_freshness_of_nothing_is_nothing(dashboard):
+def test_freshness_of_an_empty_database_is_empty(dashboard):
     fresh = queries.freshness()
     assert (fresh.depots, fresh.last_on, fresh.champion) == (0, None, None)
     assert fresh.zones == ()
     assert (fresh.origin_on, fresh.model, fresh.made_at) == (None, None, None)
 
 
-def test_freshness_names_the_newest_orders_and_forecast(fresh, seeded):
+def test_freshness_has_the_newest_orders_and_forecast(fresh, seeded):
     assert fresh.depots == 6
     assert dict(fresh.zones).keys() == {"Europe/London", "Europe/Amsterdam"}
     assert fresh.last_on == fresh.origin_on == seeded.through
@@ -46,7 +46,7 @@ def test_freshness_names_the_newest_orders_and_forecast(fresh, seeded):
     )
 
 
-def test_a_forecast_is_as_old_as_the_end_of_the_run_that_wrote_it(seeded, write):
+def test_the_forecast_time_is_the_end_of_its_run(seeded, write):
     began = datetime.combine(seeded.through + A_DAY, time(4, 31), UTC)
     written = began + timedelta(minutes=9)
     run = {"step": "forecast", "state": "done", "finished_at": written}
@@ -56,12 +56,12 @@ def test_a_forecast_is_as_old_as_the_end_of_the_run_that_wrote_it(seeded, write)
     assert queries.freshness().made_at == written
 
 
-def test_the_champions_forecast_is_shown_before_a_newer_one(seeded, write):
+def test_the_champions_forecast_is_preferred_to_a_newer_one(seeded, write):
     write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
     assert queries.freshness().model == CHAMPION
 
 
-def test_without_the_champions_the_newest_made_is_shown(seeded, write):
+def test_without_the_champions_forecast_the_newest_is_shown(seeded, write):
     write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
     write(sa.update(schema.models).values(role="retired"))
     fresh = queries.freshness()
@@ -84,7 +84,7 @@ def test_daily_totals_are_sums_of_depots(fresh, seeded, city):
     assert totals["actual"].isna().sum() == totals["p50"].notna().sum() == 7
 
 
-def test_a_total_has_the_band_that_was_forecast_for_it(seeded, write):
+def test_a_total_has_its_own_band(seeded, write):
     bands = {"": (900.0, 1100.0), "London": (500.0, 700.0)}
     day = seeded.through + A_DAY
     for city, (p10, p90) in bands.items():
@@ -102,7 +102,7 @@ def test_a_total_has_the_band_that_was_forecast_for_it(seeded, write):
 
 
 @pytest.mark.parametrize("city", ["", "London"])
-def test_the_command_tells_the_totals_of_the_page(fresh, seeded, write, engine, city):
+def test_the_command_prints_the_totals_of_the_page(fresh, seeded, write, engine, city):
     """However far the median of the total itself lies from the sum of the medians."""
     row = {"city": city, "origin_on": seeded.through, "model_version": CHAMPION}
     for ahead in range(1, 8):
@@ -124,14 +124,14 @@ def lacking(totals):
     return dict(zip(as_dates(short["day_on"]), short["missing"], strict=True))
 
 
-def test_a_total_says_how_many_depots_it_lacks(fresh, seeded):
+def test_a_total_has_the_number_of_missing_depots(fresh, seeded):
     """As seeded: one has not reported, one missed a day, one is shut on Sundays."""
     expected = {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
     assert lacking(queries.daily_totals("", fresh)) == expected
     assert lacking(queries.daily_totals("London", fresh)) == {seeded.through: 1}
 
 
-def test_a_day_of_which_nothing_is_known_is_there_and_is_no_forecast(seeded, write):
+def test_an_unknown_day_has_a_row_without_a_forecast(seeded, write):
     day = seeded.through - 4 * A_DAY
     versions = schema.demand_versions
     write(sa.delete(versions).where(versions.c.service_on == day))
@@ -153,7 +153,7 @@ def test_a_depot_is_not_missing_before_its_first_count(seeded, write):
     assert short == {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
 
 
-def test_the_days_ahead_are_those_of_the_forecast_however_many(seeded, write):
+def test_the_days_ahead_follow_the_forecasts_horizon(seeded, write):
     made = schema.forecasts
     write(sa.delete(made).where(made.c.target_on > seeded.through + 3 * A_DAY))
     fresh = queries.freshness()
@@ -163,7 +163,7 @@ def test_the_days_ahead_are_those_of_the_forecast_however_many(seeded, write):
     assert len(queries.depot_days("LON-01", fresh)) == 56 + 3
 
 
-def test_the_fleets_week_is_the_newest_forecast_beside_the_week_before(fresh, seeded):
+def test_the_week_ahead_has_the_orders_of_the_week_before(fresh, seeded):
     week = queries.fleet_week(fresh)
     known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
     assert len(week) == len(shown(seeded)) == 42
@@ -180,7 +180,7 @@ def test_the_fleets_week_is_the_newest_forecast_beside_the_week_before(fresh, se
         np.testing.assert_equal(row["week_before"], expected)
 
 
-def test_a_day_that_was_closed_a_week_ago_is_not_compared(seeded, write):
+def test_a_day_closed_a_week_ago_is_not_compared(seeded, write):
     day = seeded.through - 3 * A_DAY
     shut = {"kind": "closed", "starts_on": day, "ends_on": day, "depot_id": "LON-01"}
     write(sa.insert(schema.events).values(**shut, file_id=1))
@@ -189,7 +189,7 @@ def test_a_day_that_was_closed_a_week_ago_is_not_compared(seeded, write):
     assert as_dates(mine.index[mine.isna()].to_series()) == [day + A_WEEK]
 
 
-def test_change_is_the_week_against_the_same_known_days(fresh, seeded):
+def test_change_is_relative_to_the_same_known_days(fresh, seeded):
     week = queries.fleet_week(fresh)
     for _, rows in week.groupby("depot_id"):
         known = rows[rows["week_before"].notna()]
@@ -197,14 +197,14 @@ def test_change_is_the_week_against_the_same_known_days(fresh, seeded):
         np.testing.assert_allclose(rows["change"], expected)
 
 
-def test_the_week_comes_by_city_name_and_day_and_knows_who_is_late(fresh):
+def test_the_week_ahead_is_ordered_and_marks_late_depots(fresh):
     week = queries.fleet_week(fresh)
     keys = ["city", "name", "target_on"]
     assert week[keys].equals(week[keys].sort_values(keys))
     assert set(week.loc[week["is_late"], "depot_id"]) == {"LON-03"}
 
 
-def test_the_week_stands_beside_what_the_forecast_before_said(fresh, seeded):
+def test_the_week_ahead_has_the_previous_forecast(fresh, seeded):
     """Of each day that both are of; the one made last where two began there."""
     made = seeded.forecasts
     older = made[made["origin_on"] < seeded.through]
@@ -227,7 +227,7 @@ def test_the_week_stands_beside_what_the_forecast_before_said(fresh, seeded):
     assert (week["revised"] != 0).any()
 
 
-def test_a_change_of_less_than_half_an_order_a_day_is_none(seeded, write):
+def test_a_revision_below_half_an_order_a_day_is_zero(seeded, write):
     made = schema.forecasts.c
     tiny = {name: made[name] / 1000 for name in ("p10", "p50", "p90")}
     write(sa.update(schema.forecasts).values(tiny))
@@ -236,7 +236,7 @@ def test_a_change_of_less_than_half_an_order_a_day_is_none(seeded, write):
     assert (week["revised"] == 0).all()
 
 
-def test_a_first_forecast_was_not_revised(seeded, write):
+def test_a_first_forecast_has_no_revision(seeded, write):
     made = schema.forecasts
     for table in (schema.scores, made):
         write(sa.delete(table).where(table.c.origin_on < seeded.through))
@@ -245,9 +245,7 @@ def test_a_first_forecast_was_not_revised(seeded, write):
     assert week["before_on"].isna().all()
 
 
-def test_the_page_and_the_ledger_know_the_same_depots_as_late(
-    seeded, write, clean_engine
-):
+def test_the_page_and_the_ledger_agree_on_late_depots(seeded, write, clean_engine):
     """One silent for weeks is none of them, and shown as such; one never heard of too."""
     versions = schema.demand_versions.c
     gone = seeded.through - 20 * A_DAY
@@ -274,14 +272,14 @@ def test_a_depot_is_not_late_after_its_weekly_closing_day(dashboard, clean_engin
     assert not kralingen["is_late"]
 
 
-def test_a_depot_is_not_late_on_a_day_it_was_closed_for(seeded, write):
+def test_a_depot_is_not_late_on_a_day_closed_by_an_event(seeded, write):
     closed = {"kind": "closed", "starts_on": seeded.through, "ends_on": seeded.through}
     write(sa.insert(schema.events).values(**closed, depot_id="LON-03", file_id=1))
     week = queries.fleet_week(queries.freshness())
     assert not week["is_late"].any()
 
 
-def test_a_depot_that_was_not_open_for_weeks_is_not_late(seeded, write):
+def test_a_depot_closed_for_weeks_is_not_late(seeded, write):
     """One closed for a month, and one that opens in three days."""
     month = {"starts_on": seeded.through - 30 * A_DAY, "ends_on": seeded.through}
     write(
@@ -299,7 +297,7 @@ def test_a_depot_that_was_not_open_for_weeks_is_not_late(seeded, write):
     assert not week["is_late"].any()
 
 
-def test_depots_of_one_name_are_told_apart_by_their_ids(seeded, write):
+def test_depots_of_one_name_are_shown_with_their_ids(seeded, write):
     here = schema.depots.c.city == "London"
     write(sa.update(schema.depots).where(here).values(name="Addison"))
     fresh = queries.freshness()
@@ -315,7 +313,7 @@ def test_depots_of_one_name_are_told_apart_by_their_ids(seeded, write):
         assert {"London", "Rotterdam"} <= set(rows["city"])
 
 
-def test_a_depot_that_is_gone_is_not_in_the_week(seeded, write):
+def test_a_closed_depot_is_not_in_the_week_ahead(seeded, write):
     depots = schema.depots
     write(
         sa.update(depots)
@@ -326,7 +324,7 @@ def test_a_depot_that_is_gone_is_not_in_the_week(seeded, write):
     assert "LON-02" not in set(week["depot_id"])
 
 
-def test_a_late_feed_and_alarms_are_those_of_the_night_that_forecast(seeded, write):
+def test_late_cities_and_alarms_are_of_the_run_that_forecast(seeded, write):
     metrics = {"late_depots": 1, "late_cities": {"London": 1}}
     write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
     newest = schema.forecasts.c.origin_on == seeded.through
@@ -342,7 +340,7 @@ def test_a_late_feed_and_alarms_are_those_of_the_night_that_forecast(seeded, wri
     assert fresh.alarms == ("Worse than the naive.",)
 
 
-def test_a_night_changes_the_key_and_so_the_answer(seeded, write, clean_engine):
+def test_a_nightly_run_changes_the_cache_key(seeded, write, clean_engine):
     before = queries.freshness()
     first = queries.fleet_week(before)
     with clean_engine.begin() as connection:

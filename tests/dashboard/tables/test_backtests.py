@@ -39,18 +39,18 @@ def models():
 
 
 def test_a_backtest_is_a_row_per_forecaster_with_the_model_first():
-    said = backtests.table(SCORES)
-    assert said["Forecaster"].tolist() == ["this model", "seasonal naive"]
-    assert said["MAPE"].tolist() == [8.1, 12.0]
-    assert said["In band"].iloc[0] == 79.0
-    assert math.isnan(said["In band"].iloc[1])
-    assert said["MASE"].iloc[0] == 0.61
-    assert said["Days"].tolist() == [684, 684]
+    table = backtests.holdout_scores(SCORES)
+    assert table.index.tolist() == ["this model", "seasonal naive"]
+    assert table["MAPE"].tolist() == [8.1, 12.0]
+    assert table["In band"].iloc[0] == 79.0
+    assert math.isnan(table["In band"].iloc[1])
+    assert table["MASE"].iloc[0] == 0.61
+    assert table["Days"].tolist() == [684, 684]
 
 
 @pytest.mark.parametrize("scores", [{}, {"models": {}}, {"models": None}])
 def test_a_model_without_scores_has_an_empty_table_and_no_window(scores):
-    assert backtests.table(scores).empty
+    assert backtests.holdout_scores(scores).empty
     assert backtests.holdout_window(scores) is None
 
 
@@ -58,12 +58,12 @@ def test_the_window_is_named_in_days():
     assert backtests.holdout_window(SCORES) == "from Sat 1 Nov 2025 to Fri 28 Nov 2025"
 
 
-def test_every_model_is_told_with_its_verdict(models):
-    said = backtests.all_models(models, ZONE)
-    assert said["Status"].tolist() == ["champion", "former champion"]
-    assert said["MAPE"].iloc[0] == 8.1
-    assert math.isnan(said["MAPE"].iloc[1])
-    assert said["Decision"].tolist() == ["It beats it.", "No reason recorded."]
+def test_every_model_has_its_status_and_decision(models):
+    table = backtests.all_models(models, ZONE)
+    assert table["Status"].tolist() == ["champion", "former champion"]
+    assert table["MAPE"].iloc[0] == 8.1
+    assert math.isnan(table["MAPE"].iloc[1])
+    assert table["Decision"].tolist() == ["It beats it.", "No reason recorded."]
 
 
 @pytest.mark.parametrize(
@@ -75,27 +75,27 @@ def test_every_model_is_told_with_its_verdict(models):
         (None, ("–", "not recorded")),
     ],
 )
-def test_a_model_says_whether_the_network_or_the_baseline_is_delivered(
+def test_key_figures_state_whether_the_network_or_the_baseline_is_delivered(
     models, share, expected
 ):
-    kept = {} if share is None else {"network_share": share}
-    told = models.assign(scores=[SCORES | kept, {}])
-    figures = backtests.figures(told.iloc[0].to_dict(), ZONE)
+    recorded = {} if share is None else {"network_share": share}
+    with_share = models.assign(scores=[SCORES | recorded, {}])
+    figures = backtests.figures(with_share.iloc[0].to_dict(), ZONE)
     assert figures["Forecasts by"] == expected
-    assert backtests.all_models(told, ZONE)["Forecasts by"].tolist() == [
+    assert backtests.all_models(with_share, ZONE)["Forecasts by"].tolist() == [
         expected[0],
         "–",
     ]
 
 
-def test_one_that_can_forecast_no_more_says_so(models):
+def test_a_pruned_model_says_so(models):
     pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
-    gone = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
-    said = backtests.all_models(pruned, ZONE)["Decision"].tolist()
-    assert said == ["It beats it.", f"No reason recorded. {gone}"]
+    notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
+    decisions = backtests.all_models(pruned, ZONE)["Decision"].tolist()
+    assert decisions == ["It beats it.", f"No reason recorded. {notice}"]
 
 
-def test_a_model_is_offered_by_the_day_it_was_trained_through(models):
+def test_labels_have_the_training_cutoff_version_and_status(models):
     named = models.assign(version=["20251221-7fde911c", "old"])
     assert list(backtests.labels(named).values()) == [
         "Sun 21 Dec · 7fde911c · champion",
@@ -103,27 +103,19 @@ def test_a_model_is_offered_by_the_day_it_was_trained_through(models):
     ]
 
 
-def test_when_a_model_was_made_is_told_in_the_zone_asked_for(models):
+def test_times_are_in_the_given_zone(models):
     figures = backtests.figures(models.iloc[0].to_dict(), ZONE)
     assert figures["Trained through"] == ("Sun 21 Dec", "made Sun 21 Dec, 01:00")
 
 
-def test_one_that_waits_for_its_verdict_says_so(models):
+def test_a_challenger_waits_for_its_evaluation(models):
     waiting = models.assign(role="challenger", decision_reason=None)
     assert set(backtests.all_models(waiting, ZONE)["Decision"]) == {
         "To be evaluated in the next nightly run."
     }
 
 
-def test_models_without_scores_are_not_drawn(models):
-    drawn = backtests.by_training(models)
-    assert drawn["version"].tolist() == ["new", "new"]
-    assert dict(zip(drawn["forecaster"], drawn["mape"], strict=True)) == {
-        "forecast": pytest.approx(0.081), "seasonal naive": pytest.approx(0.12),
-    }  # fmt: skip
-
-
-def test_going_back_is_to_the_one_that_was_champion_last(models):
+def test_a_rollback_is_to_the_last_champion(models):
     assert backtests.rollback_target(models) == "old"
     two = pd.concat(
         [models, models.tail(1).assign(version="older", promoted_at=pd.NaT)]

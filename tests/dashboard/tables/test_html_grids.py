@@ -2,17 +2,18 @@
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dashboard.components import style
+from dashboard import components
 from dashboard.tables import html_grids
 from tests.dashboard.cells import Cells
 
 DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
-NOBODY = {
+STATUS = {
     "last_on": DAYS[0],
     "is_late": False,
     "is_silent": False,
@@ -23,7 +24,7 @@ NOBODY = {
 
 def fleet(*rows):
     columns = ["depot_id", "name", "city", "target_on", "p50", "basis", "week_before"]
-    table = pd.DataFrame(rows, columns=columns).assign(**NOBODY)
+    table = pd.DataFrame(rows, columns=columns).assign(**STATUS)
     return table.assign(p10=0.9 * table["p50"], p90=1.1 * table["p50"])
 
 
@@ -48,26 +49,26 @@ def test_a_week_has_totals_cities_and_depots(two_cities):
     ]
 
 
-def test_one_city_alone_has_no_line_for_all_of_them(two_cities):
+def test_one_city_has_no_totals_of_all_cities(two_cities):
     rows = Cells(html_grids.week(two_cities[two_cities["city"] == "London"])).text
     assert [row[0] for row in rows] == ["Depot", "London", "Wapping"]
 
 
-def test_sums_too_long_for_a_phone_are_rounded_there_and_whole_elsewhere():
-    great = fleet(("A", "Loop", "Chicago", DAYS[0], 370_901.4, "model", 9.0))
-    html = html_grids.week(great)
+def test_long_sums_are_abbreviated_on_phones():
+    large = fleet(("A", "Loop", "Chicago", DAYS[0], 370_901.4, "model", 9.0))
+    html = html_grids.week(large)
     assert '<span class="desk">370,901</span><span class="phone">371k</span>' in html
-    just = fleet(("A", "Loop", "Chicago", DAYS[0], 99_999.0, "model", 9.0))
-    assert 'class="phone"' not in html_grids.week(just)
+    small = fleet(("A", "Loop", "Chicago", DAYS[0], 99_999.0, "model", 9.0))
+    assert 'class="phone"' not in html_grids.week(small)
 
 
-def test_a_great_fleet_is_cut_short_city_by_city_and_says_so():
+def test_a_large_fleet_is_cut_in_each_city_with_a_notice():
     rows = [
         (f"{city}{n}", f"Depot {n}", city, DAYS[0], 10.0, "model", 10.0)
         for city in ("London", "Rotterdam")
         for n in range(5)
     ]
-    text = Cells(html_grids.week(fleet(*rows), most=4)).text
+    text = Cells(html_grids.week(fleet(*rows), max_depots=4)).text
     assert [row[0] for row in text] == [
         "Depot", "All cities", "London", "Depot 0", "Depot 1",
         "and 3 more: choose the city, or open “View data”", "Rotterdam",
@@ -76,7 +77,7 @@ def test_a_great_fleet_is_cut_short_city_by_city_and_says_so():
     assert text[1][1] == "100"
 
 
-def test_a_name_leads_to_its_depot_whatever_its_id(two_cities):
+def test_a_name_links_to_its_depot_whatever_its_id(two_cities):
     odd = two_cities.assign(depot_id='A&B "1"/é')
     links = [
         attrs["href"] for tag, attrs in Cells(html_grids.week(odd)).tags if tag == "a"
@@ -84,22 +85,21 @@ def test_a_name_leads_to_its_depot_whatever_its_id(two_cities):
     assert set(links) == {"depot?depot=A%26B+%221%22%2F%C3%A9"}
 
 
-def test_the_busiest_day_is_the_strongest_cell(two_cities):
+def test_the_busiest_day_is_the_darkest_cell(two_cities):
     html = html_grids.week(two_cities[two_cities["city"] == "London"])
     shades = [int(n) for n in re.findall(r'class="day s(\d+)"', html)]
     assert shades == [html_grids.SHADES, round(html_grids.SHADES / 8)]
 
 
-def test_every_shade_has_its_rule_and_the_strongest_is_the_deepest():
-    rules = dict(re.findall(r"\.hf \.s(\d+) .*?--hf-accent\) ([\d.]+)%", style.SHEET))
-    assert list(map(int, rules)) == list(range(1, html_grids.SHADES + 1))
-    assert [float(share) for share in rules.values()] == sorted(
-        map(float, rules.values())
-    )
-    assert float(rules[str(html_grids.SHADES)]) == style.DEEPEST
+def test_every_shade_has_a_css_rule_and_busier_is_darker():
+    sheet = (Path(components.__file__).parent / "style.css").read_text()
+    rules = re.findall(r"\.hf \.s(\d+) .*?--hf-accent\) ([\d.]+)%", sheet)
+    assert [int(step) for step, _ in rules] == list(range(1, html_grids.SHADES + 1))
+    shares = [float(share) for _, share in rules]
+    assert shares == sorted(set(shares))
 
 
-def test_what_is_late_is_said_in_words(two_cities):
+def test_missing_data_is_stated_under_the_name(two_cities):
     late = two_cities.assign(is_late=True)
     assert "missing data after Fri 21 Nov" in html_grids.week(late)
     silent = two_cities.assign(is_silent=True)
@@ -107,13 +107,13 @@ def test_what_is_late_is_said_in_words(two_cities):
     assert "no data yet" in html_grids.week(silent.assign(last_on=pd.NaT))
 
 
-def test_the_reason_of_its_place_stands_below_a_name_unless_it_is_late(two_cities):
-    told = two_cities.assign(reason="+9 % <since>")
-    assert "+9 % &lt;since&gt;" in html_grids.week(told)
-    assert "+9 %" not in html_grids.week(told.assign(is_late=True))
+def test_the_reason_is_under_the_name_unless_data_is_missing(two_cities):
+    ranked = two_cities.assign(reason="+9 % <since>")
+    assert "+9 % &lt;since&gt;" in html_grids.week(ranked)
+    assert "+9 %" not in html_grids.week(ranked.assign(is_late=True))
 
 
-def test_one_city_alone_may_be_longer_than_many():
+def test_one_city_may_be_longer_than_several():
     rows = [
         (f"{n}", f"Depot {n}", "London", DAYS[0], 10.0, "model", 10.0)
         for n in range(html_grids.MAX_DEPOTS + 1)
@@ -176,10 +176,28 @@ def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
         ),
     ],
 )
-def test_a_day_ahead_tells_orders_band_and_what_is_on(days, expected):
+def test_a_day_ahead_has_orders_band_and_events(days, expected):
     assert Cells(html_grids.days_ahead(days)).text[1] == ["Fri 21 Nov", *expected]
 
 
-def test_a_week_without_any_orders_is_drawn_all_the_same(two_cities):
+def test_a_week_without_orders_is_drawn(two_cities):
     rows = Cells(html_grids.week(two_cities.assign(p50=0.0, change=math.nan))).text
     assert rows[3] == ["Wapping", "0", "0", "0", "–"]
+
+
+def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
+    days = list(pd.date_range("2025-11-23", periods=3))  # Sunday to Tuesday
+    result = pd.DataFrame(
+        {
+            "name": ["<b>Poplar", "Waalhaven"],
+            "states": [
+                ["before", "counted", "missing"],
+                ["counted", "closed", "counted"],
+            ],
+        }
+    )
+    assert Cells(html_grids.calendar(result, days)).text == [
+        ["Depot", "", "24 Nov", ""],
+        ["<b>Poplar", "·", "■", "✕"],
+        ["Waalhaven", "■", "–", "■"],
+    ]

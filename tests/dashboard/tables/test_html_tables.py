@@ -8,7 +8,7 @@ from dashboard.tables import html_tables
 from tests.dashboard.cells import Cells
 
 
-def test_small_tables_are_written_out_and_escaped():
+def test_small_tables_are_escaped():
     table = pd.DataFrame(
         {"City": ["<b>"], "MAPE": [8.14], "Days": pd.Series([1200], dtype="Int64")}
     )
@@ -18,7 +18,7 @@ def test_small_tables_are_written_out_and_escaped():
     ]
 
 
-def test_a_column_that_says_nothing_is_not_drawn():
+def test_an_empty_column_is_left_out():
     table = pd.DataFrame({"Depot": ["A", "B"], "Gate": ["", ""], "Why": ["", "x"]})
     read = Cells(html_tables.table(table, on_wide=("Gate",)))
     assert read.text == [["Depot", "Why"], ["A", ""], ["B", "x"]]
@@ -46,15 +46,15 @@ def test_figures_are_escaped():
         ),
     ],
 )  # fmt: skip
-def test_a_column_is_written_out(values, name, expected):
+def test_a_column_is_formatted_by_its_type_and_name(values, name, expected):
     assert html_tables.column(values, name) == expected
 
 
-def test_a_table_with_a_long_sentence_takes_the_width_and_leaves_columns_out_on_a_phone():
-    said = pd.DataFrame(
+def test_a_table_with_a_long_text_is_wide_and_hides_columns_on_phones():
+    result = pd.DataFrame(
         {"File": ["a.csv"], "Kind": ["daily"], "Why": ["It is empty. " * 9]}
     )
-    read = Cells(html_tables.table(said, on_wide=("Kind",)))
+    read = Cells(html_tables.table(result, on_wide=("Kind",)))
     assert ("table", {"class": "hf"}) in read.tags
     classes = [kind["class"] for tag, kind in read.tags if tag == "td"]
     assert classes == ["fill short desk", "fill"]

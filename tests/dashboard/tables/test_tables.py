@@ -1,9 +1,14 @@
 """Tables for people over literal answers: headings, whole numbers, percentages."""
 
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
 import numpy as np
 import pandas as pd
+import pytest
 
 from dashboard.tables import tables
+from dashboard.text import summaries
 
 DAYS = pd.to_datetime(["2025-11-21", "2025-11-22"]).as_unit("s")
 
@@ -14,7 +19,7 @@ def rows(table):
     return plain.where(plain.notna(), None).to_dict("records")
 
 
-def test_the_fleets_days_have_whole_orders_and_say_what_they_rest_on():
+def test_the_days_ahead_have_whole_orders_and_their_basis():
     week = pd.DataFrame(
         {
             "city": "London",
@@ -40,7 +45,7 @@ def test_the_fleets_days_have_whole_orders_and_say_what_they_rest_on():
     assert (second["Forecast"], second["Basis"]) == (0, "closed")
 
 
-def test_totals_say_what_they_lack():
+def test_totals_name_the_number_of_missing_depots():
     totals = pd.DataFrame(
         {
             "day_on": DAYS,
@@ -58,7 +63,7 @@ def test_totals_say_what_they_lack():
     assert (ahead["Forecast"], ahead["Low (P10)"], ahead["Remark"]) == (12, 9, "")
 
 
-def test_a_depots_days_say_what_is_on():
+def test_a_depots_days_have_their_events():
     days = pd.DataFrame(
         {
             "day_on": DAYS,
@@ -72,12 +77,12 @@ def test_a_depots_days_say_what_is_on():
             "is_closed": [False, True],
         }
     )
-    said = rows(tables.depot_days(days))
-    assert [row["Events"] for row in said] == ["Pay day", "Feast, of all, Closed"]
-    assert [row["Basis"] for row in said] == [None, "closed"]
+    shown = rows(tables.depot_days(days))
+    assert [row["Events"] for row in shown] == ["Pay day", "Feast, of all, Closed"]
+    assert [row["Basis"] for row in shown] == [None, "closed"]
 
 
-def test_past_forecasts_come_newest_first_with_their_miss():
+def test_past_forecasts_come_newest_first_with_their_errors():
     past = pd.DataFrame(
         {
             "target_on": DAYS,
@@ -96,7 +101,7 @@ def test_past_forecasts_come_newest_first_with_their_miss():
     assert (oldest["Forecast − actual"], oldest["Absolute % error"]) == (10, 10.0)
 
 
-def test_events_are_named_as_people_say_them_and_holidays_as_they_are_called():
+def test_events_and_holidays_have_display_names():
     events = pd.DataFrame(
         {
             "starts_on": DAYS,
@@ -112,7 +117,7 @@ def test_events_are_named_as_people_say_them_and_holidays_as_they_are_called():
     ]
 
 
-def test_a_supposition_is_told_with_its_difference():
+def test_a_scenario_has_its_difference():
     outcome = pd.DataFrame(
         {
             "target_on": DAYS[:1],
@@ -124,3 +129,147 @@ def test_a_supposition_is_told_with_its_difference():
     )
     [row] = rows(tables.what_if(outcome))
     assert (row["Forecast"], row["Scenario"], row["Difference"]) == (100, 80, -20)
+
+
+def large_error(events=(), holidays=(), basis="model", actual=500.0):
+    return pd.DataFrame(
+        {
+            "name": "Wapping",
+            "target_on": DAYS[:1],
+            "p10": 90.0,
+            "p50": 100.0,
+            "p90": 110.0,
+            "actual": actual,
+            "basis": basis,
+            "events": [list(events)],
+            "holidays": [list(holidays)],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (large_error(["pay_day"], ["Feast"]), "Feast, Pay day"),
+        (large_error(basis="cold_start"), "No history"),
+        (large_error(actual=105.0), "Chance: within the 80 % band"),
+        (large_error(), "No known cause"),
+    ],
+)
+def test_a_large_error_has_a_likely_cause(result, expected):
+    [row] = rows(tables.largest_errors(result))
+    assert row["Likely cause"] == expected
+    assert row["Forecast − actual"] == round(100 - result["actual"].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("override", "verdict"), [(0.05, "better"), (0.2, "worse"), (0.1, "as good")]
+)
+def test_overrides_are_compared_in_a_sentence(override, verdict):
+    result = pd.DataFrame(
+        {
+            "reason": [None],
+            "counted": [12],
+            "naive_mape": [0.15],
+            "forecast_mape": [0.1],
+            "override_mape": [override],
+        }
+    )
+    sentence = summaries.override_sentence(result)
+    assert sentence.startswith("Over 12 days with overrides")
+    assert sentence.endswith(f"forecast's 10.0 %: {verdict}.")
+    assert tables.override_accuracy(result)["Reason"].tolist() == ["All overrides"]
+
+
+@pytest.mark.parametrize(
+    ("grain", "column", "value", "name"),
+    [("horizon", "horizon", 2, "2 days"), ("weekday", "weekday", 7, "Sun")],
+)
+def test_days_ahead_and_weekdays_have_names(grain, column, value, name):
+    scores = pd.DataFrame(
+        {
+            "grain": grain,
+            column: value,
+            "forecaster": ["forecast", "seasonal naive", "median of 4"],
+            "mape": 0.1, "wape": 0.1, "bias": 0.0, "coverage": 0.8, "counted": 3,
+        }
+    )  # fmt: skip
+    assert tables.accuracy(scores, grain, "Of")["Of"].tolist() == [name]
+
+
+def test_accuracy_has_a_row_per_name_in_percent():
+    scores = pd.DataFrame(
+        {
+            "grain": ["all", "city", "city", "city"],
+            "city": [None, "Ghent", "Ghent", "Ghent"],
+            "forecaster": ["forecast", "forecast", "seasonal naive", "median of 4"],
+            "mape": [0.5, 0.08, 0.12, 0.1],
+            "wape": 0.07,
+            "bias": -0.01,
+            "coverage": [0.8, 0.79, np.nan, np.nan],
+            "counted": [9, 6, 6, 6],
+        }
+    )
+    [row] = rows(tables.accuracy(scores, "city", "City").round(9))
+    assert row == {
+        "City": "Ghent", "MAPE": 8.0, "Naive MAPE": 12.0, "Median MAPE": 10.0,
+        "WAPE": 7.0, "Bias": -1.0, "In band": 79.0, "Days": 6,
+    }  # fmt: skip
+
+
+def test_files_are_listed_without_their_folder():
+    result = pd.DataFrame(
+        {
+            "path": ["/data/inbox/orders.csv", "s3://bucket/", "/data/counts.csv"],
+            "kind": "orders",
+            "accepted": [10, 0, None],
+            "unchanged": [0, 0, None],
+            "rejected": [2, 0, None],
+            "ignored_columns": [["colour", "size"], [], []],
+            "came_at": datetime(2025, 11, 21, 3, 30, tzinfo=UTC),
+            "refused_because": [None, None, "It is empty. Send it again."],
+        }
+    )
+    zone = ZoneInfo("Europe/Amsterdam")
+    loaded = tables.loaded_files(result, zone)
+    assert loaded["File"].tolist() == ["orders.csv", "bucket"]
+    assert loaded["Loaded"].tolist() == ["Fri 21 Nov, 04:30"] * 2
+    assert loaded["Rejected rows"].tolist() == [2, 0]
+    assert loaded["Ignored columns"].tolist() == ["colour, size", ""]
+    assert tables.refused_files(result, zone).to_numpy().tolist() == [
+        ["counts.csv", "Fri 21 Nov, 04:30", "It is empty. Send it again."]
+    ]
+
+
+def test_a_calendar_has_a_column_for_each_day():
+    result = pd.DataFrame(
+        {
+            "depot_id": ["B"], "name": ["Poplar"], "city": ["London"],
+            "states": [["counted", "missing"]], "missing": [1], "last_on": DAYS[:1],
+        }
+    )  # fmt: skip
+    [row] = rows(tables.calendar(result, list(DAYS)))
+    assert (row["Missing"], row["Fri 21 Nov"], row["Sat 22 Nov"]) == (
+        1, "counted", "missing",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_text_that_would_be_a_formula_is_quoted(start):
+    assert tables.safe_cell(f"{start}cmd()") == f"'{start}cmd()"
+
+
+@pytest.mark.parametrize("value", ["Waalhaven", "", -3, -2.5, None, np.int64(-1)])
+def test_other_cells_stay_as_they_are(value):
+    assert tables.safe_cell(value) is value
+
+
+def test_a_csv_keeps_numbers_and_quotes_formulas():
+    table = pd.DataFrame({"=Depot": ["=1+1", "Å"], "Difference": [-5, 7]})
+    written = tables.csv(table).decode("utf-8-sig")
+    assert written == "'=Depot,Difference\n'=1+1,-5\nÅ,7\n"
+
+
+def test_a_csv_has_days_as_iso_dates():
+    table = pd.DataFrame({"Day": pd.to_datetime(["2025-11-21", None]).as_unit("s")})
+    assert tables.csv(table).decode("utf-8-sig").split() == ["Day", "2025-11-21", '""']

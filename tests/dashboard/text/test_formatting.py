@@ -25,7 +25,7 @@ def test_days_have_names(value, year_of, expected):
     assert formatting.day(value, year_of) == expected
 
 
-def test_a_moment_is_told_in_the_zone_asked_for():
+def test_timestamps_are_in_the_given_zone():
     made = datetime(2025, 11, 20, 23, 31, tzinfo=UTC)
     assert (
         formatting.timestamp(made, ZoneInfo("Europe/Helsinki")) == "Fri 21 Nov, 01:31"
@@ -44,11 +44,10 @@ def test_a_moment_is_told_in_the_zone_asked_for():
         (formatting.signed_percent(-0.034, 0), "−3 %"),
         (formatting.signed_percent(-0.0001), "0.0 %"),
         (formatting.signed_percent(math.nan), "–"),
-        (formatting.signed_orders(-412.3), "−412"),
+        (formatting.signed(-412), "−412"),
         (formatting.change(245.6, 257.4), "+11"),
         (formatting.change(12.4, 11.6), "no change"),
-        (formatting.signed_orders(0.2), "no change"),
-        (formatting.signed_orders(1250), "+1,250"),
+        (formatting.signed(1250), "+1,250"),
         (formatting.count(1, "day"), "1 day"),
         (formatting.count(2000, "day"), "2,000 days"),
         (formatting.event_name("black_friday"), "Black friday"),
@@ -61,7 +60,7 @@ def test_a_moment_is_told_in_the_zone_asked_for():
         (formatting.next_days(14), "the next 14 days"),
     ],
 )
-def test_numbers_read_as_people_say_them(written, expected):
+def test_numbers_are_formatted(written, expected):
     assert written == expected
 
 
@@ -89,7 +88,7 @@ def test_numbers_read_as_people_say_them(written, expected):
         pytest.param("On 2025-13-45 too", "On 2025-13-45 too", id="no day"),
     ],
 )  # fmt: skip
-def test_days_in_a_sentence_have_names(written, expected):
+def test_iso_dates_in_a_text_are_formatted(written, expected):
     assert formatting.format_dates(written, ZoneInfo("Europe/Helsinki")) == expected
 
 
@@ -100,15 +99,15 @@ def test_days_in_a_sentence_have_names(written, expected):
         (999_500, "1M"), (3_736_694, "3.74M"),
     ],
 )  # fmt: skip
-def test_orders_are_rounded_where_there_is_little_room(value, expected):
+def test_orders_are_abbreviated(value, expected):
     assert formatting.abbreviate(value) == expected
 
 
-def test_markdown_in_a_name_stays_text():
+def test_markdown_is_escaped():
     assert formatting.escape_markdown(":red[x] <b>*y*") == r"\:red\[x\] \<b\>\*y\*"
 
 
-def test_what_is_on_is_holidays_then_events_then_whether_it_is_closed():
+def test_day_notes_are_holidays_events_and_closure():
     days = pd.DataFrame(
         {
             "holidays": [["Feast, of all"], [], []],

@@ -57,7 +57,7 @@ def shown(week, order):
         (ranking.NAME, ["calm", "late", "moved", "wide"]),
     ],
 )
-def test_depots_come_in_the_order_asked_for_within_their_city(week, order, names):
+def test_depots_are_sorted_within_their_city(week, order, names):
     assert shown(week, order)["name"].tolist() == ["other", *names]
 
 
@@ -67,7 +67,7 @@ def test_every_order_says_what_it_means():
 
 
 @pytest.mark.parametrize("order", ranking.SORT_ORDERS)
-def test_no_row_is_lost_and_days_stay_in_order(week, order):
+def test_ranking_keeps_all_rows_and_days_in_order(week, order):
     ranked = ranking.rank(week.sample(frac=1, random_state=3), order)
     assert len(ranked) == len(week)
     for _, own in ranked.groupby("depot_id"):
@@ -91,19 +91,19 @@ def test_no_row_is_lost_and_days_stay_in_order(week, order):
         (ranking.NAME, {"calm": "4 vans"}),
     ],
 )
-def test_each_depot_says_why_it_stands_there(week, order, reasons):
-    said = shown(week, order).set_index("name")["reason"]
+def test_each_depot_has_the_reason_for_its_position(week, order, reasons):
+    shown_reasons = shown(week, order).set_index("name")["reason"]
     for name, reason in reasons.items():
-        assert said[name].startswith(reason)
-        assert bool(said[name]) == bool(reason)
+        assert shown_reasons[name].startswith(reason)
+        assert bool(shown_reasons[name]) == bool(reason)
 
 
-def test_a_forecast_before_that_is_older_is_named_by_its_day(week):
+def test_an_older_previous_forecast_is_named_by_its_day(week):
     older = week.assign(before_on=pd.Timestamp("2025-11-17"))
-    said = shown(older, ranking.URGENT).set_index("name")["reason"]
-    assert said["moved"] == "−30 % since Mon 17 Nov"
+    reasons = shown(older, ranking.URGENT).set_index("name")["reason"]
+    assert reasons["moved"] == "−30 % since Mon 17 Nov"
 
 
-def test_without_known_vans_a_name_says_nothing(week):
+def test_without_known_vans_the_reason_is_empty(week):
     unknown = week.assign(vans=np.nan)
     assert set(shown(unknown, ranking.NAME)["reason"]) == {""}

@@ -20,12 +20,12 @@ DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
         pytest.param([(5, 0)], math.nan, id="nothing sold"),
     ],
 )
-def test_change_is_taken_over_days_known_in_both_weeks(rows, expected):
+def test_change_is_over_days_known_in_both_weeks(rows, expected):
     said = [{"p50": p50, "week_before": before} for p50, before in rows]
     np.testing.assert_allclose(summaries.change(said), expected)
 
 
-def test_the_week_in_figures():
+def test_key_figures_of_the_week_ahead():
     week = pd.DataFrame(
         {
             "target_on": [DAYS[7], DAYS[7], DAYS[8]],
@@ -54,7 +54,7 @@ def test_the_week_in_figures():
     ("missing", "against"),
     [(0, "70 in the previous 7 days"), (1, "60 in the previous 7 days (6 with data)")],
 )
-def test_a_depots_week_says_what_it_is_measured_against(missing, against):
+def test_key_figures_of_a_depot(missing, against):
     actual = [10.0] * 7
     actual[:missing] = [np.nan] * missing
     days = pd.DataFrame(
@@ -70,7 +70,7 @@ def test_a_depots_week_says_what_it_is_measured_against(missing, against):
     }
 
 
-def test_past_forecasts_are_summed_up():
+def test_past_forecasts_are_summarised():
     past = pd.DataFrame(
         {
             "actual": [100.0, 200.0, 0.0],
@@ -91,7 +91,7 @@ def scores(*rows):
     return table.assign(all_mape=0.09, all_counted=table["counted"])
 
 
-def test_accuracy_is_told_beside_both_baselines():
+def test_accuracy_is_stated_beside_both_baselines():
     table = scores(
         ("forecast", 0.081, 0.07, -0.012, 0.79, 684),
         ("median of 4", 0.11, 0.1, 0.0, np.nan, 684),
@@ -107,7 +107,7 @@ def test_accuracy_is_told_beside_both_baselines():
     assert figures["Days scored"] == ("684", "per depot and origin")
 
 
-def test_days_without_a_baseline_are_told_of():
+def test_days_without_a_baseline_are_counted():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 684))
     figures = summaries.accuracy_figures(table.assign(all_counted=700))
     assert figures["Days scored"] == (
@@ -115,12 +115,12 @@ def test_days_without_a_baseline_are_told_of():
     )  # fmt: skip
 
 
-def test_a_baseline_without_a_day_to_repeat_is_a_dash():
+def test_a_baseline_without_scores_is_a_dash():
     table = scores(("forecast", 0.081, 0.07, -0.012, 0.79, 6))
     assert "– for repeating last week" in summaries.accuracy_sentence(table)
 
 
-def test_a_supposition_is_told_as_a_difference():
+def test_a_scenario_is_summarised_as_a_difference():
     outcome = pd.DataFrame({"forecast": [1000.0, 400.0], "scenario": [1000.0, 0.0]})
     assert summaries.what_if_sentence(outcome) == (
         "With this scenario: 1,000 orders instead of 1,400 (−400)."

@@ -1,4 +1,4 @@
-"""The accuracy query against scores reckoned by plain loops."""
+"""The accuracy queries against scores computed by plain loops."""
 
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
@@ -17,16 +17,16 @@ pytestmark = pytest.mark.db
 A_DAY = timedelta(days=1)
 
 
-def reckoned(rows, forecast):
+def scores_of(rows, forecast):
     """Scores by plain loops: mape, wape, bias, counted."""
-    shares, missed, signed, volume = [], 0.0, 0.0, 0.0
-    for actual, said in zip(rows["actual"], rows[forecast], strict=True):
-        missed += abs(said - actual)
-        signed += said - actual
+    shares, absolute, signed, volume = [], 0.0, 0.0, 0.0
+    for actual, forecasted in zip(rows["actual"], rows[forecast], strict=True):
+        absolute += abs(forecasted - actual)
+        signed += forecasted - actual
         volume += actual
         if actual > 0:
-            shares.append(abs(said - actual) / actual)
-    return np.mean(shares), missed / volume, signed / volume, len(shares)
+            shares.append(abs(forecasted - actual) / actual)
+    return np.mean(shares), absolute / volume, signed / volume, len(shares)
 
 
 def assert_scores(found, rows):
@@ -35,18 +35,20 @@ def assert_scores(found, rows):
     every, rows = rows, rows.dropna(subset=["seasonal_naive", "median4"])
     assert sorted(found["forecaster"]) == sorted(columns)
     for row in found.to_dict("records"):
-        expected = reckoned(rows, columns[row["forecaster"]])
+        expected = scores_of(rows, columns[row["forecaster"]])
         said = [row[name] for name in ("mape", "wape", "bias", "counted")]
         np.testing.assert_allclose(said, expected)
     own = found[found["forecaster"] == "forecast"].iloc[0]
     inside = rows["actual"].between(rows["p10"], rows["p90"])
     np.testing.assert_allclose(own["coverage"], inside.mean())
-    mape, _, _, counted = reckoned(every, "p50")
+    mape, _, _, counted = scores_of(every, "p50")
     np.testing.assert_allclose([own["all_mape"], own["all_counted"]], [mape, counted])
 
 
 @pytest.mark.parametrize("live", [True, False], ids=["live", "hindcast"])
-def test_accuracy_agrees_with_plain_loops_and_never_mixes_kinds(fresh, seeded, live):
+def test_accuracy_agrees_with_plain_loops_for_live_forecasts_and_hindcasts(
+    fresh, seeded, live
+):
     found = queries.accuracy(live, fresh)
     rows = seeded.scores[seeded.scores["is_live"] == live]
     rows = rows[rows["target_on"] > rows["target_on"].max() - timedelta(days=56)]
@@ -83,7 +85,7 @@ def test_a_day_without_orders_counts_for_wape_but_not_for_mape(seeded, write):
     assert_scores(found[found["grain"] == "all"], rows[rows["is_live"]])
 
 
-def test_of_two_models_from_one_origin_the_later_one_counts(seeded, write):
+def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
     origin = seeded.through - 3 * A_DAY
     of_origin = seeded.forecasts[seeded.forecasts["origin_on"] == origin]
     scored = seeded.scores[seeded.scores["origin_on"] == origin]
@@ -96,7 +98,7 @@ def test_of_two_models_from_one_origin_the_later_one_counts(seeded, write):
     assert_scores(found[found["grain"] == "all"], expected)
 
 
-def test_a_day_without_a_baseline_is_in_nobodys_score(seeded, write):
+def test_a_day_without_a_baseline_is_not_compared(seeded, write):
     """A baseline that had nothing to repeat is no reason to compare other days."""
     scores = schema.scores
     changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
@@ -133,7 +135,7 @@ def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
 
 @pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize("hindcasts", [True, False])
-def test_the_kinds_of_scores_there_are(
+def test_score_kinds_state_whether_live_forecasts_and_hindcasts_are_scored(
     dashboard, clean_engine, yesterday, live, hindcasts
 ):
     seed(clean_engine, yesterday, live=live, hindcasts=hindcasts)
@@ -150,23 +152,21 @@ def live_scores(request, monkeypatch, seeded):
     return live[live["target_on"] > live["target_on"].max() - request.param * A_DAY]
 
 
-def test_depots_come_worst_first_with_their_own_scores(fresh, live_scores):
+def test_depots_are_ordered_by_mape(fresh, live_scores):
     found = queries.depot_accuracy(True, fresh)
     assert found["mape"].is_monotonic_decreasing
     assert (found["n_depots"] == 6).all()
     live = live_scores.dropna(subset=["seasonal_naive", "median4"])
     for row in found.to_dict("records"):
         mine = live[live["depot_id"] == row["depot_id"]]
-        mape, _, bias, counted = reckoned(mine, "p50")
+        mape, _, bias, counted = scores_of(mine, "p50")
         said = [row[name] for name in ("mape", "bias", "counted")]
         np.testing.assert_allclose(said, [mape, bias, counted])
-        naive, *_ = reckoned(mine, "seasonal_naive")
+        naive, *_ = scores_of(mine, "seasonal_naive")
         np.testing.assert_allclose(row["naive_mape"], naive)
 
 
-def test_the_worst_days_are_those_most_orders_off_with_what_was_on(
-    fresh, seeded, live_scores
-):
+def test_largest_errors_are_by_orders_with_their_events(fresh, seeded, live_scores):
     found = queries.largest_errors(True, fresh)
     live = live_scores.sort_values("origin_on")
     last = live.groupby(["depot_id", "target_on"]).last().reset_index()
@@ -180,7 +180,7 @@ def test_the_worst_days_are_those_most_orders_off_with_what_was_on(
         assert row["events"] == (["promotion"] if is_on else [])
 
 
-def test_changes_by_hand_are_compared_with_forecast_and_naive(seeded, write):
+def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
     """One day changed twice, one locked as forecast, one taken back, one not known."""
     day, origin = seeded.through - A_DAY, seeded.through - 2 * A_DAY
     base = {"origin_on": origin, "model_version": CHAMPION, "made_by": "Anna"}

@@ -17,7 +17,7 @@ from tests.dashboard.seed_pipeline import (
     add_run,
     seed_pipeline,
 )
-from tests.dashboard.views.test_pages import assert_no_traceback, said
+from tests.dashboard.views.test_pages import assert_no_traceback, page_text
 
 pytestmark = pytest.mark.db
 
@@ -30,25 +30,31 @@ def worked(seeded, clean_engine):
     return queries.freshness()
 
 
-def test_models_come_with_the_champion_first_and_without_judges(worked):
+def test_models_are_listed_champion_first_without_evaluation_models(worked):
     assert queries.models(worked)["version"].tolist() == [CHAMPION, REFUSED, BEFORE]
 
 
-def test_the_models_page_tells_why_each_was_promoted_or_not(worked, open_page):
+def test_the_models_page_states_the_reason_of_each_decision(worked, open_page):
     app = open_page("models")
     assert_no_traceback(app)
-    shown = said(app)
+    shown = page_text(app)
     assert "It beats the seasonal naive\\: MAPE 8.10 % against 12.00 %." in shown
     assert f"makes {BEFORE} champion again" in shown
     assert "harbor models rollback" in shown
-    assert len(app.get("vega_lite_chart")) == 1
 
 
 def test_a_model_in_the_url_is_shown(worked, open_page):
     app = open_page("models", model=REFUSED)
     assert_no_traceback(app)
-    assert "not promoted" in said(app)
-    assert "It does not beat the seasonal naive." in said(app)
+    assert "not promoted" in page_text(app)
+    assert "It does not beat the seasonal naive." in page_text(app)
+
+
+@pytest.mark.parametrize(("view", "name"), [("models", "model"), ("pipeline", "run")])
+def test_an_unknown_model_or_run_is_explained(worked, open_page, view, name):
+    app = open_page(view, **{name: "nonsense"})
+    assert_no_traceback(app)
+    assert f"There is no {name} “nonsense”. Shown instead:" in page_text(app)
 
 
 def test_without_models_the_page_says_how_to_train_one(seeded, write, open_page):
@@ -66,7 +72,7 @@ def test_without_a_champion_the_page_says_how_to_choose_one(worked, write, open_
     assert "No model is champion" in app.info[0].value
 
 
-def test_runs_are_wholes_newest_first_each_followed_by_its_steps(worked):
+def test_runs_are_newest_first_each_followed_by_its_steps(worked):
     runs = queries.runs()
     assert runs["step"].tolist()[0] == "ingest"
     nights = runs[runs["step"] == "nightly"]
@@ -77,17 +83,17 @@ def test_runs_are_wholes_newest_first_each_followed_by_its_steps(worked):
     assert newest["seconds"].tolist() == [12.5] * len(STEPS)
 
 
-def test_a_refused_file_is_told_until_it_is_mended_or_taken_away(seeded, clean_engine):
+def test_a_refused_file_is_listed_until_it_is_fixed_or_removed(seeded, clean_engine):
     now = datetime.now(UTC)
 
-    def load(night, back, said):
+    def load(night, back, files):
         begun = now - back * A_DAY
         with clean_engine.begin() as connection:
             parent = (
                 add_run(connection, "nightly", None, begun, 9.0, {}) if night else None
             )
             step = add_run(connection, "ingest", None, begun, 3.0, {}, parent=parent)
-            for path, reason in said.items():
+            for path, reason in files.items():
                 add_line(connection, step, path, begun, reason)
 
     load(False, 15, {"long-ago.csv": "It is empty."})
@@ -97,14 +103,14 @@ def test_a_refused_file_is_told_until_it_is_mended_or_taken_away(seeded, clean_e
     load(True, 1, {"/in/still.csv": "No kind at all.", "/in/fine.csv": None})
 
     found = queries.files(queries.freshness())
-    told = found[["path", "refused_because"]].to_numpy().tolist()
-    assert told == [
+    listed = found[["path", "refused_because"]].to_numpy().tolist()
+    assert listed == [
         ["/in/still.csv", "No kind at all."],
         ["by-hand.csv", "It is empty."],
     ]
 
 
-def test_rows_put_aside_are_counted_by_file_and_reason(worked):
+def test_rejected_rows_are_counted_by_file_and_reason(worked):
     found = queries.rejected_rows(worked)
     assert found[["reason", "n_rows", "first_line", "value"]].to_numpy().tolist() == [
         ["is no moment", 2, 10, "=cmd()"],
@@ -112,7 +118,7 @@ def test_rows_put_aside_are_counted_by_file_and_reason(worked):
     ]
 
 
-def test_rows_that_were_replayed_are_not_put_aside_any_more(worked, write):
+def test_replayed_rows_are_not_listed(worked, write):
     rows = schema.quarantine
     again = rows.c.reason == "is no moment"
     write(sa.update(rows).where(again).values(replayed_at=sa.func.now()))
@@ -120,7 +126,7 @@ def test_rows_that_were_replayed_are_not_put_aside_any_more(worked, write):
     assert found["reason"].tolist() == ["names no depot"]
 
 
-def test_a_plan_is_counted_by_the_state_of_its_slots(worked):
+def test_a_backfill_has_the_number_of_its_slots_by_state(worked):
     [plan] = queries.backfills().to_dict("records")
     assert [plan[name] for name in ("done", "waiting", "failed", "skipped")] == [1] * 4
     assert (plan["estimate_s"], plan["error"]) == (90.0, "No model saw nothing later.")
@@ -152,7 +158,7 @@ def test_days_before_a_depots_first_count_are_not_missing(worked, seeded, write)
 def test_the_pipeline_page_shows_nights_files_rows_and_backfills(worked, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
-    shown = said(app)
+    shown = page_text(app)
     for text in (
         "✕ failed", "The disk is full.", "orders-2.csv", "is no moment", "1 of 3",
         "have missing days", REFUSAL, "How to fix a file",
@@ -160,14 +166,14 @@ def test_the_pipeline_page_shows_nights_files_rows_and_backfills(worked, open_pa
         assert text in shown, text
 
 
-def test_a_run_in_the_url_is_told_step_by_step(worked, open_page):
+def test_a_run_in_the_url_is_shown_with_its_steps(worked, open_page):
     failed = queries.runs().query("step == 'nightly' and state == 'failed'")
     app = open_page("pipeline", run=str(failed["run_id"].iloc[0]))
     assert_no_traceback(app)
-    assert said(app).count("The disk is full.") == 2
+    assert page_text(app).count("The disk is full.") == 2
 
 
-def test_what_was_refused_is_seen_before_there_are_depots(
+def test_rejected_rows_are_shown_before_there_are_depots(
     dashboard, clean_engine, yesterday, open_page
 ):
     """The first load failed, so there is nothing but its traces."""
@@ -188,12 +194,12 @@ def test_what_was_refused_is_seen_before_there_are_depots(
     app = open_page("pipeline")
     assert_no_traceback(app)
     assert "No depots yet" in app.info[0].value
-    assert "names no depot" in said(app)
+    assert "names no depot" in page_text(app)
 
 
-def test_before_anything_ran_the_page_says_what_to_do(seeded, open_page):
+def test_before_the_first_run_the_page_names_the_commands(seeded, open_page):
     app = open_page("pipeline")
     assert_no_traceback(app)
-    told = " ".join(info.value for info in app.info)
-    assert "`harbor nightly` runs one now" in told
-    assert "Load one with `harbor ingest PATH`" in told
+    messages = " ".join(info.value for info in app.info)
+    assert "`harbor nightly` runs one now" in messages
+    assert "Load one with `harbor ingest PATH`" in messages

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from dashboard import queries
 from pipelines import schema
 from tests.dashboard.seed import seed
-from tests.dashboard.views.test_pages import assert_no_traceback, forget, said
+from tests.dashboard.views.test_pages import assert_no_traceback, clear, page_text
 
 pytestmark = pytest.mark.db
 
@@ -32,85 +32,81 @@ def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     app = open_page("plan")
     app.pills(key="city").select("Rotterdam").run()
     assert_no_traceback(app)
-    shown = said(app)
+    shown = page_text(app)
     assert "Waalhaven" in shown
     assert "Greenwich" not in shown
     assert "Vans needed" in shown
 
 
-def test_what_a_van_carries_and_how_sure_it_shall_be_stand_in_the_url(
-    seeded, open_page
-):
+def test_the_assumptions_are_read_from_the_url(seeded, open_page):
     app = open_page("plan", carries="25", level="75")
     assert_no_traceback(app)
-    assert "25 orders per van" in said(app)
-    assert "service level 75 %" in said(app)
+    assert "25 orders per van" in page_text(app)
+    assert "service level 75 %" in page_text(app)
 
 
-def test_it_can_be_planned_by_costs(seeded, open_page):
+def test_costs_in_the_url_are_applied(seeded, open_page):
     app = open_page("plan", by="Costs", order="7", idle="90")
     assert_no_traceback(app)
-    assert "7 per undelivered order and 90 per idle van" in said(app)
+    assert "7 per undelivered order and 90 per idle van" in page_text(app)
 
 
-def test_a_change_is_in_the_plan_and_in_its_history(seeded, open_page):
+def test_an_override_is_in_the_plan_and_in_its_history(seeded, open_page):
     app = change(open_page("plan"), 4321)
     assert_no_traceback(app)
     assert not app.error
     assert " changed." in app.success[0].value
-    shown = said(app)
+    shown = page_text(app)
     assert "set 4,321" in shown
     assert "A strike" in shown
     assert "Anna" in shown
 
 
-def test_a_change_without_a_reason_is_refused_in_a_sentence(seeded, open_page):
+def test_an_override_without_a_reason_is_refused(seeded, open_page):
     app = change(open_page("plan"), 4321, reason="")
     assert_no_traceback(app)
     assert "The reason has 0 letters" in app.error[0].value
     assert queries.overrides_ahead(queries.freshness()).empty
 
 
-def test_a_whole_city_is_locked_at_once_and_then_not_changed(seeded, open_page):
+def test_a_city_can_be_locked_at_once(seeded, open_page):
     app = fill(
         open_page("plan"),
         Action="lock", Depot="", Reason="The roster is out", **{"Your name": "Anna"},
     )  # fmt: skip
     assert_no_traceback(app)
     assert " locked for 3 depots" in app.success[0].value
-    assert said(app).count("<small>locked ") == 3
+    assert page_text(app).count("<small>locked ") == 3
     refused = change(open_page("plan"), 1)
     assert "was locked by Anna" in refused.error[0].value
 
 
-def test_without_a_forecast_there_is_nothing_to_plan_for(seeded, write, open_page):
-    forget(write, schema.scores, schema.forecasts)
+def test_without_a_forecast_there_is_no_plan(seeded, write, open_page):
+    clear(write, schema.scores, schema.forecasts)
     app = open_page("plan")
     assert_no_traceback(app)
     assert "there is nothing to plan" in app.info[0].value
 
 
-def test_a_city_whose_vans_nobody_told_gets_what_it_needs_until_somebody_does(
-    seeded, write, open_page
-):
+def test_without_known_vans_every_depot_gets_what_it_needs(seeded, write, open_page):
     write(sa.update(schema.depots).values(vans=None))
     app = open_page("plan")
     assert_no_traceback(app)
-    shown = said(app)
+    shown = page_text(app)
     assert "The number of vans in London is not known" in shown
     assert 'class="short"' not in shown
     assert "Vans to spare" not in shown
     app.number_input(key="vans in London").set_value(3).run()
-    shown = said(app)
+    shown = page_text(app)
     assert "3 vans per day" in shown
     assert 'class="short"' in shown
 
 
-def test_a_fleet_that_is_late_is_planned_from_what_there_is(
+def test_a_late_fleet_is_planned_with_a_warning(
     dashboard, clean_engine, yesterday, open_page
 ):
     seed(clean_engine, yesterday.replace(year=yesterday.year - 1, day=14), dashboard)
     app = open_page("plan")
     assert_no_traceback(app)
     assert "The newest orders are from" in app.error[0].value
-    assert "Vans needed" in said(app)
+    assert "Vans needed" in page_text(app)

@@ -1,4 +1,4 @@
-"""What a page may load, who may frame it, and whose web sockets are refused."""
+"""Security headers of every response, and the web sockets that are refused."""
 
 import socket
 import urllib.request
@@ -11,7 +11,7 @@ from starlette.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from dashboard.server import asgi, guard
+from dashboard.server import asgi
 from tests.dashboard.browser import browser
 from tests.ports import free_port
 
@@ -23,12 +23,12 @@ FRAMING = """<!doctype html><title>Elsewhere</title>
 
 @contextmanager
 def recording_proxy():
-    """The way out of this machine: its address, and what was asked through it."""
-    asked = []
+    """A proxy for requests to the outside: its address, and the requests it received."""
+    requests = []
 
     class Recorder(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.requestline)
+            requests.append(self.requestline)
             self.send_error(403)
 
         do_CONNECT = do_GET  # noqa: N815 - so that a tunnel is noted, too
@@ -40,7 +40,7 @@ def recording_proxy():
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", requests
     finally:
         server.shutdown()
         server.server_close()
@@ -49,26 +49,26 @@ def recording_proxy():
 
 @pytest.fixture(scope="module")
 def served(engine, database_url, tmp_path_factory):
-    """The pages as other machines reach them, and what they asked outside."""
+    """The dashboard as other machines reach it, and its requests to the outside."""
     home = tmp_path_factory.mktemp("guarded")
-    with recording_proxy() as (proxy, asked):
-        way_out = dict.fromkeys(("http_proxy", "https_proxy"), proxy)
-        told = {**way_out, "no_proxy": "", "NO_PROXY": ""}
-        where = (database_url, home, free_port(), "0.0.0.0")
-        with browser.serving(*where, **told) as address:
-            yield address, asked
+    with recording_proxy() as (proxy, requests):
+        variables = dict.fromkeys(("http_proxy", "https_proxy"), proxy)
+        variables |= {"no_proxy": "", "NO_PROXY": ""}
+        place = (database_url, home, free_port(), "0.0.0.0")
+        with browser.serving(*place, **variables) as address:
+            yield address, requests
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/plan", "/_stcore/health", "/favicon.png", "/x"]
 )
-def test_every_answer_says_what_the_browser_must_not_do(served, path):
-    with urllib.request.urlopen(served[0] + path) as answer:
-        said = answer.headers
-    assert said["X-Frame-Options"] == "DENY"
-    assert said["X-Content-Type-Options"] == "nosniff"
-    assert said["Referrer-Policy"] == "same-origin"
-    policy = said["Content-Security-Policy"]
+def test_every_response_has_the_security_headers(served, path):
+    with urllib.request.urlopen(served[0] + path) as response:
+        headers = response.headers
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "same-origin"
+    policy = headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in policy
     assert "script-src 'self' 'sha256-" in policy
     assert "unsafe-eval" not in policy
@@ -76,20 +76,20 @@ def test_every_answer_says_what_the_browser_must_not_do(served, path):
 
 
 def test_each_inline_script_of_the_page_is_allowed_by_its_hash():
-    document = asgi.index_html()
-    policy = guard.content_security_policy(document)
-    assert policy.count("'sha256-") == document.count("<script>") == 2
-    assert policy != guard.content_security_policy(document.replace("BASE", "EVIL"))
+    policy = asgi.content_security_policy(asgi.INDEX)
+    assert policy.count("'sha256-") == asgi.INDEX.count("<script>") == 1
+    altered = asgi.INDEX.replace("<script>", "<script>evil();")
+    assert policy != asgi.content_security_policy(altered)
 
 
-def test_a_web_socket_of_another_origin_is_refused_and_nobody_outside_is_asked(served):
-    address, asked = served
+def test_a_web_socket_of_another_origin_is_refused_without_requests_outside(served):
+    address, requests = served
     stream = f"{address.replace('http', 'ws')}/_stcore/stream"
     for origin in ("https://elsewhere.example", "http://localhost:1", "null"):
         with pytest.raises(InvalidStatus, match="403"):
             connect(stream, origin=origin, proxy=None)
     with connect(stream, origin=address, proxy=None):
-        assert asked == []
+        assert requests == []
 
 
 def test_a_foreign_name_for_this_machine_is_refused_where_no_login_is_set(
@@ -125,19 +125,19 @@ def test_a_foreign_name_for_this_machine_is_refused_where_no_login_is_set(
     ],
 )
 def test_a_page_of_the_same_host_and_port_is_not_foreign(origin, foreign):
-    said = {} if origin is None else {"origin": origin}
-    assert guard.is_foreign(Headers({"host": "harbor.example.com", **said})) == foreign
+    sent = {} if origin is None else {"origin": origin}
+    assert asgi.is_foreign(Headers({"host": "harbor.example.com", **sent})) == foreign
 
 
 @pytest.mark.browser
 def test_a_page_elsewhere_cannot_frame_the_form(served, chromium):
     address, _ = served
     page = chromium.new_page()
-    said = []
-    page.on("console", lambda message: said.append(message.text))
+    messages = []
+    page.on("console", lambda message: messages.append(message.text))
     page.set_content(FRAMING.format(address=address), wait_until="networkidle")
     (frame,) = page.frames[1:]
     shown = frame.query_selector("#root")
     page.close()
     assert shown is None
-    assert any("frame-ancestors" in each for each in said), said
+    assert any("frame-ancestors" in each for each in messages), messages

@@ -1,0 +1,82 @@
+"""Notices about one depot: missing data, and changes since the previous forecast."""
+
+import pandas as pd
+
+from dashboard.queries.depot import DepotStatus, PreviousForecast
+from dashboard.queries.freshness import Freshness
+from dashboard.text import formatting
+
+
+def feed_warning(status: DepotStatus) -> str | None:
+    """The warning for a depot with missing data; None if none is missing."""
+    if not status.is_late or status.due_on is None:
+        return None
+    due = formatting.day(status.due_on)
+    if status.last_on is None:
+        return (
+            f"This depot has no data, although it was open on {due}. Its forecast is "
+            "based on similar depots. Load its orders with "
+            "`harbor ingest PATH`, then run `harbor nightly`."
+        )
+    return (
+        f"Missing data: this depot's newest orders are from "
+        f"{formatting.day(status.last_on)}, but those of {due} are due. The forecast was "
+        "made without them. Load them with `harbor ingest PATH`, then run "
+        "`harbor nightly`."
+    )
+
+
+def forecast_changes(
+    days: pd.DataFrame, previous: PreviousForecast | None, fresh: Freshness
+) -> list[str]:
+    """Describes the change of the forecast and its likely causes, one sentence each.
+
+    Args:
+      days: As `queries.depot_days` returns it.
+      previous: None where there is no previous forecast.
+      fresh: With a forecast.
+
+    Returns:
+      Empty where the two forecasts have no day in common.
+    """
+    both = days.dropna(subset=["p50", "p50_before"])
+    if previous is None or both.empty:
+        return []
+    since = formatting.since(previous.origin_on, fresh.origin)
+    change = _change(both["p50_before"].sum(), both["p50"].sum())
+    common = formatting.count(len(both), "day")
+    new_actuals = days.dropna(subset=["actual", "p50_before"]).to_dict("records")
+    return [
+        f"{change} {since}, over the {common} that both forecasts cover.",
+        *(
+            f"{formatting.day(row['day_on'])}: {formatting.orders(row['actual'])} orders, "
+            f"{formatting.orders(row['p50_before'])} forecast "
+            f"({formatting.change(row['p50_before'], row['actual'])})."
+            for row in new_actuals
+        ),
+        *_causes(previous, fresh, since),
+    ]
+
+
+def _change(before: float, after: float) -> str:
+    """'Up 11 from 429', 'Down 11 from 429' or 'Unchanged at 429'."""
+    difference = round(after) - round(before)
+    if difference == 0:
+        return f"Unchanged at {formatting.orders(before)}"
+    direction = "Up" if difference > 0 else "Down"
+    return f"{direction} {abs(difference):,} from {formatting.orders(before)}"
+
+
+def _causes(previous: PreviousForecast, fresh: Freshness, since: str) -> list[str]:
+    causes = []
+    if previous.model != fresh.model:
+        new = formatting.short_version(str(fresh.model))
+        old = formatting.short_version(previous.model)
+        causes.append(f"New model {since}: {new} instead of {old}.")
+    if previous.corrected:
+        counts = formatting.count(previous.corrected, "earlier daily count")
+        causes.append(f"{counts} corrected.")
+    if previous.events:
+        events = ", ".join(formatting.event_name(kind) for kind in previous.events)
+        causes.append(f"New or changed events: {events}.")
+    return causes
