@@ -97,6 +97,11 @@ def ingest_files(
             "PATH is empty, but names a file, a folder or a URL. Look at the variable it "
             "came from; '.' is the current folder."
         )
+    if query is not None and (plain := [path for path in paths if "://" not in path]):
+        raise typer.BadParameter(
+            f"--query is run on a database, and {plain[0]} is none. Write its address, as "
+            "in postgresql://reader@host/shop."
+        )
     if STDIN in paths and kind is None:
         raise typer.BadParameter(
             "Standard input has no name: say what it is by --kind."

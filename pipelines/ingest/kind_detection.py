@@ -1,6 +1,6 @@
 """Detects the kind of a file from its header, and the positions of its columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
@@ -46,6 +46,25 @@ class Plan:
     def names(self) -> dict[str, str]:
         """From the schema's column names to the file's."""
         return {name: self.header[at] for name, at in self.positions.items()}
+
+    def require_used(self, unused_columns: Collection[str], name: str) -> None:
+        """Refuses a file where --column names columns that its kind does not have.
+
+        Args:
+          unused_columns: Columns given by --column that no file of the load has.
+          name: File name, for messages.
+
+        Raises:
+          RefusedFileError: there are such columns.
+        """
+        if unused_columns:
+            kind = self.kind.name
+            raise RefusedFileError(
+                f"{name} is read as {kind}, and --column names "
+                f"{', '.join(sorted(unused_columns))}, which no file of {kind} has (found: "
+                f"{_shortened_list(self.header)}). {_required_columns([self.kind])} Leave that "
+                "--column out, or say with --kind what the file is."
+            )
 
 
 def tidy_name(name: str) -> str:

@@ -204,8 +204,8 @@ class _Loading:
             f"{self.request.source.name} has {self.rejected:,} bad rows of {n_rows:,}, "
             f"more than the {max_share:.0%} that may be put aside (HARBOR_MAX_REJECTED_RATIO). "
             f"The first is line {first.line}: {column}{value} {first.reason}. Correct "
-            "the file, or say how it is written with --column, --date-format or "
-            "--encoding."
+            "the file, or say how it is written with --column, --date-format, --decimal "
+            "or --encoding."
         )
 
     def _require_rows(self) -> None:

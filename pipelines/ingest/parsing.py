@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pipelines.ingest import dates
 from pipelines.ingest.numbers import OTHER_MARK
-from pipelines.settings.countries import known_countries
+from pipelines.settings.countries import is_subdivision, known_countries
 
 MAX_TEXT_CHARS = 200
 MAX_COUNT = 1_000_000_000
@@ -24,6 +24,8 @@ THOUSANDS: dict[str, re.Pattern[str]] = {
     mark: re.compile(rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{mark}]\d*)?")
     for mark, other in OTHER_MARK.items()
 }
+GROUPED = re.compile(r"[+-]?\d{1,3}([\s'’]\d{3})+([.,]\d*)?")
+"""Numbers whose thousands are set apart by what is neither a point nor a comma."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
@@ -179,6 +181,11 @@ def _decimal(cell: str, mark: str) -> Decimal:
     except InvalidOperation:
         value = Decimal("nan")
     if not value.is_finite() or "_" in plain:
+        if GROUPED.fullmatch(cell):
+            raise ValueError(
+                f"is not a number: only '{other}' may set thousands apart, or '{mark}' "
+                f"with --decimal '{other}'"
+            )
         raise ValueError("is not a number")
     return value
 
@@ -200,6 +207,16 @@ def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
     if cell.upper() not in known_countries():
         raise ValueError("is not an ISO 3166 country of two letters, such as NL")
     return cell.upper()
+
+
+def is_unknown_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
+    """Returns a mask of the subdivisions that their country does not have."""
+    pairs = zip(countries.to_pylist(), subdivisions.to_pylist(), strict=True)
+    unknown = [
+        bool(country and subdivision) and not is_subdivision(country, subdivision)
+        for country, subdivision in pairs
+    ]
+    return pa.array(unknown, pa.bool_())
 
 
 def lower_case(cell: str, rules: Rules) -> str:

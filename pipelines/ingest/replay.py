@@ -19,8 +19,8 @@ from pipelines.ingest.matching import options_of_source
 from pipelines.ingest.report import FileOptions
 from pipelines.ingest.validation import check, rejected_rows
 from pipelines.settings import Settings
+from pipelines.store import commit_order, order_counts, quarantine, score_totals
 from pipelines.store import ingest as store
-from pipelines.store import order_counts, quarantine, score_totals
 
 NUL = "\\x00"
 
@@ -139,6 +139,8 @@ class _FileReplay:
         return Replayed(accepted, len(good) - accepted, len(bad))
 
     def _load(self, plan: Plan, rows: pa.Table, id_namespace: str) -> int:
+        # Before an event notes when it became known.
+        commit_order.arrive(self.connection)
         incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
         incoming.write(as_csv(rows))
         table = plan.kind.table

@@ -118,6 +118,7 @@ def ingest(
             ingestion = _Ingestion(
                 begin, parser, options, settings, today, progress, total, dry_run
             )
+            ingestion.unused_columns = ingestion.find_unused_columns(files)
             for file in files:
                 ingestion.add(file)
             ingestion.load_pending()
@@ -156,6 +157,28 @@ class _Ingestion:
     loaded: list[Source] = field(default_factory=list)
     # Archives with a file that was refused.
     incomplete: list[Source] = field(default_factory=list)
+    unused_columns: set[str] = field(default_factory=set)
+
+    def find_unused_columns(
+        self, files: Sequence[Source | Unreadable | UnstableFile]
+    ) -> set[str]:
+        """Returns the columns given for this call that no file of it can have.
+
+        Headers are read until each column has its file. A file that is refused might
+        have any of them.
+        """
+        unused = set(self.options.columns)
+        for file in files:
+            if not unused:
+                break
+            if isinstance(file, Source):
+                try:
+                    options = options_of_file(file, self.options, self.settings.sources)
+                    plan = self.parser.open(file, options, self.today).plan
+                except RefusedFileError:
+                    return set()
+                unused -= {column.name for column in plan.kind.columns}
+        return unused
 
     def add(self, file: Source | Unreadable | UnstableFile) -> None:
         """Loads a file, or keeps it to be loaded together with those after it."""
@@ -202,6 +225,7 @@ class _Ingestion:
             options = options_of_file(source, self.options, self.settings.sources)
             parsed = self.parser.open(source, options, self.today)
             kind = parsed.plan.kind.name
+            parsed.plan.require_used(self.unused_columns, source.name)
             request = LoadRequest(source, options, parsed, self.settings, self.dry_run)
             return SmallFile.of(request) or request
         except RefusedFileError as error:

@@ -157,9 +157,11 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         except ValidationError as error:
             secret = secret_names(cls)
             wrong = "; ".join(_complaint(detail, secret) for detail in error.errors())
-            raise ConfigError(
-                f"{wrong}. Correct it in the environment or in harbor.toml."
-            ) from None
+            of_source = all(
+                detail["loc"][:1] == ("sources",) for detail in error.errors()
+            )
+            where = "" if of_source else "in the environment or "
+            raise ConfigError(f"{wrong}. Correct it {where}in harbor.toml.") from None
 
     @classmethod
     def _require_known_names(cls) -> None:

@@ -531,3 +531,17 @@ def test_loads_at_the_same_time_wait_for_each_other(clean_engine, tmp_path):
     ]
     assert len(rows(clean_engine, "depots")) == 10
     assert len(rows(clean_engine, "files")) == 3
+
+
+def test_a_subdivision_that_its_country_does_not_have_is_put_aside(
+    clean_engine, tmp_path
+):
+    body = (
+        "A,A,X,America/New_York,US,ZZ\nB,B,X,America/New_York,US,NY\n"
+        "C,C,X,Europe/Amsterdam,NL,ZH\nD,D,X,America/New_York,US,\n"
+    )
+    report = load_one(clean_engine, write(tmp_path / "a.csv", f"{DEPOTS}\n{body}"))
+    assert vars(report.counts) == {"accepted": 3, "unchanged": 0, "rejected": 1}
+    ((line, column, value, reason),) = quarantined(clean_engine)
+    assert (line, column, value) == (2, "subdivision", "ZZ")
+    assert reason.startswith("is none of its country's subdivisions")

@@ -190,6 +190,14 @@ def test_a_moment_in_a_format_that_was_said(date_format, written, moment):
         ("11,37", None, "is not a number"),
         ("1_000", None, "is not a number"),
         ("many", None, "is not a number"),
+        (
+            "1 000",
+            None,
+            (
+                "is not a number: only ',' may set thousands apart, or '.' with "
+                "--decimal ','"
+            ),
+        ),
         ("nan", None, "is not a number"),
         ("9999999999", None, "is more than 1,000,000,000"),
     ],
