@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import column_suggestions
 from pipelines.ingest.file_schemas import KINDS, Kind
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 
 MAX_NAMES_SHOWN = 12
 
@@ -62,7 +62,7 @@ class Plan:
             raise RefusedFileError(
                 f"{name} is read as {kind}, and --column names "
                 f"{', '.join(sorted(unused_columns))}, which no file of {kind} has (found: "
-                f"{_shortened_list(self.header)}). {_required_columns([self.kind])} Leave that "
+                f"{shortened_list(self.header)}). {_required_columns([self.kind])} Leave that "
                 "--column out, or say with --kind what the file is."
             )
 
@@ -131,7 +131,7 @@ def recognise(header: Sequence[str], options: FileOptions, name: str) -> Plan:
     if len(kinds) > 1:
         several = " or ".join(kind.name for kind in kinds)
         raise RefusedFileError(
-            f"{name} could be {several} (found: {_shortened_list(header)}). "
+            f"{name} could be {several} (found: {shortened_list(header)}). "
             f"{_required_columns(kinds)} Say which with --kind {kinds[0].name}."
         )
     positions = column_positions(header, kinds[0], options)
@@ -170,7 +170,7 @@ def _no_kind_message(header: Sequence[str], options: FileOptions, name: str) -> 
         return _missing_columns_message(header, options, name, lacks)
     kinds = [KINDS[kind] for kind in missing]
     return (
-        f"{name} is of no kind that is known (found: {_shortened_list(header)}). {_required_columns(kinds)} "
+        f"{name} is of no kind that is known (found: {shortened_list(header)}). {_required_columns(kinds)} "
         f"Rename its columns or say which they are{_suggestion(header, kinds, lacks)}."
     )
 
@@ -192,7 +192,7 @@ def _missing_columns_message(
     some = "column" if len(lacks) == 1 else "columns"
     it = "it" if len(lacks) == 1 else "them"
     return (
-        f"{name} has no {some} {quoted} (found: {_shortened_list(header)}). Rename {it} or pass "
+        f"{name} has no {some} {quoted} (found: {shortened_list(header)}). Rename {it} or pass "
         f"{flags}."
     )
 
@@ -203,8 +203,9 @@ def _required_columns(kinds: Sequence[Kind]) -> str:
     )
 
 
-def _shortened_list(header: Sequence[str]) -> str:
-    names = [cell.strip() for cell in header if cell.strip()]
-    more = len(names) - MAX_NAMES_SHOWN
-    listed = ", ".join(names[:MAX_NAMES_SHOWN]) or "no names"
+def shortened_list(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:
+    """Returns names for a message, the rest of a long list counted."""
+    filled = [name.strip() for name in names if name.strip()]
+    more = len(filled) - most
+    listed = ", ".join(filled[:most]) or "no names"
     return f"{listed} and {more} more" if more > 0 else listed

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import dates
-from pipelines.ingest.numbers import OTHER_MARK
 from pipelines.settings.countries import is_subdivision, known_countries
 
+OTHER_MARK = {".": ",", ",": "."}
+"""The mark that separates thousands, by decimal mark."""
 MAX_TEXT_CHARS = 200
 MAX_COUNT = 1_000_000_000
 THOUSANDS: dict[str, re.Pattern[str]] = {
@@ -45,6 +46,11 @@ class Rules:
     today: date
     date_format: str | None = None
     decimal: str = "."
+
+    @property
+    def format_name(self) -> str:
+        """Name of the date format, for messages."""
+        return self.date_format or "ISO 8601"
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ def moments(cells: pa.Array, rules: Rules, ahead: int) -> ParsedColumn:
     outside = pc.fill_null(outside, False)
     reasons = pa.nulls(len(cells), pa.string())
     if pc.any(unread).as_py():
-        reason = f"is not a time as {dates.format_name(rules.date_format)} writes it"
+        reason = f"is not a time as {rules.format_name} writes it"
         reasons = pc.if_else(unread, reason, reasons)
     if pc.any(outside).as_py():
         reason = f"lies outside {FIRST_DAY} to {last}"
@@ -146,8 +152,7 @@ def day(cell: str, rules: Rules, ahead: int, since: int) -> date:
     try:
         moment = datetime.fromisoformat(cell)
     except ValueError:
-        name = dates.format_name(rules.date_format)
-        raise ValueError(f"is not a date as {name} writes it") from None
+        raise ValueError(f"is not a date as {rules.format_name} writes it") from None
     if moment.time() != time.min:
         raise ValueError("has a time of day, where a day is wanted")
     first, last = date(since, 1, 1), rules.today + timedelta(days=ahead)
@@ -188,6 +193,17 @@ def _decimal(cell: str, mark: str) -> Decimal:
             )
         raise ValueError("is not a number")
     return value
+
+
+def ambiguous_pattern(mark: str) -> str:
+    """Matches ambiguous numbers such as 1.234, for a decimal mark."""
+    return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
+
+
+def unambiguous_text(value: float | Decimal) -> str:
+    """Formats a number so that it is not ambiguous: 1.234 gets a fourth decimal."""
+    text = str(value)
+    return f"{text}0" if re.fullmatch(ambiguous_pattern("."), text) else text
 
 
 @cache

@@ -6,10 +6,11 @@ import re
 import zipfile
 import zlib
 from datetime import date, datetime, time
+from functools import lru_cache
 from typing import IO, Any
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.numbers import unambiguous_text
+from pipelines.ingest.parsing import unambiguous_text
 
 BLOCK_BYTES = 1 << 20
 MAX_PLACES = 10_000_000
@@ -25,8 +26,11 @@ CELL = re.compile(
 """A cell with content; one that has a style only is not read."""
 
 
-def as_csv(data: bytes, name: str) -> io.BytesIO:
+@lru_cache(maxsize=1)
+def as_csv(data: bytes, name: str) -> bytes:
     """Returns the rows of the only sheet that has any as CSV in UTF-8, one line each.
+
+    The last answer is kept, because a file is read several times.
 
     Args:
       data: Content of an .xlsx file.
@@ -59,7 +63,7 @@ def as_csv(data: bytes, name: str) -> io.BytesIO:
     writer = csv.writer(text, lineterminator="\n")
     for row in sheets[filled[0]] if filled else []:
         writer.writerow([_cell(value) for value in row])
-    return io.BytesIO(text.getvalue().encode())
+    return text.getvalue().encode()
 
 
 def _require_no_far_cells(data: bytes, name: str) -> None:
