@@ -127,7 +127,8 @@ def test_two_files_without_conflicts_come_in_either_order(
 
 def _merge_rows(engine, *paths):
     for path in paths:
-        assert load(engine, path).files[0].state in ("loaded", "unchanged")
+        # Forced: rows drawn may repeat so few ids that the file would be refused.
+        assert load(engine, path, force=True).files[0].state in ("loaded", "unchanged")
 
 
 @SMALL
