@@ -22,6 +22,7 @@ from pipelines.ingest.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
+from pipelines.store.quarantine import QuarantinedRow, WholeQuarantinedRow
 from pipelines.training.artefact_pruning import Pruned
 from pipelines.training.train import TrainedModel
 
@@ -57,31 +58,14 @@ PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
+RejectedRow = _record("RejectedRow", QuarantinedRow)
+RejectedRowWhole = _record("RejectedRowWhole", WholeQuarantinedRow)
 Role = _record("Role", RoleGrants)
 ReplayedRows = _record("ReplayedRows", Replayed)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", TrainedModel, promoted=bool, reason=str)
 PrunedArtefacts = _record("PrunedArtefacts", Pruned)
 DroppedOrders = _record("DroppedOrders", Dropped)
-
-
-class RejectedRow(TypedDict):
-    quarantine_id: int
-    path: str
-    kind: str
-    line: int | None
-    column: str | None
-    value: str | None
-    reason: str
-    loaded_at: Moment
-    dismissed_at: Moment | None
-    dismissed_because: str | None
-
-
-class RejectedRowWhole(RejectedRow):
-    file_id: int
-    raw: Any
-    replayed_at: Moment | None
 
 
 class IngestedFile(TypedDict):

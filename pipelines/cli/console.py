@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -101,6 +102,38 @@ def show_table(
     machine.print(table)
     # What is printed next goes to stderr, and must not overtake the table's last line.
     sys.stdout.flush()
+
+
+def show_list(
+    title: str,
+    records: Sequence[Any],
+    row: Callable[[Any], Mapping[str, object]],
+    *,
+    as_json: bool,
+    empty: str,
+    n_all: int = 0,
+    noun: str = "rows",
+) -> None:
+    """Prints records for a machine, or as a table for people.
+
+    Args:
+      title: Above the table.
+      records: Dataclasses, which JSON has with all their fields.
+      row: Returns the cells of a record by column.
+      as_json: Whether to print JSON.
+      empty: Sentence where there are no records.
+      n_all: How many there are without the limit; 0 if none was set.
+      noun: Name of the records, in the sentence on those beyond the limit.
+    """
+    if as_json:
+        show_json([asdict(record) for record in records])
+    elif not records:
+        say(empty)
+    else:
+        rows = [row(record) for record in records]
+        show_table(title, list(rows[0]), [list(each.values()) for each in rows])
+        if n_all > len(records):
+            say(f"{len(records)} of {n_all:,} {noun}; show more with --limit.")
 
 
 def _is_number(value: object) -> bool:

@@ -32,30 +32,30 @@ def list_depots(
     """
     with workplace() as place, place.engine.connect() as connection:
         today = place.now.astimezone(place.settings.zone).date()
-        found = known_depots(connection)
+        depots = known_depots(connection)
     if incomplete:
-        found = [each for each in found if not each.is_complete]
+        depots = [depot for depot in depots if not depot.is_complete]
     if as_json:
-        show_json([asdict(each) | {"flags": flags(each, today)} for each in found])
-    elif found:
-        show_table("Depots", COLUMNS, [_row(each, today) for each in found])
+        show_json([asdict(depot) | {"flags": flags(depot, today)} for depot in depots])
+    elif depots:
+        show_table("Depots", COLUMNS, [_row(depot, today) for depot in depots])
     else:
         say("Every depot is described." if incomplete else "There are no depots yet.")
 
 
 def flags(depot: KnownDepot, today: date) -> list[str]:
-    """What is out of the ordinary about a depot."""
-    found = []
+    """Returns what is out of the ordinary about a depot."""
+    names = []
     if not depot.is_complete:
-        found.append("incomplete")
+        names.append("incomplete")
     if depot.closed_on is not None and depot.closed_on <= today:
-        found.append(f"closed since {depot.closed_on}")
+        names.append(f"closed since {depot.closed_on}")
     if depot.opened_on is not None and depot.opened_on > today:
-        found.append(f"opens {depot.opened_on}")
+        names.append(f"opens {depot.opened_on}")
     if depot.closed_weekdays:
         days = ", ".join(WEEKDAYS[day - 1] for day in depot.closed_weekdays)
-        found.append(f"closed {days}")
-    return found
+        names.append(f"closed {days}")
+    return names
 
 
 def _row(depot: KnownDepot, today: date) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import say, show_json, show_list
 from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.runs.ledger import recorded
 from pipelines.store import events
@@ -41,18 +41,16 @@ def list_events(
     """
     first = as_date(since, "--since")
     with workplace() as place, place.engine.connect() as connection:
-        found = events.newest(connection, kind, first, everything)
-    shown = found[:limit]
-    if as_json:
-        show_json([asdict(event) for event in shown])
-        return
-    if not found:
-        say("No events match.")
-        return
-    columns = ("id", "kind", "from", "to", "where", "value", "known from", "state")
-    show_table("Events", columns, [_row(event) for event in shown])
-    if len(found) > limit:
-        say(f"{limit} of {len(found):,} events; show more with --limit.")
+        newest = events.newest(connection, kind, first, everything)
+    show_list(
+        "Events",
+        newest[:limit],
+        _row,
+        as_json=as_json,
+        empty="No events match.",
+        n_all=len(newest),
+        noun="events",
+    )
 
 
 @app.command("withdraw")
@@ -95,11 +93,18 @@ def _standing(connection: sa.Connection, event_id: str) -> Event:
     return event
 
 
-def _row(event: Event) -> tuple[object, ...]:
+def _row(event: Event) -> dict[str, object]:
     known_from = None if event.known_from is None else str(event.known_from)
-    span = (str(event.starts_on), str(event.ends_on))
-    about = (_where(event), event.value, known_from, _state(event))
-    return (event.event_id, event.kind, *span, *about)
+    return {
+        "id": event.event_id,
+        "kind": event.kind,
+        "from": str(event.starts_on),
+        "to": str(event.ends_on),
+        "where": _where(event),
+        "value": event.value,
+        "known from": known_from,
+        "state": _state(event),
+    }
 
 
 def _where(event: Event) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import say, show_json, show_list
 from pipelines.cli.workplace import AsJson, workplace
 from pipelines.demand import counting
 from pipelines.ingest.withdrawal import Withdrawal, withdraw
@@ -16,7 +16,6 @@ from pipelines.store.files import LoadedFile
 app = typer.Typer(
     name="files", help="Loaded files, and taking them back.", no_args_is_help=True
 )
-COLUMNS = ("id", "file", "kind", "accepted", "unchanged", "rejected", "loaded", "state")
 
 
 @app.command("list")
@@ -32,14 +31,9 @@ def list_files(
     Example: `harbor files list --file orders-2026-03`
     """
     with workplace() as place, place.engine.connect() as connection:
-        found = store.newest_files(connection, limit, file)
-    if as_json:
-        show_json([asdict(each) for each in found])
-        return
-    if not found:
-        say("No file has been loaded.")
-        return
-    show_table("Files", COLUMNS, [_row(each) for each in found])
+        newest = store.newest_files(connection, limit, file)
+    empty = "No file has been loaded."
+    show_list("Files", newest, _row, as_json=as_json, empty=empty)
 
 
 @app.command("withdraw")
@@ -92,18 +86,17 @@ def _say(done: Withdrawal) -> None:
         say(f"Depots removed, which nothing names any more: {done.depots:,}.")
 
 
-def _row(each: LoadedFile) -> tuple[object, ...]:
-    state = "loaded" if each.withdrawn_at is None else "withdrawn"
-    return (
-        str(each.file_id),
-        _name(each),
-        each.kind,
-        each.accepted,
-        each.unchanged,
-        each.rejected,
-        f"{each.loaded_at:%Y-%m-%d %H:%M}",
-        state,
-    )
+def _row(each: LoadedFile) -> dict[str, object]:
+    return {
+        "id": str(each.file_id),
+        "file": _name(each),
+        "kind": each.kind,
+        "accepted": each.accepted,
+        "unchanged": each.unchanged,
+        "rejected": each.rejected,
+        "loaded": f"{each.loaded_at:%Y-%m-%d %H:%M}",
+        "state": "loaded" if each.withdrawn_at is None else "withdrawn",
+    }
 
 
 def _name(each: LoadedFile) -> str:

@@ -1,6 +1,7 @@
-"""`harbor ingest`: files in, bad rows aside, and what became of each."""
+"""`harbor ingest`: loads files, and reports on each."""
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import sqlalchemy as sa
 import typer
@@ -11,18 +12,33 @@ from pipelines.cli.stopping import kept
 from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.demand import counting
 from pipelines.ingest import Counts, FileOptions, IngestReport, LoadProgress, ingest
-from pipelines.ingest.matching import options_of_source
-from pipelines.ingest.report import DEFAULT_SOURCE
+from pipelines.ingest.options import DEFAULT_SOURCE, options_of_source
 from pipelines.ingest.sources import SUFFIXES
 from pipelines.ingest.spool import STDIN
 from pipelines.runs.ledger import recorded
 
-MOST_TOLD = 5
+MAX_REASONS_SHOWN = 5
 UNCHANGED = "Nothing was changed."
 KEPT = (
     "Files that were loaded completely are kept, the current one is not. The same "
     "command continues from there."
 )
+
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=THEIRS", help="The file's own name of a column; may be repeated."
+    ),
+]
+DateFormat = Annotated[
+    str | None,
+    typer.Option(help="Format of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(help="Mark before decimals, . or ,; the other sets thousands apart."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -41,28 +57,12 @@ def ingest_files(
         str | None,
         typer.Option(help="depots, orders, daily or events. [default: by columns]"),
     ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=THEIRS",
-            help="The file's own name of a column; may be repeated.",
-        ),
-    ] = None,
-    date_format: Annotated[
-        str | None,
-        typer.Option(
-            help="Format of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."
-        ),
-    ] = None,
+    column: Columns = None,
+    date_format: DateFormat = None,
     encoding: Annotated[
         str | None, typer.Option(help="Encoding of text files. [default: utf-8]")
     ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            help="Mark before decimals, . or ,; the other sets thousands apart."
-        ),
-    ] = None,
+    decimal: Decimal = None,
     source: Annotated[
         str | None,
         typer.Option(
@@ -97,20 +97,27 @@ def ingest_files(
             "PATH is empty, but names a file, a folder or a URL. Look at the variable it "
             "came from; '.' is the current folder."
         )
+    if query is not None and (plain := [path for path in paths if "://" not in path]):
+        raise typer.BadParameter(
+            f"--query is run on a database, and {plain[0]} is none. Write its address, as "
+            "in postgresql://reader@host/shop."
+        )
     if STDIN in paths and kind is None:
         raise typer.BadParameter(
             "Standard input has no name: say what it is by --kind."
         )
     options = file_options(
-        kind, column or [], date_format, encoding, decimal, source, force
-    )
+        column, kind=kind, date_format=date_format, encoding=encoding, decimal=decimal,
+        source=source, force=force,
+    )  # fmt: skip
     with kept(UNCHANGED if dry_run else KEPT), workplace() as place:
         _require_known(options, place)
+        load = partial(_load, place, paths, options, query, dry_run)
         if dry_run:
-            report = _load(place.engine, place, paths, options, query, dry_run=True)
+            report = load(place.engine)
         else:
             with recorded(place.engine, "ingest") as run:
-                report = _load(run.engine, place, paths, options, query, dry_run=False)
+                report = load(run.engine)
                 run.metrics |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
                 counting.rebuild_in(run, place.now)
@@ -118,25 +125,21 @@ def ingest_files(
         show_json(report.as_json())
     else:
         _show(report, dry_run)
-    _judge(report, paths, dry_run)
+    _raise_unless_loaded(report, paths, dry_run)
 
 
-def file_options(
-    kind: str | None,
-    columns: list[str],
-    date_format: str | None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    source: str | None = None,
-    force: bool = False,
-) -> FileOptions:
-    """How files are to be read, from the options of a command.
+def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
+    """Returns how files are to be read, from the options of a command.
+
+    Args:
+      columns: Values of --column.
+      options: The other fields of `FileOptions`.
 
     Raises:
       BadParameter: one of them is unknown.
     """
     mapping = {}
-    for pair in columns:
+    for pair in columns or []:
         name, equals, theirs = pair.partition("=")
         if not (name.strip() and equals and theirs.strip()):
             raise typer.BadParameter(
@@ -145,9 +148,7 @@ def file_options(
             )
         mapping[name.strip()] = theirs.strip()
     try:
-        return FileOptions(
-            kind, mapping, date_format, encoding, decimal, source=source, force=force
-        )
+        return FileOptions(columns=mapping, **options)
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 
@@ -163,25 +164,25 @@ def _require_known(options: FileOptions, place: Workplace) -> None:
 
 
 def _load(
-    engine: sa.Engine,
     place: Workplace,
     paths: list[str],
     options: FileOptions,
     query: str | None,
     dry_run: bool,
+    engine: sa.Engine,
 ) -> IngestReport:
     with progress("Reading", None, in_bytes=True) as bar:
 
-        def tell(far: LoadProgress) -> None:
+        def update(state: LoadProgress) -> None:
             bar.update(
                 bar.task_ids[0],
-                description=f"{far.name}, {far.rows:,} rows",
-                completed=far.done,
-                total=far.total,
+                description=f"{state.name}, {state.rows:,} rows",
+                completed=state.done,
+                total=state.total,
             )
 
         return ingest(
-            engine, paths, options, place.settings, tell, query=query, dry_run=dry_run
+            engine, paths, options, place.settings, update, query=query, dry_run=dry_run
         )
 
 
@@ -198,11 +199,11 @@ def _show(report: IngestReport, dry_run: bool) -> None:
     ]
     columns = ("file", "kind", "state", "accepted", "unchanged", "rejected")
     show_table("Files (dry run)" if dry_run else "Files", columns, rows)
-    said: dict[str, list[str]] = {}
+    files_of_note: dict[str, list[str]] = {}
     for file in report.files:
         for note in file.notes:
-            said.setdefault(note, []).append(file.path.rsplit("/", 1)[-1])
-    for note, names in said.items():
+            files_of_note.setdefault(note, []).append(file.path.rsplit("/", 1)[-1])
+    for note, names in files_of_note.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         say(f"{names[0]}{more}: {note}")
     for note in report.notes:
@@ -211,16 +212,16 @@ def _show(report: IngestReport, dry_run: bool) -> None:
         say("Nothing was changed; this was a dry run.")
 
 
-def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
+def _raise_unless_loaded(report: IngestReport, paths: list[str], dry_run: bool) -> None:
     """Ends with 1 where a file was refused, and with 3 where there was nothing new."""
     refused = report.refused
     if refused:
         # A line each: five sentences on one cannot be told apart.
-        told = [str(file.error) for file in refused[:MOST_TOLD]]
-        if (more := len(refused) - MOST_TOLD) > 0:
-            told.append(f"And {more} more.")
-        reasons = "\n".join(told)
-        raise RefusedFileError(f"{reasons} {_rest(report, dry_run)}")
+        reasons = [str(file.error) for file in refused[:MAX_REASONS_SHOWN]]
+        if (more := len(refused) - MAX_REASONS_SHOWN) > 0:
+            reasons.append(f"And {more} more.")
+        lines = "\n".join(reasons)
+        raise RefusedFileError(f"{lines} {_other_files(report, dry_run)}")
     if not report.files:
         raise NothingToDoError(
             f"There is nothing to load in {', '.join(paths)}: no file there ends in "
@@ -235,8 +236,8 @@ def _judge(report: IngestReport, paths: list[str], dry_run: bool) -> None:
         )
 
 
-def _rest(report: IngestReport, dry_run: bool) -> str:
-    """What became of the files that were not refused."""
+def _other_files(report: IngestReport, dry_run: bool) -> str:
+    """Returns a sentence on the files that were not refused."""
     others = [file.state for file in report.files if file.state != "refused"]
     new = others.count("loaded")
     if not new:

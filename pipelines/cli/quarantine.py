@@ -1,19 +1,19 @@
 """`harbor quarantine`: rows that were put aside, and why."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
-from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.ingest import file_options
+from pipelines.cli.console import say, show_json, show_list
+from pipelines.cli.ingest import Columns, DateFormat, Decimal, file_options
 from pipelines.cli.workplace import AsJson, workplace
-from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.ingest import replay
 from pipelines.runs.ledger import recorded
 from pipelines.store import quarantine
+from pipelines.store.quarantine import QuarantinedRow
 
 app = typer.Typer(
     name="quarantine",
@@ -38,23 +38,18 @@ def list_rejected(
 
     Example: `harbor quarantine list --file orders-2026-03`
     """
-    with workplace() as place, snapshot(place.engine) as connection:
-        found = quarantine.newest_rejected(connection, limit, file, dismissed=dismissed)
-        in_all = quarantine.count_rejected(connection, file, dismissed=dismissed)
-    if as_json:
-        show_json(found)
-        return
-    if not found:
-        say("No rows were dismissed." if dismissed else "No rows are in quarantine.")
-        return
-    columns = ("id", "file", "line", "column", "value", "reason")
-    if dismissed:
-        rows = [(*_row(row), row["dismissed_because"]) for row in found]
-        show_table("Dismissed", (*columns, "dismissed because"), rows)
-    else:
-        show_table("In quarantine", columns, [_row(row) for row in found])
-    if in_all > len(found):
-        say(f"{len(found)} of {in_all:,} rows; show more with --limit.")
+    with workplace() as place, place.engine.connect() as connection:
+        rows, n_all = quarantine.newest_rejected(
+            connection, limit, file, dismissed=dismissed
+        )
+    show_list(
+        "Dismissed" if dismissed else "In quarantine",
+        rows,
+        _row,
+        as_json=as_json,
+        empty="No rows were dismissed." if dismissed else "No rows are in quarantine.",
+        n_all=n_all,
+    )
 
 
 @app.command("show")
@@ -64,14 +59,15 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
     Example: `harbor quarantine show 12`
     """
     with workplace() as place, place.engine.connect() as connection:
-        found = quarantine.rejected(connection, quarantine_id)
-    if found is None:
+        row = quarantine.rejected(connection, quarantine_id)
+    if row is None:
         raise NoDataError(
             f"There is no row {quarantine_id} in quarantine. See 'harbor quarantine list'."
         )
     if as_json:
-        show_json(found)
+        show_json(asdict(row))
         return
+    cells = asdict(row)
     for name in (
         "path",
         "kind",
@@ -84,8 +80,8 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
         "dismissed_at",
         "dismissed_because",
     ):
-        say(f"{name.replace('_', ' ')}: {_told(found[name])}")
-    say(f"cells: {found['raw']}")
+        say(f"{name.replace('_', ' ')}: {_text(cells[name])}")
+    say(f"cells: {row.raw}")
 
 
 @app.command("replay")
@@ -93,25 +89,9 @@ def replay_rejected(
     file: Annotated[
         str | None, typer.Option(help="Only files whose path contains this.")
     ] = None,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=THEIRS",
-            help="The file's own name of a column; may be repeated.",
-        ),
-    ] = None,
-    date_format: Annotated[
-        str | None,
-        typer.Option(
-            help="Format of dates that are not ISO 8601: %m/%d/%Y or %d/%m/%Y."
-        ),
-    ] = None,
-    decimal: Annotated[
-        str | None,
-        typer.Option(
-            help="Mark before decimals, . or ,; the other sets thousands apart."
-        ),
-    ] = None,
+    column: Columns = None,
+    date_format: DateFormat = None,
+    decimal: Decimal = None,
     as_json: AsJson = False,
 ) -> None:
     """Checks rows in quarantine again, and loads those that are good now.
@@ -120,7 +100,7 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
-    options = file_options(None, column or [], date_format, decimal=decimal)
+    options = file_options(column, date_format=date_format, decimal=decimal)
     with workplace() as place, recorded(place.engine, "replay") as run:
         done = replay(run.engine, options, place.settings, place.now, file)
         run.metrics |= {"accepted": done.accepted, "left": done.left}
@@ -180,11 +160,17 @@ def dismiss_rejected(
         say(f"Rows dismissed: {done:,}.")
 
 
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    name = row["path"].rsplit("/", 1)[-1]
-    told = (row["line"], row["column"], row["value"], row["reason"])
-    return (str(row["quarantine_id"]), name, *(_told(value) for value in told))
+def _row(row: QuarantinedRow) -> dict[str, str]:
+    return {
+        "id": str(row.quarantine_id),
+        "file": row.path.rsplit("/", 1)[-1],
+        "line": _text(row.line),
+        "column": _text(row.column),
+        "value": _text(row.value),
+        "reason": row.reason,
+        **({"dismissed because": why} if (why := row.dismissed_because) else {}),
+    }
 
 
-def _told(value: object) -> str:
+def _text(value: object) -> str:
     return "–" if value is None else str(value)

@@ -1,13 +1,11 @@
-"""Interface of the CSV and Parquet readers: batches of cells, and rows one by one."""
+"""What the CSV and the Parquet reader share: cells, rejected rows, rows one by one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from pipelines.ingest.kind_detection import Plan
 
 Cells = dict[str, Any]
 """Arrays by schema column: trimmed texts, or Parquet's timestamps and numbers."""
@@ -51,39 +49,6 @@ class Detail:
     rejected: list[RejectedRow] = field(default_factory=list)
     blank: int = 0
     unfinished: int | None = None
-
-
-class Batch(Protocol):
-    """Consecutive rows of a file."""
-
-    @property
-    def size(self) -> int:
-        """Approximate bytes of the file that it comes from."""
-
-    def cells(self) -> Cells | None:
-        """Returns its columns; None if rows do not fit and must be parsed one by one."""
-
-    def detail(self) -> Detail:
-        """Returns its rows parsed one by one, with their lines."""
-
-
-class TableFile(Protocol):
-    """A file whose header has been parsed."""
-
-    @property
-    def plan(self) -> Plan:
-        """Kind and column positions."""
-
-    @property
-    def separator(self) -> str | None:
-        """Separator of its cells; None if it is not text."""
-
-    def batches(self) -> Iterator[Batch]:
-        """Yields its rows in order; may be called again.
-
-        Raises:
-          RefusedFileError: the bytes cannot be read as what they claim to be.
-        """
 
 
 def tidy(cells: pa.Array) -> pa.Array:

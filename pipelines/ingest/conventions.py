@@ -1,18 +1,37 @@
 """Detects the date order and the decimal mark of a file, with a proof for each."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import date
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Cells
-from pipelines.ingest.dates import DateOrder, detect_date_order
 from pipelines.ingest.file_schemas import Column
 from pipelines.ingest.kind_detection import Plan
-from pipelines.ingest.numbers import DecimalMark, detect_decimal_mark
-from pipelines.ingest.parsing import Rules
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
+from pipelines.ingest.parsing import OTHER_MARK, Rules, ambiguous_pattern
+
+SLASHED = r"^(?P<first>\d{1,2})[/.-](?P<second>\d{1,2})[/.-]\d{4}"
+MARK_NAMES = {".": "point", ",": "comma"}
+
+
+@dataclass(frozen=True)
+class DateOrder:
+    """The date format detected in a file, and a value that proves it."""
+
+    date_format: str
+    proof: str
+
+
+@dataclass(frozen=True)
+class DecimalMark:
+    """The decimal mark detected in a file, and a value that proves it."""
+
+    mark: str
+    proof: str
 
 
 @dataclass(frozen=True)
@@ -75,3 +94,132 @@ def _texts(
         if not texts:
             return
         yield pa.concat_arrays(texts)
+
+
+def detect_date_order(columns: Iterable[pa.Array], name: str) -> DateOrder | None:
+    """Detects whether the day or the month comes first in the dates of a whole file.
+
+    Args:
+      columns: Date cells of the file, batch by batch; the first batch decides whether
+        its dates look like 01/13/2015 at all.
+      name: File name, for messages.
+
+    Returns:
+      None if the first batch is mostly something else, such as ISO 8601.
+
+    Raises:
+      RefusedFileError: nothing in the file proves one order, or both are proved.
+    """
+    sample, day_first, month_first = "", "", ""
+    for number, cells in enumerate(columns):
+        parts = pc.extract_regex(cells, SLASHED)
+        if number == 0 and parts.null_count * 2 >= len(parts) + cells.null_count:
+            return None
+        first = pc.struct_field(parts, "first").cast(pa.int32())
+        second = pc.struct_field(parts, "second").cast(pa.int32())
+        sample = sample or _first_where(cells, pc.is_valid(first))
+        day_first = day_first or _first_where(cells, pc.greater(first, 12))
+        month_first = month_first or _first_where(cells, pc.greater(second, 12))
+    return _decide(sample, day_first, month_first, name) if sample else None
+
+
+def _first_where(cells: pa.Array, mask: pa.Array) -> str:
+    position = pc.index(mask, True).as_py()
+    return "" if position < 0 else str(cells[position].as_py())
+
+
+def _decide(sample: str, day_first: str, month_first: str, name: str) -> DateOrder:
+    mark = next(letter for letter in sample if not letter.isdigit())
+    american, european = f"%m{mark}%d{mark}%Y", f"%d{mark}%m{mark}%Y"
+    if month_first and not day_first:
+        return DateOrder(american, month_first)
+    if day_first and not month_first:
+        return DateOrder(european, day_first)
+    reason = (
+        f"{day_first} puts the day first and {month_first} the month"
+        if day_first
+        else "nothing in it says whether the day or the month comes first"
+    )
+    raise RefusedFileError(
+        f"{name} writes its dates as {sample}, and {reason}. Pass --date-format {american} "
+        f"if the month comes first, or --date-format {european} if the day does; for the "
+        "inbox, set date_format in [sources.NAME] of harbor.toml."
+    )
+
+
+@dataclass
+class _MarkEvidence:
+    """The first value that proves each mark, and the first ambiguous one."""
+
+    proofs: dict[str, str] = field(default_factory=dict)
+    ambiguous: dict[str, str] = field(default_factory=dict)
+
+    def add(self, cells: pa.Array) -> None:
+        marked = pc.unique(cells.filter(pc.match_substring_regex(cells, "[.,]")))
+        for mark in OTHER_MARK:
+            ambiguous = pc.match_substring_regex(marked, ambiguous_pattern(mark))
+            proves = pc.match_substring_regex(marked, _decimal(mark))
+            _keep_first(self.ambiguous, mark, marked, ambiguous)
+            _keep_first(self.proofs, mark, marked, pc.and_not(proves, ambiguous))
+
+
+def _keep_first(
+    first: dict[str, str], mark: str, cells: pa.Array, mask: pa.Array
+) -> None:
+    position = pc.index(mask, True).as_py()
+    if position >= 0:
+        first.setdefault(mark, cells[position].as_py())
+
+
+def _decimal(mark: str) -> str:
+    """Matches 0.5, 1,234.5 and 1,234,567 for the point; ambiguous numbers as well."""
+    groups = rf"\d{{1,3}}([{OTHER_MARK[mark]}]\d{{3}})"
+    alone = rf"(\d+[{mark}]\d*|[{mark}]\d+)([eE][+-]?\d+)?"
+    return rf"^[+-]?({alone}|{groups}+[{mark}]\d*|{groups}{{2,}})$"
+
+
+def detect_decimal_mark(
+    columns: Iterable[pa.Array], name: str, separator: str | None = None
+) -> DecimalMark | None:
+    """Detects the decimal mark in the numbers of a whole file.
+
+    Args:
+      columns: Number cells of the file as text, batch by batch.
+      name: File name, for messages.
+      separator: Separator of its cells; a comma rules decimal commas out.
+
+    Returns:
+      None if every number reads alike with the point.
+
+    Raises:
+      RefusedFileError: a number such as 1.234 can be read in two ways and nothing in the
+        file proves one, or both are proved.
+    """
+    evidence = _MarkEvidence()
+    for cells in columns:
+        evidence.add(cells)
+    if len(evidence.proofs) == len(OTHER_MARK):
+        raise _contradiction_error(evidence, name)
+    for mark, proof in evidence.proofs.items():
+        return DecimalMark(mark, proof) if mark == "," or evidence.ambiguous else None
+    if not evidence.ambiguous or (separator == "," and "." not in evidence.ambiguous):
+        return None
+    raise _ambiguity_error(evidence, name)
+
+
+def _contradiction_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
+    return RefusedFileError(
+        f"{name} writes {evidence.proofs['.']} with a decimal point and {evidence.proofs[',']} "
+        "with a decimal comma, and can mean only one of them. Mend it, or pass --decimal "
+        "'.' or --decimal ',': the others then go to quarantine."
+    )
+
+
+def _ambiguity_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
+    mark, sample = next(iter(evidence.ambiguous.items()))
+    return RefusedFileError(
+        f"{name} writes the number {sample}, and nothing in it says whether the "
+        f"{MARK_NAMES[mark]} sets thousands or decimals apart. Pass --decimal '{OTHER_MARK[mark]}' "
+        f"if it sets thousands apart, or --decimal '{mark}' if it sets decimals apart; for "
+        "the inbox, set decimal in [sources.NAME] of harbor.toml."
+    )

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.numbers import unambiguous_text
+from pipelines.ingest.parsing import unambiguous_text
 from pipelines.ingest.sources import first_line
 
 BATCH_ROWS = 10_000

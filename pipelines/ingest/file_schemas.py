@@ -173,6 +173,13 @@ DEPOTS = Kind(
     ),
     rules=(
         RowRule(
+            "subdivision",
+            ("country", "subdivision"),
+            parsing.is_unknown_subdivision,
+            "is none of its country's subdivisions with holidays of their own, such as CA "
+            "of US; leave it empty where there is none",
+        ),
+        RowRule(
             "closed_on",
             ("opened_on", "closed_on"),
             lambda opened, closed: pc.less(closed, opened),

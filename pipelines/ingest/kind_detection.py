@@ -1,12 +1,12 @@
 """Detects the kind of a file from its header, and the positions of its columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import column_suggestions
 from pipelines.ingest.file_schemas import KINDS, Kind
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 
 MAX_NAMES_SHOWN = 12
 
@@ -46,6 +46,25 @@ class Plan:
     def names(self) -> dict[str, str]:
         """From the schema's column names to the file's."""
         return {name: self.header[at] for name, at in self.positions.items()}
+
+    def require_used(self, unused_columns: Collection[str], name: str) -> None:
+        """Refuses a file where --column names columns that its kind does not have.
+
+        Args:
+          unused_columns: Columns given by --column that no file of the load has.
+          name: File name, for messages.
+
+        Raises:
+          RefusedFileError: there are such columns.
+        """
+        if unused_columns:
+            kind = self.kind.name
+            raise RefusedFileError(
+                f"{name} is read as {kind}, and --column names "
+                f"{', '.join(sorted(unused_columns))}, which no file of {kind} has (found: "
+                f"{shortened_list(self.header)}). {_required_columns([self.kind])} Leave that "
+                "--column out, or say with --kind what the file is."
+            )
 
 
 def tidy_name(name: str) -> str:
@@ -112,7 +131,7 @@ def recognise(header: Sequence[str], options: FileOptions, name: str) -> Plan:
     if len(kinds) > 1:
         several = " or ".join(kind.name for kind in kinds)
         raise RefusedFileError(
-            f"{name} could be {several} (found: {_shortened_list(header)}). "
+            f"{name} could be {several} (found: {shortened_list(header)}). "
             f"{_required_columns(kinds)} Say which with --kind {kinds[0].name}."
         )
     positions = column_positions(header, kinds[0], options)
@@ -151,7 +170,7 @@ def _no_kind_message(header: Sequence[str], options: FileOptions, name: str) -> 
         return _missing_columns_message(header, options, name, lacks)
     kinds = [KINDS[kind] for kind in missing]
     return (
-        f"{name} is of no kind that is known (found: {_shortened_list(header)}). {_required_columns(kinds)} "
+        f"{name} is of no kind that is known (found: {shortened_list(header)}). {_required_columns(kinds)} "
         f"Rename its columns or say which they are{_suggestion(header, kinds, lacks)}."
     )
 
@@ -173,7 +192,7 @@ def _missing_columns_message(
     some = "column" if len(lacks) == 1 else "columns"
     it = "it" if len(lacks) == 1 else "them"
     return (
-        f"{name} has no {some} {quoted} (found: {_shortened_list(header)}). Rename {it} or pass "
+        f"{name} has no {some} {quoted} (found: {shortened_list(header)}). Rename {it} or pass "
         f"{flags}."
     )
 
@@ -184,8 +203,9 @@ def _required_columns(kinds: Sequence[Kind]) -> str:
     )
 
 
-def _shortened_list(header: Sequence[str]) -> str:
-    names = [cell.strip() for cell in header if cell.strip()]
-    more = len(names) - MAX_NAMES_SHOWN
-    listed = ", ".join(names[:MAX_NAMES_SHOWN]) or "no names"
+def shortened_list(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:
+    """Returns names for a message, the rest of a long list counted."""
+    filled = [name.strip() for name in names if name.strip()]
+    more = len(filled) - most
+    listed = ", ".join(filled[:most]) or "no names"
     return f"{listed} and {more} more" if more > 0 else listed

@@ -1,20 +1,22 @@
 """Loads one file in one transaction: its ledger entry, rows and rejected rows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import messages
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.chunks import Chunk, ParsedFile
 from pipelines.ingest.conventions import Conventions
-from pipelines.ingest.file_schemas import EVENTS, Kind
+from pipelines.ingest.file_schemas import DAILY, EVENTS, ORDERS, Kind
+from pipelines.ingest.kind_detection import Plan
+from pipelines.ingest.options import DEFAULT_SOURCE, FileOptions
+from pipelines.ingest.parser import RemoteFile
 from pipelines.ingest.plausibility import OrderIdCheck
-from pipelines.ingest.report import DEFAULT_SOURCE, Counts, FileOptions, FileReport
+from pipelines.ingest.report import Counts, FileReport, file_notes
 from pipelines.ingest.sources import Source
+from pipelines.ingest.validation import Chunk, ParsedFile
 from pipelines.settings import Settings
 from pipelines.store import commit_order, events, order_counts, score_totals
 from pipelines.store import ingest as store
@@ -27,6 +29,22 @@ MAX_REJECTED_ROWS = 10_000
 MAX_VALUE_CHARS_SHOWN = 60
 MIB = 1 << 20
 
+Progress = Callable[[int, int], None]
+"""Called with the bytes and rows read since the last call."""
+
+
+@dataclass(frozen=True)
+class BufferedFile:
+    """A small file that was parsed to its end and is kept in memory."""
+
+    plan: Plan
+    conventions: Conventions
+    chunks: tuple[Chunk, ...]
+
+    def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
+        """As `ParsedFile.parse`."""
+        return self.conventions, iter(self.chunks)
+
 
 @dataclass(frozen=True)
 class LoadRequest:
@@ -34,56 +52,54 @@ class LoadRequest:
 
     source: Source
     options: FileOptions
-    file: ParsedFile
+    file: ParsedFile | RemoteFile | BufferedFile
     settings: Settings
     is_dry_run: bool = False
 
 
 def load(
-    connection: sa.Connection,
-    request: LoadRequest,
-    progress: Callable[[int, int], None],
+    connection: sa.Connection, request: LoadRequest, progress: Progress
 ) -> FileReport:
     """Loads a file, unless the ledger has it already.
 
     Args:
       connection: Inside a transaction, which the caller rolls back on an error.
       request: The file and its options.
-      progress: Called with the bytes and rows read since the last call.
+      progress: Called as the file is read.
 
     Raises:
       RefusedFileError: the file is unreadable, incomplete or empty.
     """
-    source, plan = request.source, request.file.plan
-    sha256 = source.sha256()
-    options_sha256 = request.options.fingerprint(plan.kind.name, plan.names)
-    store.lock(connection, plan.kind.name)
-    known = store.known_file(connection, sha256, options_sha256)
+    entry = ledger_entry(request)
+    key = str(entry["sha256"]), str(entry["options_sha256"])
+    store.lock(connection, request.file.plan.kind.name)
+    known = store.known_files(connection, [key]).get(key)
     if known is not None:
-        progress(source.size, known.accepted + known.unchanged + known.rejected)
-        return unchanged(request, known)
-    file_id = store.add_file(
-        connection,
-        path=source.address,
-        sha256=sha256,
-        options_sha256=options_sha256,
-        kind=plan.kind.name,
-        source=request.options.source or DEFAULT_SOURCE,
-        size_bytes=source.size,
-        ignored_columns=plan.ignored,
-    )
-    return _Loading(connection, request, file_id, request.file.conventions()).run(
-        progress
-    )
+        progress(request.source.size, known.accepted + known.unchanged + known.rejected)
+        return unchanged_report(request, known)
+    (file_id,) = store.add_files(connection, [entry])
+    return _Loading(connection, request, file_id).run(progress)
 
 
-def unchanged(request: LoadRequest, known: sa.Row[Any]) -> FileReport:
-    """Returns the report of a file that the ledger has already.
+def ledger_entry(request: LoadRequest, accepted: int = 0) -> dict[str, object]:
+    """Returns the ledger's row of a file, of whose rows none are unchanged or rejected."""
+    source, plan, options = request.source, request.file.plan, request.options
+    return {
+        "path": source.address,
+        "sha256": source.sha256(),
+        "options_sha256": options.fingerprint(plan.kind.name, plan.names),
+        "kind": plan.kind.name,
+        "source": options.source or DEFAULT_SOURCE,
+        "size_bytes": source.size,
+        "ignored_columns": plan.ignored,
+        "accepted": accepted,
+        "unchanged": 0,
+        "rejected": 0,
+    }
 
-    Args:
-      request: The file and its options.
-      known: Its row of `files`.
-    """
+
+def unchanged_report(request: LoadRequest, known: sa.Row[Any]) -> FileReport:
+    """Returns the report of a file that the ledger has already."""
     counts = Counts(0, known.accepted + known.unchanged, known.rejected)
     kind = request.file.plan.kind.name
     return FileReport(request.source.display_path, kind, "unchanged", counts)
@@ -96,20 +112,23 @@ class _Loading:
     connection: sa.Connection
     request: LoadRequest
     file_id: int
-    conventions: Conventions
     rows: int = 0
     rejected: int = 0
     blank: int = 0
     decoded_bytes: int = 0
-    moved: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
 
-    def run(self, progress: Callable[[int, int], None]) -> FileReport:
+    def __post_init__(self) -> None:
+        self.source, self.settings = self.request.source, self.request.settings
+        self.kind = self.request.file.plan.kind
+
+    def run(self, progress: Progress) -> FileReport:
         """Copies every chunk, merges the rows into the table, and completes the ledger."""
-        source, plan = self.request.source, self.request.file.plan
-        incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
-        for chunk in self.request.file.chunks(self.conventions):
+        stored = self.request.file.plan.stored
+        incoming = store.Incoming.create(self.connection, self.kind.table, stored)
+        conventions, chunks = self.request.file.parse()
+        for chunk in chunks:
             self._add_chunk(chunk)
             self._require_bounded()
             if self.rejected > MAX_REJECTED_ROWS:
@@ -118,52 +137,60 @@ class _Loading:
             progress(chunk.size, chunk.n_rows + len(chunk.rejected))
         self._require_rows()
         self._require_few_rejected()
-        source.require_unchanged()
-        accepted = self._merge_rows(incoming)
+        self.source.require_unchanged()
+        accepted, moved = self._merge_rows(incoming)
         incoming.drop()
         counts = Counts(accepted, self.rows - accepted, self.rejected)
         if not self.request.is_dry_run:
             commit_order.arrive(self.connection)
         store.set_counts(self.connection, self.file_id, vars(counts))
+        return self._report(counts, conventions, moved)
+
+    def _report(
+        self, counts: Counts, conventions: Conventions, moved: int
+    ) -> FileReport:
         notes = [
-            *messages.file_notes(
-                plan,
-                self.conventions,
+            *file_notes(
+                self.request.file.plan,
+                conventions,
                 self.depot_ids,
                 self.rejected,
                 self.blank,
                 is_dry_run=self.request.is_dry_run,
-            ),
-            *messages.moved_orders_note(self.moved),
+            )
         ]
-        return FileReport(
-            source.display_path,
-            plan.kind.name,
-            "loaded",
-            counts,
-            self.blank,
-            tuple(notes),
-        )
+        if moved:
+            notes.append(f"Orders moved to another depot or day: {moved:,}.")
+        path, kind = self.source.display_path, self.kind.name
+        return FileReport(path, kind, "loaded", counts, tuple(notes))
 
-    def _merge_rows(self, incoming: store.Incoming) -> int:
-        """Merges the incoming rows into the table and creates the depots they name."""
-        table, options = incoming.target.name, self.request.options
-        name, plan = self.request.source.name, self.request.file.plan
-        ids = OrderIdCheck(name, plan, self.rows, options.id_namespace)
-        if not options.force:
-            self.moved = ids.require_not_moved(incoming)
+    def _merge_rows(self, incoming: store.Incoming) -> tuple[int, int]:
+        """Merges the rows into their table, and creates the depots they name.
+
+        Returns:
+          The number of rows that changed the table, and that of orders that were known at
+          another depot or on another day (0 if that is not checked).
+        """
+        if self.kind is EVENTS and not self.request.is_dry_run:
+            # Before the versions note when they became known.
+            commit_order.arrive(self.connection)
+        options, plan, moved = self.request.options, self.request.file.plan, 0
+        namespace = options.id_namespace
+        ids = OrderIdCheck(self.source.name, plan, self.rows, namespace)
+        is_checked = self.kind is ORDERS and not options.force
+        if is_checked:
+            moved = ids.require_not_moved(incoming)
         with (
-            order_counts.marked(self.connection, table),
-            score_totals.in_step(self.connection, table),
+            order_counts.marked(self.connection, self.kind.table),
+            score_totals.in_step(self.connection, self.kind.table),
         ):
-            namespace = options.id_namespace
-            accepted = merge(incoming, plan.kind, self.file_id, namespace)
+            accepted = merge(incoming, self.kind, self.file_id, namespace)
             if accepted < self.rows:
-                incoming.note_repeats(plan.kind.key, self.file_id, namespace)
-            if not options.force:
+                incoming.note_repeats(self.kind.key, self.file_id, namespace)
+            if is_checked:
                 ids.require_distinct_ids(incoming, accepted)
-            self._add_first_seen()
-        return accepted
+            add_first_seen(self.connection, self.kind, self.depot_ids, self.settings)
+        return accepted, moved
 
     def _add_chunk(self, chunk: Chunk) -> None:
         store.add_rejected(self.connection, self.file_id, map(vars, chunk.rejected))
@@ -177,21 +204,16 @@ class _Loading:
         self.depot_ids.update(chunk.depot_ids)
 
     def _require_bounded(self) -> None:
-        settings = self.request.settings
-        n_rows = self.rows + self.rejected + self.blank
-        if n_rows > settings.max_file_rows:
-            holds = f"{settings.max_file_rows:,} rows (HARBOR_MAX_FILE_ROWS)"
-        elif self.decoded_bytes > settings.max_file_mib * MIB:
-            holds = f"{settings.max_file_mib:,} MiB once unpacked (HARBOR_MAX_FILE_MIB)"
-        else:
-            return
-        raise RefusedFileError(
-            f"{self.request.source.name} holds more than {holds}. Look at what wrote it; if "
-            "it is right, split it or raise the setting."
-        )
+        max_mib = self.settings.max_file_mib
+        if self.decoded_bytes > max_mib * MIB:
+            raise RefusedFileError(
+                f"{self.source.name} holds more than {max_mib:,} MiB once unpacked "
+                "(HARBOR_MAX_FILE_MIB). Look at what wrote it; if it is right, split it or "
+                "raise the setting."
+            )
 
     def _require_few_rejected(self) -> None:
-        max_share = self.request.settings.max_rejected_ratio
+        max_share = self.settings.max_rejected_ratio
         n_rows = self.rows + self.rejected
         first = self.first_rejected
         if first is None or self.rejected <= max_share * n_rows:
@@ -201,23 +223,19 @@ class _Loading:
             "" if first.value is None else f" '{first.value[:MAX_VALUE_CHARS_SHOWN]}'"
         )
         raise RefusedFileError(
-            f"{self.request.source.name} has {self.rejected:,} bad rows of {n_rows:,}, "
+            f"{self.source.name} has {self.rejected:,} bad rows of {n_rows:,}, "
             f"more than the {max_share:.0%} that may be put aside (HARBOR_MAX_REJECTED_RATIO). "
             f"The first is line {first.line}: {column}{value} {first.reason}. Correct "
-            "the file, or say how it is written with --column, --date-format or "
-            "--encoding."
+            "the file, or say how it is written with --column, --date-format, --decimal "
+            "or --encoding."
         )
 
     def _require_rows(self) -> None:
         if self.rows + self.rejected == 0:
             raise RefusedFileError(
-                f"{self.request.source.name} has a header and no rows, so there is nothing "
+                f"{self.source.name} has a header and no rows, so there is nothing "
                 "to load. Send it again when it has some."
             )
-
-    def _add_first_seen(self) -> None:
-        if self.request.file.plan.kind.name in ("orders", "daily"):
-            add_first_seen(self.connection, self.depot_ids, self.request.settings)
 
 
 def merge(
@@ -243,13 +261,14 @@ def merge(
 
 
 def add_first_seen(
-    connection: sa.Connection, depot_ids: Iterable[str], settings: Settings
+    connection: sa.Connection, kind: Kind, depot_ids: Iterable[str], settings: Settings
 ) -> None:
     """Creates the depots that orders or counts name and no depots file has described."""
-    store.add_first_seen(
-        connection,
-        sorted(depot_ids),
-        city=UNASSIGNED_CITY,
-        timezone=settings.timezone,
-        country=settings.country,
-    )
+    if kind in (ORDERS, DAILY):
+        store.add_first_seen(
+            connection,
+            sorted(depot_ids),
+            city=UNASSIGNED_CITY,
+            timezone=settings.timezone,
+            country=settings.country,
+        )

@@ -1,7 +1,7 @@
 """Reads Parquet files into the same text cells as CSV; timestamps and numbers stay typed."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -10,17 +10,13 @@ from pyarrow import parquet as pq
 from pyarrow import types
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Batch, Cells, Detail, cell_text, tidy
+from pipelines.ingest.batches import Cells, Detail, cell_text, tidy
 from pipelines.ingest.file_schemas import Column
 from pipelines.ingest.kind_detection import Plan, recognise
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 from pipelines.ingest.sources import Source, first_line
 
 BATCH_ROWS = 1 << 18
-MAX_UNPACK_RATIO = 1_000
-"""Maximum ratio of unpacked to packed size, above the sizes that are always allowed."""
-ALWAYS_ALLOWED_ROWS = 1_000_000
-ALWAYS_ALLOWED_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -32,7 +28,7 @@ class ParquetFile:
     bytes_a_row: float
     separator: None = None
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator["ParquetBatch"]:
         """Yields its rows in order."""
         names = self.plan.names
         first_row = 1
@@ -42,7 +38,14 @@ class ParquetFile:
                 for rows in file.iter_batches(
                     BATCH_ROWS, columns=list(names.values()), use_threads=True
                 ):
-                    yield _batch(rows, names, self, first_row)
+                    cells = {
+                        column: _readable(
+                            rows.column(name), self.plan.kind.column(column)
+                        )
+                        for column, name in names.items()
+                    }
+                    size = int(len(rows) * self.bytes_a_row)
+                    yield ParquetBatch(cells, first_row, size)
                     first_row += len(rows)
         except MemoryError:
             raise
@@ -62,7 +65,6 @@ def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
         with source.open_file() as stream:
             file = pq.ParquetFile(stream)
             schema, rows = file.schema_arrow, file.metadata.num_rows
-            _require_plausible_size(source, file.metadata)
     except MemoryError:
         raise
     except (OSError, pa.ArrowException) as error:
@@ -71,21 +73,6 @@ def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
     for name, at in plan.positions.items():
         _require_usable(plan.kind.column(name), schema.field(at), source)
     return ParquetFile(source, plan, source.size / max(rows, 1))
-
-
-def _require_plausible_size(source: Source, metadata: pq.FileMetaData) -> None:
-    """Refuses a small file whose metadata claim a very large size, such as a zip bomb."""
-    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
-    size = sum(group.total_byte_size for group in groups)
-    limit = source.size * MAX_UNPACK_RATIO
-    if metadata.num_rows > max(limit, ALWAYS_ALLOWED_ROWS) or size > max(
-        limit, ALWAYS_ALLOWED_BYTES
-    ):
-        raise RefusedFileError(
-            f"{source.name} has {source.size:,} bytes and claims to hold "
-            f"{metadata.num_rows:,} rows in {size:,} bytes, more than "
-            f"{MAX_UNPACK_RATIO:,} times as much. Look at what wrote it, and write it anew."
-        )
 
 
 def _unreadable_error(source: Source, error: Exception) -> RefusedFileError:
@@ -118,8 +105,8 @@ def _is_usable(column: Column, kind: pa.DataType) -> bool:
         return True
     if column.is_dated:
         return bool(types.is_timestamp(kind) or types.is_date(kind))
-    if types.is_floating(kind) or types.is_decimal(kind):
-        return column.value_type == "number"
+    if column.value_type == "number":
+        return _is_number(kind)
     return bool(types.is_integer(kind))
 
 
@@ -127,16 +114,6 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(
         types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     )
-
-
-def _batch(
-    rows: pa.RecordBatch, names: Mapping[str, str], file: ParquetFile, first_row: int
-) -> Batch:
-    cells = {
-        column: _readable(rows.column(name), file.plan.kind.column(column))
-        for column, name in names.items()
-    }
-    return ParquetBatch(cells, file, first_row, int(len(rows) * file.bytes_a_row))
 
 
 def _readable(cells: pa.Array, column: Column) -> pa.Array:
@@ -157,8 +134,7 @@ def _readable(cells: pa.Array, column: Column) -> pa.Array:
 class ParquetBatch:
     """A batch of rows of a Parquet file."""
 
-    columns: Cells = field(repr=False)
-    file: ParquetFile
+    columns: Cells
     first_row: int
     size: int
 
@@ -178,10 +154,10 @@ class ParquetBatch:
         return Detail(
             cells,
             lines,
-            lambda row: {name: _raw_text(array[row]) for name, array in cells.items()},
+            lambda row: {name: _text(array[row]) for name, array in cells.items()},
             blank=len(filled) - len(at),
         )
 
 
-def _raw_text(cell: Any) -> str | None:
+def _text(cell: Any) -> str | None:
     return None if not cell.is_valid else cell_text(cell)

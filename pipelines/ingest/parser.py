@@ -1,23 +1,35 @@
-"""Parses files: in a child process with a memory limit, or in this process."""
+"""Parses files in a child process under a memory limit, or in this process.
 
+The child reads untrusted files, so nothing that it sends is unpickled: it answers in JSON,
+and with rows in CSV.
+"""
+
+import json
+import os
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import ipc
-from pipelines.ingest.chunks import Chunk, LocalParse, ParsedFile
-from pipelines.ingest.conventions import Conventions
+from pipelines.ingest.batches import RejectedRow
+from pipelines.ingest.conventions import Conventions, DateOrder, DecimalMark
+from pipelines.ingest.file_schemas import KINDS
 from pipelines.ingest.kind_detection import Plan
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 from pipelines.ingest.sources import Source
+from pipelines.ingest.validation import Chunk, ParsedFile
 
 ROOT = Path(__file__).parents[2]
+MIB = 1 << 20
+PARSE = "parse"
+"""Asks the child for the rows of the file that it has opened last."""
 
 
 class Parser:
@@ -30,150 +42,181 @@ class Parser:
           memory_mib: Memory limit of the child; 0 parses in this process, without a limit.
         """
         self._memory_mib = memory_mib
-        self._child: _ParserProcess | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._is_streaming = False
 
     def __enter__(self) -> Self:
         """Nothing to do."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Ends the child."""
-        if self._child is not None:
-            self._child.end()
+        self._end()
 
-    def open(self, source: Source, options: FileOptions, today: date) -> ParsedFile:
+    def open(
+        self, source: Source, options: FileOptions, today: date
+    ) -> "ParsedFile | RemoteFile":
         """Reads a file's header; the file opened before can no longer be read.
 
         Raises:
           RefusedFileError: the file cannot be understood.
         """
         if not self._memory_mib:
-            return LocalParse.open(source, options, today)
-        child = self._idle_process()
-        child.send(source, ipc.task_message(source, options, today))
-        plan = ipc.plan(child.receive(source, "plan")[0])
-        child.awaits_go_ahead = True
-        return _RemoteParse(source, plan, child)
+            return ParsedFile.open(source, options, today)
+        if self._is_streaming:
+            self._end()
+        if self._process is None:
+            self._start()
+        message = self._ask(source, (source, options, today))
+        plan = Plan(
+            KINDS[message["kind"]], message["positions"], tuple(message["header"])
+        )
+        return RemoteFile(source, plan, self)
 
-    def _idle_process(self) -> "_ParserProcess":
-        child = self._child
-        if child is not None and child.awaits_go_ahead:
-            child.send(None, {"go_on": False})
-            child.awaits_go_ahead, child.is_busy = False, False
-        elif child is not None and child.is_busy:
-            child.end()
-            child = None
-        if child is None or child.has_ended:
-            child = self._child = _ParserProcess(self._memory_mib)
-        child.is_busy = True
-        return child
+    def parse(self, source: Source) -> tuple[Conventions, Iterator[Chunk]]:
+        """Parses the file that was opened last; see `ParsedFile.parse`."""
+        message = self._ask(source, PARSE)
+        dates, numbers = message["dates"], message["numbers"]
+        conventions = Conventions(
+            dates and DateOrder(**dates), numbers and DecimalMark(**numbers)
+        )
+        self._is_streaming = True
+        return conventions, self._chunks(source)
 
+    def _chunks(self, source: Source) -> Iterator[Chunk]:
+        while message := self._receive(source):
+            rejected = [RejectedRow(**row) for row in message["rejected"]]
+            rows = self._receive_bytes(source)
+            yield Chunk(**message | {"rows": rows, "rejected": rejected})
+        self._is_streaming = False
 
-@dataclass(frozen=True)
-class _RemoteParse:
-    """A file that the child process parses."""
-
-    source: Source
-    plan: Plan
-    child: "_ParserProcess"
-
-    def conventions(self) -> Conventions:
-        self.child.awaits_go_ahead = False
-        self.child.send(self.source, {"go_on": True})
-        return ipc.conventions(self.child.receive(self.source, "conventions")[0])
-
-    def chunks(self, conventions: Conventions) -> Iterator[Chunk]:  # noqa: ARG002
-        """Yields the chunks; the child has detected the conventions itself."""
-        while True:
-            message, rows = self.child.receive(self.source, "chunk")
-            if message is None:
-                self.child.is_busy = False
-                return
-            yield ipc.chunk(message, rows)
-
-
-class _ParserProcess:
-    """The child process and its state."""
-
-    def __init__(self, memory_mib: int) -> None:
-        self.memory_mib = memory_mib
-        self.is_busy = False
-        # It has sent the plan of a file and waits for the answer whether to parse it.
-        self.awaits_go_ahead = False
-        self.has_ended = False
-        # In a session of its own: an interrupt is ours, and it ends with its pipes.
+    def _start(self) -> None:
+        # In a session of its own: an interrupt is ours, and it ends with its connection.
+        self._connection, theirs = Pipe()
+        program = "from pipelines.ingest import parser; parser.main()"
+        arguments = [str(theirs.fileno()), str(self._memory_mib)]
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
-            [sys.executable, "-m", "pipelines.ingest.child", str(memory_mib)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [sys.executable, "-c", program, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
             cwd=ROOT,
             start_new_session=True,
         )
+        theirs.close()
 
-    def send(self, source: Source | None, message: ipc.Message) -> None:
-        """Sends a message.
+    def _end(self) -> None:
+        if self._process is not None and self._connection is not None:
+            self._connection.close()
+            self._process.kill()
+            self._process.wait()
+        self._process = self._connection = None
+        self._is_streaming = False
 
-        Raises:
-          RefusedFileError: the child has ended while it parsed `source`.
-        """
+    def _ask(self, source: Source, task: object) -> dict[str, Any]:
+        assert self._connection is not None, "a file is open"
         try:
-            ipc.send(_pipe(self._process.stdin), message)
-        except BrokenPipeError:
-            self.end()
-            if source is not None:
-                raise self._too_large_error(source) from None
+            self._connection.send(task)
+        except OSError:
+            raise self._too_large_error(source) from None
+        return self._receive(source)
 
-    def receive(self, source: Source, key: str) -> tuple[Any, bytes]:
-        """Returns the next message's value under a key, and its payload; None at the end.
-
-        Raises:
-          RefusedFileError: it refuses the file, or the file exceeds its memory.
-        """
-        try:
-            message, payload = ipc.receive(_pipe(self._process.stdout))
-        except EOFError:
-            message, payload = {"too_large": True}, b""
-        if key in message:
-            return message[key], payload
-        self.is_busy = False
+    def _receive(self, source: Source) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._receive_bytes(source))
         if "refused" in message:
+            self._is_streaming = False
             raise RefusedFileError(message["refused"])
-        if "too_large" in message:
-            self.end()
-            raise self._too_large_error(source)
         if "mistake" in message:
             raise RuntimeError(
                 f"The parser of {source.name} failed:\n{message['mistake']}"
             )
-        return None, payload
+        return message
 
-    def end(self) -> None:
-        """Kills the process."""
-        self.has_ended = True
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                try:
-                    stream.close()
-                except BrokenPipeError:
-                    continue
+    def _receive_bytes(self, source: Source) -> bytes:
+        assert self._connection is not None, "a file is open"
+        try:
+            return self._connection.recv_bytes()
+        except (EOFError, OSError):
+            raise self._too_large_error(source) from None
 
     def _too_large_error(self, source: Source) -> RefusedFileError:
+        self._end()
         return RefusedFileError(
             f"{source.name} needs more memory than its parser may use "
-            f"(HARBOR_PARSER_MEMORY_MIB is {self.memory_mib:,}), or makes it crash. "
+            f"(HARBOR_PARSER_MEMORY_MIB is {self._memory_mib:,}), or makes it crash. "
             "If the file should be that large, split it or raise the setting; else "
             "export it again."
         )
 
 
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None, "both are pipes"
-    return stream
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file whose header has been parsed, and that the child process goes on to parse."""
+
+    source: Source
+    plan: Plan
+    parser: Parser
+
+    def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
+        """As `ParsedFile.parse`."""
+        return self.parser.parse(self.source)
+
+
+def _serve(connection: Connection) -> None:
+    """Answers tasks in the child until the parent closes the connection."""
+    file: ParsedFile | None = None
+    while True:
+        task = connection.recv()
+        try:
+            if task == PARSE and file is not None:
+                _send_rows(connection, file)
+            else:
+                file = ParsedFile.open(*task)
+                plan = {"kind": file.plan.kind.name, "positions": file.plan.positions}
+                _send(connection, plan | {"header": file.plan.header})
+        except RefusedFileError as error:
+            _send(connection, {"refused": str(error)})
+        except (MemoryError, EOFError, ConnectionError):
+            raise
+        except Exception:  # noqa: BLE001 - a mistake of ours, which the parent raises
+            _send(connection, {"mistake": traceback.format_exc()})
+
+
+def _send_rows(connection: Connection, file: ParsedFile) -> None:
+    conventions, chunks = file.parse()
+    _send(connection, asdict(conventions))
+    for chunk in chunks:
+        rejected = [asdict(row) for row in chunk.rejected]
+        _send(connection, {**vars(chunk), "rows": None, "rejected": rejected})
+        connection.send_bytes(chunk.rows)
+    _send(connection, {})
+
+
+def _send(connection: Connection, message: dict[str, Any]) -> None:
+    connection.send_bytes(json.dumps(message).encode())
+
+
+def _limit_memory(size: int) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    # RLIMIT_DATA, not RLIMIT_AS: threads reserve much address space that costs nothing.
+    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> None:
+    """Runs the child; it ends without a word where memory does, or its parent has."""
+    descriptor, memory_mib = map(int, sys.argv[1:])
+    _limit_memory(memory_mib * MIB)
+    try:
+        _serve(Connection(descriptor))
+    except (MemoryError, EOFError, ConnectionError):
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

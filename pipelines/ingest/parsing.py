@@ -15,15 +15,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import dates
-from pipelines.ingest.numbers import OTHER_MARK
-from pipelines.settings.countries import known_countries
+from pipelines.settings.countries import is_subdivision, known_countries
 
+OTHER_MARK = {".": ",", ",": "."}
+"""The mark that separates thousands, by decimal mark."""
 MAX_TEXT_CHARS = 200
 MAX_COUNT = 1_000_000_000
 THOUSANDS: dict[str, re.Pattern[str]] = {
     mark: re.compile(rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{mark}]\d*)?")
     for mark, other in OTHER_MARK.items()
 }
+GROUPED = re.compile(r"[+-]?\d{1,3}([\s'’]\d{3})+([.,]\d*)?")
+"""Numbers whose thousands are set apart by what is neither a point nor a comma."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
@@ -43,6 +46,11 @@ class Rules:
     today: date
     date_format: str | None = None
     decimal: str = "."
+
+    @property
+    def format_name(self) -> str:
+        """Name of the date format, for messages."""
+        return self.date_format or "ISO 8601"
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,7 @@ def moments(cells: pa.Array, rules: Rules, ahead: int) -> ParsedColumn:
     outside = pc.fill_null(outside, False)
     reasons = pa.nulls(len(cells), pa.string())
     if pc.any(unread).as_py():
-        reason = f"is not a time as {dates.format_name(rules.date_format)} writes it"
+        reason = f"is not a time as {rules.format_name} writes it"
         reasons = pc.if_else(unread, reason, reasons)
     if pc.any(outside).as_py():
         reason = f"lies outside {FIRST_DAY} to {last}"
@@ -144,8 +152,7 @@ def day(cell: str, rules: Rules, ahead: int, since: int) -> date:
     try:
         moment = datetime.fromisoformat(cell)
     except ValueError:
-        name = dates.format_name(rules.date_format)
-        raise ValueError(f"is not a date as {name} writes it") from None
+        raise ValueError(f"is not a date as {rules.format_name} writes it") from None
     if moment.time() != time.min:
         raise ValueError("has a time of day, where a day is wanted")
     first, last = date(since, 1, 1), rules.today + timedelta(days=ahead)
@@ -179,8 +186,24 @@ def _decimal(cell: str, mark: str) -> Decimal:
     except InvalidOperation:
         value = Decimal("nan")
     if not value.is_finite() or "_" in plain:
+        if GROUPED.fullmatch(cell):
+            raise ValueError(
+                f"is not a number: only '{other}' may set thousands apart, or '{mark}' "
+                f"with --decimal '{other}'"
+            )
         raise ValueError("is not a number")
     return value
+
+
+def ambiguous_pattern(mark: str) -> str:
+    """Matches ambiguous numbers such as 1.234, for a decimal mark."""
+    return rf"^[+-]?[1-9]\d{{0,2}}[{mark}]\d{{3}}$"
+
+
+def unambiguous_text(value: float | Decimal) -> str:
+    """Formats a number so that it is not ambiguous: 1.234 gets a fourth decimal."""
+    text = str(value)
+    return f"{text}0" if re.fullmatch(ambiguous_pattern("."), text) else text
 
 
 @cache
@@ -200,6 +223,16 @@ def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
     if cell.upper() not in known_countries():
         raise ValueError("is not an ISO 3166 country of two letters, such as NL")
     return cell.upper()
+
+
+def is_unknown_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
+    """Returns a mask of the subdivisions that their country does not have."""
+    pairs = zip(countries.to_pylist(), subdivisions.to_pylist(), strict=True)
+    unknown = [
+        bool(country and subdivision) and not is_subdivision(country, subdivision)
+        for country, subdivision in pairs
+    ]
+    return pa.array(unknown, pa.bool_())
 
 
 def lower_case(cell: str, rules: Rules) -> str:

@@ -17,8 +17,6 @@ MIN_ROWS_CHECKED = 20
 class OrderIdCheck:
     """Compares the order ids of a file with those in the database.
 
-    Only files of orders are checked.
-
     Args:
       name: File name, for messages.
       plan: Kind and columns of the file.
@@ -37,8 +35,6 @@ class OrderIdCheck:
         Raises:
           RefusedFileError: it moves too many, or too many exist in another namespace.
         """
-        if self.plan.kind.name != "orders":
-            return 0
         known = incoming.known_orders(self.id_namespace)
         limit = max(MAX_MOVED_ORDERS, MAX_MOVED_SHARE * self.rows)
         if known.moved > limit:
@@ -54,7 +50,7 @@ class OrderIdCheck:
           RefusedFileError: it has more than twice as many rows as ids.
         """
         # Every changed row has an id of its own, so only where few changed is it counted.
-        if self.plan.kind.name != "orders" or 2 * accepted >= self.rows:
+        if 2 * accepted >= self.rows:
             return
         if (
             self.rows < MIN_ROWS_CHECKED

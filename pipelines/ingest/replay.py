@@ -4,23 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from itertools import groupby
-from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
 from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, Detail, tidy
-from pipelines.ingest.chunks import as_csv
 from pipelines.ingest.conventions import detect_conventions
 from pipelines.ingest.kind_detection import Plan, recognise
 from pipelines.ingest.loading import add_first_seen, merge
-from pipelines.ingest.matching import options_of_source
-from pipelines.ingest.report import FileOptions
-from pipelines.ingest.validation import check, rejected_rows
+from pipelines.ingest.options import FileOptions, options_of_source
+from pipelines.ingest.validation import as_csv, check, rejected_rows
 from pipelines.settings import Settings
+from pipelines.store import commit_order, order_counts, quarantine, score_totals
 from pipelines.store import ingest as store
-from pipelines.store import order_counts, quarantine, score_totals
+from pipelines.store.quarantine import FileWithRejected
 
 NUL = "\\x00"
 
@@ -81,11 +79,8 @@ def replay(
     total = Replayed()
     for file in files:
         with engine.begin() as connection:
-            store.lock(connection, file["kind"])
-            file_replay = _FileReplay(connection, file, options, settings, today)
-            total += file_replay.replay(
-                quarantine.rejected_of(connection, file["file_id"])
-            )
+            store.lock(connection, file.kind)
+            total += _FileReplay(connection, file, options, settings, today).run()
     return total
 
 
@@ -94,13 +89,14 @@ class _FileReplay:
     """Replays the rows of one file, in a transaction that locks its kind."""
 
     connection: sa.Connection
-    file: Mapping[str, Any]
+    file: FileWithRejected
     options: FileOptions
     settings: Settings
     today: date
 
-    def replay(self, rejected: Sequence[Mapping[str, Any]]) -> Replayed:
-        rows = [_Row(**row) for row in rejected if _is_unmodified(row["raw"])]
+    def run(self) -> Replayed:
+        rejected = quarantine.rejected_of(self.connection, self.file.file_id)
+        rows = [_Row(*row) for row in rejected if _is_unmodified(row[1])]
         result = Replayed(left=len(rejected) - len(rows))
         for header, group in groupby(rows, key=lambda row: tuple(row.raw)):
             result += self._replay_same_header(header, list(group))
@@ -110,28 +106,28 @@ class _FileReplay:
         self, header: tuple[str, ...], rows: list[_Row]
     ) -> Replayed:
         """Replays rows with one header; the last row of a key wins, as in a load."""
-        name = self.file["path"].rsplit("/", 1)[-1]
-        sources, source = self.settings.sources, self.file["source"]
+        name = self.file.path.rsplit("/", 1)[-1]
         try:
-            options = options_of_source(source, self.options, sources)
-            options = replace(options, kind=self.file["kind"])
+            options = options_of_source(
+                self.file.source, self.options, self.settings.sources
+            )
+            options = replace(options, kind=self.file.kind)
             plan = recognise(header, options, name)
             cells = _cells(plan, rows)
             conventions = detect_conventions(lambda: iter([cells]), plan, options, name)
         except BadInputError as error:
             return Replayed(left=len(rows), reasons=(str(error),))
         checked = check(plan.kind, cells, conventions.rules(options, self.today))
-        bad = {
-            row.line: row
-            for row in rejected_rows(
-                checked, Detail(cells, range(len(rows)), lambda at: dict(rows[at].raw))
-            )
-        }
+        detail = Detail(cells, range(len(rows)), lambda at: dict(rows[at].raw))
+        bad = {row.line: row for row in rejected_rows(checked, detail)}
         for at, row in bad.items():
-            reason = {
-                name: getattr(row, name) for name in ("column_name", "value", "reason")
-            }
-            quarantine.set_reason(self.connection, rows[at].quarantine_id, reason)
+            quarantine.set_reason(
+                self.connection,
+                rows[at].quarantine_id,
+                column_name=row.column_name,
+                value=row.value,
+                reason=row.reason,
+            )
         good = [row.quarantine_id for at, row in enumerate(rows) if at not in bad]
         quarantine.set_replayed(self.connection, good)
         ids = options.id_namespace
@@ -139,26 +135,22 @@ class _FileReplay:
         return Replayed(accepted, len(good) - accepted, len(bad))
 
     def _load(self, plan: Plan, rows: pa.Table, id_namespace: str) -> int:
-        incoming = store.Incoming.create(self.connection, plan.kind.table, plan.stored)
+        # Before an event notes when it became known.
+        commit_order.arrive(self.connection)
+        kind, file_id = plan.kind, self.file.file_id
+        incoming = store.Incoming.create(self.connection, kind.table, plan.stored)
         incoming.write(as_csv(rows))
-        table = plan.kind.table
         with (
-            order_counts.marked(self.connection, table),
-            score_totals.in_step(self.connection, table),
+            order_counts.marked(self.connection, kind.table),
+            score_totals.in_step(self.connection, kind.table),
         ):
-            file_id = self.file["file_id"]
-            accepted = merge(
-                incoming, plan.kind, file_id, id_namespace, over_later=False
-            )
-            incoming.note_repeats(plan.kind.key, file_id, id_namespace)
-            self._add_first_seen(plan, rows)
+            accepted = merge(incoming, kind, file_id, id_namespace, over_later=False)
+            incoming.note_repeats(kind.key, file_id, id_namespace)
+            if "depot_id" in rows.column_names:
+                depots = {str(depot) for depot in rows["depot_id"].to_pylist()}
+                add_first_seen(self.connection, kind, depots, self.settings)
         incoming.drop()
         return accepted
-
-    def _add_first_seen(self, plan: Plan, rows: pa.Table) -> None:
-        if plan.kind.name in ("orders", "daily"):
-            depots = {str(depot) for depot in rows["depot_id"].to_pylist()}
-            add_first_seen(self.connection, depots, self.settings)
 
 
 def _is_unmodified(raw: object) -> bool:

@@ -1,116 +1,17 @@
-"""Options of a load, and its report."""
+"""The report of a load: rows counted by file, and notes on what was assumed or ignored."""
 
-import codecs
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from forecaster.errors import BadInputError
-from pipelines.ingest.file_schemas import KINDS, column_names
-from pipelines.ingest.numbers import MARKS
+from pipelines.ingest.conventions import MARK_NAMES, Conventions
+from pipelines.ingest.file_schemas import KINDS
+from pipelines.ingest.kind_detection import Plan, shortened_list
 
-UTF_8 = "utf-8"
-DEFAULT_SOURCE = "default"
-"""Source of files for which no `[sources.NAME]` is given or matches."""
+MAX_NAMES_SHOWN = 5
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
-
-
-@dataclass(frozen=True)
-class FileOptions:
-    """How files are read; options that are not given are detected.
-
-    Args:
-      kind: One of depots, orders, daily, events.
-      columns: From the schema's column names to those of the file.
-      date_format: Format of dates that are not ISO 8601, for strptime: `%m/%d/%Y`.
-      encoding: Encoding of text files; UTF-8 by default.
-      decimal: Decimal mark of numbers that are text; the other mark separates thousands.
-      separator: Separator of the cells of text files.
-      source: Name in `[sources.NAME]`; by default the one whose pattern matches the file.
-      id_namespace: Namespace in which order ids are unique; '' for files of no source.
-      force: Whether to load a file although it moves many orders, or most of its rows
-        replace each other.
-
-    Raises:
-      BadInputError: an option is invalid.
-    """
-
-    kind: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    date_format: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    separator: str | None = None
-    source: str | None = None
-    id_namespace: str = ""
-    force: bool = False
-
-    def __post_init__(self) -> None:
-        """Validates the options."""
-        if self.kind is not None and self.kind not in KINDS:
-            raise BadInputError(
-                f"kind is {self.kind!r}, but must be one of {', '.join(KINDS)}."
-            )
-        known = column_names(self.kind)
-        unknown = [name for name in self.columns if name not in known]
-        if unknown:
-            raise BadInputError(
-                f"--column names {', '.join(unknown)}, which no {self.kind or 'kind of'} "
-                f"file has. The name before the = is one of {', '.join(known)}."
-            )
-        _check_date_format(self.date_format)
-        _check_encoding(self.encoding or UTF_8)
-        if self.decimal not in (None, *MARKS):
-            raise BadInputError(
-                f"decimal is {self.decimal!r}, but the mark before decimals is . or ,."
-            )
-
-    @property
-    def codec(self) -> str:
-        """Canonical name of the encoding."""
-        return codecs.lookup(self.encoding or UTF_8).name
-
-    def fingerprint(self, kind: str, columns: Mapping[str, str]) -> str:
-        """Returns the sha256 of every option that changes how the same bytes are read."""
-        parts = [
-            kind,
-            dict(columns),
-            self.date_format,
-            self.codec,
-            self.decimal,
-            self.separator,
-            self.id_namespace if "id_namespace" in KINDS[kind].key else None,
-        ]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _check_date_format(date_format: str | None) -> None:
-    if date_format is None:
-        return
-    sample = datetime(2001, 11, 23)  # noqa: DTZ001 - wall-clock time, as files have it
-    try:
-        back = datetime.strptime(sample.strftime(date_format), date_format)  # noqa: DTZ007
-    except ValueError:
-        back = None
-    if back is None or back.date() != sample.date():
-        raise BadInputError(
-            f"date_format is {date_format!r}, but must hold a day, a month and a year, as "
-            "in %m/%d/%Y or %d/%m/%Y."
-        )
-
-
-def _check_encoding(encoding: str) -> None:
-    try:
-        "".encode(encoding)
-    except LookupError:
-        raise BadInputError(
-            f"encoding is {encoding!r}, which is none that is known, such as utf-8, "
-            "cp1252 or latin-1."
-        ) from None
 
 
 @dataclass(frozen=True)
@@ -140,7 +41,6 @@ class FileReport:
       state: `unchanged` where the same bytes, read alike, are in the ledger already;
         `waiting` where the file is still being written.
       counts: Counts of its rows that are not blank.
-      blank: Number of rows without anything in any cell; they are skipped.
       notes: Sentences on what was ignored, assumed or created.
       error: The reason if it was refused.
     """
@@ -149,9 +49,14 @@ class FileReport:
     kind: str | None
     state: State
     counts: Counts = Counts()
-    blank: int = 0
     notes: tuple[str, ...] = ()
     error: str | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Returns its entry in what `harbor ingest --json` prints."""
+        row = {"path": self.path, "kind": self.kind, "state": self.state}
+        error = {} if self.error is None else {"error": self.error}
+        return {**row, **vars(self.counts), **error}
 
 
 @dataclass(frozen=True)
@@ -172,14 +77,14 @@ class IngestReport:
         return [file for file in self.files if file.state == "refused"]
 
     @property
-    def is_nothing_new(self) -> bool:
-        """Whether no file was loaded or refused."""
-        return all(file.state in ("unchanged", "waiting") for file in self.files)
-
-    @property
     def waiting(self) -> list[FileReport]:
         """Reports of files that are still being written."""
         return [file for file in self.files if file.state == "waiting"]
+
+    @property
+    def is_nothing_new(self) -> bool:
+        """Whether no file was loaded or refused."""
+        return all(file.state in ("unchanged", "waiting") for file in self.files)
 
     def counts(self, kind: str) -> Counts:
         """Sums the counts of all files of one kind."""
@@ -190,14 +95,46 @@ class IngestReport:
     def as_json(self) -> dict[str, object]:
         """Returns the object that `harbor ingest --json` prints."""
         totals = {kind: vars(self.counts(kind)) for kind in KINDS}
-        return {"files": [_file_as_json(file) for file in self.files], **totals}
+        return {"files": [file.as_json() for file in self.files], **totals}
 
 
-def _file_as_json(file: FileReport) -> dict[str, object]:
-    row: dict[str, object] = {
-        "path": file.path,
-        "kind": file.kind,
-        "state": file.state,
-        **vars(file.counts),
-    }
-    return row if file.error is None else row | {"error": file.error}
+def file_notes(
+    plan: Plan,
+    conventions: Conventions,
+    depot_ids: Iterable[str],
+    rejected: int,
+    blank: int,
+    *,
+    is_dry_run: bool = False,
+) -> Iterator[str]:
+    """Yields a sentence for everything about a file that its sender may not expect."""
+    if conventions.dates is not None:
+        order = conventions.dates
+        yield f"Dates were read as {order.date_format}, which {order.proof} proves."
+    if conventions.numbers is not None:
+        word, proof = MARK_NAMES[conventions.numbers.mark], conventions.numbers.proof
+        yield f"Numbers were read with a decimal {word}, which {proof} proves."
+    if plan.ignored:
+        yield f"Columns not read: {shortened_list(plan.ignored, MAX_NAMES_SHOWN)}."
+    if rejected:
+        rows = "row" if rejected == 1 else "rows"
+        if is_dry_run:
+            yield f"{rejected:,} {rows} would be put in quarantine."
+        else:
+            verb = "is" if rejected == 1 else "are"
+            yield f"{rejected:,} {rows} {verb} in quarantine; see 'harbor quarantine list'."
+    if blank:
+        yield f"Blank rows skipped: {blank:,}."
+    if alike := _differing_in_case(depot_ids):
+        yield (
+            "Depots that differ in letter case only, and stay apart: "
+            f"{shortened_list(alike, MAX_NAMES_SHOWN)}."
+        )
+
+
+def _differing_in_case(depot_ids: Iterable[str]) -> list[str]:
+    """Returns ids that differ only in letter case, such as B00906/b00906."""
+    spellings = defaultdict(list)
+    for depot_id in sorted(depot_id for depot_id in depot_ids if depot_id):
+        spellings[depot_id.casefold()].append(depot_id)
+    return ["/".join(same) for same in spellings.values() if len(same) > 1]

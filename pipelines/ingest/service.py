@@ -6,22 +6,22 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest import messages
-from pipelines.ingest.file_stability import UnstableFile, wait_until_stable
-from pipelines.ingest.inbox import DONE, move_to_done
+from pipelines.ingest.inbox import DONE, UnstableFile, move_to_done, wait_until_stable
 from pipelines.ingest.loading import LoadRequest, load
-from pipelines.ingest.matching import (
+from pipelines.ingest.options import (
+    FileOptions,
     options_of_file,
     options_of_source,
     require_readable,
 )
 from pipelines.ingest.parser import Parser
-from pipelines.ingest.report import FileOptions, FileReport, IngestReport
+from pipelines.ingest.report import FileReport, IngestReport
 from pipelines.ingest.small_files import (
     MAX_FILES_TOGETHER,
     NotAllNewError,
@@ -29,12 +29,17 @@ from pipelines.ingest.small_files import (
     load_together,
 )
 from pipelines.ingest.sources import Source, Unreadable
-from pipelines.ingest.spool import Spool, spool_folder
+from pipelines.ingest.spool import Spool
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
 from pipelines.store.demo import read_demo_fleet
 
 log = structlog.get_logger()
+
+MAX_FILES_ONE_BY_ONE = 8
+"""Up to so many small files, a transaction for each is as quick as one for all."""
+
+FoundFile = Source | Unreadable | UnstableFile
 
 
 @dataclass(frozen=True)
@@ -53,9 +58,6 @@ class LoadProgress:
     done: int
     total: int
 
-
-MAX_FILES_ONE_BY_ONE = 8
-"""Up to so many small files, a transaction for each is as quick as one for all."""
 
 Progress = Callable[[LoadProgress], None]
 
@@ -104,26 +106,21 @@ def ingest(
     if options.source is not None:
         options_of_source(options.source, options, settings.sources)
     today = today or datetime.now(settings.zone).date()
-    with spool_folder() as folder:
+    with TemporaryDirectory(prefix="harbor-ingest-") as folder:
         spool = Spool(Path(folder), settings.max_file_mib << 20, query)
         sources = spool.find(paths, settings.inbox / DONE)
         files = wait_until_stable(sources, settings.inbox, settings.settle_seconds)
         if files and not is_invented:
             _refuse_beside_demo(engine)
-        total = sum(file.size for file in files if isinstance(file, Source))
         with (
             Parser(settings.parser_memory_mib) as parser,
-            _transaction_per_file(engine, dry_run) as begin,
+            _transactions(engine, dry_run) as begin,
         ):
             ingestion = _Ingestion(
-                begin, parser, options, settings, today, progress, total, dry_run
-            )
-            for file in files:
-                ingestion.add(file)
-            ingestion.load_pending()
-            ingestion.move_to_done()
-            notes = tuple(_notes(begin, ingestion.reports))
-            return IngestReport(ingestion.reports, notes)
+                begin, parser, files, options, settings, today, progress, dry_run,
+                total=sum(file.size for file in files if isinstance(file, Source)),
+            )  # fmt: skip
+            return ingestion.run()
 
 
 def _refuse_beside_demo(engine: sa.Engine) -> None:
@@ -143,52 +140,80 @@ class _Ingestion:
 
     begin: Begin
     parser: Parser
+    files: Sequence[FoundFile]
     options: FileOptions
     settings: Settings
     today: date
     progress: Progress
-    total: int
     dry_run: bool
+    total: int
     done: int = 0
     rows: int = 0
     pending: list[SmallFile] = field(default_factory=list)
     reports: list[FileReport] = field(default_factory=list)
     loaded: list[Source] = field(default_factory=list)
-    # Archives with a file that was refused.
-    incomplete: list[Source] = field(default_factory=list)
+    # Addresses of archives with a file that was refused.
+    incomplete: set[str] = field(default_factory=set)
 
-    def add(self, file: Source | Unreadable | UnstableFile) -> None:
-        """Loads a file, or keeps it to be loaded together with those after it."""
-        step: LoadRequest | SmallFile | FileReport
-        if isinstance(file, Source):
-            step = self._parse(file)
-        elif isinstance(file, UnstableFile):
-            step = _waiting_report(file)
-        else:
-            step = _refused_report(file.display_path, None, file.reason)
-        if not self._fits_pending_group(step):
-            self.load_pending()
-        if isinstance(step, SmallFile) and step.is_simple:
-            self.pending.append(step)
-        elif isinstance(step, FileReport):
-            self.reports.append(step)
-        else:
-            self._load(step.request if isinstance(step, SmallFile) else step)
+    def run(self) -> IngestReport:
+        """Loads every file, and moves those of the inbox to `done`."""
+        unused_columns = self._unused_columns()
+        for file in self.files:
+            step = self._parse(file, unused_columns)
+            if not self._fits_pending(step):
+                self._load_pending()
+            if isinstance(step, FileReport):
+                self._add(None, step)
+            elif isinstance(step, LoadRequest):
+                self._load(step)
+            elif step.is_simple:
+                self.pending.append(step)
+            else:
+                self._load(step.request)
+        self._load_pending()
+        if not self.dry_run:
+            self._move_to_done()
+        return IngestReport(self.reports, self._notes())
 
-    def load_pending(self) -> None:
-        """Loads the collected small files."""
-        pending, self.pending = self.pending, []
-        self._load_together(pending)
+    def _unused_columns(self) -> set[str]:
+        """Returns the columns given for this call that no file of it can have.
 
-    def move_to_done(self) -> None:
-        """Moves loaded files of the inbox to `done`; an archive once all of it is loaded."""
-        if self.dry_run:
-            return
-        for source in self.loaded:
-            if source.container not in self.incomplete:
-                move_to_done(source, self.settings.inbox)
+        Headers are read until each column has its file. A file that is refused might
+        have any of them.
+        """
+        unused = set(self.options.columns)
+        for file in self.files:
+            if not unused:
+                break
+            if isinstance(file, Source):
+                try:
+                    options = options_of_file(file, self.options, self.settings.sources)
+                    plan = self.parser.open(file, options, self.today).plan
+                except RefusedFileError:
+                    return set()
+                unused -= {column.name for column in plan.kind.columns}
+        return unused
 
-    def _fits_pending_group(self, file: LoadRequest | SmallFile | FileReport) -> bool:
+    def _parse(
+        self, file: FoundFile, unused_columns: set[str]
+    ) -> LoadRequest | SmallFile | FileReport:
+        """Parses the header of a file, or all of a small one; reports if that fails."""
+        if isinstance(file, UnstableFile):
+            return FileReport(file.display_path, None, "waiting", notes=(file.note,))
+        if isinstance(file, Unreadable):
+            return FileReport(file.display_path, None, "refused", error=file.reason)
+        kind = None
+        try:
+            options = options_of_file(file, self.options, self.settings.sources)
+            parsed = self.parser.open(file, options, self.today)
+            kind = parsed.plan.kind.name
+            parsed.plan.require_used(unused_columns, file.name)
+            request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
+            return SmallFile.of(request) or request
+        except RefusedFileError as error:
+            return self._refused(file, kind, error)
+
+    def _fits_pending(self, file: LoadRequest | SmallFile | FileReport) -> bool:
         if not isinstance(file, SmallFile) or not file.is_simple:
             return False
         return not self.pending or (
@@ -196,16 +221,9 @@ class _Ingestion:
             and len(self.pending) < MAX_FILES_TOGETHER
         )
 
-    def _parse(self, source: Source) -> LoadRequest | SmallFile | FileReport:
-        kind = None
-        try:
-            options = options_of_file(source, self.options, self.settings.sources)
-            parsed = self.parser.open(source, options, self.today)
-            kind = parsed.plan.kind.name
-            request = LoadRequest(source, options, parsed, self.settings, self.dry_run)
-            return SmallFile.of(request) or request
-        except RefusedFileError as error:
-            return self._refused(source, kind, str(error))
+    def _load_pending(self) -> None:
+        pending, self.pending = self.pending, []
+        self._load_together(pending)
 
     def _load_together(self, files: Sequence[SmallFile]) -> None:
         """Loads files in one transaction; if that fails, each half of them separately."""
@@ -227,53 +245,63 @@ class _Ingestion:
             self._add(source, report)
 
     def _load(self, request: LoadRequest) -> None:
+        source, kind = request.source, request.file.plan.kind.name
         try:
             with self.begin() as connection:
-                report = load(
-                    connection, request, partial(self._report_progress, request.source)
-                )
+                progress = partial(self._report_progress, source)
+                report = load(connection, request, progress)
         except RefusedFileError as error:
-            kind = request.file.plan.kind.name
-            self.reports.append(self._refused(request.source, kind, str(error)))
-        else:
-            self._add(request.source, report)
+            report = self._refused(source, kind, error)
+        self._add(source, report)
 
-    def _add(self, source: Source, report: FileReport) -> None:
-        log.info("file", path=report.path, state=report.state, **vars(report.counts))
-        self.reports.append(report)
-        self.loaded.append(source)
-
-    def _refused(self, source: Source, kind: str | None, reason: str) -> FileReport:
+    def _refused(
+        self, source: Source, kind: str | None, error: RefusedFileError
+    ) -> FileReport:
         if source.container is not None:
-            self.incomplete.append(source.container)
-        return _refused_report(source.display_path, kind, reason)
+            self.incomplete.add(source.container.address)
+        return FileReport(source.display_path, kind, "refused", error=str(error))
+
+    def _add(self, source: Source | None, report: FileReport) -> None:
+        """Adds the report of a file whose transaction is committed, or that has none."""
+        # At info level if refused, too: the report lists the refusal in any case.
+        reason = {"reason": report.error} if report.error else {}
+        counts = vars(report.counts)
+        log.info("file", path=report.path, state=report.state, **counts, **reason)
+        self.reports.append(report)
+        if source is not None and report.error is None:
+            self.loaded.append(source)
+
+    def _move_to_done(self) -> None:
+        """Moves loaded files of the inbox to `done`; an archive once all of it is loaded."""
+        for source in self.loaded:
+            archive = source.container
+            if archive is None or archive.address not in self.incomplete:
+                move_to_done(source, self.settings.inbox)
+
+    def _notes(self) -> tuple[str, ...]:
+        if all(report.state != "loaded" for report in self.reports):
+            return ()
+        with self.begin() as connection:
+            n_depots = store.count_undescribed(connection)
+        if not n_depots:
+            return ()
+        one = n_depots == 1
+        note = (
+            f"{'1 depot is' if one else f'{n_depots:,} depots are'} known from orders or "
+            "counts alone, with the fleet's own time zone and no city. Load a depots file "
+            f"to describe {'it' if one else 'them'}."
+        )
+        return (note,)
 
     def _report_progress(self, source: Source, size: int, rows: int) -> None:
-        self.done, self.rows = min(self.done + size, self.total), self.rows + rows
-        self.progress(LoadProgress(source.name, self.rows, self.done, self.total))
-
-
-def _notes(begin: Begin, reports: Sequence[FileReport]) -> Iterator[str]:
-    if any(report.state == "loaded" for report in reports):
-        with begin() as connection:
-            if depots := store.count_undescribed(connection):
-                yield messages.undescribed_depots_note(depots)
-
-
-def _waiting_report(file: UnstableFile) -> FileReport:
-    log.info("file", path=file.display_path, state="waiting")
-    return FileReport(file.display_path, None, "waiting", notes=(file.note,))
-
-
-def _refused_report(display_path: str, kind: str | None, reason: str) -> FileReport:
-    # At info level, as for other files: the report lists the refusal in any case.
-    log.info("file", path=display_path, state="refused", reason=reason)
-    return FileReport(display_path, kind, "refused", error=reason)
+        self.done, self.rows = self.done + size, self.rows + rows
+        done = min(self.done, self.total)
+        self.progress(LoadProgress(source.name, self.rows, done, self.total))
 
 
 @contextmanager
-def _transaction_per_file(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
-    """Yields a transaction per file; in a dry run savepoints of one that is rolled back."""
+def _transactions(engine: sa.Engine, dry_run: bool) -> Iterator[Begin]:
+    """Yields what begins a transaction; in a dry run, a savepoint of one rolled back."""
     if not dry_run:
         yield engine.begin
         return

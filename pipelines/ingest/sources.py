@@ -1,9 +1,10 @@
 """Finds the files in folders, at paths and at URLs, and opens them."""
 
 import hashlib
+import io
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -71,17 +72,13 @@ class Source:
         """
         if self.is_workbook:
             with self.system.open_input_stream(self.path, compression=None) as stream:
-                return workbook.as_csv(stream.read(), self.name)
+                return io.BytesIO(workbook.as_csv(stream.read(), self.name))
         packed = "gzip" if self.path.lower().endswith(".gz") else None
         return self.system.open_input_stream(self.path, compression=packed)
 
     def open_file(self) -> Any:
         """Opens it for random access."""
         return self.system.open_input_file(self.path)
-
-    def inside(self, archive: "Source") -> "Source":
-        """Returns the file with the archive that contains it."""
-        return replace(self, container=archive)
 
     def sha256(self) -> str:
         """Returns the sha256 of the file as stored, compressed or not.
@@ -127,6 +124,11 @@ class Unreadable:
     display_path: str
     reason: str
 
+    @property
+    def address(self) -> str:
+        """What files are sorted by."""
+        return self.display_path
+
 
 def find_sources(
     locations: Sequence[str], excluded: Path | None = None
@@ -143,13 +145,8 @@ def find_sources(
     files: dict[str, Source | Unreadable] = {}
     for location in locations:
         for file in _files_at(location, excluded):
-            files.setdefault(file_address(file), file)
+            files.setdefault(file.address, file)
     return [files[address] for address in sorted(files)]
-
-
-def file_address(file: Source | Unreadable) -> str:
-    """Returns the address that files are sorted by."""
-    return file.address if isinstance(file, Source) else file.display_path
 
 
 def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Unreadable]:
@@ -167,7 +164,7 @@ def _files_at(location: str, excluded: Path | None) -> Iterator[Source | Unreada
 
 def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Unreadable]:
     if not path.is_dir():
-        yield _local(path, str(path))
+        yield local_source(path, str(path))
         return
     root = path.resolve()
     for folder, below, names in os.walk(root, onerror=_raise):
@@ -176,49 +173,45 @@ def _files_at_path(path: Path, excluded: Path | None) -> Iterator[Source | Unrea
             for name in below
             if not name.startswith(".") and Path(folder, name) != excluded
         )
-        yield from _linked_folders(path, root, [Path(folder, name) for name in below])
-        for name in sorted(names):
-            if name.startswith(".") or not name.lower().endswith(SUFFIXES):
-                continue
+        # Linked folders are not searched: links may form a cycle.
+        linked = [name for name in below if Path(folder, name).is_symlink()]
+        files = [name for name in sorted(names) if _is_loadable(name)]
+        for name in [*linked, *files]:
             inside = Path(folder, name)
             display_path = str(path / inside.relative_to(root))
-            if inside.resolve().is_relative_to(root):
-                yield _local(inside, display_path)
+            if name not in linked and inside.resolve().is_relative_to(root):
+                yield local_source(inside, display_path)
             else:
-                yield Unreadable(
-                    display_path,
-                    f"{display_path} is a link that leaves its folder. Name the file it points "
-                    "to, or copy it here.",
+                reason = (
+                    f"{display_path} is a link to a folder, or out of its own. Name what it "
+                    "points to, or copy it here."
                 )
+                yield Unreadable(display_path, reason)
 
 
-def _linked_folders(
-    location: Path, root: Path, below: list[Path]
-) -> Iterator[Unreadable]:
-    """Reports linked folders, which are not searched: links may form a cycle."""
-    for folder in below:
-        if folder.is_symlink():
-            display_path = str(location / folder.relative_to(root))
-            reason = f"{display_path} is a link to a folder. Name the folder, or copy it here."
-            yield Unreadable(display_path, reason)
+def _is_loadable(name: str) -> bool:
+    hidden = any(part.startswith(".") for part in name.split("/"))
+    return not hidden and name.lower().endswith(SUFFIXES)
 
 
-def _local(path: Path, display_path: str) -> Source | Unreadable:
-    # A link is opened under its own name, which has the suffix.
-    absolute = path.parent.resolve() / path.name
-    address = str(absolute)
-    return _source(fs.LocalFileSystem(), absolute.as_posix(), display_path, address)
-
-
-def local_copy(path: Path, display_path: str, address: str) -> Source | Unreadable:
-    """Returns the source of a local copy of a remote file.
+def local_source(
+    path: Path, display_path: str, address: str | None = None
+) -> Source | Unreadable:
+    """Returns a file of this machine as a source.
 
     Args:
-      path: Path of the copy.
-      display_path: Path or URL of the original, for messages.
-      address: Address of the original for the ledger, without a password.
+      path: Its path.
+      display_path: Path or URL for messages.
+      address: Address for the ledger if it is the copy of a remote file.
     """
-    return _source(fs.LocalFileSystem(), str(path), display_path, address)
+    # A link is opened under its own name, which has the suffix.
+    absolute = path.parent.resolve() / path.name
+    return _source(
+        fs.LocalFileSystem(),
+        absolute.as_posix(),
+        display_path,
+        address or str(absolute),
+    )
 
 
 def _raise(error: OSError) -> None:
@@ -242,8 +235,7 @@ def _files_at_url(location: str) -> Iterator[Source | Unreadable]:
     inside = system.get_file_info(fs.FileSelector(path, recursive=True))
     for info in sorted(inside, key=lambda info: str(info.path)):
         rest = info.path[len(path) :].lstrip("/")
-        hidden = any(part.startswith(".") for part in rest.split("/"))
-        if info.is_file and not hidden and rest.lower().endswith(SUFFIXES):
+        if info.is_file and _is_loadable(rest):
             address = f"{display_path}/{rest}"
             yield _source(system, info.path, address, address, location)
 

@@ -4,13 +4,14 @@ Standard input, http(s):// URLs, the rows of a query and the files in a .zip are
 """
 
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 import zipfile
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -24,10 +25,9 @@ from pipelines.ingest.sources import (
     SUFFIXES,
     Source,
     Unreadable,
-    file_address,
     find_sources,
     first_line,
-    local_copy,
+    local_source,
     without_credentials,
 )
 
@@ -70,7 +70,7 @@ class Spool:
         local = [location for location in locations if location not in remote]
         files = [*find_sources(local, excluded), *map(self._copy_remote, remote)]
         members = [member for file in files for member in self._members(file)]
-        return sorted(members, key=file_address)
+        return sorted(members, key=attrgetter("address"))
 
     def _is_remote(self, location: str) -> bool:
         is_web = urlsplit(location).scheme in ("http", "https")
@@ -88,7 +88,7 @@ class Spool:
                 path, address = self._fetch(location, display_path), display_path
         except RefusedFileError as error:
             return Unreadable(display_path, str(error))
-        return local_copy(path, display_path, address)
+        return local_source(path, display_path, address)
 
     def _copy_stdin(self) -> Path:
         stream = sys.stdin.buffer
@@ -156,9 +156,9 @@ class Spool:
                 with packed.open(info) as member:
                     self._copy(member, path, within)
                 address = f"{archive.address}/{info.filename}"
-                copies.append(local_copy(path, within, address))
+                copies.append(local_source(path, within, address))
         for copy in copies:
-            yield copy.inside(archive) if isinstance(copy, Source) else copy
+            yield replace(copy, container=archive) if isinstance(copy, Source) else copy
 
     def _new_path(self, name: str) -> Path:
         """Returns an unused path with the file name that messages show."""
@@ -181,11 +181,6 @@ class Spool:
                         "split it or raise the setting."
                     )
                 file.write(data)
-
-
-def spool_folder() -> tempfile.TemporaryDirectory[str]:
-    """Returns a temporary folder for copies, removed on exit."""
-    return tempfile.TemporaryDirectory(prefix="harbor-ingest-")
 
 
 def _is_loadable(name: str) -> bool:

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Batch, Cells, Detail, RejectedRow, storable, tidy
+from pipelines.ingest.batches import Cells, Detail, RejectedRow, storable, tidy
 from pipelines.ingest.kind_detection import Plan, match_score, matching_kinds, recognise
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text_blocks import Block, read_blocks
 
@@ -43,7 +43,7 @@ class TextFile:
         """Separator of its cells."""
         return self.header.separator
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator["TextBatch"]:
         """Yields its rows in order."""
         for block in read_blocks(self.source, self.encoding):
             rows = block.after_line(self.header.last_line)

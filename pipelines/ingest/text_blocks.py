@@ -1,6 +1,7 @@
 """Decodes a text file and splits it into blocks of complete rows."""
 
 import codecs
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from pipelines.ingest.sources import Source, first_line
 
 BLOCK_BYTES = 8 << 20
 MAX_UNFINISHED_ROW_BYTES = 4 * BLOCK_BYTES
-BOM = codecs.BOM_UTF8
+START_CHARS = 4096
 
 
 @dataclass(frozen=True)
@@ -48,28 +49,24 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
     """
     rest, line = b"", 1
     encoding = "utf-8" if source.is_workbook else encoding
-    for data in _unix_lines(_decode(source, encoding)):
+    for data in _utf8(source, encoding):
         rest += data
         cut = _end_of_rows(rest)
         is_doubtful = cut == 0 and len(rest) > MAX_UNFINISHED_ROW_BYTES
         if is_doubtful:
             cut = rest.rfind(b"\n") + 1
-            _require_line_end(cut, source)
+            if cut == 0:
+                raise RefusedFileError(
+                    f"{source.name} has a line of more than "
+                    f"{MAX_UNFINISHED_ROW_BYTES >> 20} MiB, which no file of orders has. Look "
+                    "at what wrote it."
+                )
         if cut:
-            yield _checked(Block(rest[:cut], line, is_doubtful=is_doubtful), source)
+            yield Block(rest[:cut], line, is_doubtful=is_doubtful)
             line += rest.count(b"\n", 0, cut)
             rest = rest[cut:]
     if rest:
-        block = Block(rest, line, is_unfinished=True, is_doubtful=True)
-        yield _checked(block, source)
-
-
-def _require_line_end(end: int, source: Source) -> None:
-    if end == 0:
-        raise RefusedFileError(
-            f"{source.name} has a line of more than {MAX_UNFINISHED_ROW_BYTES >> 20} MiB, "
-            "which no file of orders has. Look at what wrote it."
-        )
+        yield Block(rest, line, is_unfinished=True, is_doubtful=True)
 
 
 def _end_of_rows(data: bytes) -> int:
@@ -83,28 +80,31 @@ def _end_of_rows(data: bytes) -> int:
     return end
 
 
-def _decode(source: Source, encoding: str) -> Iterator[bytes]:
-    """Yields the file in UTF-8 without a byte order mark; UTF-8 input is not validated yet."""
-    decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
-    for number, data in enumerate(_raw_blocks(source)):
-        try:
-            text = data if decoder is None else decoder.decode(data).encode()
-        except UnicodeError as error:
-            raise RefusedFileError(
-                f"{source.name} is not {encoding}: {first_line(error)}. Say how it is "
-                "written, as in --encoding utf-8."
-            ) from None
-        if number == 0:
-            text = text.removeprefix(BOM)
-            _require_text(text, source)
-        yield text
-
-
-def _raw_blocks(source: Source) -> Iterator[bytes]:
+def _utf8(source: Source, encoding: str) -> Iterator[bytes]:
+    """Yields a file in UTF-8 with LF line ends, without a byte order mark."""
+    decode = io.IncrementalNewlineDecoder(
+        codecs.getincrementaldecoder(encoding)(), translate=True
+    ).decode
+    line = 0
     try:
         with source.open_stream() as stream:
-            while data := stream.read(BLOCK_BYTES):
-                yield data
+            data = stream.read(BLOCK_BYTES)
+            if encoding == "utf-8":
+                _require_text(data, source)
+            text = decode(data).removeprefix("\ufeff")
+            _require_text(text[:START_CHARS].encode(), source)
+            while data:
+                line += text.count("\n")
+                yield text.encode()
+                data = stream.read(BLOCK_BYTES)
+                text = decode(data, final=not data)
+            yield text.encode()
+    except UnicodeError as error:
+        others = "cp1252 or --encoding latin-1" if encoding == "utf-8" else "utf-8"
+        raise RefusedFileError(
+            f"{source.name} is not {encoding.upper()}{_place(error, line)}. Say how it is "
+            f"written, for example --encoding {others}."
+        ) from None
     except (OSError, pa.ArrowException) as error:
         raise RefusedFileError(
             f"{source.name} cannot be read: {first_line(error)}. It may be cut short; send "
@@ -112,8 +112,17 @@ def _raw_blocks(source: Source) -> Iterator[bytes]:
         ) from None
 
 
+def _place(error: UnicodeError, line: int) -> str:
+    """Returns where bytes cannot be decoded, after a number of lines; '' if not known."""
+    if not isinstance(error, UnicodeDecodeError):
+        return ""
+    before = error.object[: error.start].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    line += before.count(b"\n") + 1
+    return f" in line {line} (byte 0x{error.object[error.start]:02x})"
+
+
 def _require_text(start: bytes, source: Source) -> None:
-    if b"\0" not in start[:4096]:
+    if b"\0" not in start[:START_CHARS]:
         return
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise RefusedFileError(
@@ -124,31 +133,3 @@ def _require_text(start: bytes, source: Source) -> None:
         f"{source.name} is {what}, not text as its name says. Rename it, or export it "
         "as CSV."
     )
-
-
-def _unix_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    r"""Converts \r\n and \r to \n."""
-    held = b""
-    for data in chunks:
-        text = held + data
-        # Half of a \r\n may still be to come.
-        held = b"\r" if text.endswith(b"\r") else b""
-        text = text[: len(text) - len(held)]
-        if b"\r" in text:
-            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        yield text
-    if held:
-        yield b"\n"
-
-
-def _checked(block: Block, source: Source) -> Block:
-    try:
-        block.data.isascii() or block.data.decode()
-    except UnicodeDecodeError as error:
-        line = block.first_line + block.data.count(b"\n", 0, error.start)
-        raise RefusedFileError(
-            f"{source.name} is not UTF-8 in line {line} (byte "
-            f"0x{block.data[error.start]:02x}). Say how it is written, for example "
-            "--encoding cp1252 or --encoding latin-1."
-        ) from None
-    return block

@@ -1,25 +1,124 @@
-"""Validates a batch of cells against its schema: accepted rows, and rejected rows."""
+"""Validates the batches of a file against its schema: typed rows, and rejected rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
 
+from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Cells, Detail, RejectedRow, cell_text
+from pipelines.ingest.conventions import Conventions, detect_conventions
 from pipelines.ingest.file_schemas import Kind
+from pipelines.ingest.kind_detection import Plan
+from pipelines.ingest.options import FileOptions
+from pipelines.ingest.parquet import ParquetBatch, ParquetFile, open_parquet
 from pipelines.ingest.parsing import Rules
+from pipelines.ingest.sources import Source
+from pipelines.ingest.text import TextBatch, TextFile, open_text
 
 
 @dataclass(frozen=True)
-class ColumnVerdicts:
-    """The rows that one column rejects.
+class Chunk:
+    """Consecutive rows of a file after validation.
 
     Args:
-      column: Name of the column in the schema.
-      reasons: Reason per row; null if the column accepts it.
+      rows: Accepted rows as CSV, columns in the order of `Plan.stored`.
+      n_rows: Number of accepted rows.
+      depot_ids: Depots of the accepted rows.
+      rejected: Rejected rows.
+      blank: Number of rows without anything in any cell.
+      size: Approximate bytes of the file that the chunk comes from.
     """
+
+    rows: bytes | memoryview
+    n_rows: int
+    depot_ids: Sequence[str]
+    rejected: Sequence[RejectedRow]
+    blank: int
+    size: int
+
+
+@dataclass(frozen=True)
+class ParsedFile:
+    """A file whose header has been parsed, and that this process goes on to parse."""
+
+    source: Source
+    options: FileOptions
+    file: TextFile | ParquetFile
+    today: date
+
+    @classmethod
+    def open(cls, source: Source, options: FileOptions, today: date) -> "ParsedFile":
+        """Parses the header.
+
+        Raises:
+          RefusedFileError: the file cannot be understood.
+        """
+        opener = open_text if source.is_text else open_parquet
+        return cls(source, options, opener(source, options), today)
+
+    @property
+    def plan(self) -> Plan:
+        """Kind and column positions."""
+        return self.file.plan
+
+    def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
+        """Returns how the file writes dates and numbers, and its rows as they are read.
+
+        Raises:
+          RefusedFileError: the conventions cannot be determined, or (while the rows are
+            read) the bytes are not what they claim to be.
+        """
+        name, separator = self.source.name, self.file.separator
+        conventions = detect_conventions(
+            self._cells, self.plan, self.options, name, separator
+        )
+        rules = conventions.rules(self.options, self.today)
+        return conventions, (self._chunk(batch, rules) for batch in self.file.batches())
+
+    def _cells(self) -> Iterator[Cells]:
+        for batch in self.file.batches():
+            yield batch.cells() or batch.detail().cells
+
+    def _chunk(self, batch: TextBatch | ParquetBatch, rules: Rules) -> Chunk:
+        """Validates a batch; goes through its rows one by one only if one is rejected."""
+        cells = batch.cells()
+        if cells is not None:
+            checked = check(self.plan.kind, cells, rules)
+            if not checked.verdicts:
+                return _to_chunk(checked.rows, batch.size)
+        detail = batch.detail()
+        checked = check(self.plan.kind, detail.cells, rules)
+        rejected = rejected_rows(checked, detail)
+        if detail.unfinished in {row.line for row in rejected}:
+            raise RefusedFileError(
+                f"{self.source.name} ends in the middle of line {detail.unfinished}, so it "
+                "is not whole. Send it again."
+            )
+        return _to_chunk(checked.good_rows(), batch.size, rejected, detail.blank)
+
+
+def _to_chunk(
+    rows: pa.Table, size: int, rejected: Sequence[RejectedRow] = (), blank: int = 0
+) -> Chunk:
+    depots = pc.unique(rows["depot_id"]) if "depot_id" in rows.column_names else []
+    depot_ids = [str(depot) for depot in depots if depot.is_valid]
+    return Chunk(as_csv(rows), len(rows), depot_ids, list(rejected), blank, size)
+
+
+def as_csv(rows: pa.Table) -> memoryview:
+    """Returns rows as CSV for COPY."""
+    sink = pa.BufferOutputStream()
+    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
+    return memoryview(sink.getvalue())
+
+
+class ColumnVerdicts(NamedTuple):
+    """A column that rejects rows, with the reason per row; null if it accepts the row."""
 
     column: str
     reasons: pa.Array
@@ -37,18 +136,11 @@ class CheckedBatch:
     rows: pa.Table
     verdicts: list[ColumnVerdicts]
 
-    @property
-    def is_clean(self) -> bool:
-        """Whether no row is rejected."""
-        return not self.verdicts
-
     def good_rows(self) -> pa.Table:
         """Returns the rows that no column rejects."""
-        if self.is_clean:
-            return self.rows
-        good = pc.is_null(self.verdicts[0].reasons)
-        for other in self.verdicts[1:]:
-            good = pc.and_(good, pc.is_null(other.reasons))
+        good = pa.repeat(True, len(self.rows))
+        for verdict in self.verdicts:
+            good = pc.and_(good, pc.is_null(verdict.reasons))
         return self.rows.filter(good)
 
 
@@ -99,12 +191,8 @@ def rejected_rows(checked: CheckedBatch, detail: Detail) -> list[RejectedRow]:
                 rejected[at] = RejectedRow(
                     line=detail.lines[at],
                     column_name=verdict.column,
-                    value=_value_text(cells[at]),
+                    value=cell_text(cells[at]) if cells[at].is_valid else "",
                     reason=verdict.reasons[at].as_py(),
                     raw=detail.raw(at),
                 )
     return [*detail.rejected, *rejected.values()]
-
-
-def _value_text(cell: Any) -> str:
-    return cell_text(cell) if cell.is_valid else ""

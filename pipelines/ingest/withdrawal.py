@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.ingest.file_schemas import KINDS
+from pipelines.ingest.kind_detection import shortened_list
 from pipelines.store import files as ledger
 from pipelines.store import ingest as store
 from pipelines.store import withdrawal
@@ -104,17 +105,9 @@ def _require_not_repeated(repeats: Sequence[Repeat]) -> None:
     if not repeats:
         return
     others = {repeat.file_id: repeat.path.rsplit("/", 1)[-1] for repeat in repeats}
-    listed = [
-        f"{file_id} ({name})"
-        for file_id, name in list(others.items())[:MAX_NAMES_SHOWN]
-    ]
-    more = (
-        f" and {len(others) - MAX_NAMES_SHOWN} more"
-        if len(others) > MAX_NAMES_SHOWN
-        else ""
-    )
+    names = [f"{file_id} ({name})" for file_id, name in others.items()]
     raise BadInputError(
         f"File {repeats[0].repeats_file_id} has rows that later files repeat: "
-        f"{', '.join(listed)}{more}. They would be lost with it: withdraw those files "
+        f"{shortened_list(names, MAX_NAMES_SHOWN)}. They would be lost with it: withdraw those files "
         "together with it, and load them again afterwards, in their order."
     )

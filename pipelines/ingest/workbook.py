@@ -2,15 +2,35 @@
 
 import csv
 import io
+import re
+import zipfile
+import zlib
 from datetime import date, datetime, time
-from typing import Any
+from functools import lru_cache
+from typing import IO, Any
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.numbers import unambiguous_text
+from pipelines.ingest.parsing import unambiguous_text
+
+BLOCK_BYTES = 1 << 20
+MAX_PLACES = 10_000_000
+"""Sheets that reach over fewer places than this are read, whatever is empty in them."""
+MAX_PLACES_PER_CELL = 20
+SHEET_PART = re.compile(r"xl/worksheets/[^/]+\.xml")
+DIMENSION = re.compile(
+    rb'<(?:\w+:)?dimension ref="(?:[A-Z]+\d+:)?([A-Z]{1,3})(\d{1,7})"'
+)
+CELL = re.compile(
+    rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r=\"([A-Z]{1,3})(\d{1,7})\"(?:\s[^>]*[^/>])?>\s*<(?!/)"
+)
+"""A cell with content; one that has a style only is not read."""
 
 
-def as_csv(data: bytes, name: str) -> io.BytesIO:
+@lru_cache(maxsize=1)
+def as_csv(data: bytes, name: str) -> bytes:
     """Returns the rows of the only sheet that has any as CSV in UTF-8, one line each.
+
+    The last answer is kept, because a file is read several times.
 
     Args:
       data: Content of an .xlsx file.
@@ -21,6 +41,7 @@ def as_csv(data: bytes, name: str) -> io.BytesIO:
     """
     from python_calamine import CalamineError, load_workbook
 
+    _require_no_far_cells(data, name)
     try:
         book = load_workbook(io.BytesIO(data))
         sheets = {
@@ -42,7 +63,54 @@ def as_csv(data: bytes, name: str) -> io.BytesIO:
     writer = csv.writer(text, lineterminator="\n")
     for row in sheets[filled[0]] if filled else []:
         writer.writerow([_cell(value) for value in row])
-    return io.BytesIO(text.getvalue().encode())
+    return text.getvalue().encode()
+
+
+def _require_no_far_cells(data: bytes, name: str) -> None:
+    """Refuses a sheet with a stray cell: every place up to it would take memory."""
+    far: list[str] = []
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as book:
+            for part in filter(SHEET_PART.fullmatch, book.namelist()):
+                with book.open(part) as sheet:
+                    far += _far_cells(sheet)
+    except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
+        return  # The reason is told when it is read as a spreadsheet.
+    if far:
+        raise RefusedFileError(
+            f"{name} has a cell far from all others ({' and '.join(far)}), and everything up "
+            "to it would be read. Delete its row and its column, or export the sheet as CSV."
+        )
+
+
+def _far_cells(sheet: IO[bytes]) -> list[str]:
+    """Returns the last cells to the right and below if nearly all places before are empty."""
+    count, rest = 0, b""
+    widest, lowest = (0, ""), (0, "")
+    while data := sheet.read(BLOCK_BYTES):
+        rest += data
+        dimension = DIMENSION.search(rest) if count == 0 else None
+        if dimension and _column(dimension[1]) * int(dimension[2]) <= MAX_PLACES:
+            return []
+        end = max(rest.rfind(b"row>"), 0)
+        for letters, row in CELL.findall(rest, 0, end):
+            count += 1
+            cell = (letters + row).decode()
+            widest = max(widest, (_column(letters), cell))
+            lowest = max(lowest, (int(row), cell))
+        rest = rest[end:]
+    area = widest[0] * lowest[0]
+    if area <= max(MAX_PLACES, MAX_PLACES_PER_CELL * count):
+        return []
+    return list(dict.fromkeys((widest[1], lowest[1])))
+
+
+def _column(letters: bytes) -> int:
+    """Returns the number of a column, counted from 1: A is 1, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _cell(value: Any) -> str:

@@ -164,8 +164,12 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         except ValidationError as error:
             secret = secret_names(cls)
             messages = [_message(detail, secret) for detail in error.errors()]
+            of_source = all(
+                detail["loc"][:1] == ("sources",) for detail in error.errors()
+            )
+            where = "" if of_source else "in the environment or "
             raise ConfigError(
-                f"{'; '.join(messages)}. Correct it in the environment or in harbor.toml."
+                f"{'; '.join(messages)}. Correct it {where}in harbor.toml."
             ) from None
 
     @classmethod

@@ -10,3 +10,17 @@ def known_countries() -> frozenset[str]:
     import holidays
 
     return frozenset(holidays.list_supported_countries(include_aliases=False))
+
+
+def is_subdivision(country: str, subdivision: str) -> bool:
+    """Whether a country has a subdivision; true where none of them are known."""
+    known = _subdivisions(country)
+    return not known or subdivision in known
+
+
+@cache
+def _subdivisions(country: str) -> frozenset[str]:
+    import holidays
+
+    entity = holidays.country_holidays(country)
+    return frozenset((*entity.subdivisions, *entity.subdivisions_aliases))

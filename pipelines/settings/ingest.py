@@ -60,11 +60,6 @@ class IngestSettings(BaseSettings):
         ge=0,
         description="Memory of the process that parses files; 0: no process of its own.",
     )
-    max_file_rows: int = Field(
-        default=20_000_000,
-        ge=1,
-        description="Rows above which a file is refused whole.",
-    )
     max_file_mib: int = Field(
         default=512,
         ge=1,

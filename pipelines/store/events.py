@@ -103,16 +103,16 @@ def append(incoming: Incoming, file_id: int, *, over_later: bool = True) -> int:
       file_id: Of the file.
       over_later: Whether what a later file said, or somebody by hand, is changed too.
     """
-    connection, given = incoming.connection, set(incoming.waiting.columns.keys())
-    has = {f"has_{name}": name in given for name in ("value", "known_from")}
-    has |= {"has_scope": bool(given & {"city", "depot_id"}), "over_later": over_later}
+    connection, columns = incoming.connection, set(incoming.waiting.columns.keys())
+    has = {f"has_{name}": name in columns for name in ("value", "known_from")}
+    has |= {"has_scope": bool(columns & {"city", "depot_id"}), "over_later": over_later}
     connection.execute(sa.text(ADD_MISSING))
     connection.execute(sa.text(FIND_CHANGES), has | {"file_id": file_id})
     now = connection.scalar(sa.select(sa.func.clock_timestamp()))
-    asked = {"file_id": file_id, "now": now}
-    connection.execute(sa.text(CLOSE_BEFORE), asked)
+    parameters = {"file_id": file_id, "now": now}
+    connection.execute(sa.text(CLOSE_BEFORE), parameters)
     appended = connection.execute(
-        sa.text(APPEND), asked, execution_options={"preserve_rowcount": True}
+        sa.text(APPEND), parameters, execution_options={"preserve_rowcount": True}
     )
     connection.execute(sa.text("drop table event_changes"))
     return int(appended.rowcount)
@@ -132,14 +132,14 @@ def newest(
       since: Only those that end on this day or later.
       with_withdrawn: Whether those that were withdrawn come too.
     """
-    asked = _newest().order_by(versions.c.starts_on.desc(), versions.c.event_id)
+    statement = _newest().order_by(versions.c.starts_on.desc(), versions.c.event_id)
     if kind is not None:
-        asked = asked.where(versions.c.kind == kind)
+        statement = statement.where(versions.c.kind == kind)
     if since is not None:
-        asked = asked.where(versions.c.ends_on >= since)
+        statement = statement.where(versions.c.ends_on >= since)
     if not with_withdrawn:
-        asked = asked.where(~versions.c.withdrawn)
-    return [Event(**row) for row in connection.execute(asked).mappings()]
+        statement = statement.where(~versions.c.withdrawn)
+    return [Event(**row) for row in connection.execute(statement).mappings()]
 
 
 def _newest() -> sa.Select[tuple[object, ...]]:
@@ -150,8 +150,8 @@ def _newest() -> sa.Select[tuple[object, ...]]:
 def newest_locked(connection: sa.Connection, event_id: str) -> Event | None:
     """One event as it stands; no load changes it until the transaction ends."""
     lock(connection, "events")
-    asked = _newest().where(versions.c.event_id == event_id)
-    row = connection.execute(asked).mappings().one_or_none()
+    statement = _newest().where(versions.c.event_id == event_id)
+    row = connection.execute(statement).mappings().one_or_none()
     return None if row is None else Event(**row)
 
 
@@ -170,8 +170,8 @@ def withdraw(
         versions.c.event_id == event.event_id, versions.c.version == event.version
     )
     connection.execute(before.values(superseded_at=now))
-    done = replace(
+    withdrawn = replace(
         event, version=event.version + 1, withdrawn=True, known_at=now, reason=reason
     )
-    connection.execute(sa.insert(versions).values(**asdict(done)))
-    return done
+    connection.execute(sa.insert(versions).values(**asdict(withdrawn)))
+    return withdrawn

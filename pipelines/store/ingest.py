@@ -38,44 +38,25 @@ def lock(connection: sa.Connection, kind: str) -> None:
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
 
 
-def known_file(
-    connection: sa.Connection, sha256: str, options_sha256: str
-) -> sa.Row[Any] | None:
-    """The ledger's row of the same bytes, read with the same options, unless withdrawn."""
-    statement = sa.select(files).where(
-        files.c.sha256 == sha256,
-        files.c.options_sha256 == options_sha256,
-        files.c.withdrawn_at.is_(None),
-    )
-    return connection.execute(statement).one_or_none()
-
-
-def add_file(connection: sa.Connection, **values: object) -> int:
-    """Writes a file into the ledger, and returns its id; its counts come later."""
-    counts = {"accepted": 0, "unchanged": 0, "rejected": 0}
-    statement = sa.insert(files).values(**counts, **values).returning(files.c.file_id)
-    return int(connection.execute(statement).scalar_one())
-
-
 def known_files(
     connection: sa.Connection, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], sa.Row[Any]]:
-    """The ledger's rows of many files, by sha256 and options_sha256; see `known_file`."""
+    """Returns the ledger's rows of files, by sha256 and options_sha256, unless withdrawn."""
     wanted = set(pairs)
     statement = sa.select(files).where(
         files.c.sha256.in_({sha256 for sha256, _ in wanted}),
         files.c.withdrawn_at.is_(None),
     )
-    found = {
+    known = {
         (row.sha256, row.options_sha256): row for row in connection.execute(statement)
     }
-    return {pair: row for pair, row in found.items() if pair in wanted}
+    return {pair: row for pair, row in known.items() if pair in wanted}
 
 
 def add_files(
     connection: sa.Connection, entries: Sequence[Mapping[str, object]]
 ) -> list[int]:
-    """Writes files with their counts into the ledger, and returns their ids in order."""
+    """Writes files into the ledger, and returns their ids in order."""
     statement = sa.insert(files).returning(
         files.c.file_id, sort_by_parameter_order=True
     )
@@ -85,7 +66,7 @@ def add_files(
 def set_counts(
     connection: sa.Connection, file_id: int, counts: Mapping[str, int]
 ) -> None:
-    """Writes what became of a file's rows, and that they came now."""
+    """Writes the counts of a file's rows, and now as the time of its load."""
     now = sa.func.clock_timestamp()
     statement = sa.update(files).where(files.c.file_id == file_id)
     connection.execute(statement.values(**counts, loaded_at=now))
@@ -111,12 +92,11 @@ def add_first_seen(
       described: city, timezone and country of depots nobody has described.
     """
     lock(connection, "depots")
-    asked = {"ids": list(ids), **described}
-    connection.execute(sa.text(FIRST_SEEN), asked)
+    connection.execute(sa.text(FIRST_SEEN), {"ids": list(ids), **described})
 
 
 def count_undescribed(connection: sa.Connection) -> int:
-    """How many depots no depots file has described."""
+    """Counts the depots that no depots file has described."""
     counted = sa.select(sa.func.count()).where(~depots.c.is_complete)
     return int(connection.execute(counted).scalar_one())
 
@@ -190,19 +170,20 @@ class Incoming:
             copy.write(rows)
 
     def known_orders(self, id_namespace: str) -> KnownOrders:
-        """Looks up the orders that have come among those that are there."""
-        asked = {"id_namespace": id_namespace}
-        found = self.connection.execute(sa.text(KNOWN_ORDERS), asked).one()
-        return KnownOrders(*found)
+        """Compares the incoming orders with those that are there."""
+        parameters = {"id_namespace": id_namespace}
+        return KnownOrders(
+            *self.connection.execute(sa.text(KNOWN_ORDERS), parameters).one()
+        )
 
     def n_orders(self) -> int:
-        """How many different order ids have come."""
+        """Counts the distinct order ids."""
         ids = sa.select(self.waiting.c.order_id).distinct().subquery()
         counted = sa.select(sa.func.count()).select_from(ids)
         return int(self.connection.scalar(counted) or 0)
 
     def add_new(self, key: Sequence[str], id_namespace: str) -> int:
-        """Inserts the rows if not one of their keys is known, and says how many they are.
+        """Inserts the rows if none of their keys is known, and returns their number.
 
         Args:
           key: Of the table.
@@ -221,11 +202,11 @@ class Incoming:
             *self.waiting.c, *(sa.literal(value) for value in extra.values())
         )
         insert = pg.insert(self.target).from_select([*names, *extra], rows)
-        done = self.connection.execute(
+        inserted = self.connection.execute(
             insert.on_conflict_do_nothing(index_elements=key),
             execution_options={"preserve_rowcount": True},
         )
-        return int(done.rowcount)
+        return int(inserted.rowcount)
 
     def merge(
         self,

@@ -15,14 +15,14 @@ SERVICE_DAY = """
 """
 SHIFT = timedelta(days=2)
 """A service day lies no further from the wall-clock time, whatever the zones."""
-MOST_STRETCHES = 30
+MAX_RANGES = 30
 """Each is a look into the orders; with more, one look at all between them is quicker."""
 
 # Only marks that are seen: a load that commits meanwhile leaves its own.
-TAKE_MARKS = """
+POP_CHANGED_DAYS = """
 delete from changed_days returning case when isfinite(day_on) then day_on end
 """
-FORGET = "delete from order_counts where service_on between :first and :last"
+DELETE = "delete from order_counts where service_on between :first and :last"
 COUNT = f"""
 insert into order_counts (depot_id, service_on, orders, file_id)
 select o.depot_id, {SERVICE_DAY}, count(*), min(o.file_id)
@@ -38,7 +38,7 @@ select distinct day + shift
 from (select distinct ordered_local::date as day from incoming) days
 cross join generate_series(cast(:least as integer), :most) as shift
 """
-DAYS_ARE_MARKED = "select set_config('harbor.days_are_marked', :said, true)"
+DAYS_ARE_MARKED = "select set_config('harbor.days_are_marked', :value, true)"
 FIRST, LAST = date(1900, 1, 1), date(2200, 1, 1)
 
 
@@ -49,31 +49,31 @@ def count_changed_days(connection: sa.Connection, frozen: date | None) -> None:
       connection: Inside a transaction; nobody else counts meanwhile.
       frozen: The first day that is not frozen; those before stay as they are.
     """
-    marks = set(connection.scalars(sa.text(TAKE_MARKS)))
+    marks = set(connection.scalars(sa.text(POP_CHANGED_DAYS)))
     since = frozen or FIRST
     if None in marks:
-        stretches = [(since, LAST)]
+        ranges = [(since, LAST)]
     else:
-        stretches = _stretches(day for day in marks if day >= since)
-    for first, last in stretches:
-        asked = {"first": first, "last": last}
+        ranges = _date_ranges(day for day in marks if day >= since)
+    for first, last in ranges:
+        days = {"first": first, "last": last}
         local = {"from_local": first - SHIFT, "to_local": last + SHIFT + SHIFT / 2}
-        connection.execute(sa.text(FORGET), asked)
-        connection.execute(sa.text(COUNT), asked | local)
-    if stretches:
+        connection.execute(sa.text(DELETE), days)
+        connection.execute(sa.text(COUNT), days | local)
+    if ranges:
         # It is joined next, and may have grown from nothing to millions of rows.
         connection.execute(sa.text("analyze order_counts"))
 
 
-def _stretches(days: Iterable[date]) -> list[tuple[date, date]]:
-    """First and last of days that follow each other."""
-    found: list[tuple[date, date]] = []
+def _date_ranges(days: Iterable[date]) -> list[tuple[date, date]]:
+    """Returns first and last of days that follow each other."""
+    ranges: list[tuple[date, date]] = []
     for day in sorted(days):
-        if found and (day - found[-1][1]).days == 1:
-            found[-1] = (found[-1][0], day)
+        if ranges and (day - ranges[-1][1]).days == 1:
+            ranges[-1] = (ranges[-1][0], day)
         else:
-            found.append((day, day))
-    return [(found[0][0], found[-1][1])] if len(found) > MOST_STRETCHES else found
+            ranges.append((day, day))
+    return [(ranges[0][0], ranges[-1][1])] if len(ranges) > MAX_RANGES else ranges
 
 
 @contextmanager
@@ -96,6 +96,6 @@ def marked(connection: sa.Connection, table: str) -> Iterator[None]:
 @contextmanager
 def days_are_marked(connection: sa.Connection) -> Iterator[None]:
     """Tells the triggers that the days of what is written now have been marked."""
-    connection.execute(sa.text(DAYS_ARE_MARKED), {"said": "yes"})
+    connection.execute(sa.text(DAYS_ARE_MARKED), {"value": "yes"})
     yield
-    connection.execute(sa.text(DAYS_ARE_MARKED), {"said": ""})
+    connection.execute(sa.text(DAYS_ARE_MARKED), {"value": ""})

@@ -1,6 +1,8 @@
 """Statements for rejected rows and the files they came from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,14 +13,49 @@ OPEN = quarantine.c.replayed_at.is_(None) & quarantine.c.dismissed_at.is_(None)
 DISMISSED = quarantine.c.dismissed_at.is_not(None)
 
 
+@dataclass(frozen=True)
+class QuarantinedRow:
+    """One row in quarantine; `path`, `kind` and `loaded_at` are those of its file."""
+
+    quarantine_id: int
+    path: str
+    kind: str
+    line: int | None
+    column: str | None
+    value: str | None
+    reason: str
+    loaded_at: datetime
+    dismissed_at: datetime | None
+    dismissed_because: str | None
+
+
+@dataclass(frozen=True)
+class WholeQuarantinedRow(QuarantinedRow):
+    """One row in quarantine with its cells."""
+
+    file_id: int
+    raw: Any
+    replayed_at: datetime | None
+
+
+@dataclass(frozen=True)
+class FileWithRejected:
+    """A file with rows in quarantine, as the ledger has it."""
+
+    file_id: int
+    path: str
+    kind: str
+    source: str
+
+
 def newest_rejected(
     connection: sa.Connection,
     limit: int,
     path: str | None = None,
     *,
     dismissed: bool = False,
-) -> list[dict[str, Any]]:
-    """The newest rows in quarantine, without their raw cells.
+) -> tuple[list[QuarantinedRow], int]:
+    """Returns the newest rows in quarantine, and how many there are without the limit.
 
     Args:
       connection: For one short transaction.
@@ -27,90 +64,63 @@ def newest_rejected(
       dismissed: The rows that were dismissed, instead of those that are still open.
     """
     statement = (
-        sa.select(
-            quarantine.c.quarantine_id,
-            files.c.path,
-            files.c.kind,
-            quarantine.c.line,
-            quarantine.c.column_name.label("column"),
-            quarantine.c.value,
-            quarantine.c.reason,
-            files.c.loaded_at,
-            quarantine.c.dismissed_at,
-            quarantine.c.dismissed_because,
-        )
-        .join(files, files.c.file_id == quarantine.c.file_id)
-        .where(DISMISSED if dismissed else OPEN)
+        _rows(QuarantinedRow)
+        .add_columns(sa.func.count().over())
+        .where(DISMISSED if dismissed else OPEN, _has_path(path))
         .order_by(quarantine.c.quarantine_id.desc())
         .limit(limit)
     )
-    if path is not None:
-        statement = statement.where(files.c.path.contains(path, autoescape=True))
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    rows = connection.execute(statement).all()
+    n_all = int(rows[0][-1]) if rows else 0
+    return [QuarantinedRow(*row[:-1]) for row in rows], n_all
 
 
-def count_rejected(
-    connection: sa.Connection, path: str | None = None, *, dismissed: bool = False
-) -> int:
-    """How many rows `newest_rejected` has without a limit."""
-    statement = (
-        sa.select(sa.func.count())
-        .select_from(quarantine)
-        .join(files)
-        .where(DISMISSED if dismissed else OPEN)
+def rejected(
+    connection: sa.Connection, quarantine_id: int
+) -> WholeQuarantinedRow | None:
+    """Returns one row in quarantine with its cells."""
+    statement = _rows(WholeQuarantinedRow).where(
+        quarantine.c.quarantine_id == quarantine_id
     )
-    if path is not None:
-        statement = statement.where(files.c.path.contains(path, autoescape=True))
-    return int(connection.scalar(statement) or 0)
+    row = connection.execute(statement).one_or_none()
+    return None if row is None else WholeQuarantinedRow(*row)
 
 
-def rejected(connection: sa.Connection, quarantine_id: int) -> dict[str, Any] | None:
-    """One row in quarantine with its raw cells."""
-    statement = (
-        sa.select(
-            quarantine.c.quarantine_id,
-            files.c.file_id,
-            files.c.path,
-            files.c.kind,
-            quarantine.c.line,
-            quarantine.c.column_name.label("column"),
-            quarantine.c.value,
-            quarantine.c.reason,
-            quarantine.c.raw,
-            quarantine.c.replayed_at,
-            quarantine.c.dismissed_at,
-            quarantine.c.dismissed_because,
-            files.c.loaded_at,
-        )
-        .join(files, files.c.file_id == quarantine.c.file_id)
-        .where(quarantine.c.quarantine_id == quarantine_id)
-    )
-    row = connection.execute(statement).mappings().one_or_none()
-    return dict(row) if row else None
+def _rows(record: type[QuarantinedRow]) -> sa.Select[Any]:
+    """Selects the fields of a record, which are columns of the row or of its file."""
+    own = {**quarantine.c, "column": quarantine.c.column_name.label("column")}
+    names = [field.name for field in fields(record)]
+    columns = [own[name] if name in own else files.c[name] for name in names]
+    return sa.select(*columns).join(files, files.c.file_id == quarantine.c.file_id)
+
+
+def _has_path(path: str | None) -> sa.ColumnElement[bool]:
+    if path is None:
+        return sa.true()
+    return files.c.path.contains(path, autoescape=True)
 
 
 def files_with_rejected(
     connection: sa.Connection, path: str | None = None
-) -> list[dict[str, Any]]:
-    """file_id, path, kind and source of files with rows in quarantine, earliest first."""
-    statement = (
-        sa.select(files.c.file_id, files.c.path, files.c.kind, files.c.source)
-        .where(files.c.file_id.in_(sa.select(quarantine.c.file_id).where(OPEN)))
-        .order_by(files.c.file_id)
+) -> list[FileWithRejected]:
+    """Returns the files with rows in quarantine, earliest first."""
+    columns = [files.c[field.name] for field in fields(FileWithRejected)]
+    with_open = sa.select(quarantine.c.file_id).where(OPEN)
+    statement = sa.select(*columns).where(
+        files.c.file_id.in_(with_open), _has_path(path)
     )
-    if path is not None:
-        statement = statement.where(files.c.path.contains(path, autoescape=True))
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    rows = connection.execute(statement.order_by(files.c.file_id))
+    return [FileWithRejected(*row) for row in rows]
 
 
-def rejected_of(connection: sa.Connection, file_id: int) -> list[dict[str, Any]]:
-    """quarantine_id and raw cells of a file's rows, in the order of its lines."""
+def rejected_of(connection: sa.Connection, file_id: int) -> list[tuple[int, Any]]:
+    """Returns quarantine_id and cells of a file's rows, in the order of its lines."""
     statement = (
         sa.select(quarantine.c.quarantine_id, quarantine.c.raw)
         .where(quarantine.c.file_id == file_id, OPEN)
         .order_by(quarantine.c.line, quarantine.c.quarantine_id)
     )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    return [(row.quarantine_id, row.raw) for row in connection.execute(statement)]
 
 
 def set_replayed(connection: sa.Connection, quarantine_ids: Iterable[int]) -> None:
@@ -123,13 +133,18 @@ def set_replayed(connection: sa.Connection, quarantine_ids: Iterable[int]) -> No
 
 
 def set_reason(
-    connection: sa.Connection, quarantine_id: int, found: Mapping[str, Any]
+    connection: sa.Connection,
+    quarantine_id: int,
+    *,
+    column_name: str | None,
+    value: str | None,
+    reason: str,
 ) -> None:
-    """Writes down what speaks against a row now: column_name, value, reason."""
+    """Writes why a row is rejected now."""
     connection.execute(
         sa.update(quarantine)
         .where(quarantine.c.quarantine_id == quarantine_id)
-        .values(**found)
+        .values(column_name=column_name, value=value, reason=reason)
     )
 
 
@@ -149,13 +164,12 @@ def dismiss(
     """
     which = quarantine.c.quarantine_id.in_(quarantine_ids)
     if path is not None:
-        named = sa.select(files.c.file_id).where(
-            files.c.path.contains(path, autoescape=True)
+        which = quarantine.c.file_id.in_(
+            sa.select(files.c.file_id).where(_has_path(path))
         )
-        which = quarantine.c.file_id.in_(named)
-    done = connection.execute(
+    dismissal = (
         sa.update(quarantine)
         .where(which, OPEN)
         .values(dismissed_at=sa.func.clock_timestamp(), dismissed_because=reason)
     )
-    return int(done.rowcount)
+    return int(connection.execute(dismissal).rowcount)

@@ -18,7 +18,7 @@ select content ->> 'depot_id' from superseded_rows
 where table_name = :table and file_id = any(:file_ids)
 """
 DELETE = "delete from {table} where file_id = any(:file_ids)"
-FORGET = """
+DELETE_SUPERSEDED = """
 delete from superseded_rows where table_name = :table and file_id = any(:file_ids)
 """
 FIND_EARLIER = """
@@ -30,12 +30,12 @@ join taken using ({key})
 where s.table_name = :table
 order by {key}, s.file_id desc, s.superseded_id desc
 """
-BRING_BACK = """
+RESTORE = """
 insert into {table}
 select (jsonb_populate_record(null::{table}, content)).*
 from superseded_rows join earlier using (superseded_id)
 """
-FORGET_EARLIER = """
+DELETE_EARLIER = """
 delete from superseded_rows where superseded_id in (select superseded_id from earlier)
 """
 DROP_UNNAMED = """
@@ -60,7 +60,7 @@ delete from depots where depot_id in (select depot_id from unnamed)
 
 @dataclass(frozen=True)
 class TakenBack:
-    """What came of taking files out of one table.
+    """Rows that taking files out of one table has removed and restored.
 
     Args:
       removed: Rows that the files had brought.
@@ -88,17 +88,17 @@ def take_out(
     values = {"table": table, "file_ids": list(file_ids)}
 
     def run(statement: str) -> int:
-        found = connection.execute(sa.text(statement.format(**names)), values)
-        return int(found.rowcount)
+        result = connection.execute(sa.text(statement.format(**names)), values)
+        return int(result.rowcount)
 
     named = connection.scalars(sa.text(NAMED_DEPOTS.format(**names)), values)
     depot_ids = frozenset(named)
     run(TAKE_OUT)
     removed = run(DELETE)
-    run(FORGET)
+    run(DELETE_SUPERSEDED)
     run(FIND_EARLIER)
-    restored = run(BRING_BACK)
-    run(FORGET_EARLIER)
+    restored = run(RESTORE)
+    run(DELETE_EARLIER)
     connection.execute(sa.text("drop table taken, earlier"))
     return TakenBack(removed, restored, depot_ids)
 
@@ -112,5 +112,5 @@ def drop_unnamed_depots(connection: sa.Connection, depot_ids: Sequence[str]) -> 
       connection: Inside a transaction; demand is counted after it.
       depot_ids: Depots that withdrawn files had named.
     """
-    asked = {"depot_ids": list(depot_ids)}
-    return int(connection.execute(sa.text(DROP_UNNAMED), asked).rowcount)
+    parameters = {"depot_ids": list(depot_ids)}
+    return int(connection.execute(sa.text(DROP_UNNAMED), parameters).rowcount)

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.store.order_counts import _stretches
+from pipelines.store.order_counts import _date_ranges
 from tests.pipelines.ingest.ingesting import load, write
 
 pytestmark = pytest.mark.db
@@ -113,9 +113,10 @@ def test_a_load_that_is_not_committed_yet_leaves_its_marks_to_the_next_count(
 def test_days_that_follow_each_other_are_counted_in_one_go():
     days = [START + timedelta(days=day) for day in (5, 1, 2, 3, 9)]
     spans = [
-        ((first - START).days, (last - START).days) for first, last in _stretches(days)
+        ((first - START).days, (last - START).days)
+        for first, last in _date_ranges(days)
     ]
     assert spans == [(1, 3), (5, 5), (9, 9)]
     apart = [START + timedelta(days=2 * day) for day in range(100)]
-    assert _stretches(apart) == [(apart[0], apart[-1])]
-    assert _stretches([]) == []
+    assert _date_ranges(apart) == [(apart[0], apart[-1])]
+    assert _date_ranges([]) == []

@@ -57,7 +57,7 @@ class At:
 
 
 def file_claimed() -> None:
-    At(store, "add_file", ORDERS_FILE)
+    At(store, "add_files", ORDERS_FILE)
 
 
 def mid_copy() -> None:

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from pipelines.ingest import FileOptions, ingest
-from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, data, write
+from tests.pipelines.ingest.ingesting import SETTINGS, TODAY, data
 
 pytestmark = pytest.mark.db
 
@@ -23,23 +23,6 @@ def load(engine, path, **limits):
 
 def nothing(engine):
     return {table: [] for table in data(engine)}
-
-
-def test_a_file_of_too_many_rows_is_refused_and_nothing_goes_in(clean_engine, tmp_path):
-    text = ORDERS + "".join(f"{at},A,2024-01-01\n" for at in range(11))
-    path = write(tmp_path / "a.csv", text)
-    refused = load(clean_engine, path, max_file_rows=10)
-    assert refused.error == (
-        "a.csv holds more than 10 rows (HARBOR_MAX_FILE_ROWS). Look at what wrote it; if "
-        "it is right, split it or raise the setting."
-    )
-    assert data(clean_engine) == nothing(clean_engine)
-    assert load(clean_engine, path, max_file_rows=11).state == "loaded"
-
-
-def test_bad_and_blank_rows_count_too(clean_engine, tmp_path):
-    path = write(tmp_path / "a.csv", ORDERS + "1,A,2024-01-01\n2,A,never\n,,\n,,\n")
-    assert "more than 3 rows" in load(clean_engine, path, max_file_rows=3).error
 
 
 @pytest.mark.parametrize("memory_mib", [0, 768], ids=["here", "in a child"])

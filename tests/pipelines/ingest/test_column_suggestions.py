@@ -9,7 +9,7 @@ from forecaster.errors import RefusedFileError
 from pipelines.ingest import column_suggestions
 from pipelines.ingest.file_schemas import KINDS
 from pipelines.ingest.kind_detection import recognise
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 
 STRANGE = {
     "as a city publishes them": (

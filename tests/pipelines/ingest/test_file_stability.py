@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from pipelines.ingest import FileOptions, file_stability, ingest
+from pipelines.ingest import FileOptions, inbox, ingest
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, rows, write
 
@@ -34,7 +34,7 @@ def naps(monkeypatch):
         slept.append(seconds)
         slept.meanwhile()
 
-    monkeypatch.setattr(file_stability.time, "sleep", sleep)
+    monkeypatch.setattr(inbox.time, "sleep", sleep)
     return slept
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest.kind_detection import recognise
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 
 
 @pytest.mark.parametrize(

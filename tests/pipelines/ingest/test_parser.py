@@ -1,6 +1,5 @@
 """A parser in a child: the same rows, a limit on its memory, and what it survives."""
 
-import io
 import os
 from datetime import date
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import FileOptions, ingest, ipc
+from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.sources import find_sources
 from pipelines.settings import Settings
@@ -24,9 +23,9 @@ def chunks_of(parser, path, **options):
     """Every chunk of a file, its rows as plain bytes."""
     (source,) = find_sources([str(path)])
     opened = parser.open(source, FileOptions(**options), TODAY)
-    order = opened.conventions()
-    found = [(*vars(chunk).values(),) for chunk in opened.chunks(order)]
-    return opened.plan, order, [(bytes(rows), *rest) for rows, *rest in found]
+    conventions, chunks = opened.parse()
+    plain = [vars(chunk) | {"rows": bytes(chunk.rows)} for chunk in chunks]
+    return opened.plan, conventions, plain
 
 
 @pytest.fixture(scope="module")
@@ -121,10 +120,10 @@ def test_a_file_that_unpacks_to_more_than_the_limit_is_one_sentence(child, tmp_p
 def test_a_child_that_is_killed_costs_its_file_only(child, tmp_path):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
     chunks_of(child, path)
-    child._child._process.kill()
+    child._process.kill()
     with pytest.raises(RefusedFileError, match="or makes it crash"):
         chunks_of(child, path)
-    assert chunks_of(child, path)[2][0][1] == 1
+    assert chunks_of(child, path)[2][0]["n_rows"] == 1
 
 
 def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
@@ -134,18 +133,9 @@ def test_a_file_that_is_known_or_breaks_off_leaves_the_child_fit_for_the_next(
     (source,) = find_sources([str(path)])
     child.open(source, FileOptions(), TODAY)
     assert chunks_of(child, path)[2]
-    opened = child.open(source, FileOptions(), TODAY)
-    next(opened.chunks(opened.conventions()))
+    _, chunks = child.open(source, FileOptions(), TODAY).parse()
+    next(chunks)
     assert chunks_of(child, path)[2]
-
-
-def test_a_message_cut_short_is_an_end():
-    whole = io.BytesIO()
-    ipc.send(whole, {"a": 1}, b"rows")
-    assert ipc.receive(io.BytesIO(whole.getvalue())) == ({"a": 1}, b"rows")
-    for cut in (0, 5, len(whole.getvalue()) - 1):
-        with pytest.raises(EOFError):
-            ipc.receive(io.BytesIO(whole.getvalue()[:cut]))
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
@@ -153,7 +143,7 @@ def test_no_child_outlives_its_parser(tmp_path):
     path = write(tmp_path / "a.csv", DAILY + "A,2024-01-01,1\n")
     with Parser(memory_mib=768) as parser:
         chunks_of(parser, path)
-        pid = parser._child._process.pid
+        pid = parser._process.pid
         os.kill(pid, 0)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

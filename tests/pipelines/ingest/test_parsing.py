@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest import dates, parsing
+from pipelines.ingest import parsing
+from pipelines.ingest.conventions import detect_date_order
 from pipelines.ingest.file_schemas import KINDS
 from pipelines.ingest.parsing import Rules
 
@@ -190,6 +191,14 @@ def test_a_moment_in_a_format_that_was_said(date_format, written, moment):
         ("11,37", None, "is not a number"),
         ("1_000", None, "is not a number"),
         ("many", None, "is not a number"),
+        (
+            "1 000",
+            None,
+            (
+                "is not a number: only ',' may set thousands apart, or '.' with "
+                "--decimal ','"
+            ),
+        ),
         ("nan", None, "is not a number"),
         ("9999999999", None, "is more than 1,000,000,000"),
     ],
@@ -251,18 +260,16 @@ def test_what_describes_a_depot(column, written, value, reason):
     ],
 )
 def test_one_day_past_the_twelfth_proves_the_order(batches, date_format, proof):
-    found = dates.detect_date_order((pa.array(one) for one in batches), "x.csv")
+    found = detect_date_order((pa.array(one) for one in batches), "x.csv")
     assert (found.date_format, found.proof) == (date_format, proof)
 
 
 def test_dates_that_are_mostly_iso_have_no_order_to_find():
     assert (
-        dates.detect_date_order(
-            [pa.array(["2015-01-13", "2015-01-14", "1/2/2015"])], ""
-        )
+        detect_date_order([pa.array(["2015-01-13", "2015-01-14", "1/2/2015"])], "")
         is None
     )
-    assert dates.detect_date_order([], "x.parquet") is None
+    assert detect_date_order([], "x.parquet") is None
 
 
 @pytest.mark.parametrize(
@@ -274,7 +281,7 @@ def test_dates_that_are_mostly_iso_have_no_order_to_find():
 )
 def test_an_order_that_nothing_proves_is_asked_for(written, why):
     with pytest.raises(RefusedFileError, match=why) as refused:
-        dates.detect_date_order([pa.array(written)], "x.csv")
+        detect_date_order([pa.array(written)], "x.csv")
     assert "--date-format %m/%d/%Y" in str(refused.value)
     assert "--date-format %d/%m/%Y" in str(refused.value)
 

@@ -128,7 +128,8 @@ def test_two_files_without_conflicts_come_in_either_order(
 
 def _merge_rows(engine, *paths):
     for path in paths:
-        assert load(engine, path).files[0].state in ("loaded", "unchanged")
+        # Forced: rows drawn may repeat so few ids that the file would be refused.
+        assert load(engine, path, force=True).files[0].state in ("loaded", "unchanged")
 
 
 @SMALL
@@ -167,7 +168,8 @@ def test_every_row_that_is_not_blank_is_counted_once(
     if blank == len(found):
         assert report.state == "refused"
         return
-    assert (report.state, report.blank) == ("loaded", blank)
+    assert report.state == "loaded"
+    assert any(f"skipped: {blank:,}." in note for note in report.notes) == (blank > 0)
     assert sum(vars(report.counts).values()) == len(found) - blank
     good = [
         row

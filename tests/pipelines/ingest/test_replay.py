@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import OperationalError
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from forecaster.errors import NothingToDoError
 from pipelines.cli import app
 from pipelines.ingest import FileOptions, Replayed, replay
+from pipelines.store import commit_order
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
     TODAY,
@@ -190,3 +192,20 @@ def test_dismissed_rows_are_closed_with_a_reason_and_listed_as_such(
     harbor("dismiss", "--file", "a.csv", "--reason", "all of it")
     assert "all of it" in harbor("list", "--dismissed").stdout
     assert json.loads(harbor("list", "--json").stdout) == []
+
+
+def test_an_event_is_replayed_in_the_order_of_commits(clean_engine, tmp_path):
+    """A run that is about to begin sees it, or finds it newer."""
+    text = "kind,starts_on,ends_on\nclosed,2026-08-02,2026-08-01\n"
+    load_one(clean_engine, write(tmp_path / "a.csv", text))
+    with clean_engine.begin() as connection:
+        mended = """update quarantine set raw = raw || '{"ends_on": "2026-08-02"}'"""
+        connection.execute(sa.text(mended))
+    options = {"options": "-c lock_timeout=1s"}
+    impatient = sa.create_engine(clean_engine.url, connect_args=options)
+    with clean_engine.begin() as held:
+        commit_order.await_arrivals(held)
+        with pytest.raises(OperationalError, match="lock timeout"):
+            let_out(impatient)
+    impatient.dispose()
+    assert let_out(clean_engine) == Replayed(accepted=1)

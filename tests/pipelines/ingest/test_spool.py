@@ -10,9 +10,10 @@ import pytest
 import sqlalchemy as sa
 from typer.testing import CliRunner
 
+from forecaster.errors import RefusedFileError
 from pipelines.cli import app
 from pipelines.ingest import FileOptions, ingest
-from pipelines.ingest.sources import without_credentials
+from pipelines.ingest.sources import find_sources, without_credentials
 from pipelines.ingest.spool import Spool
 from pipelines.settings import Settings
 from tests.pipelines.ingest.ingesting import TODAY, load, rows, write
@@ -251,3 +252,22 @@ def test_azures_address_is_known_and_keeps_its_container(tmp_path):
     url = "abfs://shop@account.invalid/north/a.txt"
     assert without_credentials(url) == url
     assert without_credentials("abfs://me:s3cret@host/a") == "abfs://host/a"
+
+
+def test_a_spreadsheet_with_a_stray_far_cell_is_refused_by_its_name(tmp_path):
+    near = workbook(tmp_path / "near.xlsx", {"S": [["depot_id", "date"], ["A", 1.0]]})
+    stray = b'<row r="1048576"><c r="XFD1048576"%s></row></sheetData>'
+    for name, cell in (("far", b"><v>1</v></c"), ("styled", b' s="1"/')):
+        with (
+            zipfile.ZipFile(near) as parts,
+            zipfile.ZipFile(tmp_path / f"{name}.xlsx", "w") as changed,
+        ):
+            for part in parts.namelist():
+                whole = parts.read(part)
+                changed.writestr(part, whole.replace(b"</sheetData>", stray % cell))
+    (far,) = find_sources([str(tmp_path / "far.xlsx")])
+    with pytest.raises(RefusedFileError, match=r"far.xlsx has a cell .*\(XFD1048576\)"):
+        far.open_stream()
+    # A place that has a style and no content takes no room.
+    (styled,) = find_sources([str(tmp_path / "styled.xlsx")])
+    assert styled.open_stream().read() == b"depot_id,date\nA,1\n"

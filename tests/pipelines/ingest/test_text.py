@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import text_blocks
-from pipelines.ingest.report import FileOptions
+from pipelines.ingest.options import FileOptions
 from pipelines.ingest.sources import find_sources
 from pipelines.ingest.text import open_text
 from tests.pipelines.ingest.ingesting import write

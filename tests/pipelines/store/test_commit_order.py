@@ -55,7 +55,8 @@ def home(clean_engine, tmp_path):
 def begin_load(connection, name):
     columns = ("path", "sha256", "options_sha256", "kind")
     values = dict(zip(columns, (name, name, "r", "orders"), strict=True))
-    return ingest.add_file(connection, size_bytes=1, ignored_columns=[], **values)
+    entry = {"size_bytes": 1, "ignored_columns": [], **values, **NONE}
+    return ingest.add_files(connection, [entry])[0]
 
 
 def test_a_night_has_no_news_of_what_it_counted_itself(home):

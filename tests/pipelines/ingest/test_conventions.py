@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import FileOptions, database_source, workbook
-from pipelines.ingest.numbers import OTHER_MARK, detect_decimal_mark
+from pipelines.ingest.conventions import OTHER_MARK, detect_decimal_mark
 from tests.pipelines.ingest.ingesting import (
     load_one,
     quarantined,

@@ -133,3 +133,11 @@ def test_a_mistyped_key_of_a_source_is_named(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"\[sources.north\] has patern = 'n'"):
         Settings.load()
+
+
+def test_a_wrong_source_is_corrected_in_harbor_toml_alone(monkeypatch, tmp_path):
+    (tmp_path / "harbor.toml").write_text("[sources.north]\ndecimal = ';'\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError) as refused:
+        Settings.load()
+    assert str(refused.value).endswith(" Correct it in harbor.toml.")

@@ -1,0 +1,174 @@
+"""How files are read: the options of a call, and those of their source in harbor.toml."""
+
+import codecs
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import PurePosixPath
+
+from forecaster.errors import BadInputError, ConfigError, RefusedFileError
+from pipelines.ingest.file_schemas import KINDS, column_names
+from pipelines.ingest.parsing import OTHER_MARK
+from pipelines.ingest.sources import Source
+from pipelines.settings.ingest import SourceSettings
+
+UTF_8 = "utf-8"
+DEFAULT_SOURCE = "default"
+"""Source of files for which no `[sources.NAME]` is given or matches."""
+
+Sources = Mapping[str, SourceSettings]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How files are read; options that are not given are detected.
+
+    Args:
+      kind: One of depots, orders, daily, events.
+      columns: From the schema's column names to those of the file.
+      date_format: Format of dates that are not ISO 8601, for strptime: `%m/%d/%Y`.
+      encoding: Encoding of text files; UTF-8 by default.
+      decimal: Decimal mark of numbers that are text; the other mark separates thousands.
+      separator: Separator of the cells of text files.
+      source: Name in `[sources.NAME]`; by default the one whose pattern matches the file.
+      id_namespace: Namespace in which order ids are unique; '' for files of no source.
+      force: Whether to load a file although it moves many orders, or most of its rows
+        replace each other.
+
+    Raises:
+      BadInputError: an option is invalid.
+    """
+
+    kind: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    date_format: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    separator: str | None = None
+    source: str | None = None
+    id_namespace: str = ""
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        """Validates the options."""
+        if self.kind is not None and self.kind not in KINDS:
+            raise BadInputError(
+                f"kind is {self.kind!r}, but must be one of {', '.join(KINDS)}."
+            )
+        known = column_names(self.kind)
+        if unknown := [name for name in self.columns if name not in known]:
+            raise BadInputError(
+                f"--column names {', '.join(unknown)}, which no {self.kind or 'kind of'} "
+                f"file has. The name before the = is one of {', '.join(known)}."
+            )
+        if self.date_format is not None and not _is_whole_date(self.date_format):
+            raise BadInputError(
+                f"date_format is {self.date_format!r}, but must hold a day, a month and a "
+                "year, as in %m/%d/%Y or %d/%m/%Y."
+            )
+        try:
+            "".encode(self.encoding or UTF_8)
+        except LookupError:
+            raise BadInputError(
+                f"encoding is {self.encoding!r}, which is none that is known, such as "
+                "utf-8, cp1252 or latin-1."
+            ) from None
+        if self.decimal not in (None, *OTHER_MARK):
+            raise BadInputError(
+                f"decimal is {self.decimal!r}, but the mark before decimals is . or ,."
+            )
+
+    @property
+    def codec(self) -> str:
+        """Canonical name of the encoding."""
+        return codecs.lookup(self.encoding or UTF_8).name
+
+    def fingerprint(self, kind: str, columns: Mapping[str, str]) -> str:
+        """Returns the sha256 of every option that changes how the same bytes are read."""
+        parts = [
+            kind,
+            dict(columns),
+            self.date_format,
+            self.codec,
+            self.decimal,
+            self.separator,
+            self.id_namespace if "id_namespace" in KINDS[kind].key else None,
+        ]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _is_whole_date(date_format: str) -> bool:
+    sample = datetime(2001, 11, 23)  # noqa: DTZ001 - wall-clock time, as files have it
+    try:
+        back = datetime.strptime(sample.strftime(date_format), date_format)  # noqa: DTZ007
+    except ValueError:
+        return False
+    return back.date() == sample.date()
+
+
+def require_readable(sources: Sources) -> None:
+    """Validates every source before any file is read.
+
+    Raises:
+      ConfigError: one of them names a column, a format or an encoding that does not exist.
+    """
+    for name in sources:
+        try:
+            options_of_source(name, FileOptions(), sources)
+        except BadInputError as error:
+            raise ConfigError(f"[sources.{name}] in harbor.toml: {error}") from None
+
+
+def options_of_file(
+    file: Source, overrides: FileOptions, sources: Sources
+) -> FileOptions:
+    """Returns the options of a file, from the given source or the one whose pattern matches.
+
+    Raises:
+      BadInputError: the given source is not in harbor.toml.
+      RefusedFileError: the file matches the patterns of several sources.
+    """
+    path = PurePosixPath(file.path)
+    matches = [
+        name
+        for name, defaults in sources.items()
+        if defaults.pattern and path.match(defaults.pattern)
+    ]
+    if len(matches) > 1 and overrides.source is None:
+        raise RefusedFileError(
+            f"{file.name} fits the patterns of {' and '.join(matches)} in harbor.toml, and is "
+            "of one source. Make the patterns differ, or pass --source."
+        )
+    source = overrides.source or next(iter(matches), DEFAULT_SOURCE)
+    return options_of_source(source, overrides, sources)
+
+
+def options_of_source(
+    name: str, overrides: FileOptions, sources: Sources
+) -> FileOptions:
+    """Returns the options of a source, with those of the call taking precedence.
+
+    Raises:
+      BadInputError: the source is not in harbor.toml, or is invalid.
+    """
+    if name not in sources and name != DEFAULT_SOURCE:
+        there = f"only {', '.join(sources)}" if sources else "no sources"
+        raise BadInputError(
+            f"The source is {name!r}, but harbor.toml has {there}. Add [sources.{name}] to "
+            "it, or name another."
+        )
+    defaults = sources.get(name, SourceSettings())
+    own = "" if name == DEFAULT_SOURCE else name
+    return FileOptions(
+        kind=overrides.kind or defaults.kind,
+        columns={**defaults.columns, **overrides.columns},
+        date_format=overrides.date_format or defaults.date_format,
+        encoding=overrides.encoding or defaults.encoding,
+        decimal=overrides.decimal or defaults.decimal,
+        separator=overrides.separator or defaults.separator,
+        source=name,
+        id_namespace=own if defaults.id_namespace is None else defaults.id_namespace,
+        force=overrides.force or defaults.force,
+    )
