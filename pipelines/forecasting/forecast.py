@@ -12,11 +12,11 @@ from forecaster.data.panel import Panel
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.infer import Forecast
+from forecaster.inference.infer import Forecast, LiveConditions
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.forecasting import live_fallback, stale_data_intervals
+from pipelines.forecasting import live_accuracy
 from pipelines.forecasting.forecast_rows import forecast_rows, total_rows
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
@@ -28,6 +28,8 @@ log = structlog.get_logger()
 
 # Hours after the end of the origin's local day; a later forecast is a hindcast.
 LIVE_HOURS = 36
+# Depots on the baseline that a run lists by id.
+MAX_LISTED = 50
 
 
 def forecast_from(
@@ -61,18 +63,26 @@ def forecast_from(
     with snapshot(engine) as connection:
         model = model_for(connection, origin)
         live = is_live(origin, demand_store.last_day(connection), now, zone)
-        missing = feed_freshness.missing_days(connection, origin)
+        conditions = _live_conditions(connection, origin) if live else LiveConditions()
     loaded = load_recorded(artefacts, model)
-    if live:
-        loaded = live_fallback.with_live_fallback(engine, loaded)
     panel = _panel(engine, origin, zone, live)
-    result = measure_inference(run, lambda: infer.forecast(loaded, panel))
-    if live:
-        result = stale_data_intervals.widen_intervals(result, loaded, panel, missing)
+    result = measure_inference(run, lambda: infer.forecast(loaded, panel, conditions))
     write(engine, panel, result, str(model["version"]), now, zone, run)
-    if run is not None:
-        run.metrics |= live_fallback.metrics(loaded)
+    own = loaded.postprocessing.fallback_depots
+    fallbacks = sorted({*own, *conditions.fallback_depots})
+    if run is not None and fallbacks:
+        run.metrics |= {
+            "gated": len(fallbacks),
+            "gated_depots": fallbacks[:MAX_LISTED],
+        }
     return str(model["version"])
+
+
+def _live_conditions(connection: sa.Connection, origin: date) -> LiveConditions:
+    return LiveConditions(
+        fallback_depots=live_accuracy.worse_depots(connection),
+        missing_days=feed_freshness.missing_days(connection, origin),
+    )
 
 
 def model_for(connection: sa.Connection, origin: date) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from pipelines.cli import models as command
 from pipelines.cli.workplace import Workplace
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
-from pipelines.forecasting import forecast, live_accuracy, live_fallback
+from pipelines.forecasting import forecast, live_accuracy
 from pipelines.runs.ledger import recorded
 from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
@@ -196,7 +196,8 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
         said = list(connection.scalars(query.order_by(*order)))
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
     assert run.metrics.get("gated_depots") == (["A0"] if gated else None)
-    assert live_fallback.worse_depots(engine) == (["A0"] if gated else [])
+    with engine.connect() as connection:
+        assert live_accuracy.worse_depots(connection) == (["A0"] if gated else [])
 
 
 def test_a_hindcast_knows_nothing_of_live_scores(served):
