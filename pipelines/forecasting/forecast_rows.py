@@ -47,7 +47,7 @@ def total_rows(
 ) -> Iterator[tuple[Any, ...]]:
     """Yields the rows of `forecast_totals`, in column order."""
     for total in forecast.totals:
-        bands = zip(total.p10_h, total.p50_h, total.p90_h, strict=True)
-        for step, quantiles in enumerate(bands, start=1):
+        intervals = zip(total.p10_h, total.p90_h, strict=True)
+        for step, (p10, p90) in enumerate(intervals, start=1):
             target = origin + timedelta(days=step)
-            yield (total.city, origin, target, version, *map(float, quantiles))
+            yield (total.city, origin, target, version, float(p10), float(p90))

@@ -26,7 +26,7 @@ class LiveAccuracy:
       mape: MAPE of the forecasts; None where nothing was scored.
       naive_mape: MAPE of the seasonal naive over the same depot-days.
       coverage: Share of actuals inside the 80 % band; None where too few were scored.
-      alarms: One message score.
+      alarms: One message each.
     """
 
     worse_days: int

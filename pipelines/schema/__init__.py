@@ -37,7 +37,6 @@ from pipelines.schema.ledger import (
 )
 from pipelines.schema.operations import dashboard_probes, heartbeats, notices, overrides
 from pipelines.schema.scoring import (
-    depot_score_totals,
     score_totals,
     scores,
 )
@@ -50,7 +49,6 @@ __all__ = [
     "dashboard_probes",
     "demand_versions",
     "demo_fleet",
-    "depot_score_totals",
     "depots",
     "event_versions",
     "events",

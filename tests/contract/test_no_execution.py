@@ -42,7 +42,6 @@ NAMES_OF_OURS = {
     "pipelines/store/forecasts.py": ({"table", "names"}, "of pipelines.schema"),
     "pipelines/store/withdrawal.py": ({"names"}, "of tables of ours, by their kinds"),
     "pipelines/store/observed_zeros.py": ({"table"}, "of a tuple beside it"),
-    "pipelines/schema/counted_forecasts.py": ({"live", "since"}, "SQL of ours"),
     "pipelines/cli/db.py": ({"role"}, "a sentence for people"),
 }
 """What else a statement may be put together from, and why that is no input."""
