@@ -639,20 +639,19 @@ def upgrade() -> None:
         ),
     )
     op.create_index(
-        "uq_score_totals",
+        "uq_score_totals_city",
         "score_totals",
         [
-            "is_live",
             "target_on",
+            "is_live",
             "origin_on",
             "city",
-            "depot_id",
             "model_version",
             "has_baselines",
             "is_nonzero",
         ],
         unique=True,
-        postgresql_nulls_not_distinct=True,
+        postgresql_where=sa.text("target_on IS NOT NULL"),
     )
     op.create_index(
         "ix_score_totals_origin_on", "score_totals", ["origin_on"], unique=False

@@ -51,19 +51,22 @@ COUNTED_BY_CITY = """
 """The `MEASURES` by target day, origin and city."""
 
 COUNTED_BY_DEPOT = f"""
+    with partly_shown as materialized (
+        {SCORE_MEASURES}
+        where s.is_live = :live and s.target_on >= (select first_on from period)
+          and s.origin_on between (select min(origin_on) from counted)
+                              and (select first_on - 2 from period)
+    )
     select t.depot_id, t.has_baselines, t.is_nonzero, {MEASURES}
     from score_totals t
     join counted using (origin_on, city, model_version)
     where t.is_live = :live and t.depot_id is not null
       and t.origin_on >= (select first_on - 1 from period)
     union all
-    select m.depot_id, m.has_baselines, m.is_nonzero, {MEASURES}
-    from ({SCORE_MEASURES}) m
+    select depot_id, has_baselines, is_nonzero, {MEASURES}
+    from partly_shown
     join counted using (origin_on, city, model_version)
-    where m.is_live = :live and m.target_on >= (select first_on from period)
-      and m.origin_on between (select min(origin_on) from counted)
-                          and (select first_on - 2 from period)
-"""
+"""  # noqa: S608 - of our own words
 """The `MEASURES` by depot.
 
 Origins whose days all lie in the period come from the sums; of earlier ones the days that

@@ -29,6 +29,7 @@ join (
 where origin_on = :origin
 group by is_live, origin_on, city, model_version, has_baselines, is_nonzero,
          grouping sets (target_on, depot_id)
+order by depot_id nulls first, target_on
 """
 
 
