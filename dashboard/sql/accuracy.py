@@ -8,8 +8,10 @@ from pipelines.schema.counted_scores import (
 )
 
 SCORE_KINDS = """
-select exists (select from score_totals where is_live) as has_live,
-       exists (select from score_totals where not is_live) as has_hindcasts
+select exists (select from score_totals where is_live and target_on is not null)
+           as has_live,
+       exists (select from score_totals where not is_live and target_on is not null)
+           as has_hindcasts
 """
 
 COUNTED = f"""

@@ -383,7 +383,7 @@ def upgrade() -> None:
             name=op.f("ck_backfill_slots_state"),
         ),
         sa.CheckConstraint(
-            "step in ('ingest','demand','train','forecast','score')",
+            "step in ('train','forecast','score')",
             name=op.f("ck_backfill_slots_step"),
         ),
         sa.ForeignKeyConstraint(

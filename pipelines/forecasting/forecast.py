@@ -17,12 +17,11 @@ from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import live_accuracy
-from pipelines.forecasting.forecast_rows import forecast_rows, total_rows
+from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
 from pipelines.store import feed_freshness, models
-from pipelines.store import forecasts as store
 
 log = structlog.get_logger()
 
@@ -149,17 +148,10 @@ def write(
     """
     with engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
-        rows = forecast_rows(
-            panel.origin, version, panel, forecast,
-            live=live, made_at=now, run_id=run.run_id if run else None,
-        )  # fmt: skip
-        if not store.replace_forecasts(
-            connection, panel.origin, version, rows, live=live, made_at=now
-        ):
+        key = ForecastKey(panel.origin, version, live, now, run.run_id if run else None)
+        if write_forecast(connection, key, forecast, panel.depot_ids) is None:
             log.warning("live_forecast_stays", origin=str(panel.origin), model=version)
             return
-        totals = total_rows(panel.origin, version, forecast)
-        store.replace_totals(connection, panel.origin, version, totals)
     if run is not None:
         run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
 

@@ -66,7 +66,7 @@ COUNTED_BY_DEPOT = f"""
     select depot_id, has_baselines, is_nonzero, {MEASURES}
     from partly_shown
     join counted using (origin_on, city, model_version)
-"""  # noqa: S608 - of our own words
+"""
 """The `MEASURES` by depot.
 
 Origins whose days all lie in the period come from the sums; of earlier ones the days that

@@ -27,7 +27,7 @@ scores = sa.Table(
         "(seasonal_naive is null) = (median4 is null)", name="baselines"
     ),
 )
-# So that the worst of a day are found without looking at the others.
+# Finds the largest errors of a day without a scan of the others.
 sa.Index(
     "ix_scores_target_on_abs_error",
     scores.c.target_on,
@@ -73,7 +73,7 @@ score_totals = sa.Table(
     sa.Column("median_ape_sum", sa.Double, nullable=False),
     sa.CheckConstraint("(target_on is null) <> (depot_id is null)", name="grain"),
 )
-# Of thousands of rows by depot, the few by city are found without looking at the others.
+# Finds the few rows by city among thousands by depot.
 sa.Index(
     "uq_score_totals_city",
     *(

@@ -75,5 +75,5 @@ def in_step(connection: sa.Connection, table: str) -> Iterator[None]:
 
 
 def _cities(connection: sa.Connection) -> dict[str, str]:
-    found = connection.execute(sa.select(depots.c.depot_id, depots.c.city))
-    return {row.depot_id: row.city for row in found}
+    rows = connection.execute(sa.select(depots.c.depot_id, depots.c.city))
+    return {row.depot_id: row.city for row in rows}
