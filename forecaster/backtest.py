@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -106,25 +106,38 @@ def plan(panel: Panel, holdout_days: int, horizon: int, stride: int = 1) -> Plan
 
 
 def run(
-    panel: Panel, origins: tuple[date, ...], forecaster: Forecaster, horizon: int
-) -> Outcome:
-    """Forecasts from every origin with what was known then.
+    panel: Panel,
+    plan: Plan,
+    forecasters: Mapping[str, Forecaster],
+    known: Callable[[date], Panel] | None = None,
+) -> dict[str, Outcome]:
+    """Forecasts from every origin of a plan, with every forecaster.
 
     Args:
-      panel: With the actuals of every target; the forecaster never sees them.
-      origins: Each at least `horizon` days before the panel ends.
-      forecaster: Called once per origin.
-      horizon: Days forecast.
+      panel: With the actuals of every target; the forecasters never see them.
+      plan: From `plan`, on this panel.
+      forecasters: By name; each is called once per origin.
+      known: Returns the panel as known at an origin; by default `panel` up to there.
     """
-    actual, p10, p50, p90 = [], [], [], []
-    for origin in origins:
-        forecast = forecaster(panel.as_of(origin))
-        first = panel.step(origin + timedelta(days=1))
-        actual.append(panel.demand_dt[:, first : first + horizon].astype(float))
-        p10.append(forecast.p10_dh)
-        p50.append(forecast.p50_dh)
-        p90.append(forecast.p90_dh)
-    return Outcome(np.stack(actual), np.stack(p10), np.stack(p50), np.stack(p90))
+    known = known or panel.as_of
+    actual = []
+    forecasts: dict[str, list[Quantiles]] = {name: [] for name in forecasters}
+    for origin in plan.origins:
+        first = panel.step(origin) + 1
+        actual.append(panel.demand_dt[:, first : first + plan.horizon].astype(float))
+        at_origin = known(origin)
+        for name, forecaster in forecasters.items():
+            forecasts[name].append(forecaster(at_origin))
+    actual_odh = np.stack(actual)
+    return {
+        name: Outcome(
+            actual_odh,
+            np.stack([forecast.p10_dh for forecast in by_origin]),
+            np.stack([forecast.p50_dh for forecast in by_origin]),
+            np.stack([forecast.p90_dh for forecast in by_origin]),
+        )
+        for name, by_origin in forecasts.items()
+    }
 
 
 def baseline_forecaster(name: str, horizon: int) -> Forecaster:

@@ -1,7 +1,7 @@
 """Forecasts a panel with an artefact: orders per day and their bands. Needs no JAX."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 
 import numpy as np
@@ -27,7 +27,7 @@ class Forecast:
       p10_dh: 10 % quantile.
       p50_dh: The point forecast.
       p90_dh: 90 % quantile.
-      basis_dh: MODEL, SIMILAR or CLOSED.
+      basis_dh: MODEL, COLD_START or CLOSED.
       totals: Forecast of the fleet, and of each city.
     """
 
@@ -38,7 +38,22 @@ class Forecast:
     totals: tuple[Total, ...]
 
 
-def forecast(artefact: Artefact, panel: Panel) -> Forecast:
+@dataclass(frozen=True)
+class LiveConditions:
+    """What is known of depots on the day of a live forecast, beside their demand.
+
+    Attributes:
+      fallback_depots: Depots that get the baseline forecast, beside the artefact's own.
+      missing_days: By depot, the newest open days whose demand is missing.
+    """
+
+    fallback_depots: Collection[str] = ()
+    missing_days: Mapping[str, int] = field(default_factory=dict)
+
+
+def forecast(
+    artefact: Artefact, panel: Panel, live: LiveConditions = LiveConditions()
+) -> Forecast:
     """Forecasts every depot from the panel's last day.
 
     A depot without an observed day in the receptive field is forecast from the days of its
@@ -47,13 +62,14 @@ def forecast(artefact: Artefact, panel: Panel) -> Forecast:
     Args:
       artefact: From `artefact.load`.
       panel: Demand up to the origin; its calendar reaches at least the horizon ahead.
+      live: Depots that fall back to the baseline, or whose intervals are wider.
 
     Raises:
       NoDataError: the panel's calendar ends before the horizon does, or no depot has
         been observed.
       ArtefactError: the artefact was made for other inputs.
     """
-    return _postprocess(artefact, panel, predict.predict(artefact, panel))
+    return _postprocess(artefact, panel, predict.predict(artefact, panel), live)
 
 
 def forecast_origins(
@@ -76,7 +92,7 @@ def forecast_origins(
       ArtefactError: the artefact was made for other inputs.
     """
     for raw in predict.predict_origins(artefact, panel, origins):
-        yield raw.origin_on, _postprocess(artefact, panel, raw)
+        yield raw.origin_on, _postprocess(artefact, panel, raw, LiveConditions())
 
 
 def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
@@ -84,9 +100,11 @@ def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     return np.maximum(np.expm1(log_count.astype(float)), 0.0)
 
 
-def _postprocess(artefact: Artefact, panel: Panel, raw: RawForecast) -> Forecast:
+def _postprocess(
+    artefact: Artefact, panel: Panel, raw: RawForecast, live: LiveConditions
+) -> Forecast:
     """Converts a raw forecast to orders with bands and totals; 0 where closed."""
-    low_dh, point_dh, high_dh = _log_bands(artefact, panel, raw)
+    low_dh, point_dh, high_dh = _log_bands(artefact, panel, raw, live)
     closed_dh = raw.closed_dh
     basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
     bands = Bands(
@@ -102,12 +120,24 @@ def _postprocess(artefact: Artefact, panel: Panel, raw: RawForecast) -> Forecast
     )
 
 
-def _log_bands(artefact: Artefact, panel: Panel, raw: RawForecast) -> Bands:
+def _log_bands(
+    artefact: Artefact, panel: Panel, raw: RawForecast, live: LiveConditions
+) -> Bands:
     point_dh = artefact.postprocessing.points(
-        panel.depot_ids, raw.baseline_dh, raw.correction_dh, raw.spread_d
+        panel.depot_ids,
+        raw.baseline_dh,
+        raw.correction_dh,
+        raw.spread_d,
+        live.fallback_depots,
     )
+    missing_d = np.array([live.missing_days.get(depot, 0) for depot in panel.depot_ids])
     weekday_h = (raw.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
     low_dh, high_dh = intervals.band(
-        artefact.intervals, point_dh, raw.spread_d, weekday_h, panel.depot_ids
+        artefact.intervals,
+        point_dh,
+        raw.spread_d,
+        weekday_h,
+        panel.depot_ids,
+        missing_d,
     )
     return Bands(low_dh, point_dh, high_dh)

@@ -23,6 +23,8 @@ YEAR_DAYS = 364
 MIN_RELATIVE_DIFFICULTY = 0.5
 # Days of history after which a depot has a spread of its own.
 MATURE_DAYS = 56
+MIN_WIDENING = 1.05
+"""Minimum factor on the width per missing day, used where the table is flat."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ def band(
     spread_d: Float[np.ndarray, " depot"],
     weekday_h: Int[np.ndarray, " horizon"],
     depot_ids: Sequence[str],
+    missing_d: Int[np.ndarray, " depot"] | None = None,
 ) -> tuple[Float[np.ndarray, "depot horizon"], Float[np.ndarray, "depot horizon"]]:
     """Returns low and high log counts around a point forecast.
 
@@ -147,11 +150,30 @@ def band(
       spread_d: Spread of each depot at the origin, log counts.
       weekday_h: Weekdays of the days ahead, Monday is 0.
       depot_ids: Depots, in the order of the rows.
+      missing_d: Newest open days whose demand is missing. Tomorrow is forecast from an
+        older day then, and is as uncertain as a day further ahead.
     """
+    if missing_d is None:
+        missing_d = np.zeros(len(depot_ids), int)
+    low_dh = table.low_h * _stale_factors(table.low_h, missing_d)
+    high_dh = table.high_h * _stale_factors(table.high_h, missing_d)
     known = dict(zip(table.depot_ids, table.depot_d, strict=True))
     own_d = np.array([known.get(depot, 1.0) for depot in depot_ids], np.float32)
     width_dh = (own_d * spread_d)[:, None] * table.weekday_w[weekday_h]
-    return point_dh + table.low_h * width_dh, point_dh + table.high_h * width_dh
+    return point_dh + low_dh * width_dh, point_dh + high_dh * width_dh
+
+
+def _stale_factors(
+    reach_h: Float32[np.ndarray, " horizon"], missing_d: Int[np.ndarray, " depot"]
+) -> Float32[np.ndarray, "depot horizon"]:
+    """Factors on the width for an origin that many days earlier; 1 for none."""
+    horizon = len(reach_h)
+    step_dh = np.arange(horizon) + missing_d[:, None]
+    further_dh = reach_h[np.minimum(step_dh, horizon - 1)]
+    ratio_dh = np.divide(
+        further_dh, reach_h, out=np.ones_like(further_dh), where=reach_h != 0
+    )
+    return np.maximum(ratio_dh, MIN_WIDENING ** missing_d[:, None]).astype(np.float32)
 
 
 def _seen_at_every_horizon(

@@ -6,7 +6,7 @@ they are where counts are small. A depot whose errors the network made larger ke
 baseline forecast (the fallback).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -47,6 +47,7 @@ class Postprocessing:
         baseline_dh: Float[np.ndarray, "depot horizon"],
         correction_dh: Float[np.ndarray, "depot horizon"],
         spread_d: Float[np.ndarray, " depot"],
+        more_fallbacks: Collection[str] = (),
     ) -> Float[np.ndarray, "depot horizon"]:
         """Point forecasts in log counts.
 
@@ -55,14 +56,16 @@ class Postprocessing:
           baseline_dh: Baseline forecast, log counts.
           correction_dh: The network's correction to it, log counts.
           spread_d: Spread of each depot at the origin, log counts.
+          more_fallbacks: Further depots that keep the baseline forecast.
         """
         point_dh = (
             baseline_dh
             + self.network_share * correction_dh
             - self.shift * spread_d[:, None]
         )
-        gated_d = np.isin(depot_ids, self.fallback_depots)
-        return np.where(gated_d[:, None], baseline_dh, point_dh).astype(np.float32)
+        fallbacks = (*self.fallback_depots, *more_fallbacks)
+        fallback_d = np.isin(depot_ids, fallbacks)
+        return np.where(fallback_d[:, None], baseline_dh, point_dh).astype(np.float32)
 
     def to_json(self) -> dict[str, Any]:
         """JSON of the artefact's manifest."""

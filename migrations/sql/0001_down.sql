@@ -14,7 +14,7 @@ drop function add_override(text, date, text, double precision, text, text);
 
 drop view events;
 
-drop table backfill_slots, backfills, changed_days, daily_counts, demand_versions, demo_fleet, depot_score_totals, depots, event_versions, file_repeats, files, forecast_totals, forecasts, frozen_days, models, order_counts, orders, overrides, public_holidays, quarantine, run_lines, runs, score_totals, scores, superseded_rows;
+drop table backfill_slots, backfills, changed_days, daily_counts, demand_versions, demo_fleet, depots, event_versions, file_repeats, files, forecast_totals, forecasts, frozen_days, models, order_counts, orders, overrides, public_holidays, quarantine, run_lines, runs, score_totals, scores, superseded_rows;
 
 drop function harbor_mark_all_days();
 drop function harbor_mark_changed_days();

@@ -331,7 +331,7 @@ def upgrade() -> None:
             name=op.f("ck_backfill_slots_state"),
         ),
         sa.CheckConstraint(
-            "step in ('ingest','demand','train','forecast','score')",
+            "step in ('train','forecast','score')",
             name=op.f("ck_backfill_slots_step"),
         ),
         sa.ForeignKeyConstraint(
@@ -481,56 +481,15 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_run_lines_run_id"), "run_lines", ["run_id"], unique=False)
     op.create_table(
-        "depot_score_totals",
-        sa.Column("is_live", sa.Boolean(), nullable=False),
-        sa.Column("origin_on", sa.Date(), nullable=False),
-        sa.Column("depot_id", sa.Text(), nullable=False),
-        sa.Column("model_version", sa.Text(), nullable=False),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("n", sa.BigInteger(), nullable=False),
-        sa.Column("n_in_interval", sa.BigInteger(), nullable=False),
-        sa.Column("actual_sum", sa.Double(), nullable=False),
-        sa.Column("error_sum", sa.Double(), nullable=False),
-        sa.Column("abs_error_sum", sa.Double(), nullable=False),
-        sa.Column("n_with_naive", sa.BigInteger(), nullable=False),
-        sa.Column("with_naive_abs_error_sum", sa.Double(), nullable=False),
-        sa.Column("with_naive_naive_abs_error_sum", sa.Double(), nullable=False),
-        sa.Column("n_comparable_nonzero", sa.BigInteger(), nullable=False),
-        sa.Column("n_comparable_nonzero_in_interval", sa.BigInteger(), nullable=False),
-        sa.Column("comparable_nonzero_actual_sum", sa.Double(), nullable=False),
-        sa.Column("comparable_nonzero_error_sum", sa.Double(), nullable=False),
-        sa.Column("comparable_ape_sum", sa.Double(), nullable=False),
-        sa.Column("naive_ape_sum", sa.Double(), nullable=False),
-        sa.Column("median_ape_sum", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["depot_id"],
-            ["depots.depot_id"],
-            name=op.f("fk_depot_score_totals_depot_id"),
-        ),
-        sa.ForeignKeyConstraint(
-            ["model_version"],
-            ["models.version"],
-            name=op.f("fk_depot_score_totals_model_version"),
-        ),
-        sa.PrimaryKeyConstraint(
-            "is_live",
-            "origin_on",
-            "depot_id",
-            "model_version",
-            name=op.f("pk_depot_score_totals"),
-        ),
-    )
-    op.create_table(
         "forecast_totals",
         sa.Column("city", sa.Text(), nullable=False),
         sa.Column("origin_on", sa.Date(), nullable=False),
         sa.Column("target_on", sa.Date(), nullable=False),
         sa.Column("model_version", sa.Text(), nullable=False),
         sa.Column("p10", sa.Double(), nullable=False),
-        sa.Column("p50", sa.Double(), nullable=False),
         sa.Column("p90", sa.Double(), nullable=False),
         sa.CheckConstraint(
-            "0 <= p10 and p10 <= p50 and p50 <= p90",
+            "0 <= p10 and p10 <= p90",
             name=op.f("ck_forecast_totals_quantiles"),
         ),
         sa.CheckConstraint(
@@ -594,47 +553,53 @@ def upgrade() -> None:
     op.create_table(
         "score_totals",
         sa.Column("is_live", sa.Boolean(), nullable=False),
-        sa.Column("target_on", sa.Date(), nullable=False),
+        sa.Column("target_on", sa.Date(), nullable=True),
         sa.Column("origin_on", sa.Date(), nullable=False),
         sa.Column("city", sa.Text(), nullable=False),
+        sa.Column("depot_id", sa.Text(), nullable=True),
         sa.Column("model_version", sa.Text(), nullable=False),
+        sa.Column("has_baselines", sa.Boolean(), nullable=False),
+        sa.Column("is_nonzero", sa.Boolean(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("n", sa.BigInteger(), nullable=False),
         sa.Column("n_in_interval", sa.BigInteger(), nullable=False),
         sa.Column("actual_sum", sa.Double(), nullable=False),
         sa.Column("error_sum", sa.Double(), nullable=False),
         sa.Column("abs_error_sum", sa.Double(), nullable=False),
-        sa.Column("n_nonzero", sa.BigInteger(), nullable=False),
         sa.Column("ape_sum", sa.Double(), nullable=False),
-        sa.Column("n_with_naive_nonzero", sa.BigInteger(), nullable=False),
-        sa.Column("with_naive_ape_sum", sa.Double(), nullable=False),
-        sa.Column("with_naive_naive_ape_sum", sa.Double(), nullable=False),
-        sa.Column("n_comparable", sa.BigInteger(), nullable=False),
-        sa.Column("n_comparable_in_interval", sa.BigInteger(), nullable=False),
-        sa.Column("comparable_actual_sum", sa.Double(), nullable=False),
-        sa.Column("comparable_error_sum", sa.Double(), nullable=False),
-        sa.Column("comparable_abs_error_sum", sa.Double(), nullable=False),
         sa.Column("naive_error_sum", sa.Double(), nullable=False),
         sa.Column("naive_abs_error_sum", sa.Double(), nullable=False),
+        sa.Column("naive_ape_sum", sa.Double(), nullable=False),
         sa.Column("median_error_sum", sa.Double(), nullable=False),
         sa.Column("median_abs_error_sum", sa.Double(), nullable=False),
-        sa.Column("n_comparable_nonzero", sa.BigInteger(), nullable=False),
-        sa.Column("comparable_ape_sum", sa.Double(), nullable=False),
-        sa.Column("naive_ape_sum", sa.Double(), nullable=False),
         sa.Column("median_ape_sum", sa.Double(), nullable=False),
+        sa.CheckConstraint(
+            "(target_on is null) <> (depot_id is null)",
+            name=op.f("ck_score_totals_grain"),
+        ),
+        sa.ForeignKeyConstraint(
+            ["depot_id"], ["depots.depot_id"], name=op.f("fk_score_totals_depot_id")
+        ),
         sa.ForeignKeyConstraint(
             ["model_version"],
             ["models.version"],
             name=op.f("fk_score_totals_model_version"),
         ),
-        sa.PrimaryKeyConstraint(
-            "is_live",
+    )
+    op.create_index(
+        "uq_score_totals_city",
+        "score_totals",
+        [
             "target_on",
+            "is_live",
             "origin_on",
             "city",
             "model_version",
-            name=op.f("pk_score_totals"),
-        ),
+            "has_baselines",
+            "is_nonzero",
+        ],
+        unique=True,
+        postgresql_where=sa.text("target_on IS NOT NULL"),
     )
     op.create_index(
         "ix_score_totals_origin_on", "score_totals", ["origin_on"], unique=False
@@ -657,6 +622,10 @@ def upgrade() -> None:
             sa.DateTime(timezone=True),
             server_default=sa.text("now()"),
             nullable=False,
+        ),
+        sa.CheckConstraint(
+            "(seasonal_naive is null) = (median4 is null)",
+            name=op.f("ck_scores_baselines"),
         ),
         sa.ForeignKeyConstraint(
             ["depot_id"], ["depots.depot_id"], name=op.f("fk_scores_depot_id")

@@ -7,17 +7,28 @@ from datetime import date, datetime
 
 import sqlalchemy as sa
 
-from forecaster.errors import BadInputError, NothingToDoError
-from pipelines.backfill import coordination, preconditions
-from pipelines.backfill.hindcast import Batch, Hindcaster
-from pipelines.backfill.plan import BackfillPlan, Slot, read_plan
-from pipelines.backfill.shared_steps import SHARED_STEPS, StepContext
+from forecaster.errors import NoModelError, NothingToDoError
+from pipelines.backfill import control
+from pipelines.backfill.hindcast import Hindcaster
+from pipelines.backfill.plan import (
+    BackfillPlan,
+    Slot,
+    data_snapshot,
+    read_plan,
+    require_unchanged,
+    require_work,
+)
+from pipelines.backfill.planner import make_plan
+from pipelines.backfill.request import BackfillRequest
 from pipelines.database.engine import snapshot
+from pipelines.forecasting import scoring
+from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.error_messages import describe_error
 from pipelines.runs.ledger import Run, recorded
 from pipelines.runs.locks import LostRunError
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
+from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
 
 
@@ -35,6 +46,10 @@ class ProgressCallbacks:
 
 class _StopRequestedError(NothingToDoError):
     """A pause or cancellation was requested; not a failure."""
+
+    def __init__(self, action: str) -> None:
+        super().__init__("The backfill was paused or cancelled.")
+        self.plan_state = "cancelled" if action == "cancel" else "paused"
 
 
 def apply_plan(
@@ -62,31 +77,53 @@ def apply_plan(
       NothingToDoError: no slot is waiting, or another backfill is being applied.
       LostRunError: the run lost its lock; slots already written are kept.
     """
-    with coordination.hold_apply_lock(engine) as lock:
-        with snapshot(engine) as connection:
-            plan = read_plan(connection, backfill_id)
-        _require_work(plan)
-        preconditions.require_unchanged(engine, settings, plan)
-        with recorded(engine, "backfill", plan.request.last, lock=lock) as parent:
-            stop = _PlanRunner(engine, settings, plan, now, callbacks, parent).run_all()
-        if stop is not None:
-            raise stop
-        with snapshot(engine) as connection:
-            return read_plan(connection, backfill_id)
+    with control.hold_apply_lock(engine) as lock:
+        plan = read_plan(engine, backfill_id)
+        require_work(plan)
+        require_unchanged(engine, plan, settings.horizon)
+        with recorded(engine, "backfill", plan.request.last, lock=lock) as run:
+            runner = _PlanRunner(engine, settings, plan, now, callbacks, run)
+            interrupt = runner.run_all()
+        if interrupt is not None:
+            raise interrupt
+        return read_plan(engine, backfill_id)
 
 
-def _require_work(plan: BackfillPlan) -> None:
-    if plan.state == "cancelled":
-        raise BadInputError(
-            f"Plan {plan.backfill_id} was cancelled. Make a new one with 'harbor "
-            "backfill plan'."
-        )
-    if not plan.waiting:
-        message = f"Plan {plan.backfill_id} has no slots left to do."
-        if plan.failed:
-            retry = f"'harbor backfill retry {plan.backfill_id} --failed'"
-            message += f" {len(plan.failed)} failed; {retry} tries them again."
-        raise NothingToDoError(message)
+def run_backfill(
+    engine: sa.Engine,
+    settings: Settings,
+    first: date,
+    last: date,
+    now: datetime,
+    report: Callable[[Slot], None] = lambda _: None,
+) -> BackfillPlan:
+    """Plans and applies hindcasts of every origin between two days, and scores them.
+
+    Args:
+      engine: Database the pipelines own.
+      settings: Folders and time zone.
+      first: First origin.
+      last: Last origin.
+      now: Time of the run.
+      report: Called with the slot of each origin when it has ended.
+
+    Raises:
+      BadInputError: `last` lies before `first`.
+      NoModelError: no origin could be forecast.
+    """
+    plan = make_plan(engine, settings, BackfillRequest(first, last, only="all"))
+
+    def on_slot(slot: Slot) -> None:
+        if slot.step == "forecast":
+            report(slot)
+
+    if any(slot.is_included for slot in plan.of("forecast")):
+        callbacks = ProgressCallbacks(on_slot=on_slot)
+        plan = apply_plan(engine, settings, plan.backfill_id, now, callbacks)
+    slots = plan.of("forecast")
+    if all(slot.model is None for slot in slots):
+        raise NoModelError(f"No origin was forecast. {slots[0].outcome}")
+    return plan
 
 
 @dataclass
@@ -110,111 +147,108 @@ class _PlanRunner:
         self._set_state("running")
         try:
             self._run_slots()
-        except _StopRequestedError:
-            self._set_state(
-                "cancelled" if self._requested_action() == "cancel" else "paused"
-            )
+            plan = read_plan(self.engine, self.plan.backfill_id)
+            state = "failed" if plan.failed else "done"
+        except _StopRequestedError as stop:
+            state = stop.plan_state
         except (KeyboardInterrupt, SystemExit) as error:
-            self._set_state("paused")
-            interrupt = error
-        else:
-            self._set_state("failed" if self._reload().failed else "done")
-        plan = self._reload()
-        self.run.metrics |= {
-            "plan": plan.backfill_id,
-            "state": plan.state,
-            **{state: plan.count(state) for state in ("done", "failed", "waiting")},
-        }
+            state, interrupt = "paused", error
+        self._set_state(state)
+        plan = read_plan(self.engine, self.plan.backfill_id)
+        counts = {name: plan.count(name) for name in ("done", "failed", "waiting")}
+        self.run.metrics |= {"plan": plan.backfill_id, "state": state, **counts}
         return interrupt
 
     def _run_slots(self) -> None:
-        self._run_shared("ingest", "demand", "train")
+        self._run_shared("train")
+        with snapshot(self.engine) as connection:
+            depot_ids = self.plan.request.depot_ids(connection)
         hindcaster = Hindcaster(
-            self.engine, self.settings, self.plan.backfill_id, self._depots(), self.now
+            self.engine, self.settings, self.plan.backfill_id, depot_ids, self.now
         )
         waiting = [slot for slot in self.plan.waiting if slot.step == "forecast"]
-        for batch in hindcaster.batches(waiting):
-            self._yield_to_nightly(hindcaster.invalidate_panels)
-            self._forecast(hindcaster, batch)
+        for version, slots in hindcaster.batches(waiting):
+            if self._yield_to_nightly():
+                hindcaster.forget_panels()
+            self._hindcast(hindcaster, version, slots)
         self._run_shared("score")
 
-    def _run_shared(self, *steps: str) -> None:
-        """Runs the steps done once for all origins; each may change data or models."""
+    def _run_shared(self, step: str) -> None:
+        """Runs a step done once for all origins, which may change models or scores."""
         for slot in self.plan.waiting:
-            if slot.step in steps:
+            if slot.step == step:
                 self._yield_to_nightly()
-                with (
-                    self._failures_recorded([slot]),
-                    self._step(slot.step, slot.origin_on) as run,
-                ):
-                    rows = SHARED_STEPS[slot.step](self._context, slot, run)
-                    self._end(slot, run, rows)
+                with self._step(step, slot.origin_on, [slot]) as run:
+                    context = NightlyContext(
+                        self.engine,
+                        self.settings,
+                        self.now,
+                        slot.origin_on,
+                        self._epoch_reporter,
+                    )
+                    self._end(slot, run, SHARED_STEPS[step](context, run))
 
     def _end(self, slot: Slot, run: Run, rows: int) -> None:
+        plan_id, request = self.plan.backfill_id, self.plan.request
         with run.engine.begin() as connection:
-            number, plan_id = slot.position, self.plan.backfill_id
-            store.end_slot(connection, plan_id, number, "done", run.run_id, rows=rows)
-            current = preconditions.data_snapshot(connection, self.settings, self.plan)
-            store.set_snapshot(connection, plan_id, current)
+            store.end_slot(
+                connection, plan_id, slot.position,
+                state="done", run_id=run.run_id, rows=rows,
+            )  # fmt: skip
+            current = data_snapshot(connection, request, self.settings.horizon)
+            store.update_plan(connection, plan_id, snapshot=current)
         self.callbacks.on_slot(slot)
 
-    def _forecast(self, hindcaster: Hindcaster, batch: Batch) -> None:
+    def _hindcast(
+        self, hindcaster: Hindcaster, version: str | None, slots: Sequence[Slot]
+    ) -> None:
         ended: set[int] = set()
-
-        def done(slot: Slot) -> None:
-            ended.add(slot.position)
-            self.callbacks.on_slot(slot)
-            self._yield_to_nightly(hindcaster.invalidate_panels)
-
-        with (
-            self._failures_recorded(batch.slots, ended),
-            self._step("hindcast", batch.origins[-1]) as run,
-        ):
-            hindcaster.forecast(batch, run, done)
+        with self._step("hindcast", slots[-1].origin_on, slots, ended) as run:
+            for slot in hindcaster.forecast(version, slots, run):
+                ended.add(slot.position)
+                self.callbacks.on_slot(slot)
+                self._stop_if_requested()
 
     @contextmanager
-    def _failures_recorded(
-        self, slots: Sequence[Slot], ended: Collection[int] = ()
-    ) -> Iterator[None]:
-        """Marks the unfinished slots as failed on an error; later slots still run."""
+    def _step(
+        self,
+        name: str,
+        origin: date | None,
+        slots: Sequence[Slot],
+        ended: Collection[int] = (),
+    ) -> Iterator[Run]:
+        """Records a step as a run; on an error its unfinished slots fail, later ones run."""
         try:
-            yield
+            with recorded(self.engine, name, origin, parent=self.run) as run:
+                yield run
         except (_StopRequestedError, LostRunError):
             raise
         except Exception as error:  # noqa: BLE001 - recorded, and reported at the end
             unfinished = [slot for slot in slots if slot.position not in ended]
-            self._fail(unfinished, describe_error(error))
+            with self.engine.begin() as connection:
+                for slot in unfinished:
+                    store.end_slot(
+                        connection, self.plan.backfill_id, slot.position,
+                        state="failed", run_id=self.run.run_id,
+                        error=describe_error(error),
+                    )  # fmt: skip
+            for slot in unfinished:
+                self.callbacks.on_slot(slot)
 
-    def _fail(self, slots: list[Slot], message: str) -> None:
-        with self.engine.begin() as connection:
-            for slot in slots:
-                store.end_slot(
-                    connection, self.plan.backfill_id, slot.position, "failed",
-                    self.run.run_id, error=message,
-                )  # fmt: skip
-        for slot in slots:
-            self.callbacks.on_slot(slot)
-
-    @contextmanager
-    def _step(self, name: str, origin: date | None) -> Iterator[Run]:
-        """Records a step as a run beneath the backfill's run."""
-        with recorded(self.engine, name, origin, parent=self.run) as run:
-            yield run
-
-    def _yield_to_nightly(self, after_wait: Callable[[], None] = lambda: None) -> None:
-        """Waits for a nightly run to end; `after_wait` discards what it made stale."""
+    def _yield_to_nightly(self) -> bool:
+        """Waits for a nightly run to end; returns whether it had to."""
         self._stop_if_requested()
-        if coordination.yield_to_nightly(
+        has_waited = control.yield_to_nightly(
             self.engine,
             self.callbacks.on_message,
             lambda: self._requested_action() is not None,
-        ):
-            after_wait()
-            self._stop_if_requested()
+        )
+        self._stop_if_requested()
+        return has_waited
 
     def _stop_if_requested(self) -> None:
-        if self._requested_action() is not None:
-            raise _StopRequestedError("The backfill was paused or cancelled.")
+        if action := self._requested_action():
+            raise _StopRequestedError(action)
 
     def _requested_action(self) -> str | None:
         with self.engine.connect() as connection:
@@ -223,18 +257,6 @@ class _PlanRunner:
     def _set_state(self, state: str) -> None:
         with self.engine.begin() as connection:
             store.set_state(connection, self.plan.backfill_id, state)
-
-    def _reload(self) -> BackfillPlan:
-        with snapshot(self.engine) as connection:
-            return read_plan(connection, self.plan.backfill_id)
-
-    def _depots(self) -> list[str] | None:
-        with self.engine.connect() as connection:
-            return self.plan.request.depot_ids(connection)
-
-    @property
-    def _context(self) -> StepContext:
-        return StepContext(self.settings, self.now, self._epoch_reporter)
 
     def _epoch_reporter(self, fit: str) -> Callable[[int, int, float], None]:
         """Reports a fit's epochs; yields to nightly runs and stops between them."""
@@ -245,3 +267,25 @@ class _PlanRunner:
             self._yield_to_nightly()
 
         return on_epoch
+
+
+def _train(context: NightlyContext, run: Run) -> int:
+    """Trains through the origin and evaluates the model, which serves hindcasts."""
+    engine, settings = run.engine, context.settings
+    recipe = train.build_recipe(settings, seed=None, epochs=None)
+    trained = train.train(engine, settings, context.day, recipe, context.report, run)
+    decision = promotion.promote_if_better(engine, settings.artefacts, trained.version)
+    run.metrics |= decision.metrics()
+    return 0
+
+
+def _score(context: NightlyContext, run: Run) -> int:
+    run.metrics["scored"] = scoring.score_known_days(run.engine, context.settings.zone)
+    return int(run.metrics["scored"])
+
+
+SHARED_STEPS: dict[str, Callable[[NightlyContext, Run], int]] = {
+    "train": _train,
+    "score": _score,
+}
+"""Steps that run once for all origins; each returns the rows it wrote."""

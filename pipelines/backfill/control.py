@@ -1,14 +1,65 @@
-"""Controls a plan from another process: pause, cancel, retry."""
+"""Locks of a backfill, and its control from another process: pause, cancel, retry."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
-from pipelines.backfill import coordination
 from pipelines.backfill.plan import BackfillPlan, read_plan
-from pipelines.database.engine import snapshot
+from pipelines.nightly.run import NIGHTLY_LOCK
+from pipelines.runs.locks import HeldLock, is_free, try_lock
 from pipelines.store import backfill as store
 
-TERMINAL_STATES = ("done", "cancelled")
+POLL_INTERVAL_S = 2.0
+
+
+@contextmanager
+def hold_apply_lock(engine: sa.Engine) -> Iterator[HeldLock]:
+    """Holds the lock that only one backfill may hold; it ends with the session.
+
+    Raises:
+      NothingToDoError: another one is being applied.
+    """
+    with try_lock(engine, store.APPLY_LOCK) as lock:
+        if lock is None:
+            raise NothingToDoError(
+                "Another backfill is being applied. See 'harbor backfill status'."
+            )
+        yield lock
+
+
+def yield_to_nightly(
+    engine: sa.Engine, notify: Callable[[str], None], must_stop: Callable[[], bool]
+) -> bool:
+    """Waits until no nightly run is in progress; returns whether it had to wait.
+
+    Args:
+      engine: Database the pipelines own.
+      notify: Called with a message when the wait begins and when it ends.
+      must_stop: Whether a pause or cancellation was requested meanwhile.
+    """
+    if not is_nightly_running(engine):
+        return False
+    notify(
+        "A nightly run is in progress and goes first; the backfill waits until it "
+        "has ended."
+    )
+    while is_nightly_running(engine) and not must_stop():
+        time.sleep(POLL_INTERVAL_S)
+    notify("The backfill continues.")
+    return True
+
+
+def is_nightly_running(engine: sa.Engine) -> bool:
+    """Whether a nightly run holds its lock."""
+    return _is_held(engine, NIGHTLY_LOCK)
+
+
+def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:
+    """Whether the plan is being applied; after a crash its state is still `running`."""
+    return plan.state == "running" and _is_held(engine, store.APPLY_LOCK)
 
 
 def pause(engine: sa.Engine, backfill_id: int) -> str:
@@ -18,7 +69,7 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
       NoDataError: there is no such plan.
       NothingToDoError: the plan is not being applied.
     """
-    plan = _plan(engine, backfill_id)
+    plan = read_plan(engine, backfill_id)
     if not is_running(engine, plan):
         # A plan whose process died is still stored as running.
         state = "broken off" if plan.state == "running" else plan.state
@@ -26,7 +77,8 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
             f"Plan {backfill_id} is {state} and not being applied, so there is nothing to "
             "pause. See 'harbor backfill status'."
         )
-    _request_action(engine, backfill_id, "pause")
+    with engine.begin() as connection:
+        store.update_plan(connection, backfill_id, requested_action="pause")
     return (
         f"Plan {backfill_id} pauses after its current slot; 'harbor backfill resume "
         f"{backfill_id}' continues it."
@@ -40,11 +92,12 @@ def cancel(engine: sa.Engine, backfill_id: int) -> str:
       NoDataError: there is no such plan.
       NothingToDoError: the plan has ended already.
     """
-    plan = _plan(engine, backfill_id)
-    if plan.state in TERMINAL_STATES:
+    plan = read_plan(engine, backfill_id)
+    if plan.state in ("done", "cancelled"):
         raise NothingToDoError(f"Plan {backfill_id} is {plan.state} already.")
     if is_running(engine, plan):
-        _request_action(engine, backfill_id, "cancel")
+        with engine.begin() as connection:
+            store.update_plan(connection, backfill_id, requested_action="cancel")
         return f"Plan {backfill_id} is cancelled after its current slot."
     with engine.begin() as connection:
         store.set_state(connection, backfill_id, "cancelled")
@@ -61,7 +114,7 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
       NoDataError: there is no such plan.
       NothingToDoError: none failed.
     """
-    _plan(engine, backfill_id)
+    read_plan(engine, backfill_id)
     with engine.begin() as connection:
         n_slots = store.wait_again(connection, backfill_id)
     if not n_slots:
@@ -69,16 +122,6 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
     return n_slots
 
 
-def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:
-    """Whether the plan is being applied; after a crash its state is still `running`."""
-    return plan.state == "running" and coordination.is_backfill_running(engine)
-
-
-def _plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
-    with snapshot(engine) as connection:
-        return read_plan(connection, backfill_id)
-
-
-def _request_action(engine: sa.Engine, backfill_id: int, action: str) -> None:
-    with engine.begin() as connection:
-        store.request_action(connection, backfill_id, action)
+def _is_held(engine: sa.Engine, key: int) -> bool:
+    with engine.connect() as connection:
+        return not is_free(connection, key)

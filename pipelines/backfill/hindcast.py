@@ -1,64 +1,50 @@
-"""Runs the forecast slots of a plan: grouped by model and vintage, written one by one."""
+"""Runs the forecast slots of a plan: grouped by model and vintage, written one by one.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+Origins share a vintage if their panels differ by later days only: the panel of the last
+origin, cut at another one, equals the panel of that origin. They are forecast in one pass.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 
-import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.data.panel import Panel
 from forecaster.errors import NoModelError
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.infer import Forecast, forecast_origins
+from forecaster.inference.predict import MAX_ORIGINS
 from pipelines.backfill.plan import LIVE_FORECAST_KEPT, Slot
-from pipelines.backfill.vintages import Correction, VintageChanges, group_by_vintage
 from pipelines.database.engine import snapshot
 from pipelines.demand.panels import PanelsAsKnown, first_origin
-from pipelines.forecasting import forecast as forecasting
-from pipelines.forecasting.forecast_rows import forecast_rows, total_rows
+from pipelines.forecasting.forecast import load_recorded
+from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
 from pipelines.store import backfill_inputs, models
 from pipelines.store import demand as demand_store
-from pipelines.store import forecasts as forecast_store
-from pipelines.store.models import Model
 
-
-@dataclass(frozen=True)
-class Batch:
-    """Forecast slots with the same model and the same vintage of the data."""
-
-    version: str
-    # In the requested order.
-    slots: tuple[Slot, ...]
-
-    @property
-    def origins(self) -> list[date]:
-        """Origins of the slots, earliest first."""
-        return sorted(slot.origin_on for slot in self.slots if slot.origin_on)
-
-    @property
-    def is_newest_first(self) -> bool:
-        """Whether the newest origin is forecast first."""
-        return self.slots[0].origin_on != self.origins[0]
+Change = tuple[date, date]
+"""The first origin that knows of a correction, and the earliest day that it concerns."""
 
 
 @dataclass
 class Hindcaster:
-    """Forecasts batches; reads the counts and each artefact once."""
+    """Forecasts batches of slots; reads the counts and each artefact once."""
 
     engine: sa.Engine
     settings: Settings
     backfill_id: int
     depot_ids: list[str] | None
     now: datetime
-    _loaded: dict[str, Artefact] = field(default_factory=dict)
+    _version: str | None = None
+    _artefact: Artefact | None = None
     _panels: PanelsAsKnown | None = None
 
-    def batches(self, slots: Sequence[Slot]) -> list[Batch]:
+    def batches(self, slots: Sequence[Slot]) -> list[tuple[str | None, list[Slot]]]:
         """Groups consecutive slots by model and vintage.
 
         A slot planned without a model gets the newest one trained on nothing later.
@@ -66,116 +52,95 @@ class Hindcaster:
         by_origin = {slot.origin_on: slot for slot in slots if slot.origin_on}
         if not by_origin:
             return []
-        origins = sorted(by_origin)
         with snapshot(self.engine) as connection:
-            known = models.kept_models(connection)
-            changes = VintageChanges(
-                [
-                    Correction(*row)
-                    for row in backfill_inputs.corrections(connection, origins[-1])
-                ],
-                backfill_inputs.announced(connection)
-                | {
-                    first_origin(moment, self.settings.zone)
-                    for moment in backfill_inputs.events_changed(connection)
-                },
-                self.settings.zone,
-            )
-        versions = {origin: _version(by_origin[origin], known) for origin in origins}
-        step = -1 if slots[0].origin_on == origins[-1] else 1
+            changes = self._changes(connection, max(by_origin))
+            versions = {
+                origin: slot.model_version or _newest_model(connection, origin)
+                for origin, slot in by_origin.items()
+            }
         return [
-            Batch(version or "", tuple(by_origin[day] for day in group[::step]))
-            for version, days in groupby(origins, versions.__getitem__)
-            for group in group_by_vintage(list(days), changes)
-        ][::step]
+            (version, [by_origin[origin] for origin in group])
+            for version, origins in groupby(by_origin, versions.__getitem__)
+            for group in group_by_vintage(list(origins), changes)
+        ]
 
-    def forecast(self, batch: Batch, run: Run, done: Callable[[Slot], None]) -> None:
-        """Forecasts and writes a batch, each origin in a transaction of its own.
+    def _changes(self, connection: sa.Connection, last: date) -> list[Change]:
+        zone = self.settings.zone
+        corrections = backfill_inputs.corrections(connection, last)
+        return [
+            *((first_origin(known_at, zone), day) for known_at, day in corrections),
+            *((day, date.min) for day in backfill_inputs.announced(connection)),
+        ]
+
+    def forecast(
+        self, version: str | None, slots: Sequence[Slot], run: Run
+    ) -> Iterator[Slot]:
+        """Forecasts a batch; yields each slot after its transaction.
 
         Args:
-          batch: From `batches`.
+          version: Model of the batch, from `batches`.
+          slots: Slots of the batch, earliest origin first.
           run: The run that records the metrics.
-          done: Called with each slot that has ended; may raise to stop, or call
-            `invalidate_panels` so that later slots read the counts again.
 
         Raises:
           NoModelError: the batch has no model.
           ArtefactError: the model's file is missing or differs from the recorded one.
         """
-        slots = {slot.origin_on: slot for slot in batch.slots}
-        first, last = batch.origins[0], batch.origins[-1]
-        if not batch.version:
+        by_origin = {slot.origin_on: slot for slot in slots if slot.origin_on}
+        origins = list(by_origin)
+        if version is None:
             raise NoModelError(
-                f"No model was trained on days up to {first} alone. Train one with "
-                f"'harbor train --through {first}'."
+                f"No model was trained on days up to {origins[0]} alone. Train one with "
+                f"'harbor train --through {origins[0]}'."
             )
-        run.metrics |= {"origins": 0, "rows": 0, "model": batch.version}
-        remaining = batch.origins
-        while remaining:
-            panel = self._panels_through(last).at(last)
-            forecasts = forecast_origins(
-                self._artefact(batch.version), panel, remaining
-            )
-            for origin, forecast in (
-                reversed(list(forecasts)) if batch.is_newest_first else forecasts
-            ):
-                self._write(slots[origin], batch.version, panel, forecast, run)
-                remaining = [day for day in remaining if day != origin]
-                done(slots[origin])
-                if self._panels is None:
-                    break
+        run.metrics |= {"origins": 0, "rows": 0, "model": version}
+        panel = self._panels_through(origins[-1]).at(origins[-1])
+        artefact = self._load(version)
+        for origin, forecast in forecast_origins(artefact, panel, origins):
+            self._write(origin, by_origin[origin], version, panel, forecast, run)
+            yield by_origin[origin]
+
+    def forget_panels(self) -> None:
+        """Discards the counts, which a nightly run may have changed."""
+        self._panels = None
 
     def _write(
-        self, slot: Slot, version: str, panel: Panel, forecast: Forecast, run: Run
+        self,
+        origin: date,
+        slot: Slot,
+        version: str,
+        panel: Panel,
+        forecast: Forecast,
+        run: Run,
     ) -> None:
         """Writes one origin's hindcast and ends its slot, in one transaction."""
-        origin = slot.origin_on
-        assert origin is not None, "a forecast has an origin"
-        table = forecast_rows(
-            origin, version, panel, forecast,
-            live=False, made_at=self.now, run_id=run.run_id,
-        )  # fmt: skip
-        if self.depot_ids is not None:
-            chosen = pa.array(self.depot_ids, pa.string())
-            table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
+        key = ForecastKey(origin, version, False, self.now, run.run_id)
         slot_key = (self.backfill_id, slot.position)
         with run.engine.begin() as connection:
-            if not self._replace(connection, origin, version, table, forecast):
-                store.skip_slot(connection, *slot_key, run.run_id, LIVE_FORECAST_KEPT)
+            rows = write_forecast(
+                connection, key, forecast, panel.depot_ids, only=self.depot_ids
+            )
+            if rows is None:
+                store.end_slot(
+                    connection, *slot_key, state="skipped", run_id=run.run_id,
+                    is_included=False, reason=LIVE_FORECAST_KEPT, rows=0,
+                )  # fmt: skip
                 return
             store.end_slot(
-                connection, *slot_key, "done", run.run_id,
-                model_version=version, rows=len(table),
+                connection, *slot_key, state="done", run_id=run.run_id,
+                model_version=version, rows=rows,
             )  # fmt: skip
         run.metrics["origins"] += 1
-        run.metrics["rows"] += len(table)
+        run.metrics["rows"] += rows
 
-    def _replace(
-        self,
-        connection: sa.Connection,
-        origin: date,
-        version: str,
-        table: pa.Table,
-        forecast: Forecast,
-    ) -> bool:
-        """Replaces a stored hindcast; returns False where a live forecast is kept."""
-        written = forecast_store.replace_forecasts(
-            connection, origin, version, table,
-            live=False, made_at=self.now, depot_ids=self.depot_ids,
-        )  # fmt: skip
-        if written and self.depot_ids is None:
-            totals = total_rows(origin, version, forecast)
-            forecast_store.replace_totals(connection, origin, version, totals)
-        return written
-
-    def _artefact(self, version: str) -> Artefact:
-        if version not in self._loaded:
+    def _load(self, version: str) -> Artefact:
+        if self._artefact is None or version != self._version:
             with self.engine.connect() as connection:
                 model = models.model(connection, version)
             assert model is not None, "the plan named it"
-            folder = self.settings.artefacts
-            self._loaded = {version: forecasting.load_recorded(folder, model)}
-        return self._loaded[version]
+            self._artefact = load_recorded(self.settings.artefacts, model)
+            self._version = version
+        return self._artefact
 
     def _panels_through(self, last: date) -> PanelsAsKnown:
         """Panels as known at any origin, read once through the newest day of data."""
@@ -186,20 +151,38 @@ class Hindcaster:
             self._panels = PanelsAsKnown(self.engine, last, self.settings.zone)
         return self._panels
 
-    def invalidate_panels(self) -> None:
-        """Discards the counts, which a nightly run may have changed."""
-        self._panels = None
+
+def _newest_model(connection: sa.Connection, origin: date) -> str | None:
+    model = models.newest_trained_through(connection, origin)
+    return None if model is None else str(model["version"])
 
 
-def _version(slot: Slot, known: Sequence[Model]) -> str | None:
-    """Version of the planned model, or of the newest trained on nothing after the origin.
+def group_by_vintage(
+    origins: Sequence[date], changes: Sequence[Change], max_days: int = MAX_ORIGINS
+) -> list[list[date]]:
+    """Groups consecutive origins that have the same data for their common past.
 
     Args:
-      slot: A forecast slot.
-      known: Models whose artefacts are stored, newest first.
+      origins: Origins, earliest first.
+      changes: Corrections and announcements.
+      max_days: Days that a group may span.
     """
-    if slot.model_version is not None:
-        return slot.model_version
-    origin = slot.origin_on
-    eligible = (model for model in known if model["trained_through"] <= origin)  # type: ignore[operator]
-    return next((str(model["version"]) for model in eligible), None)
+    groups: list[list[date]] = []
+    for origin in origins:
+        if (
+            groups
+            and (origin - groups[-1][0]).days < max_days
+            and not has_change_between(changes, groups[-1][-1], origin)
+        ):
+            groups[-1].append(origin)
+        else:
+            groups.append([origin])
+    return groups
+
+
+def has_change_between(changes: Sequence[Change], origin: date, later: date) -> bool:
+    """Whether the later origin has other data for the days up to the earlier one."""
+    return any(
+        origin < first_to_know <= later and earliest_on <= origin
+        for first_to_know, earliest_on in changes
+    )

@@ -1,15 +1,21 @@
-"""A stored backfill plan: its request, its slots and their states."""
+"""A stored backfill plan: its request, its slots, and whether it can still be applied."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from datetime import date, datetime
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
-from forecaster.errors import NoDataError
-from pipelines.backfill.request import BackfillRequest
+from forecaster.errors import BadInputError, NoDataError, NothingToDoError
+from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
+from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
+
+NO_MODEL = "no model was trained on days up to it alone"
+TRAIN_ONE = f"{NO_MODEL}. Train one"
+LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
+MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,9 @@ class Slot:
         return self.model_version if self.state == "done" else None
 
     @property
-    def is_waiting(self) -> bool:
-        """Whether the slot has not been run yet."""
-        return self.state == "waiting"
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """A slot from a row of `backfill_slots`."""
-        return cls(**{field.name: row[field.name] for field in fields(cls)})
+    def outcome(self) -> str:
+        """Why the slot is in or out, or why it failed."""
+        return self.error or self.reason
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class BackfillPlan:
 
     def count(self, state: str) -> int:
         """Number of slots in a state."""
-        return sum(slot.state == state for slot in self.slots)
+        return len(self._in(state))
 
     def of(self, step: str) -> list[Slot]:
         """Slots of a step, in order."""
@@ -91,23 +92,24 @@ class BackfillPlan:
     @property
     def waiting(self) -> list[Slot]:
         """Slots that have not been run yet, in order."""
-        return [slot for slot in self.slots if slot.is_waiting]
+        return self._in("waiting")
 
     @property
     def failed(self) -> list[Slot]:
         """Slots that failed."""
-        return [slot for slot in self.slots if slot.state == "failed"]
+        return self._in("failed")
+
+    def _in(self, state: str) -> list[Slot]:
+        return [slot for slot in self.slots if slot.state == state]
 
     @property
     def without_model(self) -> list[date]:
         """Origins without an eligible model for which one could be trained, earliest first."""
-        return sorted(
+        return [
             slot.origin_on
             for slot in self.slots
-            if slot.origin_on
-            and not slot.is_included
-            and slot.reason.startswith(TRAIN_ONE)
-        )
+            if slot.origin_on and slot.reason.startswith(TRAIN_ONE)
+        ]
 
     def seconds_left(self) -> float | None:
         """Estimated seconds left; None where a waiting slot has no estimate."""
@@ -116,28 +118,87 @@ class BackfillPlan:
         return sum(known) if len(known) == len(seconds) else None
 
 
-NO_MODEL = "no model was trained on days up to it alone"
-TRAIN_ONE = f"{NO_MODEL}. Train one"
-LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
-
-
-def read_plan(connection: sa.Connection, backfill_id: int) -> BackfillPlan:
+def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
     """Reads a plan and its slots.
 
     Raises:
       NoDataError: there is no plan of that id.
     """
-    row = store.plan(connection, backfill_id)
+    with snapshot(engine) as connection:
+        row = store.plan(connection, backfill_id)
+        slots = store.plan_slots(connection, backfill_id)
     if row is None:
         raise NoDataError(
             f"There is no backfill plan {backfill_id}. See 'harbor backfill status'."
         )
-    slots = store.plan_slots(connection, backfill_id)
     return BackfillPlan(
         backfill_id=backfill_id,
         created_at=row["created_at"],
-        request=BackfillRequest.from_json(row["request"]),
+        request=REQUEST_JSON.validate_python(row["request"]),
         snapshot=row["snapshot"],
         state=row["state"],
-        slots=[Slot.from_row(slot) for slot in slots],
+        slots=[Slot(**slot) for slot in slots],
     )
+
+
+def data_snapshot(
+    connection: sa.Connection, request: BackfillRequest, horizon: int
+) -> dict[str, Any]:
+    """Summarises the data and models that a plan depends on."""
+    until = request.last + timedelta(days=horizon)
+    return store.data_snapshot(connection, request.last, until)
+
+
+def require_work(plan: BackfillPlan) -> None:
+    """Rejects a plan without a waiting slot.
+
+    Raises:
+      BadInputError: it was cancelled.
+      NothingToDoError: no slot is waiting.
+    """
+    if plan.state == "cancelled":
+        raise BadInputError(
+            f"Plan {plan.backfill_id} was cancelled. Make a new one with 'harbor "
+            "backfill plan'."
+        )
+    if not plan.waiting:
+        message = f"Plan {plan.backfill_id} has no slots left to do."
+        if plan.failed:
+            retry = f"'harbor backfill retry {plan.backfill_id} --failed'"
+            message += f" {len(plan.failed)} failed; {retry} tries them again."
+        raise NothingToDoError(message)
+
+
+def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> None:
+    """Rejects a plan if anything it depends on has changed.
+
+    Raises:
+      BadInputError: data or models have changed; the message lists every change.
+    """
+    with snapshot(engine) as connection:
+        current = data_snapshot(connection, plan.request, horizon)
+        depots = plan.request.depot_ids(connection)
+        origins = store.overwritten_since(connection, plan.backfill_id, depots)
+    changes = list(_differences(plan, current))
+    if origins:
+        days = ", ".join(str(day) for day in origins[:MAX_LISTED])
+        more = f" and {len(origins) - MAX_LISTED} more" if origins[MAX_LISTED:] else ""
+        changes.append(f"forecasts from {days}{more} were made anew")
+    if changes:
+        raise BadInputError(
+            f"Data or models have changed since plan {plan.backfill_id} was made: "
+            f"{'; '.join(changes)}. Make a new plan with 'harbor backfill plan'."
+        )
+
+
+def _differences(plan: BackfillPlan, current: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("counts", "events", "depots"):
+        if plan.snapshot[name] != current[name]:
+            yield f"{name} changed"
+    before, after = set(plan.snapshot["models"]), set(current["models"])
+    for version in sorted(after - before):
+        yield f"model {version} was added"
+    # Every nightly run prunes models; only those the plan still needs matter.
+    planned = {slot.model_version for slot in plan.waiting if slot.model_version}
+    for version in sorted(planned & (before - after)):
+        yield f"model {version} is gone, or its artefact was pruned"

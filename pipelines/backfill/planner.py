@@ -1,8 +1,8 @@
 """Plans a backfill: every slot with its action and the reason."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, date, timedelta
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, date
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,14 +14,16 @@ from pipelines.backfill.plan import (
     TRAIN_ONE,
     BackfillPlan,
     Slot,
+    data_snapshot,
     read_plan,
 )
-from pipelines.backfill.request import BackfillRequest
+from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.settings import Settings
 from pipelines.store import backfill as store
-from pipelines.store import backfill_inputs, models, plan_snapshot
+from pipelines.store import backfill_inputs as inputs
+from pipelines.store import models
 from pipelines.store.models import Model
 
 
@@ -38,180 +40,137 @@ def make_plan(
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.
     """
-    until = request.last + timedelta(days=settings.horizon)
     with snapshot(engine) as connection:
         newest = counting.newest_demand_day(connection)
-        slots = _Layout.read(connection, settings, request, newest).slots()
-        state = plan_snapshot.current(connection, request.last, until)
-    rows = [asdict(slot) for slot in slots]
+        chosen = request.depot_ids(connection)
+        planner = _Planner(
+            request=request,
+            horizon=settings.horizon,
+            newest=newest,
+            oldest=inputs.first_observed(connection) or newest,
+            n_depots=inputs.count_depots(connection) if chosen is None else len(chosen),
+            models=models.all_models(connection),
+            stored=inputs.stored_forecasts(
+                connection, request.first, request.last, chosen
+            ),
+            seconds=inputs.past_seconds(connection),
+        )
+        current = data_snapshot(connection, request, settings.horizon)
+    slots = [
+        asdict(replace(slot, position=position))
+        for position, slot in enumerate(planner.slots(), start=1)
+    ]
     with engine.begin() as connection:
-        backfill_id = store.add_plan(connection, request.to_json(), state, rows)
-        return read_plan(connection, backfill_id)
+        stored = REQUEST_JSON.dump_python(request, mode="json")
+        backfill_id = store.add_plan(connection, stored, current, slots)
+    return read_plan(engine, backfill_id)
 
 
 @dataclass(frozen=True)
-class _Layout:
-    """The stored state that the slots are planned from."""
+class _Planner:
+    """The stored state that the slots are planned from.
 
-    connection: sa.Connection
+    Attributes:
+      oldest: First day with demand.
+      newest: Last day with demand.
+      models: Every model, newest first.
+      stored: Stored forecasts by origin and model.
+      seconds: Past seconds per run of a step, and per row of `hindcast`.
+    """
+
     request: BackfillRequest
     horizon: int
-    # Newest first.
+    newest: date
+    oldest: date
+    n_depots: int
     models: list[Model]
     stored: dict[tuple[date, str], Any]
-    failed: dict[date, str]
-    depot_ids: list[str] | None
-    n_depots: int
-    first_observed: date | None
-    newest: date
-    seconds_per_row: float | None
+    seconds: dict[str, float]
 
-    @classmethod
-    def read(
-        cls,
-        connection: sa.Connection,
-        settings: Settings,
-        request: BackfillRequest,
-        newest: date,
-    ) -> "_Layout":
-        chosen = request.depot_ids(connection)
-        return cls(
-            connection=connection,
-            request=request,
-            horizon=settings.horizon,
-            models=models.all_models(connection),
-            stored=backfill_inputs.held_forecasts(
-                connection, request.first, request.last, chosen
-            ),
-            failed=backfill_inputs.failed_before(
-                connection, request.first, request.last
-            ),
-            depot_ids=chosen,
-            n_depots=(
-                backfill_inputs.count_depots(connection)
-                if chosen is None
-                else len(chosen)
-            ),
-            first_observed=backfill_inputs.first_observed(connection),
-            newest=newest,
-            seconds_per_row=backfill_inputs.seconds_a_row(connection),
-        )
+    def slots(self) -> Iterator[Slot]:
+        """Every slot, in execution order; positions are not set yet."""
+        if "train" in self.request.what:
+            yield self._training()
+        if "forecast" in self.request.what:
+            yield from map(self._forecast, self.request.origins)
+        if "score" in self.request.what:
+            reason = "scores every forecast whose actuals are known"
+            estimate_s = self.seconds.get("score")
+            yield Slot(0, "score", None, True, reason, estimate_s=estimate_s)
 
-    def slots(self) -> list[Slot]:
-        """Every slot, in execution order."""
-        rows = [
-            *self._shared("ingest", "loads the new files of the inbox"),
-            *self._shared("demand", "counts demand again"),
-            *self._training(),
-            *self._forecasts(),
-            *self._shared("score", "scores every forecast whose actuals are known"),
-        ]
-        return [
-            Slot(number, *row[:-1], **row[-1])
-            for number, row in enumerate(rows, start=1)
-        ]
-
-    def _shared(self, step: str, reason: str) -> Iterator[tuple[Any, ...]]:
-        """The slot of a step that is run once for all origins."""
-        if step in self.request.what:
-            estimate_s = backfill_inputs.seconds_a_run(self.connection, step)
-            yield step, None, True, reason, {"estimate_s": estimate_s}
-
-    def _training(self) -> Iterator[tuple[Any, ...]]:
+    def _training(self) -> Slot:
         """The training slot, which serves every origin without a model."""
-        if "train" not in self.request.what:
-            return
         without_model = [
             day
             for day in self.request.origins
-            if self._model(day) is None and not self._kept_by_pruned(day)
+            if self._model(day) is None and not self._kept(day, self._pruned(day))
         ]
-        origins = [day for day in without_model if self._has_enough_history(day)]
-        estimate_s = backfill_inputs.seconds_a_run(self.connection, "train")
-        if not origins:
-            reason = "every origin has a model that was trained on nothing later"
-            if without_model:
-                reason = f"no origin without a model has {self._min_days} days of data"
-            yield "train", None, False, reason, {"state": "skipped"}
-            return
-        reason = (
-            f"origins without a model that was trained on nothing later: {len(origins)}"
-        )
-        yield "train", min(origins), True, reason, {"estimate_s": estimate_s}
-
-    def _forecasts(self) -> Iterator[tuple[Any, ...]]:
-        if "forecast" not in self.request.what:
-            return
-        for origin in self.request.origins:
-            reason, is_included, model = self._decide(origin)
-            stored = self.stored.get((origin, model or ""))
-            rows = self.n_depots * self.horizon if is_included else 0
-            estimate_s = (
-                None if self.seconds_per_row is None else rows * self.seconds_per_row
+        origins = [day for day in without_model if self._has_history(day)]
+        if origins:
+            reason = (
+                "origins without a model that was trained on nothing later: "
+                f"{len(origins)}"
             )
-            fields = {
-                "model_version": model,
-                "rows": rows,
-                "estimate_s": estimate_s if is_included else None,
-                "replaced_rows": stored.rows if is_included and stored else 0,
-                "newest_made_at": stored.newest_made_at
-                if is_included and stored
-                else None,
-                "state": "waiting" if is_included else "skipped",
-            }
-            yield "forecast", origin, is_included, reason, fields
+            estimate_s = self.seconds.get("train")
+            return Slot(0, "train", origins[0], True, reason, estimate_s=estimate_s)
+        reason = "every origin has a model that was trained on nothing later"
+        if without_model:
+            reason = f"no origin without a model has {self._min_days} days of data"
+        return Slot(0, "train", None, False, reason, state="skipped")
 
-    def _decide(self, origin: date) -> tuple[str, bool, str | None]:
-        """The reason, whether the origin is included, and the version of its model."""
-        if not self._is_observed(origin):
-            return f"there is no data up to {origin}", False, None
+    def _forecast(self, origin: date) -> Slot:
+        is_included, reason, version = self._decide(origin)
+        slot = Slot(0, "forecast", origin, is_included, reason, version)
+        if not is_included:
+            return replace(slot, state="skipped")
+        rows = self.n_depots * self.horizon
+        per_row_s = self.seconds.get("hindcast")
+        slot = replace(
+            slot, rows=rows, estimate_s=None if per_row_s is None else rows * per_row_s
+        )
+        if stored := self.stored.get((origin, version or "")):
+            return replace(
+                slot, replaced_rows=stored.rows, newest_made_at=stored.newest_made_at
+            )
+        return slot
+
+    def _decide(self, origin: date) -> tuple[bool, str, str | None]:
+        """Whether an origin is included, the reason, and the version of its model."""
+        if origin < self.oldest:
+            return False, f"there is no data up to {origin}", None
         if origin > self.newest:
-            return f"the data ends on {self.newest}, before it", False, None
-        if kept := self._kept_by_pruned(origin):
-            return kept, False, None
+            return False, f"the data ends on {self.newest}, before it", None
         model, pruned = self._model(origin), self._pruned(origin)
+        # What a pruned model would forecast may be stored already.
+        if kept := self._kept(origin, pruned):
+            return False, kept, None
         if model is None:
-            reason, is_eligible = self._without_model(origin)
-            reason += _pruned_on(pruned)
-            if not is_eligible:
-                return reason, False, None
-            return *self._if_requested(origin, None, reason), None
+            is_included, reason = self._without_model(origin)
+            return is_included, reason + _pruned_on(pruned), None
         version = str(model["version"])
-        qualifier = "" if pruned is None else " whose artefact is kept,"
+        if kept := self._kept(origin, model):
+            return False, kept, version
+        qualifier = " whose artefact is kept," if pruned else ""
         reason = (
             f"the newest model{qualifier} trained through {model['trained_through']}"
         )
-        reason += _pruned_on(pruned)
-        return *self._if_requested(origin, version, reason), version
+        return True, reason + _pruned_on(pruned), version
 
-    def _without_model(self, origin: date) -> tuple[str, bool]:
-        """The reason, and whether an origin without a model can be forecast by this plan."""
-        if not self._has_enough_history(origin):
+    def _without_model(self, origin: date) -> tuple[bool, str]:
+        """Whether an origin without a model can be forecast by this plan, and the reason."""
+        if not self._has_history(origin):
             available = f"{self._known_days(origin)} days of data up to {origin}"
-            return (
-                f"{NO_MODEL}, and only {available}: training needs {self._min_days}",
-                False,
-            )
+            reason = f"and only {available}: training needs {self._min_days}"
+            return False, f"{NO_MODEL}, {reason}"
         if "train" in self.request.what:
-            return "forecast by the model that this plan trains", True
-        command = f"{TRAIN_ONE} with 'harbor train --through {origin}', or plan with "
-        return f"{command}--what train,forecast,score", False
+            return True, "forecast by the model that this plan trains"
+        command = f"'harbor train --through {origin}'"
+        plan = "plan with --what train,forecast,score"
+        return False, f"{TRAIN_ONE} with {command}, or {plan}"
 
-    def _if_requested(
-        self, origin: date, version: str | None, reason: str
-    ) -> tuple[str, bool]:
-        """Applies `--only` to an origin that could be forecast."""
-        if kept := self._kept_reason(origin, version or ""):
-            return kept, False
-        if self.request.only == "failed" and origin not in self.failed:
-            return "has not failed (--only failed)", False
-        if self.request.only == "failed":
-            return f"failed before: {self.failed[origin]}", True
-        return reason, True
-
-    def _kept_reason(self, origin: date, version: str) -> str | None:
+    def _kept(self, origin: date, model: Model | None) -> str | None:
         """Why a model's stored forecast from an origin is kept; None if it can be written."""
-        stored = self.stored.get((origin, version))
+        stored = self.stored.get((origin, model["version"])) if model else None
         if stored is None:
             return None
         if stored.live:
@@ -221,23 +180,12 @@ class _Layout:
             return "already there (--only missing)"
         return None
 
-    def _kept_by_pruned(self, origin: date) -> str | None:
-        """As `_kept_reason`, for the model that would forecast if it were not pruned."""
-        pruned = self._pruned(origin)
-        return None if pruned is None else self._kept_reason(origin, pruned["version"])
-
-    def _is_observed(self, origin: date) -> bool:
-        return self.first_observed is not None and self.first_observed <= origin
-
-    def _has_enough_history(self, origin: date) -> bool:
+    def _has_history(self, origin: date) -> bool:
         """Whether there is enough history to train a model through an origin."""
         return self._known_days(origin) >= self._min_days
 
     def _known_days(self, origin: date) -> int:
-        """Number of days of data up to an origin."""
-        if self.first_observed is None:
-            return 0
-        return max((origin - self.first_observed).days + 1, 0)
+        return max((origin - self.oldest).days + 1, 0)
 
     @property
     def _min_days(self) -> int:
@@ -245,18 +193,16 @@ class _Layout:
 
     def _model(self, origin: date) -> Model | None:
         """The newest unpruned model trained on nothing after an origin."""
-        eligible = (
-            model for model in self.models if model["trained_through"] <= origin
-        )
-        return next((model for model in eligible if model["pruned_at"] is None), None)
+        kept = (model for model in self._eligible(origin) if not model["pruned_at"])
+        return next(kept, None)
 
     def _pruned(self, origin: date) -> Model | None:
         """The newest model trained on nothing after an origin, if it was pruned."""
-        eligible = (
-            model for model in self.models if model["trained_through"] <= origin
-        )
-        newest = next(eligible, None)
-        return newest if newest is not None and newest["pruned_at"] else None
+        newest = next(self._eligible(origin), None)
+        return newest if newest and newest["pruned_at"] else None
+
+    def _eligible(self, origin: date) -> Iterator[Model]:
+        return (model for model in self.models if model["trained_through"] <= origin)
 
 
 def _pruned_on(model: Model | None) -> str:

@@ -1,28 +1,35 @@
 """`harbor backfill`: forecasts for past origins, as they would have been."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from forecaster.errors import BadInputError
-from pipelines.backfill import BackfillRequest, control, make_plan, run_backfill
-from pipelines.backfill.plan import Slot
+from forecaster.errors import BadInputError, HarborError
+from pipelines.backfill import (
+    BackfillPlan,
+    BackfillRequest,
+    ProgressCallbacks,
+    Slot,
+    apply_plan,
+    control,
+    make_plan,
+    read_plan,
+    run_backfill,
+)
 from pipelines.backfill.request import DEFAULT_STEPS, ONLY, STEPS
-from pipelines.cli.backfill_applying import apply_and_tell
 from pipelines.cli.backfill_plans import (
+    describe,
     plan_as_json,
-    read,
     show_failures,
     show_plan,
     show_plans,
-    standing,
     watch_plan,
-    why,
 )
 from pipelines.cli.console import progress, say, show_json, show_table
 from pipelines.cli.stopping import kept
-from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.cli.workplace import AsJson, Workplace, as_date, workplace
 
 app = typer.Typer(
     name="backfill",
@@ -67,22 +74,22 @@ def plan(
         str,
         typer.Option(metavar="SLOTS", help=f"Which days to plan: {', '.join(ONLY)}."),
     ] = "missing",
-    newest_first: Annotated[
-        bool, typer.Option("--newest-first", help="Start with the last day.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Shows slot by slot what a backfill would do and why; changes nothing yet.
 
     Example: `harbor backfill plan --from 2026-03-01 --to 2026-03-31 --city Delft`
     """
-    asked = _asked(first, last, depot, city, what, only, newest_first)
+    steps = tuple(step.strip() for step in what.split(",") if step.strip())
+    request = _request(
+        first, last, tuple(depot or ()), tuple(city or ()), what=steps, only=only
+    )
     with workplace() as place:
-        made = make_plan(place.engine, place.settings, asked)
+        planned = make_plan(place.engine, place.settings, request)
     if as_json:
-        show_json(plan_as_json(made))
+        show_json(plan_as_json(planned))
     else:
-        show_plan(made)
+        show_plan(planned)
 
 
 @app.command("apply")
@@ -91,7 +98,18 @@ def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill apply 3`
     """
-    apply_and_tell(backfill_id, as_json)
+    with workplace() as place:
+        applied = _apply(place, backfill_id)
+        if as_json:
+            show_json(plan_as_json(applied))
+        else:
+            say(describe(place, applied))
+            show_failures(applied)
+    if applied.failed:
+        raise HarborError(
+            f"{len(applied.failed)} of {len(applied.slots)} slots failed. 'harbor "
+            f"backfill retry {backfill_id} --failed' tries them again."
+        )
 
 
 @app.command("resume")
@@ -100,7 +118,7 @@ def resume(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill resume 3`
     """
-    apply_and_tell(backfill_id, as_json)
+    apply(backfill_id, as_json)
 
 
 @app.command("retry")
@@ -119,7 +137,7 @@ def retry(
         raise typer.BadParameter("Add --failed: only failed slots can be tried again.")
     with workplace() as place:
         control.queue_failed(place.engine, backfill_id)
-    apply_and_tell(backfill_id, as_json)
+    apply(backfill_id, as_json)
 
 
 @app.command("pause")
@@ -129,7 +147,7 @@ def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
     Example: `harbor backfill pause 3`
     """
     with workplace() as place:
-        _tell(control.pause(place.engine, backfill_id), as_json)
+        _show_message(control.pause(place.engine, backfill_id), as_json)
 
 
 @app.command("cancel")
@@ -139,7 +157,7 @@ def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
     Example: `harbor backfill cancel 3`
     """
     with workplace() as place:
-        _tell(control.cancel(place.engine, backfill_id), as_json)
+        _show_message(control.cancel(place.engine, backfill_id), as_json)
 
 
 @app.command("status")
@@ -162,12 +180,12 @@ def status(
             return
         if watch:
             watch_plan(place, backfill_id)
-        found = read(place, backfill_id)
+        stored = read_plan(place.engine, backfill_id)
         if as_json:
-            show_json(plan_as_json(found))
+            show_json(plan_as_json(stored))
         else:
-            say(standing(place, found))
-            show_failures(found)
+            say(describe(place, stored))
+            show_failures(stored)
 
 
 @app.command("run")
@@ -178,66 +196,94 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill run --from 2026-03-01 --to 2026-03-31`
     """
-    asked = _asked(first, last)
+    request = _request(first, last)
+    paused = (
+        "Its plan is paused. 'harbor backfill status' lists it, 'harbor backfill "
+        "resume' continues it."
+    )
     with (
-        kept(
-            "Its plan is paused. 'harbor backfill status' lists it, 'harbor backfill "
-            "resume' continues it."
-        ),
+        kept(paused),
         workplace() as place,
-        progress("Hindcasting", len(asked.origins)) as bar,
+        progress("Hindcasting", len(request.origins)) as bar,
     ):
-        done = run_backfill(
+        applied = run_backfill(
             place.engine,
             place.settings,
-            asked.first,
-            asked.last,
+            request.first,
+            request.last,
             place.now,
             lambda _: bar.advance(bar.task_ids[0]),
         )
-    slots = done.of("forecast")
+    slots = applied.of("forecast")
     if as_json:
         show_json(
             [
-                {"origin": slot.origin_on, "model": slot.model, "reason": why(slot)}
+                {"origin": slot.origin_on, "model": slot.model, "reason": slot.outcome}
                 for slot in slots
             ]
         )
-    else:
-        _show_hindcasts(slots)
-
-
-def _show_hindcasts(slots: Sequence[Slot]) -> None:
-    rows = [(str(slot.origin_on), slot.model or "skipped", why(slot)) for slot in slots]
+        return
+    n_done = sum(slot.model is not None for slot in slots)
+    rows = [
+        (str(slot.origin_on), slot.model or "skipped", slot.outcome) for slot in slots
+    ]
     show_table("Hindcasts", ("origin", "model", "reason"), rows)
-    skipped = sum(slot.model is None for slot in slots)
-    say(f"Days forecast from: {len(slots) - skipped}; skipped: {skipped}.")
+    say(f"Days forecast from: {n_done}; skipped: {len(slots) - n_done}.")
 
 
-def _asked(
+def _request(
     first: str,
     last: str,
-    depots: list[str] | None = None,
-    cities: list[str] | None = None,
-    what: str = ",".join(DEFAULT_STEPS),
+    depots: tuple[str, ...] = (),
+    cities: tuple[str, ...] = (),
+    what: tuple[str, ...] = DEFAULT_STEPS,
     only: str = "missing",
-    newest_first: bool = False,
 ) -> BackfillRequest:
     first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
     assert first_on is not None, "the option is required"
     assert last_on is not None, "the option is required"
-    steps = tuple(step.strip() for step in what.split(",") if step.strip())
     try:
-        return BackfillRequest(
-            first_on, last_on, tuple(depots or ()), tuple(cities or ()),
-            steps, only, newest_first,
-        )  # fmt: skip
+        return BackfillRequest(first_on, last_on, depots, cities, what, only)
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def _tell(sentence: str, as_json: bool) -> None:
+def _apply(place: Workplace, backfill_id: int) -> BackfillPlan:
+    """Applies a plan beneath a progress bar."""
+    paused = (
+        f"Plan {backfill_id} is paused. 'harbor backfill resume {backfill_id}' "
+        "continues it."
+    )
+    with (
+        kept(paused),
+        _progress(len(read_plan(place.engine, backfill_id).waiting)) as callbacks,
+    ):
+        return apply_plan(
+            place.engine, place.settings, backfill_id, place.now, callbacks
+        )
+
+
+@contextmanager
+def _progress(n_slots: int) -> Iterator[ProgressCallbacks]:
+    """A bar of slots, which also shows the progress of a training."""
+    label = "Backfilling"
+    with progress(label, n_slots) as bar:
+        task = bar.task_ids[0]
+
+        def on_slot(_: Slot) -> None:
+            bar.update(task, advance=1, description=label)
+
+        def on_fit(fit: str) -> Callable[[int, int, float], None]:
+            def on_epoch(epoch: int, epochs: int, _: float) -> None:
+                bar.update(task, description=f"Training ({fit} {epoch}/{epochs})")
+
+            return on_epoch
+
+        yield ProgressCallbacks(on_slot=on_slot, on_message=say, on_fit=on_fit)
+
+
+def _show_message(message: str, as_json: bool) -> None:
     if as_json:
-        show_json({"said": sentence})
+        show_json({"said": message})
     else:
-        say(sentence)
+        say(message)

@@ -1,89 +1,71 @@
-"""How plans of backfills are shown to people, and to machines."""
+"""Shows backfill plans to people, and as JSON."""
 
 import time
 from dataclasses import asdict
 from typing import Any
 
-from pipelines.backfill import BackfillPlan, Slot, control, read_plan
+from pipelines.backfill import BackfillPlan, control, read_plan
+from pipelines.backfill.request import REQUEST_JSON
 from pipelines.cli.console import say, show_json, show_table, standing_line
 from pipelines.cli.workplace import Workplace
-from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
 
-LOOK_EVERY_S = 1.0
-MOST_REASONS = 3
-NEWEST_PLANS = 20
-
-
-def read(place: Workplace, backfill_id: int) -> BackfillPlan:
-    """A plan as it stands.
-
-    Raises:
-      NoDataError: there is none of that id.
-    """
-    with snapshot(place.engine) as connection:
-        return read_plan(connection, backfill_id)
+POLL_INTERVAL_S = 1.0
+MAX_FAILURES = 3
+MAX_PLANS = 20
 
 
 def watch_plan(place: Workplace, backfill_id: int) -> None:
-    """Shows how a plan stands until nobody applies it."""
-    found = read(place, backfill_id)
-    with standing_line(standing(place, found)) as update:
-        while control.is_running(place.engine, found):
-            time.sleep(LOOK_EVERY_S)
-            found = read(place, backfill_id)
-            update(standing(place, found))
+    """Shows the progress of a plan until it is no longer applied."""
+    plan = read_plan(place.engine, backfill_id)
+    with standing_line(describe(place, plan)) as update:
+        while control.is_running(place.engine, plan):
+            time.sleep(POLL_INTERVAL_S)
+            plan = read_plan(place.engine, backfill_id)
+            update(describe(place, plan))
 
 
-def standing(place: Workplace, found: BackfillPlan) -> str:
-    """How a plan stands, in a sentence or two."""
+def describe(place: Workplace, plan: BackfillPlan) -> str:
+    """The state of a plan, in a sentence or two."""
+    state = plan.state
+    if state == "running" and not control.is_running(place.engine, plan):
+        state = (
+            f"interrupted ('harbor backfill resume {plan.backfill_id}' continues it)"
+        )
     counts = ", ".join(
-        f"{found.count(state)} {state}"
-        for state in ("done", "waiting", "failed", "skipped")
+        f"{plan.count(name)} {name}"
+        for name in ("done", "waiting", "failed", "skipped")
     )
-    told = f"Plan {found.backfill_id} is {_state(place, found)}: {counts}."
-    if not found.waiting:
-        return told
-    seconds = found.seconds_left()
-    took = (
-        ""
-        if seconds is None
-        else f" About {duration(seconds)} left, judging by past runs."
-    )
-    return told + took
-
-
-def _state(place: Workplace, found: BackfillPlan) -> str:
-    broke_off = found.state == "running" and not control.is_running(place.engine, found)
-    return (
-        f"interrupted ('harbor backfill resume {found.backfill_id}' continues it)"
-        if broke_off
-        else found.state
-    )
+    sentence = f"Plan {plan.backfill_id} is {state}: {counts}."
+    seconds = plan.seconds_left()
+    if plan.waiting and seconds is not None:
+        sentence += f" About {duration(seconds)} left, judging by past runs."
+    return sentence
 
 
 def show_plans(place: Workplace, as_json: bool) -> None:
     with place.engine.connect() as connection:
-        found = store.plans(connection, NEWEST_PLANS)
+        plans = store.plans(connection, MAX_PLANS)
     if as_json:
-        show_json(found)
+        show_json(plans)
         return
-    if not found:
+    if not plans:
         say("No backfill has been planned. See 'harbor backfill plan --help'.")
         return
-    columns = ("plan", "from", "to", "state", "done", "waiting", "failed", "skipped")
+    names = ("state", "done", "waiting", "failed", "skipped")
     rows = [
         (
-            *(str(row["backfill_id"]), row["request"]["first"], row["request"]["last"]),
-            row["state"],
-            *(row[name] for name in ("done", "waiting", "failed", "skipped")),
+            str(plan["backfill_id"]),
+            plan["request"]["first"],
+            plan["request"]["last"],
+            *(plan[name] for name in names),
         )
-        for row in found
+        for plan in plans
     ]
-    show_table("Newest plans", columns, rows)
+    show_table("Newest plans", ("plan", "from", "to", *names), rows)
 
 
-def show_plan(made: BackfillPlan) -> None:
+def show_plan(plan: BackfillPlan) -> None:
     columns = ("slot", "origin", "action", "rows", "overwrites", "about", "reason")
     rows = [
         (
@@ -93,55 +75,47 @@ def show_plan(made: BackfillPlan) -> None:
             slot.rows,
             slot.replaced_rows,
             "–" if slot.estimate_s is None else duration(slot.estimate_s),
-            f"{slot.model_version}: {slot.reason}"
-            if slot.model_version
-            else slot.reason,
+            ": ".join(filter(None, (slot.model_version, slot.reason))),
         )
-        for slot in made.slots
+        for slot in plan.slots
     ]
-    show_table(f"Plan {made.backfill_id}", columns, rows)
-    if made.without_model and "train" not in made.request.what:
+    show_table(f"Plan {plan.backfill_id}", columns, rows)
+    if plan.without_model and "train" not in plan.request.what:
         say(
             "Days without a model that was trained on nothing later: "
-            f"{len(made.without_model)}. Plan with --what train,forecast,score to "
-            f"train one through {made.without_model[0]} first."
+            f"{len(plan.without_model)}. Plan with --what train,forecast,score to "
+            f"train one through {plan.without_model[0]} first."
         )
-    waiting = len(made.waiting)
-    seconds = made.seconds_left()
-    took = (
+    seconds = plan.seconds_left()
+    estimate = (
         "with no past run to tell how long they take"
         if seconds is None
         else f"about {duration(seconds)} judging by past runs"
     )
     say(
-        f"{waiting} of {len(made.slots)} slots to do, {took}. Apply the plan with "
-        f"'harbor backfill apply {made.backfill_id}'."
+        f"{len(plan.waiting)} of {len(plan.slots)} slots to do, {estimate}. Apply the "
+        f"plan with 'harbor backfill apply {plan.backfill_id}'."
     )
 
 
-def show_failures(found: BackfillPlan) -> None:
-    for slot in found.failed[:MOST_REASONS]:
+def show_failures(plan: BackfillPlan) -> None:
+    for slot in plan.failed[:MAX_FAILURES]:
         day = f" {slot.origin_on}" if slot.origin_on else ""
         say(f"Failed: {slot.step}{day}: {slot.error}")
-    if found.failed[MOST_REASONS:]:
-        say(f"And {len(found.failed) - MOST_REASONS} more.")
+    if len(plan.failed) > MAX_FAILURES:
+        say(f"And {len(plan.failed) - MAX_FAILURES} more.")
 
 
-def plan_as_json(found: BackfillPlan) -> dict[str, Any]:
+def plan_as_json(plan: BackfillPlan) -> dict[str, Any]:
     return {
-        "plan": found.backfill_id,
-        "created_at": found.created_at,
-        "state": found.state,
-        "request": found.request.to_json(),
-        "seconds_left": found.seconds_left(),
-        "without_model": found.without_model,
-        "slots": [{"action": slot.action} | asdict(slot) for slot in found.slots],
+        "plan": plan.backfill_id,
+        "created_at": plan.created_at,
+        "state": plan.state,
+        "request": REQUEST_JSON.dump_python(plan.request, mode="json"),
+        "seconds_left": plan.seconds_left(),
+        "without_model": plan.without_model,
+        "slots": [{"action": slot.action} | asdict(slot) for slot in plan.slots],
     }
-
-
-def why(slot: Slot) -> str:
-    """Why a slot is in or out, or why it failed."""
-    return slot.error or slot.reason
 
 
 def duration(seconds: float) -> str:

@@ -10,7 +10,7 @@ from forecaster.inference import postprocessing
 from pipelines.cli.console import say, show_json, show_table
 from pipelines.cli.train import show_scores
 from pipelines.cli.workplace import AsJson, Workplace, workplace
-from pipelines.forecasting import forecast, live_accuracy, live_fallback
+from pipelines.forecasting import forecast, live_accuracy
 from pipelines.store import accuracy, models
 from pipelines.store.models import Model
 from pipelines.training import canary
@@ -105,11 +105,10 @@ def live(
         )
     with workplace() as place:
         found = live_accuracy.scores_by(place.engine, by, days)
-        gated = (
-            set(live_fallback.worse_depots(place.engine)) if by == "depot" else set()
-        )
+        with place.engine.connect() as connection:
+            worse = live_accuracy.worse_depots(connection) if by == "depot" else ()
     for row in found:
-        row["gated"] = row["part"] in gated
+        row["gated"] = row["part"] in worse
     if as_json:
         show_json({"by": by, "days": days, "scores": found})
         return

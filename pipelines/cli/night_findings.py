@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pipelines.cli.findings import Finding
-from pipelines.forecasting import live_accuracy, live_fallback
+from pipelines.forecasting import live_accuracy
 from pipelines.runs.ledger import fail_dead_runs
 from pipelines.scheduling import schedule
 from pipelines.settings import Settings
@@ -106,7 +106,8 @@ def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
         f"MAPE {100 * accuracy.mape:.1f} % over four weeks of live forecasts, "
         f"{100 * accuracy.naive_mape:.1f} % of the seasonal naive"
     )
-    gated = len(live_fallback.worse_depots(engine))
+    with engine.connect() as connection:
+        gated = len(live_accuracy.worse_depots(connection))
     if gated:
         message += (
             f"; {gated} depots are worse and get the baseline forecast, see 'harbor "

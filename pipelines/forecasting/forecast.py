@@ -11,23 +11,24 @@ from forecaster.data.panel import Panel
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.inference import artefact, infer
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.infer import Forecast
+from forecaster.inference.infer import Forecast, LiveConditions
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.forecasting import live_fallback, stale_data_intervals
-from pipelines.forecasting.forecast_rows import forecast_rows, total_rows
+from pipelines.forecasting import live_accuracy
+from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_inference
 from pipelines.store import demand as demand_store
 from pipelines.store import feed_freshness, models
-from pipelines.store import forecasts as store
 from pipelines.store.models import Model
 
 log = structlog.get_logger()
 
 # Hours after the end of the origin's local day; a later forecast is a hindcast.
 LIVE_HOURS = 36
+# Depots on the baseline that a run lists by id.
+MAX_LISTED = 50
 
 
 def forecast_from(
@@ -61,18 +62,26 @@ def forecast_from(
     with snapshot(engine) as connection:
         model = model_for(connection, origin)
         live = is_live(origin, demand_store.last_day(connection), now, zone)
-        missing = feed_freshness.missing_days(connection, origin)
+        conditions = _live_conditions(connection, origin) if live else LiveConditions()
     loaded = load_recorded(artefacts, model)
-    if live:
-        loaded = live_fallback.with_live_fallback(engine, loaded)
     panel = _panel(engine, origin, zone, live)
-    result = measure_inference(run, lambda: infer.forecast(loaded, panel))
-    if live:
-        result = stale_data_intervals.widen_intervals(result, loaded, panel, missing)
+    result = measure_inference(run, lambda: infer.forecast(loaded, panel, conditions))
     write(engine, panel, result, str(model["version"]), now, zone, run)
-    if run is not None:
-        run.metrics |= live_fallback.metrics(loaded)
+    own = loaded.postprocessing.fallback_depots
+    fallbacks = sorted({*own, *conditions.fallback_depots})
+    if run is not None and fallbacks:
+        run.metrics |= {
+            "gated": len(fallbacks),
+            "gated_depots": fallbacks[:MAX_LISTED],
+        }
     return str(model["version"])
+
+
+def _live_conditions(connection: sa.Connection, origin: date) -> LiveConditions:
+    return LiveConditions(
+        fallback_depots=live_accuracy.worse_depots(connection),
+        missing_days=feed_freshness.missing_days(connection, origin),
+    )
 
 
 def model_for(connection: sa.Connection, origin: date) -> Model:
@@ -139,17 +148,10 @@ def write(
     """
     with engine.begin() as connection:
         live = is_live(panel.origin, demand_store.last_day(connection), now, zone)
-        rows = forecast_rows(
-            panel.origin, version, panel, forecast,
-            live=live, made_at=now, run_id=run.run_id if run else None,
-        )  # fmt: skip
-        if not store.replace_forecasts(
-            connection, panel.origin, version, rows, live=live, made_at=now
-        ):
+        key = ForecastKey(panel.origin, version, live, now, run.run_id if run else None)
+        if write_forecast(connection, key, forecast, panel.depot_ids) is None:
             log.warning("live_forecast_stays", origin=str(panel.origin), model=version)
             return
-        totals = total_rows(panel.origin, version, forecast)
-        store.replace_totals(connection, panel.origin, version, totals)
     if run is not None:
         run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
 

@@ -1,53 +1,91 @@
-"""Converts a forecast to rows of the tables `forecasts` and `forecast_totals`."""
+"""Writes a forecast to the tables `forecasts` and `forecast_totals`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import sqlalchemy as sa
 
-from forecaster.data.panel import Panel
 from forecaster.inference.infer import Forecast
+from pipelines.store import forecasts as store
 
 
-def forecast_rows(
-    origin: date,
-    version: str,
-    panel: Panel,
+@dataclass(frozen=True)
+class ForecastKey:
+    """Columns that all forecasts of one origin share."""
+
+    origin: date
+    version: str
+    live: bool
+    made_at: datetime
+    run_id: int | None
+
+
+def write_forecast(
+    connection: sa.Connection,
+    key: ForecastKey,
     forecast: Forecast,
-    *,
-    live: bool,
-    made_at: datetime,
-    run_id: int | None,
+    depot_ids: Sequence[str],
+    only: Sequence[str] | None = None,
+) -> int | None:
+    """Replaces the stored forecasts and totals of one origin.
+
+    Args:
+      connection: Inside a transaction.
+      key: The shared columns.
+      forecast: From that origin.
+      depot_ids: Depots of the forecast, in its order.
+      only: Depots to replace; then totals are left as they are. All by default.
+
+    Returns:
+      Number of rows written; None where a stored live forecast is kept.
+    """
+    table = _forecast_table(key, forecast, depot_ids)
+    if only is not None:
+        chosen = pa.array(only, pa.string())
+        table = table.filter(pa.compute.is_in(table["depot_id"], chosen))
+    if not store.replace_forecasts(
+        connection, key.origin, key.version, table,
+        live=key.live, made_at=key.made_at, depot_ids=only,
+    ):  # fmt: skip
+        return None
+    if only is None:
+        rows = _total_rows(key, forecast)
+        store.replace_totals(connection, key.origin, key.version, rows)
+    return len(table)
+
+
+def _forecast_table(
+    key: ForecastKey, forecast: Forecast, depot_ids: Sequence[str]
 ) -> pa.Table:
-    """Returns the rows by depot and day, with `store.forecasts.FORECAST_COLUMNS`."""
+    """The rows by depot and day, with `store.forecasts.FORECAST_COLUMNS`."""
     n_depots, horizon = forecast.p50_dh.shape
     rows = n_depots * horizon
-    targets = [origin + timedelta(days=step) for step in range(1, horizon + 1)]
+    targets = [key.origin + timedelta(days=step) for step in range(1, horizon + 1)]
     return pa.table(
         {
-            "depot_id": pa.array(np.repeat(np.array(panel.depot_ids, object), horizon)),
-            "origin_on": pa.repeat(pa.scalar(origin), rows),
+            "depot_id": pa.array(np.repeat(np.array(depot_ids, object), horizon)),
+            "origin_on": pa.repeat(pa.scalar(key.origin), rows),
             "target_on": pa.array(targets * n_depots),
-            "model_version": pa.repeat(pa.scalar(version), rows),
+            "model_version": pa.repeat(pa.scalar(key.version), rows),
             "p10": forecast.p10_dh.ravel(),
             "p50": forecast.p50_dh.ravel(),
             "p90": forecast.p90_dh.ravel(),
             "basis": pa.array(forecast.basis_dh.ravel().tolist()),
-            "is_live": pa.repeat(pa.scalar(live), rows),
-            "made_at": pa.repeat(pa.scalar(made_at.isoformat()), rows),
-            "run_id": pa.repeat(pa.scalar(run_id, pa.int64()), rows),
+            "is_live": pa.repeat(pa.scalar(key.live), rows),
+            "made_at": pa.repeat(pa.scalar(key.made_at.isoformat()), rows),
+            "run_id": pa.repeat(pa.scalar(key.run_id, pa.int64()), rows),
         }
     )
 
 
-def total_rows(
-    origin: date, version: str, forecast: Forecast
-) -> Iterator[tuple[Any, ...]]:
-    """Yields the rows of `forecast_totals`, in column order."""
+def _total_rows(key: ForecastKey, forecast: Forecast) -> Iterator[tuple[Any, ...]]:
+    """The rows of `forecast_totals`, in column order."""
     for total in forecast.totals:
-        bands = zip(total.p10_h, total.p50_h, total.p90_h, strict=True)
-        for step, quantiles in enumerate(bands, start=1):
-            target = origin + timedelta(days=step)
-            yield (total.city, origin, target, version, *map(float, quantiles))
+        intervals = zip(total.p10_h, total.p90_h, strict=True)
+        for step, (p10, p90) in enumerate(intervals, start=1):
+            target = key.origin + timedelta(days=step)
+            yield total.city, key.origin, target, key.version, float(p10), float(p90)

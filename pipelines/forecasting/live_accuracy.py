@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from forecaster.inference.postprocessing import FALLBACK_MARGIN, MIN_FALLBACK_DAYS
 from pipelines.settings import Settings
 from pipelines.store import accuracy as store
 from pipelines.store.accuracy import DayScores
@@ -25,7 +26,7 @@ class LiveAccuracy:
       mape: MAPE of the forecasts; None where nothing was scored.
       naive_mape: MAPE of the seasonal naive over the same depot-days.
       coverage: Share of actuals inside the 80 % band; None where too few were scored.
-      alarms: One message score.
+      alarms: One message each.
     """
 
     worse_days: int
@@ -87,6 +88,17 @@ def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
         }
         for score in scores
     ]
+
+
+def worse_depots(connection: sa.Connection) -> list[str]:
+    """Depots whose live error over four weeks is larger than the seasonal naive's.
+
+    They get the baseline forecast, without the network's correction, while that is so; an
+    artefact also has fallback depots by its holdout.
+    """
+    return store.worse_depots(
+        connection, LOOK_BACK_DAYS, MIN_FALLBACK_DAYS, FALLBACK_MARGIN
+    )
 
 
 def _percent(part: float, total: float) -> float | None:

@@ -37,7 +37,6 @@ from pipelines.schema.ledger import (
 )
 from pipelines.schema.operations import overrides
 from pipelines.schema.scoring import (
-    depot_score_totals,
     score_totals,
     scores,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "daily_counts",
     "demand_versions",
     "demo_fleet",
-    "depot_score_totals",
     "depots",
     "event_versions",
     "events",

@@ -48,7 +48,7 @@ order_counts = sa.Table(
     sa.Column("file_id", sa.BigInteger, nullable=False),
 )
 
-# Days whose orders must be counted anew, more than once perhaps; -infinity: every day.
+# Days whose orders must be counted again, with duplicates; -infinity: every day.
 # Marked by triggers, and by loads for the rows they bring.
 changed_days = sa.Table(
     "changed_days",

@@ -63,7 +63,8 @@ forecasts = sa.Table(
 sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
 sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
 
-# Of all depots together, and of each city's: not the sums of the depots' quantiles.
+# Intervals of the total of the fleet and of each city, which are narrower than the sums of
+# the depots' intervals; the point is the sum of the depots' p50.
 forecast_totals = sa.Table(
     "forecast_totals",
     metadata,
@@ -76,8 +77,7 @@ forecast_totals = sa.Table(
     ),
     # Orders per day.
     sa.Column("p10", sa.Double, nullable=False),
-    sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
     sa.CheckConstraint("target_on > origin_on", name="future"),
-    sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
+    sa.CheckConstraint("0 <= p10 and p10 <= p90", name="quantiles"),
 )

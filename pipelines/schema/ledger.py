@@ -104,9 +104,7 @@ backfill_slots = sa.Table(
     sa.Column("error", sa.Text),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
     sa.Column("finished_at", Moment),
-    sa.CheckConstraint(
-        "step in ('ingest','demand','train','forecast','score')", name="step"
-    ),
+    sa.CheckConstraint("step in ('train','forecast','score')", name="step"),
     sa.CheckConstraint("state in ('skipped','waiting','done','failed')", name="state"),
     sa.CheckConstraint("is_included = (state <> 'skipped')", name="is_included"),
 )

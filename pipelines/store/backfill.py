@@ -1,6 +1,7 @@
 """Statements for backfill plans, their slots and their states."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,6 +10,32 @@ from pipelines.schema import backfill_slots as slots
 from pipelines.schema import backfills
 
 APPLY_LOCK = 0x4241_434B  # "BACK"
+SLOT_STATES = ("waiting", "done", "failed", "skipped")
+# Everything that decides the forecasts from origins up to `last`, and their scores over the
+# days up to `until`. Data of later days does not.
+SNAPSHOT = """
+select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
+        from demand_versions
+        where service_on <= :until) as counts,
+       (select md5(string_agg(e::text, ';' order by event_id)) from events e) as events,
+       (select md5(string_agg(d::text, ';' order by depot_id)) from depots d) as depots,
+       (select coalesce(jsonb_agg(version order by version), '[]') from models
+        where trained_through <= :last and pruned_at is null) as models
+"""
+# Forecasts that a waiting slot was planned to replace and that have changed since.
+OVERWRITTEN = """
+select s.origin_on
+from backfill_slots s
+left join lateral (
+    select count(*) as rows, max(f.made_at) as newest from forecasts f
+    where f.origin_on = s.origin_on and f.model_version = s.model_version
+      and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
+) stored on true
+where s.backfill_id = :backfill_id and s.state = 'waiting' and s.step = 'forecast'
+  and s.model_version is not null
+  and (stored.rows, stored.newest) is distinct from (s.replaced_rows, s.newest_made_at)
+order by s.origin_on
+"""
 
 
 def add_plan(
@@ -22,51 +49,40 @@ def add_plan(
     Args:
       connection: Inside a transaction.
       request: The request, as JSON.
-      snapshot: The state of the data the plan was made from; see `plan_snapshot.current`.
+      snapshot: From `data_snapshot`, when the plan was made.
       rows: Its slots, by the columns of `backfill_slots`.
     """
     statement = sa.insert(backfills).values(
         request=request, snapshot=snapshot, state="planned"
     )
-    found = connection.execute(statement.returning(backfills.c.backfill_id))
-    backfill_id = int(found.scalar_one())
+    inserted = connection.execute(statement.returning(backfills.c.backfill_id))
+    backfill_id = int(inserted.scalar_one())
     if rows:
         values = [{"backfill_id": backfill_id, **row} for row in rows]
         connection.execute(sa.insert(slots), values)
     return backfill_id
 
 
-def drop_unbegun(connection: sa.Connection, backfill_id: int) -> None:
-    """Takes a plan away of which nothing was begun; any other stays."""
-    unbegun = sa.select(backfills.c.backfill_id).where(
-        backfills.c.backfill_id == backfill_id, backfills.c.state == "planned"
-    )
-    connection.execute(sa.delete(slots).where(slots.c.backfill_id.in_(unbegun)))
-    connection.execute(sa.delete(backfills).where(backfills.c.backfill_id.in_(unbegun)))
-
-
-def plan(connection: sa.Connection, backfill_id: int) -> dict[str, Any] | None:
+def plan(connection: sa.Connection, backfill_id: int) -> sa.RowMapping | None:
     """A plan without its slots."""
     statement = sa.select(backfills).where(backfills.c.backfill_id == backfill_id)
-    found = connection.execute(statement).mappings().one_or_none()
-    return None if found is None else dict(found)
+    return connection.execute(statement).mappings().one_or_none()
 
 
 def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
-    """The newest plans with how many of their slots are in which state, newest first."""
+    """The newest plans with the number of their slots in each state, newest first."""
     newest = (
         sa.select(backfills)
         .order_by(backfills.c.backfill_id.desc())
         .limit(limit)
         .subquery()
     )
-
-    def count(state: str) -> sa.ColumnElement[int]:
-        return sa.func.count().filter(slots.c.state == state).label(state)
-
-    states = [count(state) for state in ("waiting", "done", "failed", "skipped")]
+    counts = [
+        sa.func.count().filter(slots.c.state == state).label(state)
+        for state in SLOT_STATES
+    ]
     statement = (
-        sa.select(*newest.c, *states)
+        sa.select(*newest.c, *counts)
         .outerjoin(slots, slots.c.backfill_id == newest.c.backfill_id)
         .group_by(*newest.c)
         .order_by(newest.c.backfill_id.desc())
@@ -74,80 +90,41 @@ def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
     return [dict(row) for row in connection.execute(statement).mappings()]
 
 
-def plan_slots(connection: sa.Connection, backfill_id: int) -> list[dict[str, Any]]:
+def plan_slots(connection: sa.Connection, backfill_id: int) -> Sequence[sa.RowMapping]:
     """Every slot of a plan, in order."""
-    statement = (
-        sa.select(slots)
-        .where(slots.c.backfill_id == backfill_id)
-        .order_by(slots.c.position)
-    )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    columns = [column for column in slots.c if column is not slots.c.backfill_id]
+    statement = sa.select(*columns).where(slots.c.backfill_id == backfill_id)
+    return connection.execute(statement.order_by(slots.c.position)).mappings().all()
+
+
+def update_plan(connection: sa.Connection, backfill_id: int, **values: Any) -> None:
+    """Sets columns of a plan: state, snapshot or requested_action."""
+    statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
+    connection.execute(statement.values(**values))
 
 
 def set_state(connection: sa.Connection, backfill_id: int, state: str) -> None:
     """Sets a plan's state and clears its requested action."""
-    statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
-    connection.execute(statement.values(state=state, requested_action=None))
-
-
-def set_snapshot(
-    connection: sa.Connection, backfill_id: int, snapshot: Mapping[str, Any]
-) -> None:
-    """Replaces the snapshot after the plan itself has changed the data."""
-    statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
-    connection.execute(statement.values(snapshot=snapshot))
-
-
-def request_action(connection: sa.Connection, backfill_id: int, action: str) -> None:
-    """Asks the process that applies the plan to pause or cancel it."""
-    statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
-    connection.execute(statement.values(requested_action=action))
+    update_plan(connection, backfill_id, state=state, requested_action=None)
 
 
 def requested_action(connection: sa.Connection, backfill_id: int) -> str | None:
     """The action requested of the process that applies the plan: pause, cancel or None."""
-    return connection.scalar(
-        sa.select(backfills.c.requested_action).where(
-            backfills.c.backfill_id == backfill_id
-        )
-    )
+    action = backfills.c.requested_action
+    statement = sa.select(action).where(backfills.c.backfill_id == backfill_id)
+    return connection.scalar(statement)
 
 
 def end_slot(
-    connection: sa.Connection,
-    backfill_id: int,
-    position: int,
-    state: str,
-    run_id: int,
-    error: str | None = None,
-    **found: Any,
+    connection: sa.Connection, backfill_id: int, position: int, **values: Any
 ) -> None:
-    """Writes how a slot ended, and what was found on the way (model_version, rows)."""
+    """Stores how a slot ended: its state and run_id, and further columns."""
     connection.execute(
         sa.update(slots)
         .where(slots.c.backfill_id == backfill_id, slots.c.position == position)
-        .values(
-            state=state,
-            error=error,
-            run_id=run_id,
-            finished_at=sa.func.clock_timestamp(),
-            **found,
-        )
+        .values(error=None, finished_at=sa.func.clock_timestamp())
+        .values(**values)
     )
-
-
-def skip_slot(
-    connection: sa.Connection,
-    backfill_id: int,
-    position: int,
-    run_id: int,
-    reason: str,
-) -> None:
-    """Writes that a slot of the plan was skipped when its turn came, and why."""
-    end_slot(
-        connection, backfill_id, position, "skipped", run_id,
-        is_included=False, reason=reason, rows=0,
-    )  # fmt: skip
 
 
 def wait_again(connection: sa.Connection, backfill_id: int) -> int:
@@ -158,3 +135,23 @@ def wait_again(connection: sa.Connection, backfill_id: int) -> int:
         .values(state="waiting", error=None)
     )
     return int(connection.execute(statement).rowcount)
+
+
+def data_snapshot(connection: sa.Connection, last: date, until: date) -> dict[str, Any]:
+    """Counts and digests of the data that decide a plan's forecasts and scores.
+
+    Args:
+      connection: For one short transaction.
+      last: The newest origin.
+      until: The last day that is forecast from it.
+    """
+    rows = connection.execute(sa.text(SNAPSHOT), {"last": last, "until": until})
+    return dict(rows.mappings().one())
+
+
+def overwritten_since(
+    connection: sa.Connection, backfill_id: int, depot_ids: list[str] | None
+) -> list[date]:
+    """Origins whose forecasts were made again since the plan was."""
+    parameters = {"backfill_id": backfill_id, "depots": depot_ids}
+    return list(connection.scalars(sa.text(OVERWRITTEN), parameters))

@@ -8,28 +8,40 @@ import sqlalchemy as sa
 
 from pipelines.schema import forecasts
 
+CHOSEN_DEPOTS = """
+select depot_id, city from depots
+where depot_id = any(:depots) or city = any(:cities) order by depot_id
+"""
+# A change of an event matters to every day.
+CORRECTIONS = """
+select known_at, min(service_on) from demand_versions
+where version > 1 and service_on <= :through
+group by known_at
+union all
+select distinct known_at, date '0001-01-01' from event_versions where version > 1
+"""
+# Of a step's newest runs; of a hindcast by row.
+PAST_SECONDS = """
+select step, sum(seconds) / nullif(sum(units), 0) as seconds
+from (
+    select step, extract(epoch from finished_at - started_at)::float8 as seconds,
+           case when step = 'hindcast' then (metrics ->> 'rows')::float8 else 1 end
+               as units,
+           row_number() over (partition by step order by run_id desc) as age
+    from runs
+    where state = 'done' and (step <> 'hindcast' or metrics ? 'rows')
+      and step in ('train', 'hindcast', 'score')
+) past
+where age <= 5
+group by step
+having sum(units) > 0
+"""
 
-def failed_before(
-    connection: sa.Connection, first: date, last: date
-) -> dict[date, str]:
-    """Origins whose newest attempt to forecast failed, and why."""
-    found = connection.execute(
-        sa.text(
-            "select origin_on, error from ("
-            " select distinct on (origin_on) origin_on, state, error from backfill_slots"
-            " where step = 'forecast' and state in ('done', 'failed')"
-            " and origin_on between :first and :last"
-            " order by origin_on, finished_at desc) newest where state = 'failed'"
-        ),
-        {"first": first, "last": last},
-    )
-    return {row.origin_on: str(row.error) for row in found}
 
-
-def held_forecasts(
+def stored_forecasts(
     connection: sa.Connection, first: date, last: date, depot_ids: Sequence[str] | None
 ) -> dict[tuple[date, str], sa.Row[Any]]:
-    """What is there already, by origin and model: rows, newest_made_at, live."""
+    """Stored forecasts by origin and model: rows, newest_made_at, live."""
     statement = (
         sa.select(
             forecasts.c.origin_on,
@@ -43,42 +55,24 @@ def held_forecasts(
     )
     if depot_ids is not None:
         statement = statement.where(forecasts.c.depot_id.in_(depot_ids))
-    found = connection.execute(statement)
-    return {(row.origin_on, row.model_version): row for row in found}
+    rows = connection.execute(statement)
+    return {(row.origin_on, row.model_version): row for row in rows}
 
 
 def corrections(
     connection: sa.Connection, through: date
 ) -> list[tuple[datetime, date]]:
-    """When later counts of days up to one became known, with the earliest such day."""
-    found = connection.execute(
-        sa.text(
-            "select known_at, min(service_on) from demand_versions "
-            "where version > 1 and service_on <= :through group by known_at "
-            "order by known_at"
-        ),
-        {"through": through},
+    """When corrected counts and events became known, and the earliest day they concern."""
+    rows = connection.execute(sa.text(CORRECTIONS), {"through": through})
+    return [(known_at, earliest_on) for known_at, earliest_on in rows]
+
+
+def announced(connection: sa.Connection) -> list[date]:
+    """Days on which an event was announced, by its file."""
+    statement = (
+        "select distinct known_from from event_versions where known_from is not null"
     )
-    return [(known_at, earliest_on) for known_at, earliest_on in found]
-
-
-def announced(connection: sa.Connection) -> frozenset[date]:
-    """Days on which an event was announced, as its file said."""
-    found = connection.scalars(
-        sa.text(
-            "select distinct known_from from event_versions "
-            "where known_from is not null"
-        )
-    )
-    return frozenset(found)
-
-
-def events_changed(connection: sa.Connection) -> frozenset[datetime]:
-    """When corrections and withdrawals of events arrived."""
-    found = connection.scalars(
-        sa.text("select distinct known_at from event_versions where version > 1")
-    )
-    return frozenset(found)
+    return list(connection.scalars(sa.text(statement)))
 
 
 def first_observed(connection: sa.Connection) -> date | None:
@@ -93,45 +87,19 @@ def first_observed(connection: sa.Connection) -> date | None:
 
 def chosen_depots(
     connection: sa.Connection, depots: Iterable[str], cities: Iterable[str]
-) -> list[str]:
-    """Depots named, or lying in a city named, in the order of their ids."""
-    return list(
-        connection.scalars(
-            sa.text(
-                "select depot_id from depots "
-                "where depot_id = any(:depots) or city = any(:cities) order by depot_id"
-            ),
-            {"depots": list(depots), "cities": list(cities)},
-        )
-    )
+) -> dict[str, str]:
+    """Depots named, or lying in a city named, with their cities, in the order of ids."""
+    parameters = {"depots": list(depots), "cities": list(cities)}
+    rows = connection.execute(sa.text(CHOSEN_DEPOTS), parameters)
+    return {row.depot_id: row.city for row in rows}
 
 
 def count_depots(connection: sa.Connection) -> int:
-    """How many depots there are."""
+    """Number of depots."""
     return int(connection.scalar(sa.text("select count(*) from depots")) or 0)
 
 
-def seconds_a_row(connection: sa.Connection) -> float | None:
-    """What a forecast row of a hindcast took lately; None where none was made."""
-    return connection.scalar(
-        sa.text(
-            "select sum(seconds) / nullif(sum(made), 0) from ("
-            " select extract(epoch from finished_at - started_at)::float8 as seconds,"
-            " (metrics->>'rows')::float8 as made from runs"
-            " where step = 'hindcast' and state = 'done' and metrics ? 'rows'"
-            " order by run_id desc limit 20) lately"
-        )
-    )
-
-
-def seconds_a_run(connection: sa.Connection, step: str) -> float | None:
-    """What a run of a step took lately; None where none is done."""
-    return connection.scalar(
-        sa.text(
-            "select avg(seconds) from ("
-            " select extract(epoch from finished_at - started_at)::float8 as seconds"
-            " from runs where step = :step and state = 'done'"
-            " order by run_id desc limit 5) lately"
-        ),
-        {"step": step},
-    )
+def past_seconds(connection: sa.Connection) -> dict[str, float]:
+    """Seconds of past runs by step; of a hindcast, per row of forecasts."""
+    rows = connection.execute(sa.text(PAST_SECONDS))
+    return {row.step: row.seconds for row in rows}

@@ -11,13 +11,13 @@ from pipelines.store import commit_order, observed_zeros, order_counts
 
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
-MOST_DAYS_TOLD = 20
+MAX_DAYS_LISTED = 20
 
 # The first day that is not frozen.
 FROZEN = "select max(before_on) from frozen_days"
 
-# What each depot-day should say now. A day counts once it is over at its depot. A count
-# made elsewhere outranks the counted orders.
+# The current count of each depot-day that is over at its depot. A daily count from a file
+# outranks the counted orders.
 COUNT_NOW = """
 create temporary table demand_now on commit drop as
 with local as (
@@ -36,8 +36,8 @@ join local using (depot_id)
 where service_on < local.today and service_on >= :frozen
 """
 
-# Days that are new, or say something else than their newest version. A day that nothing
-# speaks of any more becomes not observed.
+# Days that are new, or differ from their newest version. A day without any source becomes
+# not observed.
 FIND_CHANGES = """
 create temporary table demand_changes on commit drop as
 select coalesce(n.depot_id, v.depot_id) as depot_id,
@@ -53,13 +53,13 @@ full join (
 where v.depot_id is null or n.orders is distinct from v.orders
 """
 
-# What was counted before and lies too far back is left as it was counted.
+# Days that lie too far back keep their count.
 LEAVE_OLD = """
 delete from demand_changes
 where before is not null
   and service_on < (select max(service_on) from demand_now) - cast(:look_back as integer)
 """
-# By day what is corrected: the newest days, for people to look at.
+# Corrections by day, the newest days only.
 CORRECTED_DAYS = """
 select c.service_on, count(*) as depots,
        coalesce(sum(v.orders), 0)::bigint as before,
@@ -96,7 +96,7 @@ select count(*) filter (where before is null), count(before), min(service_on),
 from demand_changes
 """
 
-# Orders that came although the depot was known to be closed: kept, and told.
+# Orders on days on which the depot was known to be closed.
 ON_CLOSED_DAYS = f"""
 with closures as ({CLOSURES})
 select count(*) as days, coalesce(sum(v.orders), 0)::bigint as orders,
@@ -128,15 +128,15 @@ class CorrectedDay:
 
 @dataclass(frozen=True)
 class DemandChange:
-    """What counting anew did.
+    """The result of a recount.
 
     Args:
       new: Depot-days counted first.
-      corrected: Depot-days counted before, otherwise.
+      corrected: Depot-days whose earlier count differed.
       first_on: The oldest day of both.
       last_on: The newest.
-      left_old: Depot-days that say something else now, and lie too far back.
-      days: Of those corrected, the newest days.
+      left_old: Depot-days that differ now, and lie too far back to be corrected.
+      days: The newest of the corrected days.
     """
 
     new: int
@@ -155,14 +155,14 @@ def recount(
 ) -> DemandChange:
     """Counts every depot-day before `today`, and appends versions where they differ.
 
-    Days whose orders may have been dropped are frozen: nothing changes them.
+    Frozen days, whose orders may have been dropped, never change.
 
     Args:
       connection: Inside a transaction.
       today: The first day that is not over for the fleet; it is not counted.
       now: When corrections become known. A day that is not over at a depot is not
         counted there.
-      look_back_days: Corrections so far before the newest day are made; all without.
+      look_back_days: Days before the newest day that are corrected; all by default.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
     frozen = connection.scalar(sa.text(FROZEN))
@@ -176,25 +176,25 @@ def recount(
     if look_back_days is not None:
         left = connection.execute(sa.text(LEAVE_OLD), {"look_back": look_back_days})
         left_old = left.rowcount
-    by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MOST_DAYS_TOLD})
-    told = tuple(CorrectedDay(*row) for row in by_day)
+    by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MAX_DAYS_LISTED})
+    corrected_days = tuple(CorrectedDay(*row) for row in by_day)
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         commit_order.arrive(connection)
         connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
     connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
-    return DemandChange(new, corrected, first, last, left_old, told)
+    return DemandChange(new, corrected, first, last, left_old, corrected_days)
 
 
 def zones(connection: sa.Connection) -> dict[str, int]:
-    """How many active depots lie in each time zone; see `schema.active_depots`."""
-    found = connection.execute(sa.text(ACTIVE_ZONES))
-    return {row.timezone: row.depots for row in found}
+    """Number of active depots by time zone; see `schema.active_depots`."""
+    rows = connection.execute(sa.text(ACTIVE_ZONES))
+    return {row.timezone: row.depots for row in rows}
 
 
 def last_day(connection: sa.Connection) -> date | None:
-    """The newest day of which any depot's demand is known."""
+    """The newest day with known demand of any depot."""
     return connection.scalar(
         sa.text(
             "select max(service_on) from demand_versions "
@@ -204,6 +204,6 @@ def last_day(connection: sa.Connection) -> date | None:
 
 
 def on_closed_days(connection: sa.Connection, since: date) -> ClosedDayOrders:
-    """Orders that came on closed days from `since` on; none of them is scored."""
-    found = connection.execute(sa.text(ON_CLOSED_DAYS), {"since": since}).one()
-    return ClosedDayOrders(*found)
+    """Orders on closed days from `since` on; none of them is scored."""
+    row = connection.execute(sa.text(ON_CLOSED_DAYS), {"since": since}).one()
+    return ClosedDayOrders(*row)

@@ -30,14 +30,14 @@ class CityFreshness:
 
 def by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
     """Every city with depots that should have reported a day, in order of their names."""
-    found = connection.execute(sa.text(BY_CITY), {"as_of": day})
-    return [CityFreshness(*row) for row in found]
+    rows = connection.execute(sa.text(BY_CITY), {"as_of": day})
+    return [CityFreshness(*row) for row in rows]
 
 
 def missing_days(connection: sa.Connection, day: date) -> dict[str, int]:
-    """How many open days up to one have not come from each late depot."""
-    found = connection.execute(sa.text(MISSING_DAYS), {"as_of": day})
-    return {row.depot_id: row.missing for row in found}
+    """Number of missing open days of each late depot, up to a day."""
+    rows = connection.execute(sa.text(MISSING_DAYS), {"as_of": day})
+    return {row.depot_id: row.missing for row in rows}
 
 
 def oldest_day(connection: sa.Connection, day: date) -> date:

@@ -26,10 +26,10 @@ def replace_forecasts(
     made_at: datetime,
     depot_ids: Sequence[str] | None = None,
 ) -> bool:
-    """Puts one origin's forecasts in the place of those before them, unless these stay.
+    """Replaces one origin's forecasts, unless a stored live forecast is kept.
 
     A live forecast is replaced only by a live one that was not begun earlier: a hindcast
-    would take it out of the live scores, and an earlier run knew less.
+    would remove it from the live scores, and an earlier run knew less.
 
     Args:
       connection: Inside a transaction; until it ends nobody else writes this origin.
@@ -38,25 +38,25 @@ def replace_forecasts(
       table: In the order of `FORECAST_COLUMNS`.
       live: Whether the rows are.
       made_at: When the run that made them began, with a time zone.
-      depot_ids: Whose forecasts are replaced; all of them without.
+      depot_ids: Depots whose forecasts are replaced; all by default.
 
     Returns:
-      Whether they were written; False where a live forecast stays.
+      Whether they were written; False where a live forecast is kept.
     """
     key = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
     connection.execute(sa.select(key))
-    before = [
+    replaced = [
         forecasts.c.origin_on == origin,
         forecasts.c.model_version == model_version,
     ]
     if depot_ids is not None:
-        before.append(forecasts.c.depot_id.in_(depot_ids))
-    stays: list[sa.ColumnElement[bool]] = [forecasts.c.is_live]
+        replaced.append(forecasts.c.depot_id.in_(depot_ids))
+    kept: list[sa.ColumnElement[bool]] = [forecasts.c.is_live]
     if live:
-        stays.append(forecasts.c.made_at > made_at)
-    if connection.scalar(sa.select(sa.exists().where(*before, *stays))):
+        kept.append(forecasts.c.made_at > made_at)
+    if connection.scalar(sa.select(sa.exists().where(*replaced, *kept))):
         return False
-    connection.execute(sa.delete(forecasts).where(*before))
+    connection.execute(sa.delete(forecasts).where(*replaced))
     _copy_table(connection, table)
     score_totals.renew_if_scored(connection, origin)
     return True
@@ -68,7 +68,7 @@ def replace_totals(
     model_version: str,
     rows: Iterable[tuple[Any, ...]],
 ) -> None:
-    """Puts one origin's totals of the fleet and its cities in the place of those before.
+    """Replaces one origin's totals of the fleet and its cities.
 
     Args:
       connection: Inside the transaction in which `replace_forecasts` wrote.
@@ -109,19 +109,19 @@ def read_totals(
 
     Returns:
       city ('' for the fleet), target_on, p50 (the sum of the depots', as on the pages),
-      p10 and p90 (the band of the total itself).
+      p10 and p90 (the interval of the total itself).
     """
-    asked = {"origin": origin, "model": model_version}
-    found = connection.execute(sa.text(TOTALS), asked).mappings()
-    return [dict(row) for row in found]
+    parameters = {"origin": origin, "model": model_version}
+    rows = connection.execute(sa.text(TOTALS), parameters).mappings()
+    return [dict(row) for row in rows]
 
 
 def origins_to_score(connection: sa.Connection) -> list[date]:
     """Origins with forecasts to score.
 
-    Their days are known now and they have no score yet, or one by a count or a forecast
-    that has been replaced since; or they have a score, and their day is not known any
-    more or is known to have been closed.
+    Their days are known now and have no score yet, or one by a count or a forecast that
+    has been replaced since; or they have a score, and their day is no longer known or is
+    known to have been closed.
     """
     return list(connection.scalars(sa.text(ORIGINS_TO_SCORE), _span(connection)))
 
@@ -152,10 +152,10 @@ def score_origin(
 def _span(
     connection: sa.Connection, *conditions: sa.ColumnElement[bool]
 ) -> dict[str, date]:
-    """Days of forecasts: of these `CLOSED_BY_EVENT` is asked."""
+    """First and last day of forecasts, for `CLOSED_BY_EVENT`."""
     first, last = (of(forecasts.c.target_on) for of in (sa.func.min, sa.func.max))
-    asked = sa.select(first.label("closed_from"), last.label("closed_to"))
-    return dict(connection.execute(asked.where(*conditions)).mappings().one())
+    span = sa.select(first.label("closed_from"), last.label("closed_to"))
+    return dict(connection.execute(span.where(*conditions)).mappings().one())
 
 
 def has_scores(connection: sa.Connection) -> bool:
@@ -204,8 +204,8 @@ where t.origin_on = :origin and t.model_version = :model
 group by t.city, t.target_on, t.p10, t.p90
 order by t.city, t.target_on
 """
-# Days that are known, and were open by all that is known now: a closure may be told
-# after the forecast, or taken back.
+# Days with known demand that were open by all that is known now: a closure may be announced
+# after the forecast, or withdrawn.
 KNOWN = f"""
 from forecasts f
 join depots d on d.depot_id = f.depot_id

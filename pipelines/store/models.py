@@ -96,11 +96,6 @@ def all_models(connection: sa.Connection) -> list[Model]:
     return [cast(Model, dict(row)) for row in connection.execute(statement).mappings()]
 
 
-def kept_models(connection: sa.Connection) -> list[Model]:
-    """Those whose artefact is there, newest first."""
-    return [row for row in all_models(connection) if row["pruned_at"] is None]
-
-
 def promote(connection: sa.Connection, version: str, reason: str) -> bool:
     """Makes a model the champion; the one before it retires.
 

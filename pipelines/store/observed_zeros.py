@@ -54,7 +54,7 @@ select c.depot_id, c.file_id, null, null, null, null, null, c.first_on, l.today,
 from counted c join local l using (depot_id)
 where c.service_on = c.first_on and l.opened_on < c.service_on
 """
-# The busiest depots of each file that brings several, and how many it brings.
+# The busiest depots of each file with several, and their number.
 FEEDS = f"""
 create temporary table feeds on commit drop as
 select file_id, depots,
@@ -67,7 +67,7 @@ from (
     where file_id in (select file_id from order_counts group by file_id
                       having min(depot_id) <> max(depot_id))
     group by file_id, depot_id
-) brought
+) by_depot
 group by file_id, depots
 """
 SILENT = """
@@ -120,14 +120,14 @@ def find(connection: sa.Connection, today: date, now: datetime, frozen: date) ->
       now: Decides which day is over at a depot.
       frozen: The first day that may change.
     """
-    asked = {"today": today, "now": now, "frozen": frozen}
+    parameters = {"today": today, "now": now, "frozen": frozen}
     for table, statement in (
         ("gaps", GAPS),
         ("feeds", FEEDS),
         ("silent", SILENT),
         ("zeros", ZEROS),
     ):
-        connection.execute(sa.text(statement), asked)
+        connection.execute(sa.text(statement), parameters)
         # Each is joined next, and may have any size.
         connection.execute(sa.text(f"analyze {table}"))
     connection.execute(sa.text("drop table gaps, feeds, silent"))

@@ -70,21 +70,23 @@ def read_panel_tables(
     Args:
       connection: Of a snapshot.
       through: Last day of demand.
-      days: Days of it at most; all of them without.
-      all_versions: Whether counts and events that were corrected come too.
+      days: Maximum number of days; all by default.
+      all_versions: Whether superseded counts and events are included.
     """
     first = SINCE_ALWAYS if days is None else through - timedelta(days=days - 1)
-    asked = {"first": first, "through": through, "all_versions": all_versions}
+    parameters = {"first": first, "through": through, "all_versions": all_versions}
     return PanelTables(
         depots=_read(connection, DEPOTS),
-        demand=_read(connection, DEMAND, asked),
+        demand=_read(connection, DEMAND, parameters),
         events=_read(connection, EVENT_VERSIONS if all_versions else EVENTS),
         holidays=_read(connection, HOLIDAYS),
     )
 
 
 def _read(
-    connection: sa.Connection, statement: str, asked: dict[str, object] | None = None
+    connection: sa.Connection,
+    statement: str,
+    parameters: dict[str, object] | None = None,
 ) -> pd.DataFrame:
-    result = connection.execute(sa.text(statement), asked or {})
+    result = connection.execute(sa.text(statement), parameters or {})
     return pd.DataFrame(result.fetchall(), columns=list(result.keys()))

@@ -5,7 +5,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from forecaster import backtest
-from forecaster.backtest import Forecaster, Outcome, Plan, Quantiles, Scores
+from forecaster.backtest import Forecaster, Plan, Quantiles, Scores
 from forecaster.data.panel import Panel
 from forecaster.inference import infer
 from forecaster.inference.artefact import Artefact
@@ -50,9 +50,9 @@ def run_backtest(
     baselines = {
         name: backtest.baseline_forecaster(name, plan.horizon) for name in against
     }
-    learnt = train_model(known(plan.trained_through), recipe, report=report)
-    forecasters = {"gru": as_forecaster(learnt.production), **baselines}
-    return _scores(panel, plan, forecasters, known), learnt.seconds
+    result = train_model(known(plan.trained_through), recipe, report=report)
+    forecasters = {"gru": as_forecaster(result.production), **baselines}
+    return _scores(panel, plan, forecasters, known), result.seconds
 
 
 def evaluation_scores(
@@ -79,7 +79,7 @@ def evaluation_scores(
         name: backtest.baseline_forecaster(name, evaluation.horizon)
         for name in BASELINES
     }
-    scores = _scores(panel, plan, forecasters, known or panel.as_of)
+    scores = _scores(panel, plan, forecasters, known)
     return {
         "first_origin": plan.origins[0].isoformat(),
         "last_origin": plan.origins[-1].isoformat(),
@@ -103,24 +103,13 @@ def as_forecaster(model: Artefact) -> Forecaster:
 
 
 def _scores(
-    panel: Panel, plan: Plan, forecasters: dict[str, Forecaster], known: PanelAsKnown
+    panel: Panel,
+    plan: Plan,
+    forecasters: dict[str, Forecaster],
+    known: PanelAsKnown | None,
 ) -> dict[str, Scores]:
-    """Scores forecasts from panels as known at each origin with the panel's actuals."""
-    outcomes: dict[str, Outcome] = {
-        name: backtest.run(
-            panel, plan.origins, _on_known_data(forecaster, known), plan.horizon
-        )
-        for name, forecaster in forecasters.items()
-    }
+    """Scores forecasts from the panels known at each origin with the panel's actuals."""
+    outcomes = backtest.run(panel, plan, forecasters, known)
     return backtest.score(
         outcomes, backtest.training_scale(panel, plan.trained_through)
     )
-
-
-def _on_known_data(forecaster: Forecaster, known: PanelAsKnown) -> Forecaster:
-    """Gives a forecaster the panel as known in the night after the origin."""
-
-    def forecast(panel: Panel) -> Quantiles:
-        return forecaster(known(panel.origin))
-
-    return forecast

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dashboard.queries.freshness import Freshness
 
 WARMING = 8
-TABLES = ("demand_versions", "forecasts", "scores", "depot_score_totals")
+TABLES = ("demand_versions", "forecasts", "scores", "score_totals")
 BYTES_A_ROW = "select pg_total_relation_size(cast(:name as regclass)) / count(*) from "
 
 

@@ -73,9 +73,9 @@ def _ours(panel: Panel, plan: Plan, epochs: int) -> tuple[float, float]:
     recipe = replace(recipe, train=replace(recipe.train, epochs=epochs))
     use_all_cores(recipe.train.batch_size, "")
     learnt = train_model(panel.as_of(plan.trained_through), recipe)
-    forecaster = as_forecaster(learnt.production)
-    made = backtest.run(panel, plan.origins, forecaster, plan.horizon)
-    return _mape(panel, plan, made), learnt.seconds
+    forecasters = {"gru": as_forecaster(learnt.production)}
+    outcome = backtest.run(panel, plan, forecasters)["gru"]
+    return _mape(panel, plan, outcome), learnt.seconds
 
 
 def _mape(panel: Panel, plan: Plan, outcome: Outcome) -> float:

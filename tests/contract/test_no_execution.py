@@ -27,7 +27,6 @@ OWN_NAMES = {
     "pipelines/store/forecasts.py": {"table", "names"},  # of pipelines.schema
     "pipelines/store/withdrawal.py": {"names"},  # of tables, by their kinds
     "pipelines/store/observed_zeros.py": {"table"},  # of a tuple beside it
-    "pipelines/schema/counted_forecasts.py": {"live", "since"},  # SQL
     "pipelines/cli/db.py": {"role"},  # a sentence for people
 }
 """What a statement may contain besides constants of a module."""

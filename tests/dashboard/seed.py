@@ -239,8 +239,7 @@ def make_scores(made: pd.DataFrame, demand: pd.DataFrame) -> pd.DataFrame:
             if day <= origin and (depot_id, day) in known.index
         ][:4]
         kept = {name: row[name] for name in SCORE_COLUMNS}
-        naive = (depot_id, weeks[0])
-        kept["seasonal_naive"] = known.get(naive) if weeks[0] <= origin else None
+        kept["seasonal_naive"] = seen[0] if seen else None
         kept["median4"] = float(np.median(seen)) if seen else None
         rows.append(kept | {"actual": known[(depot_id, target)]})
     columns = [*SCORE_COLUMNS, "seasonal_naive", "median4", "actual"]

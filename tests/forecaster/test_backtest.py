@@ -46,12 +46,26 @@ def test_the_forecaster_never_sees_its_targets():
         nothing = np.zeros((4, 7))
         return Quantiles(nothing, nothing, nothing)
 
-    outcome = backtest.run(panel, plan.origins, forecaster, 7)
+    outcome = backtest.run(panel, plan, {"blind": forecaster})["blind"]
     assert seen == [(origin, panel.step(origin) + 1) for origin in plan.origins]
     first = panel.step(plan.origins[0]) + 1
     np.testing.assert_array_equal(
         outcome.actual_odh[0], panel.demand_dt[:, first : first + 7]
     )
+
+
+def test_each_origin_s_panel_is_built_once_for_all_models():
+    panel = make_panel(n_days=120)
+    plan = backtest.plan(panel, 30, 7, stride=10)
+    built = []
+
+    def known(origin):
+        built.append(origin)
+        return panel.as_of(origin)
+
+    naive = backtest.baseline_forecaster("seasonal_naive", 7)
+    backtest.run(panel, plan, {"one": naive, "other": naive}, known)
+    assert built == list(plan.origins)
 
 
 def test_every_model_is_scored_on_the_days_that_all_forecast():
@@ -67,12 +81,8 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
         point = np.nan_to_num(perfect[:, first : first + 7])
         return Quantiles(point - 1, point, point + 1)
 
-    outcomes = {
-        "oracle": backtest.run(panel, plan.origins, oracle, 7),
-        "naive": backtest.run(
-            panel, plan.origins, backtest.baseline_forecaster("seasonal_naive", 7), 7
-        ),
-    }
+    naive = backtest.baseline_forecaster("seasonal_naive", 7)
+    outcomes = backtest.run(panel, plan, {"oracle": oracle, "naive": naive})
     scores = backtest.score(
         outcomes, backtest.training_scale(panel, plan.trained_through)
     )
@@ -87,7 +97,7 @@ def test_the_json_has_the_shape_scripts_read():
     panel = make_panel(n_days=120)
     plan = backtest.plan(panel, 30, 7, stride=10)
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
-    outcomes = {"seasonal_naive": backtest.run(panel, plan.origins, naive, 7)}
+    outcomes = backtest.run(panel, plan, {"seasonal_naive": naive})
     scores = backtest.score(
         outcomes, backtest.training_scale(panel, plan.trained_through)
     )

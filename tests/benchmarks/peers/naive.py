@@ -13,8 +13,8 @@ def baseline(name: str) -> Peer:
 
     def run(panel: Panel, plan: Plan) -> PeerRun:
         started = time.perf_counter()
-        forecast = backtest.baseline_forecaster(name, plan.horizon)
-        made = backtest.run(panel, plan.origins, forecast, plan.horizon)
+        forecasters = {name: backtest.baseline_forecaster(name, plan.horizon)}
+        made = backtest.run(panel, plan, forecasters)[name]
         seconds = time.perf_counter() - started
         forecasts = Forecasts(made.p10_odh, made.p50_odh, made.p90_odh)
         return PeerRun(forecasts, 0.0, seconds, "nothing to tune")

@@ -102,12 +102,14 @@ def test_a_day_without_a_baseline_is_not_compared(seeded, write):
     """A baseline that had nothing to repeat is no reason to compare other days."""
     scores = schema.scores
     changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
-    write(sa.update(scores).where(changed).values(seasonal_naive=None, p50=1, p10=0))
+    unknown = {"seasonal_naive": None, "median4": None}
+    write(sa.update(scores).where(changed).values(**unknown, p50=1, p10=0))
     rows = seeded.scores.copy()
     mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
-    rows.loc[mine, ["seasonal_naive", "p50", "p10"]] = [np.nan, 1.0, 0.0]
+    columns = ["seasonal_naive", "median4", "p50", "p10"]
+    rows.loc[mine, columns] = [np.nan, np.nan, 1.0, 0.0]
     live = rows[rows["is_live"]]
-    assert live["seasonal_naive"].isna().sum() == 14  # these and those of the gap
+    assert live["seasonal_naive"].isna().sum() == 7
     found = queries.accuracy(True, queries.freshness())
     assert_scores(found[found["grain"] == "all"], live)
 

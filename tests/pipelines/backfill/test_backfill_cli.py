@@ -4,14 +4,12 @@ import json
 from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from forecaster.errors import HarborError
 from pipelines.backfill import apply_plan
 from pipelines.cli import app
-from pipelines.store.backfill import APPLY_LOCK
 from tests.pipelines.backfill.conftest import days_before
 
 pytestmark = pytest.mark.db
@@ -90,7 +88,7 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
         return apply_plan(*rest, replace(callbacks, on_slot=interrupt))
 
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.cli.backfill_applying.apply_plan", interrupted)
+        patched.setattr("pipelines.cli.backfill.apply_plan", interrupted)
         stopped = harbor("apply", 1)
     assert stopped.exception.exit_code == 130
     assert "Plan 1 is paused. 'harbor backfill resume 1' continues it." in str(
@@ -155,7 +153,7 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.backfill.one_shot.apply_plan", interrupt)
+        patched.setattr("pipelines.backfill.apply.apply_plan", interrupt)
         stopped = harbor(*span).exception
     assert stopped.exit_code == 130
     assert "Its plan is paused. 'harbor backfill status' lists it" in str(stopped)
@@ -165,19 +163,8 @@ def test_a_backfill_in_one_go_tells_of_every_origin_and_may_be_interrupted_too(
     assert "Days forecast from: 1; skipped: 1." in harbor(*span).stderr
 
 
-def test_a_backfill_in_one_go_that_is_refused_leaves_no_plan_behind(harbor, fleet):
+def test_a_backfill_in_one_go_without_a_model_fails_with_the_reason(harbor, fleet):
     span = ("run", "--from", days_before(8), "--to", days_before(7))
-    assert "No origin was forecast" in str(harbor(*span).exception)
-    assert json.loads(harbor("status", "--json").stdout) == []
-
-
-def test_while_another_is_applied_a_backfill_in_one_go_leaves_no_plan_behind(
-    harbor, fleet, add_model
-):
-    add_model(days_before(20))
-    with fleet.connect() as other:
-        other.execute(sa.select(sa.func.pg_advisory_lock(APPLY_LOCK)))
-        refused = harbor("run", "--from", days_before(8), "--to", days_before(7))
-        other.execute(sa.select(sa.func.pg_advisory_unlock_all()))
-    assert "Another backfill" in str(refused.exception)
-    assert json.loads(harbor("status", "--json").stdout) == []
+    assert "No origin was forecast. no model was trained" in str(
+        harbor(*span).exception
+    )

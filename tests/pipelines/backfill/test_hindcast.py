@@ -1,6 +1,6 @@
 """A hindcast says what a night would have said, and sees nothing known later."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from forecaster.inference import artefact, infer
 from pipelines.backfill import BackfillRequest, apply_plan, make_plan
-from pipelines.backfill.vintages import Correction, VintageChanges, group_by_vintage
+from pipelines.backfill.hindcast import group_by_vintage
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.schema import daily_counts, events, forecasts
@@ -123,7 +123,7 @@ def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
 @pytest.mark.parametrize(
     ("corrections", "announced", "expected"),
     [
-        pytest.param([], [], [[9, 8, 7, 6]], id="nothing was learnt"),
+        pytest.param([], [], [[9, 8, 7, 6]], id="no change"),
         pytest.param([(8, 20)], [], [[9], [8, 7, 6]], id="a correction"),
         pytest.param([(8, 8)], [], [[9, 8, 7, 6]], id="a day no earlier origin shows"),
         pytest.param([(20, 30)], [], [[9, 8, 7, 6]], id="known to all of them"),
@@ -132,28 +132,16 @@ def test_each_origin_of_a_backfill_says_what_its_night_would_have_said(
         pytest.param([(8, 20), (6, 20)], [7], [[9], [8], [7], [6]], id="all at once"),
     ],
 )
-def test_origins_are_cut_where_one_learns_something(corrections, announced, expected):
-    """Days before the end; a correction that came in the night after one, of another."""
-    night = [
-        Correction(
-            datetime.combine(
-                days_before(after) + timedelta(days=1), datetime.min.time(), UTC
-            ),
-            days_before(of),
-        )
-        for after, of in corrections
-    ]
-    learnt = VintageChanges(night, frozenset(map(days_before, announced)), UTC_ZONE)
+def test_origins_are_grouped_until_their_data_changes(corrections, announced, expected):
+    """Days before the end: of the first origin to know, and of the day corrected."""
+    changes = [(days_before(known), days_before(of)) for known, of in corrections]
+    changes += [(days_before(known), date.min) for known in announced]
     origins = [days_before(ago) for ago in (9, 8, 7, 6)]
-    found = group_by_vintage(origins, learnt)
-    assert found == [[days_before(ago) for ago in same] for same in expected]
+    groups = group_by_vintage(origins, changes)
+    assert groups == [[days_before(ago) for ago in group] for group in expected]
 
 
-def test_a_stretch_is_no_longer_than_a_pass():
-    learnt = VintageChanges([], frozenset(), UTC_ZONE)
+def test_a_group_spans_no_more_days_than_a_pass():
     origins = [days_before(ago) for ago in range(10, 0, -1)]
-    assert [len(each) for each in group_by_vintage(origins, learnt, max_days=4)] == [
-        4,
-        4,
-        2,
-    ]
+    groups = group_by_vintage(origins, [], max_days=4)
+    assert [len(group) for group in groups] == [4, 4, 2]

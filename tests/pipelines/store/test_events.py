@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from forecaster.errors import NothingToDoError
-from pipelines.backfill.vintages import VintageChanges
+from pipelines.backfill.hindcast import has_change_between
 from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import (
@@ -270,9 +270,9 @@ def test_a_withdrawn_event_was_known_until_then(closure):
 
 def test_origins_before_and_after_a_correction_do_not_share_a_pass():
     moment = knowledge_cutoff(LAST, ZONE)
-    known = VintageChanges([], frozenset({first_origin(moment, ZONE)}), ZONE)
-    assert known.changes_between(LAST - timedelta(days=1), LAST)
-    assert not known.changes_between(LAST, LAST + timedelta(days=1))
+    changes = [(first_origin(moment, ZONE), date.min)]
+    assert has_change_between(changes, LAST - timedelta(days=1), LAST)
+    assert not has_change_between(changes, LAST, LAST + timedelta(days=1))
 
 
 @pytest.mark.parametrize(("seconds", "days"), [(-1, 0), (0, 0), (1, 1)])

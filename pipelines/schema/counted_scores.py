@@ -1,0 +1,74 @@
+"""SQL for the sums of scores that the pages, the alarms and the command line show.
+
+A statement that uses the `COUNTED_…` constants binds `:live` (live forecasts or
+hindcasts), names the first day shown as `period` with the column `first_on`, and then
+`COUNTED_FORECASTS` as `counted`.
+"""
+
+MEASURES = """
+    n, n_in_interval, actual_sum, error_sum, abs_error_sum, ape_sum,
+    naive_error_sum, naive_abs_error_sum, naive_ape_sum,
+    median_error_sum, median_abs_error_sum, median_ape_sum
+"""
+"""The columns of `score_totals` that add up."""
+
+SCORE_MEASURES = """
+    select s.is_live, s.target_on, s.origin_on, d.city, s.depot_id, s.model_version,
+           s.seasonal_naive is not null as has_baselines, s.actual > 0 as is_nonzero,
+           1 as n, cast(s.actual between s.p10 and s.p90 as integer) as n_in_interval,
+           s.actual as actual_sum,
+           s.p50 - s.actual as error_sum,
+           abs(s.p50 - s.actual) as abs_error_sum,
+           coalesce(abs(s.p50 - s.actual) / nullif(s.actual, 0), 0) as ape_sum,
+           coalesce(s.seasonal_naive - s.actual, 0) as naive_error_sum,
+           coalesce(abs(s.seasonal_naive - s.actual), 0) as naive_abs_error_sum,
+           coalesce(abs(s.seasonal_naive - s.actual) / nullif(s.actual, 0), 0)
+               as naive_ape_sum,
+           coalesce(s.median4 - s.actual, 0) as median_error_sum,
+           coalesce(abs(s.median4 - s.actual), 0) as median_abs_error_sum,
+           coalesce(abs(s.median4 - s.actual) / nullif(s.actual, 0), 0)
+               as median_ape_sum
+    from scores s join depots d using (depot_id)
+"""
+"""One row for each score: the `MEASURES` of that score alone."""
+
+COUNTED_FORECASTS = """
+    select distinct on (t.origin_on, t.city) t.origin_on, t.city, t.model_version
+    from score_totals t
+    where t.is_live = :live and t.target_on >= (select first_on from period)
+    order by t.origin_on, t.city, t.made_at desc, t.model_version
+"""
+"""The model that counts for each origin and city: of several, the one that forecast last.
+
+A forecast is made by the champion of its hour, and the last is the one shown.
+"""
+
+COUNTED_BY_CITY = """
+    select t.* from score_totals t
+    join counted using (origin_on, city, model_version)
+    where t.is_live = :live and t.target_on >= (select first_on from period)
+"""
+"""The `MEASURES` by target day, origin and city."""
+
+COUNTED_BY_DEPOT = f"""
+    with partly_shown as materialized (
+        {SCORE_MEASURES}
+        where s.is_live = :live and s.target_on >= (select first_on from period)
+          and s.origin_on between (select min(origin_on) from counted)
+                              and (select first_on - 2 from period)
+    )
+    select t.depot_id, t.has_baselines, t.is_nonzero, {MEASURES}
+    from score_totals t
+    join counted using (origin_on, city, model_version)
+    where t.is_live = :live and t.depot_id is not null
+      and t.origin_on >= (select first_on - 1 from period)
+    union all
+    select depot_id, has_baselines, is_nonzero, {MEASURES}
+    from partly_shown
+    join counted using (origin_on, city, model_version)
+"""
+"""The `MEASURES` by depot.
+
+Origins whose days all lie in the period come from the sums; of earlier ones the days that
+do are added up.
+"""
