@@ -17,7 +17,7 @@ export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
-	bench-check faults soak people install deploy-check sbom
+	bench-check faults lab soak people install deploy-check sbom
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -83,6 +83,9 @@ deploy-check: venv ## Build the images without a Docker engine, and start them (
 
 accuracy: $(PEERS)/.installed ## Measure the forecast beside its peers: make accuracy DATA="FOLDER ..."
 	@"$(PEERS)/bin/python" -m tests.benchmarks.accuracy $(DATA)
+
+lab: $(PEERS)/.installed ## Measure the forecast on many cut histories, a quarter of an hour: LAB="--whole" for hours
+	@"$(PEERS)/bin/python" -m tests.benchmarks.cutoffs $(LAB)
 
 time-to-mape: $(PEERS)/.installed ## How long training takes to be as good as neuralforecast's GRU: DATA="FOLDER"
 	@"$(PEERS)/bin/python" -m tests.benchmarks.time_to_mape $(DATA)

@@ -37,12 +37,20 @@ CHOICES = tuple(Choice(*each) for each in itertools.product((True, False), (730,
 
 def auto_ets(panel: Panel, plan: Plan) -> PeerRun:
     """Error, trend and season chosen per depot by AICc."""
-    return _run(lambda: AutoETS(season_length=SEASON), panel, plan)
+    return _run(models()["auto_ets"], panel, plan)
 
 
 def theta(panel: Panel, plan: Plan) -> PeerRun:
     """The best of the M4's simple methods."""
-    return _run(lambda: DynamicOptimizedTheta(season_length=SEASON), panel, plan)
+    return _run(models()["theta"], panel, plan)
+
+
+def models() -> dict[str, Callable[[], Any]]:
+    """How each is made, by name."""
+    return {
+        "auto_ets": lambda: AutoETS(season_length=SEASON),
+        "theta": lambda: DynamicOptimizedTheta(season_length=SEASON),
+    }
 
 
 def _run(model: Callable[[], Any], panel: Panel, plan: Plan) -> PeerRun:
@@ -51,7 +59,7 @@ def _run(model: Callable[[], Any], panel: Panel, plan: Plan) -> PeerRun:
     forecasts = nothing(plan, panel.n_depots)
     for position in local_origins(plan):
         seen = panel.as_of(plan.origins[position])
-        made = _forecast(model, seen, plan.horizon, choice)
+        made = fit_and_forecast(model, seen, plan.horizon, choice)
         for whole, part in zip(forecasts, made, strict=True):
             whole[position] = part
     seconds = time.perf_counter() - started
@@ -77,14 +85,14 @@ def _miss(
     for ago in TUNING_ORIGINS:
         step = panel.n_steps - 1 - ago
         seen = panel.as_of(panel.day(step))
-        _, p50_dh, _ = _forecast(model, seen, horizon, choice, few_d)
+        _, p50_dh, _ = fit_and_forecast(model, seen, horizon, choice, few_d)
         actual_dh = panel.demand_dt[few_d, step + 1 : step + 1 + horizon]
         counted = actual_dh > 0
         misses.append((np.abs(p50_dh[few_d] - actual_dh) / actual_dh)[counted])
     return float(np.nanmean(np.concatenate(misses)))
 
 
-def _forecast(
+def fit_and_forecast(
     model: Callable[[], Any],
     panel: Panel,
     horizon: int,
@@ -93,7 +101,7 @@ def _forecast(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """P10, P50, P90 of the days after the panel's last, [D, H] each."""
     long = _long(panel, choice, few_d)
-    fleet = StatsForecast(models=[model()], freq=1, n_jobs=-1, fallback_model=None)
+    fleet = StatsForecast(models=[model()], freq=1, n_jobs=1, fallback_model=None)
     made = fleet.forecast(df=long, h=horizon, level=[LEVEL])
     name = fleet.models[0].alias
     parts = []

@@ -1,0 +1,407 @@
+"""The lab: what is delivered beside its baseline and its peers, on many cut histories.
+
+Every data set, real and invented, is cut to the last days before several cut-offs, whole
+and in small fleets; in every such cell each model forecasts four weeks, a week at a time.
+Defaults are chosen by its table, never on one month.
+
+    make lab                  the quick form, under 15 minutes on two cores
+    make lab LAB="--whole"    the whole one, for decisions: hours
+
+What a model forecast in a cell is kept under var/benchmarks/cutoffs, so that a second run
+computes only models that are asked for again.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from forecaster import metrics
+from forecaster.backtest import Outcome, Plan
+from forecaster.data.panel import Panel
+from tests.benchmarks.known_fleets import known_fleets
+from tests.benchmarks.machine import stamp
+from tests.benchmarks.peers import Forecasts, naive, outcome_of
+from tests.benchmarks.real_fleets import real_fleets
+
+HOLDOUT_DAYS, HORIZON = 28, 7
+LENGTHS = (28, 42, 60, 90, 120, 180, 285, 365, 730, 9999)
+"""Days of history; 9999 is all there is."""
+DEPOTS = (9999, 50, 20, 7)
+CUTOFFS = 6
+STATISTICAL = ("auto_ets", "theta", "median4", "seasonal_naive")
+QUICK_LENGTHS, QUICK_DEPOTS, QUICK_CUTOFFS = (60, 150, 285, 9999), (20,), 1
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One history: a data set cut to some depots and to the last days before a cut-off.
+
+    Attributes:
+      name: Data set.
+      n_depots: Depots of it, drawn by chance; at most all.
+      length: Days of history.
+      cutoff: Number of the cut-off, 0 is the last.
+      of: Number of cut-offs, spread over the last year of the data set.
+    """
+
+    name: str
+    n_depots: int
+    length: int
+    cutoff: int
+    of: int
+
+    @property
+    def key(self) -> str:
+        """Name of the cell's files."""
+        return f"{self.name}-{self.n_depots}-{self.length}-{self.cutoff}of{self.of}"
+
+
+@cache
+def data_sets(folder: Path) -> dict[str, Panel]:
+    """Every data set at hand, by name."""
+    return real_fleets(folder) | known_fleets()
+
+
+def cut(panel: Panel, cell: Cell) -> tuple[Panel, Plan] | None:
+    """The panel of a cell, holdout included, and its plan; None where the data set is short."""
+    spread = min(364, panel.n_steps - HOLDOUT_DAYS - 60)
+    ago = cell.cutoff * spread // max(cell.of - 1, 1)
+    end = panel.n_steps - ago
+    first = end - HOLDOUT_DAYS - cell.length
+    if first < 0 and cell.length < LENGTHS[-1]:
+        return None
+    whole = panel.as_of(panel.day(end - 1)).last(HOLDOUT_DAYS + min(cell.length, end))
+    known_d = np.isfinite(whole.demand_dt[:, :-HOLDOUT_DAYS]).sum(axis=1) >= 14
+    rows = np.flatnonzero(known_d)
+    if cell.n_depots < len(rows):
+        seed = zlib.crc32(f"{cell.name} {cell.n_depots} {cell.cutoff}".encode())
+        rows = np.sort(
+            np.random.default_rng(seed).choice(rows, cell.n_depots, replace=False)
+        )
+    some = of_rows(whole, rows)
+    through = some.day(some.n_steps - 1 - HOLDOUT_DAYS)
+    origins = tuple(
+        through + timedelta(days=days) for days in range(0, HOLDOUT_DAYS, HORIZON)
+    )
+    return some, Plan(through, origins, HORIZON, HOLDOUT_DAYS, HORIZON)
+
+
+def of_rows(panel: Panel, rows: np.ndarray) -> Panel:
+    """The panel of some depots, with what was known of their calendar at each origin."""
+    source = panel.source
+    if source is not None:
+        depots = source.depots.iloc[rows].reset_index(drop=True)
+        source = replace(source, depots=depots)
+    closed_dt, calendar = panel.closed_dt[rows], panel.calendar
+    groups, group_d = np.unique(calendar.group_d[rows], return_inverse=True)
+    lead_gtk = None if calendar.lead_gtk is None else calendar.lead_gtk[groups]
+    return replace(
+        panel,
+        depot_ids=tuple(panel.depot_ids[row] for row in rows),
+        cities=tuple(panel.cities[row] for row in rows),
+        demand_dt=panel.demand_dt[rows],
+        closed_dt=closed_dt,
+        calendar=replace(
+            calendar,
+            active_gtk=calendar.active_gtk[groups],
+            group_d=group_d,
+            lead_gtk=lead_gtk,
+        ),
+        source=source,
+    )
+
+
+@dataclass(frozen=True)
+class Made:
+    """Forecasts of a model in a cell, with the totals it gives, if it does.
+
+    Attributes:
+      forecasts: Of depots.
+      total_names: Cities, and "" for the fleet.
+      total_onqh: Quantiles of totals, [origin, name, 3, horizon].
+    """
+
+    forecasts: Forecasts
+    total_names: tuple[str, ...] = ()
+    total_onqh: np.ndarray | None = None
+
+
+Model = Callable[[Panel, Plan], dict[str, Made]]
+
+
+def statistical(panel: Panel, plan: Plan) -> dict[str, Made]:
+    """AutoETS and Theta on log counts, refitted at each origin."""
+    from tests.benchmarks.peers.statistical import Choice, fit_and_forecast, models
+
+    made = {}
+    for name, model in models().items():
+        parts = [
+            fit_and_forecast(
+                model, panel.as_of(origin), plan.horizon, Choice(True, LENGTHS[-1])
+            )
+            for origin in plan.origins
+        ]
+        stacked = (np.stack([part[q] for part in parts]) for q in range(3))
+        made[name] = Made(Forecasts(*stacked))
+    return made
+
+
+def simple(panel: Panel, plan: Plan) -> dict[str, Made]:
+    """Seasonal naive and the median of four same weekdays."""
+    names = ("seasonal_naive", "median4")
+    return {name: Made(naive.baseline(name)(panel, plan).forecasts) for name in names}
+
+
+def delivered(panel: Panel, plan: Plan) -> dict[str, Made]:
+    """Harbor Fleet with its defaults, and the baseline that its network corrects."""
+    from forecaster.inference import infer
+    from forecaster.inference.predict import predict
+    from forecaster.model.cpu_devices import use_all_cores
+    from forecaster.model.two_stage_fit import train_model
+    from pipelines.settings import Settings
+    from pipelines.training.train import build_recipe
+
+    recipe = build_recipe(Settings.load(), seed=None, epochs=None)
+    use_all_cores(recipe.train.batch_size, "")
+    artefact = train_model(panel.as_of(plan.trained_through), recipe).production
+    panels = [panel.as_of(origin) for origin in plan.origins]
+    made = [infer.forecast(artefact, each) for each in panels]
+    names = tuple(total.city for total in made[0].totals)
+    totals = [[(t.p10_h, t.p50_h, t.p90_h) for t in each.totals] for each in made]
+    own = Forecasts(
+        *(
+            np.stack([getattr(each, part) for each in made])
+            for part in ("p10_dh", "p50_dh", "p90_dh")
+        )
+    )
+    plain = np.stack(
+        [
+            np.maximum(np.expm1(predict(artefact, each).baseline_dh), 0)
+            for each in panels
+        ]
+    )
+    nothing = np.full_like(plain, np.nan)
+    return {
+        "delivered": Made(own, names, np.array(totals)),
+        "baseline": Made(Forecasts(nothing, plain, nothing)),
+    }
+
+
+MODELS: dict[str, Model] = {
+    "statistical": statistical,
+    "simple": simple,
+    "delivered": delivered,
+}
+
+
+def measure(
+    cell: Cell, folder: Path, keep: Path, models: Sequence[str], again: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Scores of every model in a cell, over the depot-days that all of them forecast."""
+    found = cut(data_sets(folder)[cell.name], cell)
+    if found is None:
+        return []
+    panel, plan = found
+    made: dict[str, Made] = {}
+    for name in models:
+        made |= _kept(name, panel, plan, keep / f"{cell.key}-{name}.npz", name in again)
+    outcomes = {
+        name: outcome_of(panel, plan, each.forecasts) for name, each in made.items()
+    }
+    known = np.logical_and.reduce(
+        [
+            np.isfinite(each.actual_odh) & np.isfinite(each.p50_odh)
+            for each in outcomes.values()
+        ]
+    )
+    rows = []
+    for name, outcome in outcomes.items():
+        scores = {
+            "mape": metrics.mape(outcome.actual_odh, outcome.p50_odh, known),
+            "wape": metrics.wape(outcome.actual_odh, outcome.p50_odh, known),
+            "bias": metrics.bias(outcome.actual_odh, outcome.p50_odh, known),
+        }
+        banded = known & np.isfinite(outcome.p10_odh)
+        if banded.any():
+            scores["depots_in"] = metrics.coverage(
+                outcome.actual_odh, outcome.p10_odh, outcome.p90_odh, banded
+            )
+        scores |= total_coverage(panel, outcome, made[name])
+        rows.append(asdict(cell) | {"model": name} | scores)
+    return rows
+
+
+def total_coverage(panel: Panel, outcome: Outcome, made: Made) -> dict[str, float]:
+    """Share of the totals of cities, and of the fleet, within their bands."""
+    if made.total_onqh is None:
+        return {}
+    actual_odh = np.where(
+        np.isfinite(outcome.actual_odh), outcome.actual_odh, outcome.p50_odh
+    )
+    inside: dict[str, list[np.ndarray]] = {"cities_in": [], "fleet_in": []}
+    for number, name in enumerate(made.total_names):
+        here_d = np.isin(panel.cities, name) if name else slice(None)
+        actual_oh = actual_odh[:, here_d].sum(axis=1)
+        low_oh, _, high_oh = made.total_onqh[:, number].swapaxes(0, 1)
+        within = (low_oh <= actual_oh) & (actual_oh <= high_oh)
+        inside["cities_in" if name else "fleet_in"].append(within)
+    return {part: float(np.mean(each)) for part, each in inside.items() if each}
+
+
+def _kept(
+    name: str, panel: Panel, plan: Plan, path: Path, again: bool
+) -> dict[str, Made]:
+    """Runs a model, or reads what it forecast in this cell of the same data."""
+    digest = hashlib.sha256(np.ascontiguousarray(panel.demand_dt).tobytes()).hexdigest()
+    if path.exists() and not again:
+        with np.load(path, allow_pickle=False) as file:
+            stored = json.loads(str(file["contents"]))
+            if stored["digest"] == digest:
+                return {
+                    each: Made(
+                        Forecasts(
+                            *(file[f"{each}-{part}"] for part in Forecasts._fields)
+                        ),
+                        tuple(names),
+                        file[f"{each}-totals"] if names else None,
+                    )
+                    for each, names in stored["models"].items()
+                }
+    made = MODELS[name](panel, plan)
+    arrays: dict[str, Any] = {}
+    for each, part in made.items():
+        arrays |= {f"{each}-{q}": v for q, v in part.forecasts._asdict().items()}
+        if part.total_onqh is not None:
+            arrays[f"{each}-totals"] = part.total_onqh
+    names = {each: list(part.total_names) for each, part in made.items()}
+    contents = json.dumps({"digest": digest, "models": names})
+    np.savez_compressed(path, contents=np.array(contents), **arrays)
+    return made
+
+
+def cells(
+    names: Iterable[str],
+    lengths: Sequence[int],
+    depots: Sequence[int],
+    cutoffs: int,
+) -> list[Cell]:
+    """Every combination, the short ones first."""
+    return [
+        Cell(name, n_depots, length, cutoff, CUTOFFS)
+        for length in sorted(lengths)
+        for n_depots in depots
+        for name in names
+        for cutoff in _spread(cutoffs)
+    ]
+
+
+def _spread(cutoffs: int) -> list[int]:
+    """Numbers of so many of the cut-offs, evenly spread over the year."""
+    return [number * CUTOFFS // cutoffs for number in range(cutoffs)]
+
+
+def report(rows: pd.DataFrame, model: str = "delivered") -> str:
+    """The tables: by length and by data set, beside the baseline and the best peer."""
+    wide = rows.pivot_table(
+        index=["name", "n_depots", "length", "cutoff"],
+        columns="model",
+        values=["mape", "wape", "bias"],
+    )
+    table = pd.DataFrame(index=wide.index)
+    for score in ("mape", "wape"):
+        own = wide[score][model]
+        peers = [name for name in STATISTICAL if name in wide[score]]
+        table[f"{score} / peer"] = own / wide[score][peers].min(axis=1)
+        if "baseline" in wide[score] and model != "baseline":
+            table[f"{score} / base"] = own / wide[score]["baseline"]
+        table[score] = own
+    table["bias"] = wide["bias"][model]
+    own_rows = rows[rows["model"] == model].set_index(wide.index.names)
+    for part in ("depots_in", "cities_in", "fleet_in"):
+        if part in own_rows:
+            table[part] = own_rows[part]
+    parts = [_means(table.reset_index(), by) for by in ("length", "name")]
+    worst = table["mape / peer"].nlargest(8)
+    parts.append("worst cells against the best peer:\n" + worst.to_string())
+    if "mape / base" in table:
+        lost = (table["mape / base"] > 1.0).mean()
+        parts.append(f"cells lost to the baseline: {lost:.2f}")
+    return "\n\n".join(parts)
+
+
+def _means(table: pd.DataFrame, by: str) -> str:
+    def of_group(group: pd.DataFrame) -> pd.Series:
+        found = {}
+        for column in group.columns.drop(["name", "n_depots", "length", "cutoff"]):
+            value = group[column].dropna()
+            if column in ("mape", "wape") or "/" in column:
+                found[column] = np.exp(np.log(value).mean())
+            else:
+                found[column] = value.mean()
+            if column == "mape / peer":
+                found["worst"] = value.max()
+        found["cells"] = len(group)
+        return pd.Series(found)
+
+    rows = [of_group(group).rename(key) for key, group in table.groupby(by)]
+    rows.append(of_group(table).rename("all"))
+    return pd.DataFrame(rows).round(3).to_string()
+
+
+def main() -> None:
+    """Measures the cells and prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--keep", type=Path, default=Path("var/benchmarks/cutoffs"))
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--again", default="delivered")
+    parser.add_argument("--sets", default="")
+    parser.add_argument("--lengths", default="")
+    parser.add_argument("--depots", default="")
+    parser.add_argument("--cutoffs", type=int)
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--of", default="delivered", help="model of the tables")
+    asked = parser.parse_args()
+    asked.keep.mkdir(parents=True, exist_ok=True)
+    names = asked.sets.split(",") if asked.sets else list(data_sets(asked.data))
+    lengths = _numbers(asked.lengths) or (LENGTHS if asked.whole else QUICK_LENGTHS)
+    depots = _numbers(asked.depots) or (DEPOTS if asked.whole else QUICK_DEPOTS)
+    cutoffs = asked.cutoffs or (CUTOFFS if asked.whole else QUICK_CUTOFFS)
+    every = cells(names, lengths, depots, cutoffs)
+    models, again = asked.models.split(","), asked.again.split(",")
+    print(stamp(), f"{len(every)} cells", flush=True)
+    rows: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(asked.processes) as pool:
+        jobs = [
+            pool.submit(measure, cell, asked.data, asked.keep, models, again)
+            for cell in every
+        ]
+        for number, job in enumerate(jobs, start=1):
+            rows += job.result()
+            if sys.stderr.isatty():
+                print(f"\r{number} of {len(jobs)}", end="", file=sys.stderr)
+    frame = pd.DataFrame(rows)
+    frame.to_csv(asked.keep / "scores.csv", index=False)
+    print(report(frame, asked.of))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in text.split(",") if each)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The lab's cells: what is cut, what is scored, what is printed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.benchmarks.cutoffs import (
+    CUTOFFS,
+    HOLDOUT_DAYS,
+    LENGTHS,
+    Cell,
+    Made,
+    cells,
+    cut,
+    of_rows,
+    report,
+    total_coverage,
+)
+from tests.benchmarks.invented import invented_panel
+from tests.benchmarks.known_fleets import chain, newcomers
+from tests.benchmarks.peers import Forecasts, naive, outcome_of
+
+
+@pytest.fixture(scope="module")
+def shops():
+    return chain(0)
+
+
+def test_a_cell_has_its_days_before_the_cutoff_and_four_weeks_after(shops):
+    panel, plan = cut(shops, Cell("chain", 7, 60, 2, CUTOFFS))
+    assert panel.n_depots == 7
+    assert panel.n_steps == 60 + HOLDOUT_DAYS
+    assert (panel.origin - plan.trained_through).days == HOLDOUT_DAYS
+    assert [(origin - plan.trained_through).days for origin in plan.origins] == [
+        0,
+        7,
+        14,
+        21,
+    ]
+
+
+def test_cutoffs_lie_apart_and_the_first_is_the_newest(shops):
+    ends = [
+        cut(shops, Cell("chain", 7, 60, number, CUTOFFS))[0].origin
+        for number in range(CUTOFFS)
+    ]
+    assert ends[0] == shops.origin
+    assert ends == sorted(ends, reverse=True)
+    assert (ends[0] - ends[-1]).days == 364
+
+
+def test_a_history_shorter_than_asked_is_no_cell(shops):
+    assert cut(shops.last(300), Cell("chain", 7, 285, 0, CUTOFFS)) is None
+    whole, _ = cut(shops.last(300), Cell("chain", 7, LENGTHS[-1], 0, CUTOFFS))
+    assert whole.n_steps == 300
+
+
+def test_a_depot_without_two_weeks_of_history_is_left_out():
+    panel, plan = cut(newcomers(2), Cell("newcomers", 9999, 60, 0, CUTOFFS))
+    seen_dt = panel.demand_dt[:, : panel.step(plan.trained_through) + 1]
+    assert (np.isfinite(seen_dt).sum(axis=1) >= 14).all()
+
+
+def test_some_depots_keep_their_demand_calendar_and_closures(shops):
+    rows = np.array([3, 11, 40])
+    some = of_rows(shops, rows)
+    np.testing.assert_array_equal(some.demand_dt, shops.demand_dt[rows])
+    kind = "promotion"
+    np.testing.assert_array_equal(
+        some.calendar.of_kind(kind)[some.calendar.group_d],
+        shops.calendar.of_kind(kind)[shops.calendar.group_d[rows]],
+    )
+    earlier = some.as_of(some.day(400))
+    np.testing.assert_array_equal(
+        earlier.closed_dt, shops.as_of(shops.day(400)).closed_dt[rows]
+    )
+
+
+def test_every_combination_is_a_cell_and_the_short_ones_come_first():
+    every = cells(["a", "b"], (60, 28), (7, 20), 3)
+    assert len(every) == 2 * 2 * 2 * 3
+    assert [each.length for each in every] == sorted(each.length for each in every)
+    assert {each.cutoff for each in every} == {0, 2, 4}
+
+
+def test_the_share_of_totals_in_their_bands_is_counted():
+    panel = invented_panel(4, 60)
+    found = cut(panel, Cell("x", 4, LENGTHS[-1], 0, CUTOFFS))
+    assert found is not None
+    panel, plan = found
+    forecasts = naive.baseline("median4")(panel, plan).forecasts
+    outcome = outcome_of(panel, plan, forecasts)
+    fleet_oh = outcome.actual_odh.sum(axis=1)
+    inside = np.stack([fleet_oh - 1, fleet_oh, fleet_oh + 1], axis=1)
+    beside = np.stack([fleet_oh + 1, fleet_oh + 2, fleet_oh + 3], axis=1)
+    totals = np.stack([inside, beside], axis=1)
+    made = Made(Forecasts(*forecasts), ("", "Delft"), totals)
+    shares = total_coverage(panel, outcome, made)
+    assert shares["fleet_in"] == 1.0
+    assert shares["cities_in"] < 1.0
+
+
+def test_the_table_takes_geometric_means_beside_the_best_peer_of_each_cell():
+    rows = [
+        {"name": "a", "n_depots": 7, "length": length, "cutoff": 0, "model": model}
+        | {"mape": mape, "wape": mape, "bias": 0.01}
+        for length, scores in (
+            (60, {"delivered": 0.2, "median4": 0.1, "theta": 0.4, "baseline": 0.2}),
+            (90, {"delivered": 0.2, "median4": 0.8, "theta": 0.4, "baseline": 0.4}),
+        )
+        for model, mape in scores.items()
+    ]
+    table = report(pd.DataFrame(rows))
+    of_all = table.split("\n\n")[0].splitlines()[-1].split()
+    assert of_all[0] == "all"
+    # 0.2 / 0.1 and 0.2 / 0.4: their geometric mean is 1, the worst 2.
+    assert [float(each) for each in of_all[1:3]] == [1.0, 2.0]
+    assert "cells lost to the baseline: 0.00" in table
