@@ -150,7 +150,7 @@ import forecaster.inference.infer
 assert "pandas" not in sys.modules, "it takes longer to import than all that serves"
 import forecaster.backtest, pipelines.forecasting.forecast, pipelines.cli
 import pipelines.cli.dashboard, dashboard.sql.fleet
-import pipelines.monitoring.probe, pipelines.monitoring.watcher
+import pipelines.monitoring.server, pipelines.monitoring.watcher
 """
     done = subprocess.run(
         [sys.executable, "-c", code],
