@@ -36,10 +36,12 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
     st.integers(1, 100), st.floats(0.01, 0.9), st.integers(0, 2**31), st.integers(1, 3)
 )
 @settings(max_examples=30)
-def test_a_discounted_sum_agrees_with_a_loop(n_steps, rate, seed, n_depots):
+def test_an_exponentially_weighted_sum_agrees_with_a_loop(
+    n_steps, rate, seed, n_depots
+):
     value = np.random.default_rng(seed).normal(size=(n_depots, n_steps))
     value = value.astype(np.float32)
-    result = baseline.discounted_sum(value, rate)
+    result = baseline.exponentially_weighted_sum(value, rate)
     kept = np.zeros(n_depots)
     for step in range(n_steps):
         kept = (1 - rate) * kept + value[:, step]

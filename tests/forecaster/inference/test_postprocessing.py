@@ -57,7 +57,7 @@ def test_days_that_collapse_pull_the_point_down_but_not_far(rng):
 
 def test_nothing_known_changes_nothing(rng):
     holdout = unseen_of(rng, 0.1, 0.1)
-    blank = holdout._replace(known=np.zeros_like(holdout.known))
+    blank = holdout._replace(valid=np.zeros_like(holdout.valid))
     assert choose(blank, DEPOTS) == Postprocessing()
 
 
