@@ -6,7 +6,7 @@ dashboard's host has none.
 
 Words
   demand      orders per depot and local day: the target
-  observed    whether a day's demand is known; no orders is 0, not observed is NaN
+  observed    whether a day's demand is in the data; no orders is 0, not observed is NaN
   closed      a day announced to have no demand: forecast exactly 0, never scored
   regular     observed, and not a public holiday: the days of levels, profiles and spreads
   origin      a date: the last day whose actuals a forecast may see
@@ -19,11 +19,12 @@ Words
   residual    actual - baseline, log counts
   spread      mean absolute residual of a depot's regular days among the last 56: the
               unit of its shifts and intervals
+  known at    of an event, at an origin: announced by then, and not yet replaced
   lead        days from the announcement of an event to a day of it
   evaluation  the fit without the validation days; production is the fit on all
   cold start  forecast of a depot without history, from its peers
 
-Shape letters, one meaning each
+Shape letters, one meaning each (but g is a gate in `numpy_gru`, and c a city in `totals`)
   D depots    T all steps      B depots in a batch   C context steps   H horizon
   F features  U hidden units   Q quantiles           N devices         O origins
   K kinds of day               L weekday lags        M head units      E embedding units

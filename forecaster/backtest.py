@@ -118,7 +118,7 @@ def run(
     Args:
       panel: Panel with the actuals of every target; the forecasters never see them.
       split: From `split_holdout`, on this panel.
-      forecasters: By name; each is called once per origin.
+      forecasters: Forecasters by name; each is called once per origin.
       panel_at: Returns the panel as known at an origin; by default `panel.as_of`.
     """
     panel_at = panel_at or panel.as_of
@@ -165,7 +165,7 @@ def score(
     """Scores every model over the depot-days that all of them forecast.
 
     Args:
-      outcomes: By model.
+      outcomes: Forecasts and actuals by model.
       scale_d: From `mase_scale`, on the training days.
     """
     scored = _common_days(outcomes)

@@ -188,7 +188,8 @@ def smoothed_level(
     """Exponentially weighted mean of log counts up to each day, less the weekday profile.
 
     Args:
-      residuals: Their level is returned before the first regular day.
+      residuals: Residuals of the depots; their level is returned before the first regular
+        day.
       season_dt: From `weekday_profile`.
     """
     expected_dt = residuals.level_dt + lag(season_dt, WEEK)
@@ -220,11 +221,13 @@ def exponentially_weighted_sum(
     padded_dt = np.pad(value_dt, ((0, 0), (0, -n_steps % BLOCK_DAYS)))
     age_ij = np.arange(BLOCK_DAYS)[None, :] - np.arange(BLOCK_DAYS)[:, None]
     weight_ij = np.where(age_ij >= 0, (1 - rate) ** np.maximum(age_ij, 0), 0.0)
-    sum_dbi = padded_dt.reshape(n_depots, -1, BLOCK_DAYS) @ weight_ij.astype(np.float32)
+    block_sums = padded_dt.reshape(n_depots, -1, BLOCK_DAYS) @ weight_ij.astype(
+        np.float32
+    )
     decay_i = ((1 - rate) ** np.arange(1, BLOCK_DAYS + 1)).astype(np.float32)
-    for block in range(1, sum_dbi.shape[1]):
-        sum_dbi[:, block] += sum_dbi[:, block - 1, -1:] * decay_i
-    return sum_dbi.reshape(n_depots, -1)[:, :n_steps]
+    for block in range(1, block_sums.shape[1]):
+        block_sums[:, block] += block_sums[:, block - 1, -1:] * decay_i
+    return block_sums.reshape(n_depots, -1)[:, :n_steps]
 
 
 def _clipped(

@@ -33,7 +33,7 @@ MAX_KINDS = 32
 CALENDAR_REACH = 14
 """Days of calendar read after a day; the proximity of later holidays is negligible."""
 MAX_AGE_DAYS = 364
-"""Age, in days, from which depots are not told apart."""
+"""Largest age, in days; older depots have this one."""
 NO_EMBEDDINGS: Mapping[str, int] = MappingProxyType({})
 
 

@@ -4,14 +4,15 @@
 
 A new column of `build_features` takes four steps, and needs no change of the network:
   1. `Features`: a field `NAME_dt`, or `NAME_dtf` with an axis of its own, computed by
-     `build_features`; `regular_dt` is an example, and `yearly_dtf`.
+     `build_features`; `regular_dt` and `yearly_dtf` are examples.
   2. `Slices`: a field `NAME`.
   3. `EVERY_DAY`: its name, if it is read on all days of the window (`_dt`); `NEAR_DAYS`, if
      on the context and the days ahead only (`_dtf`). `cut`, `last` and `newest` read these.
   4. `PAST_COLUMNS` and `past`, if it describes a context day; `TARGET_COLUMNS` and
      `targets`, if it describes a day ahead: the column's name and its value, at the same
      place in both.
-Artefacts trained on other columns are refused, so train anew. A calendar column needs none of them: `calendar_features.calendar_columns` names it.
+A calendar column needs only `calendar_features.calendar_columns`. Artefacts trained on
+other columns are refused: train anew.
 """
 
 from types import ModuleType

@@ -57,7 +57,7 @@ class Panel:
 
     @property
     def observed_dt(self) -> Bool[np.ndarray, "depot time"]:
-        """Whether a day's demand is known; a closed day is not observed."""
+        """Whether a day's demand is in the data; a closed day is not observed."""
         return np.isfinite(self.demand_dt)
 
     def day(self, step: int) -> date:

@@ -53,12 +53,12 @@ class CityResidualMean:
 
     def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
         """Returns the mean of each depot's city; 0 where it has no residual."""
-        mean_ct = {
+        mean_of = {
             city: (sum_t / np.maximum(self._count_t[city], 1)).astype(np.float32)
             for city, sum_t in self._sum_t.items()
             if city in set(cities)
         }
-        return np.stack([mean_ct[city] for city in cities])
+        return np.stack([mean_of[city] for city in cities])
 
 
 def recent_residuals(

@@ -109,10 +109,10 @@ def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
     )
     for matched_t, active_tk in zip(matched_gt, calendar.active_gtk, strict=True):
         pairs = [_a_year_apart(active_tk[:, kind]) for kind in named]
-        day_p, before_p = np.concatenate([np.zeros((2, 0), int), *pairs], axis=1)
+        day_r, before_r = np.concatenate([np.zeros((2, 0), int), *pairs], axis=1)
         for offset in far_to_near:
-            is_inside_p = (day_p + offset >= 0) & (day_p + offset < n_steps)
-            matched_t[day_p[is_inside_p] + offset] = before_p[is_inside_p] + offset
+            is_inside_r = (day_r + offset >= 0) & (day_r + offset < n_steps)
+            matched_t[day_r[is_inside_r] + offset] = before_r[is_inside_r] + offset
     return matched_gt
 
 

@@ -44,7 +44,7 @@ class LiveConditions:
 
     Attributes:
       fallback_depots: Depots that get the baseline forecast, in addition to the artefact's.
-      missing_days: By depot, the newest open days whose demand is missing.
+      missing_days: Number of newest open days without demand, by depot.
     """
 
     fallback_depots: Collection[str] = ()

@@ -38,7 +38,7 @@ class IntervalTable:
       high_h: 90 % quantile per horizon day, at least 0.
       weekday_w: Factor of each weekday, Monday first.
       depot_ids: Depots that have a factor; others have 1.
-      depot_d: Their factors.
+      depot_d: Factor of each of these depots.
     """
 
     low_h: Float32[np.ndarray, " horizon"]
@@ -125,7 +125,7 @@ def relative_difficulty(
       days: Number of last days, compared with the last 364.
 
     Returns:
-      Ratio of the 80 % quantiles, between 0.5 and 1; 1 where nothing can be compared.
+      Ratio of the 80 % quantiles, between 0.5 and 1; 1 where no residual counts.
     """
     year = score_dt[:, -YEAR_DAYS:][valid_dt[:, -YEAR_DAYS:]]
     last = score_dt[:, -days:][valid_dt[:, -days:]]

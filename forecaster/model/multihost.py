@@ -20,7 +20,7 @@ TreeT = TypeVar("TreeT")
 def join(coordinator: str, n_processes: int, process_index: int) -> None:
     """Connects this process to the others, and waits for them.
 
-    Must run before JAX starts; does nothing when called again.
+    Must run before JAX starts; has no effect when called again.
 
     Args:
       coordinator: Address and port of process 0, such as `10.0.0.1:8476`.

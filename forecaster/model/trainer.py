@@ -38,7 +38,7 @@ class Fit:
     Attributes:
       params: Averaged weights of all members, on the host; every leaf is [member, ...].
       epochs: Number of epochs behind these weights.
-      validation_mape: As a fraction; NaN where nothing was held out.
+      validation_mape: Lowest validation MAPE, a fraction; NaN without validation days.
       first_step_seconds: Until the first step had run, compilation included.
       step_seconds: Mean seconds of the steps after it, validation included; NaN where a
         checkpoint left no step to take.

@@ -47,8 +47,8 @@ def test_the_forecaster_never_sees_its_targets():
 
     def forecaster(at):
         seen.append((at.origin, at.n_steps))
-        nothing = np.zeros((4, 7))
-        return Quantiles(nothing, nothing, nothing)
+        zero = np.zeros((4, 7))
+        return Quantiles(zero, zero, zero)
 
     outcome = backtest.run(panel, split, {"blind": forecaster})["blind"]
     assert seen == [(origin, panel.step(origin) + 1) for origin in split.origins]
@@ -63,12 +63,12 @@ def test_each_origin_s_panel_is_built_once_for_all_models():
     split = backtest.split_holdout(panel, 30, 7, stride=10)
     built = []
 
-    def known(origin):
+    def panel_at(origin):
         built.append(origin)
         return panel.as_of(origin)
 
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
-    backtest.run(panel, split, {"one": naive, "other": naive}, known)
+    backtest.run(panel, split, {"one": naive, "other": naive}, panel_at)
     assert built == list(split.origins)
 
 

@@ -12,19 +12,19 @@ from tests.make import make_panel
 
 
 def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
-    """Profile and level of some days; the level given is the depot's mean."""
+    """Profile and smoothed level of some days, by default around their mean level."""
     log_dt = np.asarray(log_dt, np.float32)
     if regular_dt is None:
         regular_dt = np.ones(log_dt.shape, bool)
     if level_dt is None:
         level_dt = np.broadcast_to(log_dt.mean(axis=1, keepdims=True), log_dt.shape)
-    nothing_dt = np.zeros_like(log_dt)
+    zero_dt = np.zeros_like(log_dt)
     residuals = BaselineResiduals(
         log_dt=log_dt,
         observed_dt=regular_dt,
         regular_dt=regular_dt,
         level_dt=level_dt.astype(np.float32),
-        residual_dt=nothing_dt,
+        residual_dt=zero_dt,
         has_baseline_dt=regular_dt,
         spread_dt=np.full_like(log_dt, spread),
     )

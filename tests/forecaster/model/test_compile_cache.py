@@ -1,4 +1,4 @@
-"""What is compiled is kept in a folder, and counted."""
+"""Compiled programs are cached in a folder, and counted."""
 
 import jax
 import jax.numpy as jnp
