@@ -6,23 +6,29 @@ dashboard's host has none.
 
 Words
   demand      orders per depot and local day: the target
-  observed    whether a day's demand is known; no orders is 0, not known is NaN
-  closed      a day known to have no demand: forecast exactly 0, never scored
+  observed    whether a day's demand is in the data; no orders is 0, not observed is NaN
+  closed      a day announced to have no demand: forecast exactly 0, never scored
+  regular     observed, and not a public holiday: the days of levels, profiles and spreads
   origin      a date: the last day whose actuals a forecast may see
-  cutoff      an integer: number of leading steps visible
+  cutoff      an integer: number of leading steps visible; the step after the origin
   horizon     steps forecast; step h is day `origin + h`
   bias        forecast - actual; positive means too high
-  level       a depot's recent mean log demand, from the past only
+  level       mean log count of a depot's regular days among the last 28
   log count   log(1 + orders): the unit of the network
   baseline    forecast from the depot's own weeks, which the network corrects
   residual    actual - baseline, log counts
-  spread      recent mean absolute residual of a depot
+  spread      mean absolute residual of a depot's regular days among the last 56: the
+              unit of its shifts and intervals
+  known at    of an event, at an origin: announced by then, and not yet replaced
+  lead        days from the announcement of an event to a day of it
   evaluation  the fit without the validation days; production is the fit on all
   cold start  forecast of a depot without history, from its peers
 
-Shape letters, one meaning each
+Shape letters, one meaning each (but g is a gate in `numpy_gru`, and c a city in `totals`)
   D depots    T all steps      B depots in a batch   C context steps   H horizon
-  F features  U hidden units   Q quantiles           N devices         K repeats, kinds
+  F features  U hidden units   Q quantiles           N devices         O origins
+  K kinds of day               L weekday lags        M head units      E embedding units
+  P days of a window           S its C + H days      W weekdays        R rows (flattened axes)
   G calendars (depots that share every holiday and event share one)
 
 Argument order is always actual, forecast.

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from forecaster import metrics
-from forecaster.baselines import baseline, seasonal_naive_scale
+from forecaster.baselines import get_baseline, seasonal_naive_scale
 from forecaster.data.panel import Panel
 from forecaster.errors import CutoffError
 
@@ -28,13 +28,13 @@ Forecaster = Callable[[Panel], Quantiles]
 
 
 @dataclass(frozen=True)
-class Plan:
+class HoldoutSplit:
     """Held-out days and the origins from which they are forecast.
 
     Attributes:
       trained_through: The last day before the holdout; the first origin.
-      origins: In order.
-      horizon: Days forecast from each.
+      origins: Days from which the holdout is forecast, in order.
+      horizon: Days forecast from each origin.
       holdout_days: Days held out.
       stride: Days between origins.
     """
@@ -82,7 +82,9 @@ class Outcome:
     p90_odh: Float[np.ndarray, "origin depot horizon"]
 
 
-def plan(panel: Panel, holdout_days: int, horizon: int, stride: int = 1) -> Plan:
+def split_holdout(
+    panel: Panel, holdout_days: int, horizon: int, stride: int = 1
+) -> HoldoutSplit:
     """Holds out the last days, with an origin every `stride` days that stays inside.
 
     Raises:
@@ -102,32 +104,32 @@ def plan(panel: Panel, holdout_days: int, horizon: int, stride: int = 1) -> Plan
         )
     steps = range(first, panel.n_steps - horizon, stride)
     origins = tuple(panel.day(step) for step in steps)
-    return Plan(panel.day(first), origins, horizon, holdout_days, stride)
+    return HoldoutSplit(panel.day(first), origins, horizon, holdout_days, stride)
 
 
 def run(
     panel: Panel,
-    plan: Plan,
+    split: HoldoutSplit,
     forecasters: Mapping[str, Forecaster],
-    known: Callable[[date], Panel] | None = None,
+    panel_at: Callable[[date], Panel] | None = None,
 ) -> dict[str, Outcome]:
-    """Forecasts from every origin of a plan, with every forecaster.
+    """Forecasts from every origin of a holdout, with every forecaster.
 
     Args:
-      panel: With the actuals of every target; the forecasters never see them.
-      plan: From `plan`, on this panel.
-      forecasters: By name; each is called once per origin.
-      known: Returns the panel as known at an origin; by default `panel` up to there.
+      panel: Panel with the actuals of every target; the forecasters never see them.
+      split: From `split_holdout`, on this panel.
+      forecasters: Forecasters by name; each is called once per origin.
+      panel_at: Returns the panel as known at an origin; by default `panel.as_of`.
     """
-    known = known or panel.as_of
+    panel_at = panel_at or panel.as_of
     actual = []
     forecasts: dict[str, list[Quantiles]] = {name: [] for name in forecasters}
-    for origin in plan.origins:
+    for origin in split.origins:
         first = panel.step(origin) + 1
-        actual.append(panel.demand_dt[:, first : first + plan.horizon].astype(float))
-        at_origin = known(origin)
+        actual.append(panel.demand_dt[:, first : first + split.horizon].astype(float))
+        visible = panel_at(origin)
         for name, forecaster in forecasters.items():
-            forecasts[name].append(forecaster(at_origin))
+            forecasts[name].append(forecaster(visible))
     actual_odh = np.stack(actual)
     return {
         name: Outcome(
@@ -146,13 +148,13 @@ def baseline_forecaster(name: str, horizon: int) -> Forecaster:
     Raises:
       ConfigError: there is no such baseline.
     """
-    baseline_of = baseline(name)
+    compute = get_baseline(name)
 
     def forecast(panel: Panel) -> Quantiles:
-        point_dh = baseline_of(panel.demand_dt, panel.n_steps, horizon).astype(float)
-        unknown = np.full_like(point_dh, np.nan)
+        point_dh = compute(panel.demand_dt, panel.n_steps, horizon).astype(float)
+        no_bounds = np.full_like(point_dh, np.nan)
         closed_dh = panel.closed_dt[:, panel.n_steps : panel.n_steps + horizon]
-        return Quantiles(unknown, np.where(closed_dh, 0.0, point_dh), unknown)
+        return Quantiles(no_bounds, np.where(closed_dh, 0.0, point_dh), no_bounds)
 
     return forecast
 
@@ -163,45 +165,50 @@ def score(
     """Scores every model over the depot-days that all of them forecast.
 
     Args:
-      outcomes: By model.
-      scale_d: Scale of MASE, from `baselines.seasonal_naive_scale` on the training days.
+      outcomes: Forecasts and actuals by model.
+      scale_d: From `mase_scale`, on the training days.
     """
-    common = _common_days(outcomes)
+    scored = _common_days(outcomes)
     return {
-        name: _scores(outcome, common, scale_d) for name, outcome in outcomes.items()
+        name: _scores(outcome, scored, scale_d) for name, outcome in outcomes.items()
     }
 
 
-def training_scale(panel: Panel, through: date) -> Float[np.ndarray, " depot"]:
-    """Scale of MASE over the training days."""
+def mase_scale(panel: Panel, through: date) -> Float[np.ndarray, " depot"]:
+    """Scale of MASE of each depot, on the days up to `through`."""
     return seasonal_naive_scale(panel.as_of(through).demand_dt.astype(float))
 
 
 def _common_days(
     outcomes: Mapping[str, Outcome],
 ) -> Bool[np.ndarray, "origin depot horizon"]:
-    known = [
+    """Depot-days that were observed and that every model forecast."""
+    valid = [
         np.isfinite(outcome.actual_odh) & np.isfinite(outcome.p50_odh)
         for outcome in outcomes.values()
     ]
-    return np.logical_and.reduce(known)
+    return np.logical_and.reduce(valid)
 
 
 def _scores(
     outcome: Outcome,
-    observed_odh: Bool[np.ndarray, "origin depot horizon"],
+    scored_odh: Bool[np.ndarray, "origin depot horizon"],
     scale_d: Float[np.ndarray, " depot"],
 ) -> Scores:
     actual, p50 = outcome.actual_odh, outcome.p50_odh
     scale_odh = np.broadcast_to(scale_d[None, :, None], actual.shape)
-    banded = observed_odh & np.isfinite(outcome.p10_odh) & np.isfinite(outcome.p90_odh)
+    has_bounds_odh = (
+        scored_odh & np.isfinite(outcome.p10_odh) & np.isfinite(outcome.p90_odh)
+    )
     return Scores(
-        mape=metrics.mape(actual, p50, observed_odh),
-        wape=metrics.wape(actual, p50, observed_odh),
-        bias=metrics.bias(actual, p50, observed_odh),
-        mase=metrics.mase(actual, p50, observed_odh, scale_odh),
-        coverage80=metrics.coverage(actual, outcome.p10_odh, outcome.p90_odh, banded),
-        days=metrics.mape_days(actual, observed_odh),
+        mape=metrics.mape(actual, p50, scored_odh),
+        wape=metrics.wape(actual, p50, scored_odh),
+        bias=metrics.bias(actual, p50, scored_odh),
+        mase=metrics.mase(actual, p50, scored_odh, scale_odh),
+        coverage80=metrics.coverage(
+            actual, outcome.p10_odh, outcome.p90_odh, has_bounds_odh
+        ),
+        days=metrics.mape_days(actual, scored_odh),
     )
 
 
@@ -210,15 +217,18 @@ def _rounded(value: float, digits: int) -> float | None:
 
 
 def as_json(
-    plan: Plan, scores: Mapping[str, Scores], n_depots: int, train_seconds: float
+    split: HoldoutSplit,
+    scores: Mapping[str, Scores],
+    n_depots: int,
+    train_seconds: float,
 ) -> dict[str, Any]:
     """Builds the object that `harbor backtest --json` prints."""
     return {
-        "horizon": plan.horizon,
-        "holdout_days": plan.holdout_days,
-        "stride": plan.stride,
-        "origins": [origin.isoformat() for origin in plan.origins],
-        "trained_through": plan.trained_through.isoformat(),
+        "horizon": split.horizon,
+        "holdout_days": split.holdout_days,
+        "stride": split.stride,
+        "origins": [origin.isoformat() for origin in split.origins],
+        "trained_through": split.trained_through.isoformat(),
         "depots": n_depots,
         "train_seconds": round(train_seconds, 1),
         "models": {name: score.in_percent() for name, score in scores.items()},

@@ -6,7 +6,9 @@ from typing import Any, TypeVar
 from forecaster.errors import ConfigError
 
 MAX_HORIZON = 63
+"""Longest horizon, days."""
 MIN_TRAINING_DAYS = 42
+"""Fewest days of history that any training needs."""
 HISTORY_STEP_DAYS = 14
 """Days by which the context of a short history grows, so that shapes change rarely."""
 ConfigT = TypeVar("ConfigT", bound="Config")
@@ -24,8 +26,8 @@ def min_training_days(horizon: int) -> int:
     )
 
 
-def between(low: float, high: float, default: float) -> Any:
-    """A field of a configuration with its limits, both included."""
+def bounded(low: float, high: float, default: float) -> Any:
+    """Declares a field of a configuration with its limits, both included."""
     return field(default=default, metadata={"limits": (low, high)})
 
 
@@ -35,13 +37,13 @@ class Config:
 
     def __post_init__(self) -> None:
         """Raises a ConfigError for a field outside of its limits."""
-        for limited in fields(self):
-            value = getattr(self, limited.name)
-            low, high = limited.metadata.get("limits", (value, value))
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            low, high = setting.metadata.get("limits", (value, value))
             if not low <= value <= high:
                 raise ConfigError(
-                    f"{limited.name} is {value}, but must lie between {low} and {high}. "
-                    f"Choose another {limited.name}."
+                    f"{setting.name} is {value}, but must lie between {low} and {high}. "
+                    f"Choose another {setting.name}."
                 )
 
     def to_json(self) -> dict[str, Any]:
@@ -55,11 +57,11 @@ class Config:
         Raises:
           ConfigError: a setting is unknown, missing, or out of range.
         """
-        known = {field.name for field in fields(cls)}
-        if strange := sorted(set(settings) ^ known):
+        names = {setting.name for setting in fields(cls)}
+        if mismatched := sorted(set(settings) ^ names):
             raise ConfigError(
-                f"{cls.__name__} has {', '.join(strange)} missing or unknown; it needs "
-                f"exactly {', '.join(sorted(known))}. Use the release that wrote it."
+                f"{cls.__name__} has {', '.join(mismatched)} missing or unknown; it needs "
+                f"exactly {', '.join(sorted(names))}. Use the release that wrote it."
             )
         return cls(**settings)
 
@@ -73,8 +75,8 @@ class TaskConfig(Config):
       context: Days the network reads before each forecast.
     """
 
-    horizon: int = between(1, MAX_HORIZON, 7)
-    context: int = between(14, 1024, 128)
+    horizon: int = bounded(1, MAX_HORIZON, 7)
+    context: int = bounded(14, 1024, 128)
 
 
 @dataclass(frozen=True)
@@ -90,16 +92,16 @@ class ModelConfig(Config):
         depot without one can be forecast.
     """
 
-    units: int = between(1, 4096, 32)
-    head_units: int = between(1, 4096, 64)
-    dropout: float = between(0.0, 0.9, 0.3)
-    embedding_units: int = between(1, 256, 8)
-    embedding_dropout: float = between(0.0, 0.9, 0.3)
+    units: int = bounded(1, 4096, 32)
+    head_units: int = bounded(1, 4096, 64)
+    dropout: float = bounded(0.0, 0.9, 0.3)
+    embedding_units: int = bounded(1, 256, 8)
+    embedding_dropout: float = bounded(0.0, 0.9, 0.3)
 
 
 @dataclass(frozen=True)
 class TrainConfig(Config):
-    """How the network is trained.
+    """Training settings.
 
     Attributes:
       epochs: Passes over every depot's history at most.
@@ -117,14 +119,14 @@ class TrainConfig(Config):
         float32, and so do validation and serving.
     """
 
-    epochs: int = between(1, 100_000, 100)
-    most_steps: int = between(1, 10_000_000, 800)
-    batch_size: int = between(1, 1_000_000, 64)
-    members: int = between(1, 64, 4)
-    learning_rate: float = between(1e-7, 1.0, 6e-3)
-    weight_decay: float = between(0.0, 1.0, 1e-2)
-    huber_delta: float = between(1e-6, 100.0, 0.05)
-    average_decay: float = between(0.0, 0.99999, 0.99)
-    validation_days: int = between(1, 365, 28)
-    seed: int = between(0, 2**31 - 1, 0)
+    epochs: int = bounded(1, 100_000, 100)
+    most_steps: int = bounded(1, 10_000_000, 800)
+    batch_size: int = bounded(1, 1_000_000, 64)
+    members: int = bounded(1, 64, 4)
+    learning_rate: float = bounded(1e-7, 1.0, 6e-3)
+    weight_decay: float = bounded(0.0, 1.0, 1e-2)
+    huber_delta: float = bounded(1e-6, 100.0, 0.05)
+    average_decay: float = bounded(0.0, 0.99999, 0.99)
+    validation_days: int = bounded(1, 365, 28)
+    seed: int = bounded(0, 2**31 - 1, 0)
     bfloat16: bool = False

@@ -13,10 +13,10 @@ def mape(
     observed: Bool[np.ndarray, "*shape"],
 ) -> float:
     """Mean of |forecast - actual| / actual over observed days with any orders."""
-    counted = observed & (np.nan_to_num(actual) > 0)
-    if not counted.any():
+    valid = observed & (np.nan_to_num(actual) > 0)
+    if not valid.any():
         return float("nan")
-    error = np.abs(forecast[counted] - actual[counted]) / actual[counted]
+    error = np.abs(forecast[valid] - actual[valid]) / actual[valid]
     return float(error.mean(dtype=float))
 
 
@@ -56,14 +56,14 @@ def mase(
     Args:
       actual: Orders per day.
       forecast: Orders per day.
-      observed: Days that count.
+      observed: Whether the day is scored.
       scale: Mean absolute error of the seasonal naive in training, of the same depot;
         days whose scale is 0 or NaN do not count (Hyndman & Koehler, 2006).
     """
-    counted = observed & (np.nan_to_num(scale) > 0)
-    if not counted.any():
+    valid = observed & (np.nan_to_num(scale) > 0)
+    if not valid.any():
         return float("nan")
-    error = np.abs(forecast[counted] - actual[counted]) / scale[counted]
+    error = np.abs(forecast[valid] - actual[valid]) / scale[valid]
     return float(error.mean(dtype=float))
 
 

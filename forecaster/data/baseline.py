@@ -5,8 +5,8 @@ without their extremes, and a level and weekday profile by exponential smoothing
 Statistical Forecasting for Inventory Control, 1959). Several rates of the level are
 averaged, so that none has to be chosen for a depot with a short history.
 
-Its residuals, actual - baseline, show extraordinary days. They are those of the first of
-the two alone: yesterday's forecast from the last four same weekdays.
+Its residuals, actual - baseline, show extraordinary days. They use only the trimmed weekday
+mean, forecast one day ahead.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ from forecaster.data.scaling import (
 from forecaster.data.windows import REPEATS, ArrayT, weekday_lag
 
 MAX_RESIDUAL = 1.5
+"""Log counts, either way, to which residuals are clipped as features: a factor of 4.5."""
 LEVEL_RATES = (0.02, 0.05, 0.1, 0.2, 0.35)
 """Smoothing rates per day; the mean of the resulting levels is used."""
 PROFILE_RATE = 0.1
@@ -35,10 +36,12 @@ PROFILE_RATE = 0.1
 MAX_SPREADS = 3.0
 """Smoothing clips residuals at this many spreads (Gelper, Fried, Croux,
 Robust forecasting with exponential and Holt-Winters smoothing, 2010)."""
-FIRST_DAYS = 35
-"""First regular days, which are not clipped."""
-BLOCK = 32
-LEAST_COUNT = np.float32(1e-3)
+WARMUP_DAYS = 35
+"""Number of first regular days, which are not clipped."""
+BLOCK_DAYS = 32
+"""Days summed by one matrix product; affects the speed only."""
+MIN_WEIGHT = np.float32(1e-3)
+"""Smallest divisor of a weighted mean, so that a mean of no days is 0 and not NaN."""
 WEEK = 7
 
 
@@ -50,32 +53,33 @@ def trimmed_mean(
 ) -> Float[ArrayT, "*day"]:
     """Mean of the last four same weekdays without the highest and the lowest.
 
-    Of three it is the one between the two others, of fewer their mean.
+    With three values, the median; with fewer, the mean.
 
     Args:
       xp: numpy or jax.numpy.
       weekdays: Log counts, one array per same weekday: NumPy's reductions are slow over
         an axis this short.
-      regular: 1.0 where that day counts.
-      level: Forecast where none does.
+      regular: 1.0 where that day is regular; others are left out.
+      level: Forecast where no day is regular.
     """
-    count = reduce(xp.add, regular)
-    counted = [days * counts for days, counts in zip(weekdays, regular, strict=True)]
-    total = reduce(xp.add, counted)
+    n_valid = reduce(xp.add, regular)
+    masked = [days * is_valid for days, is_valid in zip(weekdays, regular, strict=True)]
+    total = reduce(xp.add, masked)
 
-    def bound(otherwise: float) -> list[Float[ArrayT, "*day"]]:
-        # Beyond any log count; infinities would warn when they meet.
+    def masked_with(fill: float) -> list[Float[ArrayT, "*day"]]:
         return [
-            xp.where(counts > 0, days, otherwise)
-            for days, counts in zip(weekdays, regular, strict=True)
+            xp.where(is_valid > 0, days, fill)
+            for days, is_valid in zip(weekdays, regular, strict=True)
         ]
 
-    highest, lowest = reduce(xp.maximum, bound(-1e6)), reduce(xp.minimum, bound(1e6))
-    enough = count > 2.5
-    extremes = xp.where(enough, highest + lowest, 0.0)
-    left = xp.where(enough, count - 2, count)
-    mean = (total - extremes) / xp.maximum(left, 1.0)
-    return xp.where(count > 0.5, mean, level)
+    # Beyond any log count; infinities would warn when they meet.
+    highest = reduce(xp.maximum, masked_with(-1e6))
+    lowest = reduce(xp.minimum, masked_with(1e6))
+    has_extremes = n_valid > 2.5
+    extremes = xp.where(has_extremes, highest + lowest, 0.0)
+    n_kept = xp.where(has_extremes, n_valid - 2, n_valid)
+    mean = (total - extremes) / xp.maximum(n_kept, 1.0)
+    return xp.where(n_valid > 0.5, mean, level)
 
 
 @dataclass(frozen=True)
@@ -85,11 +89,12 @@ class BaselineResiduals:
     Attributes:
       log_dt: log(1 + orders), 0 where not observed.
       observed_dt: Whether the day was observed.
-      regular_dt: Observed days that are no holiday.
-      level_dt: Recent mean of log counts.
+      regular_dt: Whether the day is regular: observed, and not a public holiday.
+      level_dt: Mean log count of the last 28 days, see `scaling.trailing_level`; 0 before
+        the first regular day.
       residual_dt: Log count - yesterday's baseline forecast of the day.
       has_baseline_dt: Whether there was a baseline forecast.
-      spread_dt: Recent mean absolute residual.
+      spread_dt: Mean absolute residual of the last 56 days, see `scaling.trailing_spread`.
     """
 
     log_dt: Float32[np.ndarray, "depot time"]
@@ -110,11 +115,11 @@ class BaselineResiduals:
         regular_dt = observed_dt & ~holiday_dt
         level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
         lags = [weekday_lag(1, repeat) for repeat in range(1, REPEATS + 1)]
-        counts = [earlier(regular_dt.astype(np.float32), lag) for lag in lags]
-        weekdays = [earlier(log_dt, lag) for lag in lags]
-        residual_dt = log_dt - trimmed_mean(np, weekdays, counts, earlier(level_dt, 1))
+        regular = [lag(regular_dt.astype(np.float32), days) for days in lags]
+        weekdays = [lag(log_dt, days) for days in lags]
+        residual_dt = log_dt - trimmed_mean(np, weekdays, regular, lag(level_dt, 1))
         residual_dt[:, 0] = 0.0
-        has_baseline_dt = reduce(np.add, counts) > 0
+        has_baseline_dt = reduce(np.add, regular) > 0
         return cls(
             log_dt=log_dt,
             observed_dt=observed_dt,
@@ -126,59 +131,76 @@ class BaselineResiduals:
         )
 
     @cached_property
-    def known_dt(self) -> Bool[np.ndarray, "depot time"]:
-        """Days that were observed and have a baseline."""
+    def has_residual_dt(self) -> Bool[np.ndarray, "depot time"]:
+        """Whether the day was observed and had a baseline forecast."""
         return self.has_baseline_dt & self.observed_dt
 
     @cached_property
     def clipped_residual_dt(self) -> Float32[np.ndarray, "depot time"]:
-        """Residuals clipped to ±`MAX_RESIDUAL`, 0 where not known."""
-        return np.clip(self.residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL) * self.known_dt
+        """Residuals clipped to ±`MAX_RESIDUAL`, 0 where there is none."""
+        clipped_dt = np.clip(self.residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL)
+        return clipped_dt * self.has_residual_dt
 
 
-def earlier(
-    value_dt: Shaped[np.ndarray, "depot time"], days: int, first: int = 0
-) -> Shaped[np.ndarray, "depot late"]:
-    """Values `days` earlier, from step `first` on; 0 before the first step."""
+def lag(
+    value_dt: Shaped[np.ndarray, "depot time"],
+    days: int,
+    first_step: int = 0,
+    fill: float = 0,
+) -> Shaped[np.ndarray, "depot tail"]:
+    """Shifts values to `days` later: each step gets the value of the step `days` before it.
+
+    Args:
+      value_dt: Values by step.
+      days: Days of the lag.
+      first_step: First step returned.
+      fill: Value where the lag reaches before step 0.
+    """
     # Not by np.pad, which takes longer for its checks than for its work.
-    late_dt = np.zeros_like(value_dt[:, first:])
-    known_dt = value_dt[:, max(0, first - days) : max(0, value_dt.shape[1] - days)]
-    late_dt[:, late_dt.shape[1] - known_dt.shape[1] :] = known_dt
-    return late_dt
+    lagged_dt = np.full_like(value_dt[:, first_step:], fill)
+    n_steps = value_dt.shape[1]
+    source_dt = value_dt[:, max(0, first_step - days) : max(0, n_steps - days)]
+    lagged_dt[:, lagged_dt.shape[1] - source_dt.shape[1] :] = source_dt
+    return lagged_dt
 
 
 def weekday_profile(
     residuals: BaselineResiduals,
 ) -> Float32[np.ndarray, "depot time"]:
-    """Smoothed deviation of each day's weekday from the level, up to that day.
+    """Exponentially weighted mean deviation of each day's weekday from the level.
 
-    Days that are not regular change nothing.
+    It includes the day itself, and only regular days.
     """
-    gap_dt = residuals.log_dt - residuals.level_dt
-    usual_dt = _before(_weekly_mean(gap_dt, residuals.regular_dt), WEEK, 0.0)
-    known_dt = np.cumsum(residuals.regular_dt, axis=1) > FIRST_DAYS
-    near_dt = usual_dt + _clipped(gap_dt - usual_dt, residuals)
-    return _weekly_mean(np.where(known_dt, near_dt, gap_dt), residuals.regular_dt)
+    regular_dt = residuals.regular_dt
+    deviation_dt = residuals.log_dt - residuals.level_dt
+    previous_profile_dt = lag(_weekly_mean(deviation_dt, regular_dt), WEEK)
+    has_warmed_up_dt = np.cumsum(regular_dt, axis=1) > WARMUP_DAYS
+    clipped_deviation_dt = previous_profile_dt + _clipped(
+        deviation_dt - previous_profile_dt, residuals
+    )
+    deviation_dt = np.where(has_warmed_up_dt, clipped_deviation_dt, deviation_dt)
+    return _weekly_mean(deviation_dt, regular_dt)
 
 
 def smoothed_level(
     residuals: BaselineResiduals, season_dt: Float32[np.ndarray, "depot time"]
 ) -> Float32[np.ndarray, "depot time"]:
-    """Discounted mean of the days up to and including each day, without the profile.
+    """Exponentially weighted mean of log counts up to each day, less the weekday profile.
 
     Args:
-      residuals: Their level holds before the first regular day.
+      residuals: Residuals of the depots; their level is returned before the first regular
+        day.
       season_dt: From `weekday_profile`.
     """
-    expected_dt = residuals.level_dt + _before(season_dt, WEEK, 0.0)
-    gap_dt = _clipped(residuals.log_dt - expected_dt, residuals)
-    rest_dt = np.where(
-        residuals.regular_dt, residuals.level_dt + gap_dt, np.float32(0.0)
+    expected_dt = residuals.level_dt + lag(season_dt, WEEK)
+    deviation_dt = _clipped(residuals.log_dt - expected_dt, residuals)
+    deseasonalised_dt = np.where(
+        residuals.regular_dt, residuals.level_dt + deviation_dt, np.float32(0.0)
     )
     count_dt = residuals.regular_dt.astype(np.float32)
     means = [
-        discounted_sum(rest_dt, rate)
-        / np.maximum(discounted_sum(count_dt, rate), LEAST_COUNT)
+        exponentially_weighted_sum(deseasonalised_dt, rate)
+        / np.maximum(exponentially_weighted_sum(count_dt, rate), MIN_WEIGHT)
         for rate in LEVEL_RATES
     ]
     # On a regular day each sum is of one day at least; on others nothing changes.
@@ -187,57 +209,54 @@ def smoothed_level(
     return np.where(np.isnan(held_dt), residuals.level_dt, held_dt).astype(np.float32)
 
 
-def discounted_sum(
+def exponentially_weighted_sum(
     value_dt: Float32[np.ndarray, "depot time"], rate: float
 ) -> Float32[np.ndarray, "depot time"]:
-    """Sum of the days up to and including each day, each weighing 1 - rate of the next.
+    """Exponentially weighted sum up to each day.
 
-    Computed in blocks of days, with carry-over.
+    The weight falls by the factor 1 - rate per day of age. Computed in blocks of days,
+    with carry-over.
     """
     n_depots, n_steps = value_dt.shape
-    padded_dt = np.pad(value_dt, ((0, 0), (0, -n_steps % BLOCK)))
-    age_ij = np.arange(BLOCK)[None, :] - np.arange(BLOCK)[:, None]
+    padded_dt = np.pad(value_dt, ((0, 0), (0, -n_steps % BLOCK_DAYS)))
+    age_ij = np.arange(BLOCK_DAYS)[None, :] - np.arange(BLOCK_DAYS)[:, None]
     weight_ij = np.where(age_ij >= 0, (1 - rate) ** np.maximum(age_ij, 0), 0.0)
-    sum_dbi = padded_dt.reshape(n_depots, -1, BLOCK) @ weight_ij.astype(np.float32)
-    fade_i = ((1 - rate) ** np.arange(1, BLOCK + 1)).astype(np.float32)
-    for block in range(1, sum_dbi.shape[1]):
-        sum_dbi[:, block] += sum_dbi[:, block - 1, -1:] * fade_i
-    return sum_dbi.reshape(n_depots, -1)[:, :n_steps]
+    block_sums = padded_dt.reshape(n_depots, -1, BLOCK_DAYS) @ weight_ij.astype(
+        np.float32
+    )
+    decay_i = ((1 - rate) ** np.arange(1, BLOCK_DAYS + 1)).astype(np.float32)
+    for block in range(1, block_sums.shape[1]):
+        block_sums[:, block] += block_sums[:, block - 1, -1:] * decay_i
+    return block_sums.reshape(n_depots, -1)[:, :n_steps]
 
 
 def _clipped(
-    gap_dt: Float32[np.ndarray, "depot time"], residuals: BaselineResiduals
+    deviation_dt: Float32[np.ndarray, "depot time"], residuals: BaselineResiduals
 ) -> Float32[np.ndarray, "depot time"]:
-    most_dt = MAX_SPREADS * _before(residuals.spread_dt, 1, DEFAULT_SPREAD)
-    return np.clip(gap_dt, -most_dt, most_dt)
+    """Clips deviations to ±`MAX_SPREADS` of the day before's spreads."""
+    limit_dt = MAX_SPREADS * lag(residuals.spread_dt, 1, fill=DEFAULT_SPREAD)
+    return np.clip(deviation_dt, -limit_dt, limit_dt)
 
 
 def _weekly_mean(
     value_dt: Float32[np.ndarray, "depot time"],
-    known_dt: Bool[np.ndarray, "depot time"],
+    valid_dt: Bool[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Discounted mean of the same weekday; 0 where none is known."""
-    total_dt = _weekly_sum(np.where(known_dt, value_dt, np.float32(0.0)))
-    count_dt = _weekly_sum(known_dt.astype(np.float32))
-    return total_dt / np.maximum(count_dt, LEAST_COUNT)
+    """Exponentially weighted mean of the same weekday's valid values; 0 before the first."""
+    total_dt = _weekly_sum(np.where(valid_dt, value_dt, np.float32(0.0)))
+    weight_dt = _weekly_sum(valid_dt.astype(np.float32))
+    return total_dt / np.maximum(weight_dt, MIN_WEIGHT)
 
 
 def _weekly_sum(
     value_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Discounted sum of the same weekday."""
+    """Exponentially weighted sum of the same weekday's values."""
     n_depots, n_steps = value_dt.shape
     padded_dt = np.pad(value_dt, ((0, 0), (0, -n_steps % WEEK)))
-    weeks_dwk = padded_dt.reshape(n_depots, -1, WEEK).swapaxes(1, 2)
-    sums_rk = discounted_sum(weeks_dwk.reshape(n_depots * WEEK, -1), PROFILE_RATE)
-    sums_dkw = sums_rk.reshape(n_depots, WEEK, -1).swapaxes(1, 2)
-    return sums_dkw.reshape(n_depots, -1)[:, :n_steps]
-
-
-def _before(
-    value_dt: Float32[np.ndarray, "depot time"], days: int, first: float
-) -> Float32[np.ndarray, "depot time"]:
-    """Values `days` earlier; `first` before the first step."""
-    return np.pad(
-        value_dt[:, :-days], ((0, 0), (days, 0)), constant_values=np.float32(first)
+    series_dwi = padded_dt.reshape(n_depots, -1, WEEK).swapaxes(1, 2)
+    sum_ri = exponentially_weighted_sum(
+        series_dwi.reshape(n_depots * WEEK, -1), PROFILE_RATE
     )
+    sum_diw = sum_ri.reshape(n_depots, WEEK, -1).swapaxes(1, 2)
+    return sum_diw.reshape(n_depots, -1)[:, :n_steps]

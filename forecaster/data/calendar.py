@@ -13,8 +13,8 @@ HOLIDAY = "holiday"
 # Kind of one named holiday, beside the plain kind that all of them have.
 NAMED_HOLIDAY = "holiday: "
 CLOSED = "closed"
-KNOWN_LONG = 127
-"""Lead in days that counts as always known; larger than any horizon."""
+MAX_LEAD_DAYS = 127
+"""Largest lead, in days: announced long before, or always known. Longer than any horizon."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Calendar:
       active_gtk: Whether a day is of a kind.
       group_d: The row of each depot.
       lead_gtk: Days from the announcement to the day, where it is of that kind; negative
-        where it was announced afterwards. None where all was known long before.
+        where it was announced afterwards. None where all were announced long before.
     """
 
     kinds: tuple[str, ...]
@@ -53,13 +53,13 @@ class Calendar:
         )
 
     def of_kind(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
-        """Whether each day is of a kind; an unknown kind is on no day."""
+        """Whether each day is of a kind; False for a kind that the calendar lacks."""
         if kind not in self.kinds:
             return np.zeros(self.active_gtk.shape[:2], bool)
         return self.active_gtk[:, :, self.kinds.index(kind)]
 
     def lead_of(self, kind: str) -> Int8[np.ndarray, "calendar time"]:
-        """Days ahead at which each day was known to be of a kind, if it is."""
+        """Days from the announcement to each day of a kind; `MAX_LEAD_DAYS` elsewhere."""
         if self.lead_gtk is None or kind not in self.kinds:
-            return np.full(self.active_gtk.shape[:2], KNOWN_LONG, np.int8)
+            return np.full(self.active_gtk.shape[:2], MAX_LEAD_DAYS, np.int8)
         return self.lead_gtk[:, :, self.kinds.index(kind)]

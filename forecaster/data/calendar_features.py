@@ -8,12 +8,13 @@ from functools import reduce
 import numpy as np
 from jaxtyping import Bool, Float, Float32
 
-from forecaster.data.calendar import HOLIDAY, KNOWN_LONG, Calendar
+from forecaster.data.calendar import HOLIDAY, MAX_LEAD_DAYS, Calendar
 
 HARMONICS = 2
 SEASON_COLUMNS = 2 * HARMONICS
 """Number of leading columns that encode the day of the year."""
-HOLIDAY_FADE_DAYS = 3.0
+HOLIDAY_DECAY_DAYS = 3.0
+"""Days by which the proximity of a holiday falls by the factor e."""
 
 
 def calendar_columns(
@@ -22,7 +23,7 @@ def calendar_columns(
     """Builds the columns of season, month, weekday, kinds of day and holiday proximity.
 
     Args:
-      calendar: Of these days, and perhaps of days before them.
+      calendar: Calendar that ends with these days; it may begin earlier.
       kinds: Kinds with columns: for the day, the day before and the day after.
       days: Days returned: the last steps of the calendar.
 
@@ -52,7 +53,7 @@ def lead_columns(
     days: int,
     horizon: int,
 ) -> Float32[np.ndarray, "calendar time lead"] | None:
-    """Days ahead at which each day as a whole, and each of its columns, was known.
+    """Lead of each day as a whole, and of each of its columns: days since the announcement.
 
     Args:
       calendar: As for `calendar_columns`.
@@ -62,7 +63,7 @@ def lead_columns(
       horizon: Days forecast.
 
     Returns:
-      The day as a whole, then the columns; None where all were known a horizon ahead.
+      The day as a whole, then the columns; None where all were announced a horizon ahead.
     """
     if calendar.lead_gtk is None:
         return None
@@ -71,12 +72,12 @@ def lead_columns(
     if all((lead_gt > horizon).all() for lead_gt in leads):
         return None
     shape = (len(calendar.active_gtk), days, 1 + len(names))
-    lead_gtf = np.full(shape, KNOWN_LONG, np.float32)
+    lead_gtf = np.full(shape, MAX_LEAD_DAYS, np.float32)
     lead_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]
     for kind, days_gt in zip(kinds, leads, strict=True):
         lead_gt = days_gt.astype(np.float32)
-        eve_gt, morrow_gt = (np.full_like(lead_gt, KNOWN_LONG) for _ in range(2))
-        # The day before knows it one day less ahead, the day after one day more.
+        eve_gt, morrow_gt = (np.full_like(lead_gt, MAX_LEAD_DAYS) for _ in range(2))
+        # The announcement is one day nearer to the day before, one day farther from the day after.
         eve_gt[:, :-1], morrow_gt[:, 1:] = lead_gt[:, 1:] - 1, lead_gt[:, :-1] + 1
         near = np.stack([lead_gt, eve_gt, morrow_gt], axis=-1)[:, -days:]
         first = 1 + names.index(kind)
@@ -115,7 +116,7 @@ def _nearness(
     since_gt = _days_since(active_gt)
     until_gt = _days_since(active_gt[:, ::-1])[:, ::-1]
     days = np.stack([until_gt, since_gt], axis=-1)
-    return np.exp(-days / HOLIDAY_FADE_DAYS).astype(np.float32)
+    return np.exp(-days / HOLIDAY_DECAY_DAYS).astype(np.float32)
 
 
 def _days_since(

@@ -29,9 +29,11 @@ from forecaster.data.residual_features import (
 from forecaster.data.yearly_features import yearly_lags
 
 MAX_KINDS = 32
+"""Largest number of kinds of day with features; the most frequent ones are used."""
 CALENDAR_REACH = 14
 """Days of calendar read after a day; the proximity of later holidays is negligible."""
 MAX_AGE_DAYS = 364
+"""Largest age, in days; older depots have this one."""
 NO_EMBEDDINGS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -42,9 +44,9 @@ class Features:
     Attributes:
       log_demand_dt: log(1 + orders), 0 where not observed.
       observed_dt: 1.0 where the day was observed.
-      regular_dt: 1.0 where the day was observed and no holiday.
-      level_dt: Recent mean of log demand; 0 before a depot's first day.
-      spread_dt: Recent mean absolute residual of the baseline, in log counts.
+      regular_dt: 1.0 where the day is regular: observed, and not a public holiday.
+      level_dt: Level, see `scaling.trailing_level`; 0 before a depot's first regular day.
+      spread_dt: Spread, see `scaling.trailing_spread`; log counts.
       recent_residuals_dtf: `residual_features.RECENT_COLUMNS`; the city's in spreads.
       residual_autocorrelation_dt: Lag-one autocorrelation of recent residuals, -1 to 1.
       age_dt: log(1 + days since the depot's first observed day, at most 364), 0 before it.
@@ -61,8 +63,8 @@ class Features:
       names: Names of the last axis of `calendar_gtf`.
       start_on: Day of step 0.
       n_steps: Number of steps with actuals; the rest lies ahead.
-      lead_gtf: Days ahead at which the day as a whole, and each column of
-        `calendar_gtf`, was known; None where each was known a horizon ahead.
+      lead_gtf: Days from the announcement to the day, for the day as a whole and for each
+        column of `calendar_gtf`; None where all were announced a horizon ahead.
 
     All end on the same day. With `LastDays` they begin later, and `yearly_dtf` and
     `event_response_dtf` later still.
@@ -97,12 +99,13 @@ def choose_kinds(calendar: Calendar, n_steps: int) -> tuple[str, ...]:
       n_steps: Number of its steps that are past.
     """
     days_k = calendar.active_gtk[:, :n_steps].any(axis=0).sum(axis=0)
-    often = [
+    by_frequency = [
         position
         for position in np.argsort(-days_k, kind="stable")
         if days_k[position] >= 2
     ]
-    return tuple(calendar.kinds[position] for position in sorted(often[:MAX_KINDS]))
+    chosen = sorted(by_frequency[:MAX_KINDS])
+    return tuple(calendar.kinds[position] for position in chosen)
 
 
 @dataclass(frozen=True)
@@ -110,13 +113,13 @@ class LastDays:
     """The last days of a panel, to which serving limits the features.
 
     Attributes:
-      read: Number of days up to the newest origin.
-      origins: Number of the last of them that are origins; features that only days ahead
+      n_days: Number of days up to the newest origin.
+      n_origins: Number of the last of them that are origins; features that only days ahead
         need begin after the first origin.
     """
 
-    read: int
-    origins: int
+    n_days: int
+    n_origins: int
 
 
 def build_features(
@@ -132,38 +135,39 @@ def build_features(
     Args:
       panel: Demand up to the origin and the calendar ahead of it.
       kinds: Kinds of day among the features; a kind that the calendar lacks is on no day.
-      horizon: Days before a day at which its event response ends: the earliest origin
-        that forecasts it must not see more.
-      embedding_row_of: Of the depots the network knows by name, from `embedding_rows`.
-      city_mean: Of all depots, where the panel has only some of its cities'.
-      last: Which days are wanted; all, without. They are as they are among all.
+      horizon: Days before a day at which the history of its event response ends, which is
+        the earliest origin that forecasts it.
+      embedding_row_of: Row of each depot that has an embedding, from `embedding_rows`.
+      city_mean: Mean residuals over all depots, where the panel has only some of them.
+      last: Limits the features to the last days, without changing their values; None
+        returns all days.
     """
     residuals = BaselineResiduals.from_panel(panel)
     if city_mean is None:
         city_mean = CityResidualMean()
         city_mean.add(residuals, panel.cities)
     last = last or LastDays(panel.n_steps, panel.n_steps)
-    first = max(0, panel.n_steps - last.read)
-    target = max(0, panel.n_steps - last.origins)
-    days = [panel.day(step) for step in range(first, panel.n_steps + panel.ahead)]
+    first_step = max(0, panel.n_steps - last.n_days)
+    first_target = max(0, panel.n_steps - last.n_origins)
+    days = [panel.day(step) for step in range(first_step, panel.n_steps + panel.ahead)]
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
     season_dt = weekday_profile(residuals)
     return Features(
-        log_demand_dt=residuals.log_dt[:, first:],
-        observed_dt=residuals.observed_dt[:, first:].astype(np.float32),
-        regular_dt=residuals.regular_dt[:, first:].astype(np.float32),
-        level_dt=residuals.level_dt[:, first:],
-        spread_dt=residuals.spread_dt[:, first:],
+        log_demand_dt=residuals.log_dt[:, first_step:],
+        observed_dt=residuals.observed_dt[:, first_step:].astype(np.float32),
+        regular_dt=residuals.regular_dt[:, first_step:].astype(np.float32),
+        level_dt=residuals.level_dt[:, first_step:],
+        spread_dt=residuals.spread_dt[:, first_step:],
         recent_residuals_dtf=recent_residuals(
-            residuals, city_mean.of(panel.cities), first
+            residuals, city_mean.of(panel.cities), first_step
         ),
-        residual_autocorrelation_dt=residual_autocorrelation(residuals, first),
-        age_dt=_age(residuals.observed_dt, first),
-        smooth_dt=smoothed_level(residuals, season_dt)[:, first:],
-        season_dt=season_dt[:, first:],
-        yearly_dtf=yearly_lags(panel.calendar, residuals, target),
+        residual_autocorrelation_dt=residual_autocorrelation(residuals, first_step),
+        age_dt=_age(residuals.observed_dt, first_step),
+        smooth_dt=smoothed_level(residuals, season_dt)[:, first_step:],
+        season_dt=season_dt[:, first_step:],
+        yearly_dtf=yearly_lags(panel.calendar, residuals, first_target),
         event_response_dtf=event_response(
-            residuals, panel.calendar, kinds, horizon, target
+            residuals, panel.calendar, kinds, horizon, first_target
         ),
         calendar_gtf=calendar_gtf,
         group_d=panel.calendar.group_d,
@@ -171,8 +175,8 @@ def build_features(
             [embedding_row_of.get(depot, 0) for depot in panel.depot_ids], int
         ),
         names=names,
-        start_on=panel.day(first),
-        n_steps=panel.n_steps - first,
+        start_on=panel.day(first_step),
+        n_steps=panel.n_steps - first_step,
         lead_gtf=lead_columns(panel.calendar, kinds, names, len(days), horizon),
     )
 
@@ -187,11 +191,11 @@ def embedding_rows(depot_ids: Sequence[str]) -> dict[str, int]:
 
 
 def _age(
-    observed_dt: Bool[np.ndarray, "depot time"], first: int
-) -> Float32[np.ndarray, "depot late"]:
+    observed_dt: Bool[np.ndarray, "depot time"], first_step: int
+) -> Float32[np.ndarray, "depot tail"]:
     """log(1 + days since the first observed one, inclusive); 0 before it."""
-    step_t = np.arange(first, observed_dt.shape[1])
-    first_d1 = observed_dt.argmax(axis=1)[:, None]
-    days_dt = np.clip(step_t - first_d1 + 1, 0, MAX_AGE_DAYS)
+    step_t = np.arange(first_step, observed_dt.shape[1])
+    first_observed_d1 = observed_dt.argmax(axis=1)[:, None]
+    days_dt = np.clip(step_t - first_observed_d1 + 1, 0, MAX_AGE_DAYS)
     days_dt *= np.any(observed_dt, axis=1, keepdims=True)
     return np.log1p(days_dt).astype(np.float32)

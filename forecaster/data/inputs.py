@@ -1,8 +1,18 @@
 """Builds the network's inputs from a depot's days, in NumPy or in JAX.
 
-`xp` is NumPy when serving and jax.numpy when training; see `windows`. A new input of
-every day needs its name in `EVERY_DAY`, or in `NEAR_DAYS` where only the context and the
-days ahead have it, a field of the same name in `Slices` and one in `Features`.
+`xp` is NumPy when serving and jax.numpy when training; see `windows`.
+
+A new column of `build_features` takes four steps, and needs no change of the network:
+  1. `Features`: a field `NAME_dt`, or `NAME_dtf` with an axis of its own, computed by
+     `build_features`; `regular_dt` and `yearly_dtf` are examples.
+  2. `Slices`: a field `NAME`.
+  3. `EVERY_DAY`: its name, if it is read on all days of the window (`_dt`); `NEAR_DAYS`, if
+     on the context and the days ahead only (`_dtf`). `cut`, `last` and `newest` read these.
+  4. `PAST_COLUMNS` and `past`, if it describes a context day; `TARGET_COLUMNS` and
+     `targets`, if it describes a day ahead: the column's name and its value, at the same
+     place in both.
+A calendar column needs only `calendar_features.calendar_columns`. Artefacts trained on
+other columns are refused: train anew.
 """
 
 from types import ModuleType
@@ -42,8 +52,8 @@ TARGET_COLUMNS = (
     "smoothed forecast less the trimmed mean",
 )
 """Features of a day ahead that derive from the past, in order."""
-# Rough mean and width of log counts, which scale them to values near 1.
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
+"""Rough mean and width of log counts, which scale them to values near 1."""
 
 
 class Slices(NamedTuple):
@@ -52,13 +62,13 @@ class Slices(NamedTuple):
     All P = lookback + C + H of them are `day`, the last C + H are `near`.
     """
 
-    # Row of its embedding, 0.0 where it has none.
+    # Row of the depot's embedding, 0.0 where it has none.
     depot: Float[Array, "*batch"]
     # 0 where not observed.
     log_demand: Float[Array, "*batch day"]
     # 1.0 where observed.
     observed: Float[Array, "*batch day"]
-    # 1.0 where observed and no holiday.
+    # 1.0 where observed, and not a public holiday.
     regular: Float[Array, "*batch day"]
     level: Float[Array, "*batch day"]
     spread: Float[Array, "*batch day"]
@@ -66,13 +76,13 @@ class Slices(NamedTuple):
     age: Float[Array, "*batch day"]
     # Smoothed level.
     smooth: Float[Array, "*batch day"]
-    # Smoothed profile at the day's weekday.
+    # Smoothed deviation of the day's weekday from the level.
     season: Float[Array, "*batch day"]
     recent_residuals: Float[Array, "*batch near recent"]
     yearly: Float[Array, "*batch near yearly"]
     event_response: Float[Array, "*batch near response"]
     calendar: Float[Array, "*batch near feature"]
-    # As `Features.lead_gtf` has it; None where all was known in time.
+    # Days from the announcement, see `Features.lead_gtf`.
     lead: Float[Array, "*batch near 1+feature"] | None = None
 
 
@@ -87,7 +97,9 @@ EVERY_DAY = (
     "smooth",
     "season",
 )
+"""Inputs of every day of the window."""
 NEAR_DAYS = ("recent_residuals", "yearly", "event_response")
+"""Inputs of the context days and the days ahead only, with an axis of their own."""
 
 
 def cut(
@@ -102,30 +114,30 @@ def cut(
       features: Features of the whole panel.
       task: Sets C and H.
       depot_b: Depot of each row.
-      last_b: Step of each row's last context day. Days before the panel begins are
-        not observed; days after it ends are neither.
+      last_b: Step of each row's last context day. Days outside the panel are 0, and so
+        not observed.
     """
     reach = windows.lookback(task.horizon)
     n_steps = features.log_demand_dt.shape[1]
     first_b = last_b - task.context + 1 - reach
     step_bp = first_b[:, None] + np.arange(reach + task.context + task.horizon)
-    inside_bp = (step_bp >= 0) & (step_bp < n_steps)
+    is_inside_bp = (step_bp >= 0) & (step_bp < n_steps)
     step_bp = np.clip(step_bp, 0, n_steps - 1)
-    near_bs, near_inside = step_bp[:, reach:], inside_bp[:, reach:, None]
+    near_bs, is_inside_bs1 = step_bp[:, reach:], is_inside_bp[:, reach:, None]
     depot_b1, group_b1 = depot_b[:, None], features.group_d[depot_b][:, None]
     lead = features.lead_gtf
     every_day = {
-        name: getattr(features, f"{name}_dt")[depot_b1, step_bp] * inside_bp
+        name: getattr(features, f"{name}_dt")[depot_b1, step_bp] * is_inside_bp
         for name in EVERY_DAY
     }
     near_days = {
-        name: getattr(features, f"{name}_dtf")[depot_b1, near_bs] * near_inside
+        name: getattr(features, f"{name}_dtf")[depot_b1, near_bs] * is_inside_bs1
         for name in NEAR_DAYS
     }
     return Slices(
         depot=features.embedding_row_d[depot_b].astype(np.float32),
-        calendar=features.calendar_gtf[group_b1, near_bs] * near_inside,
-        lead=None if lead is None else lead[group_b1, near_bs] * near_inside,
+        calendar=features.calendar_gtf[group_b1, near_bs] * is_inside_bs1,
+        lead=None if lead is None else lead[group_b1, near_bs] * is_inside_bs1,
         **every_day,
         **near_days,
     )
@@ -134,7 +146,7 @@ def cut(
 def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
     """Cuts the newest window of consecutive depots, as `cut` does, mostly without copying.
 
-    Origins of one pass know the same events, so `lead` is not needed.
+    `lead` stays None: the same events are known at all origins of one pass.
 
     Args:
       features: Features of at least the days of the window: of the whole history, or of
@@ -143,22 +155,22 @@ def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
       depots: Rows of the depots.
     """
     near = task.context + task.horizon
-    all_days = windows.lookback(task.horizon) + near
+    window = windows.lookback(task.horizon) + near
     beyond = features.level_dt.shape[1] - features.n_steps - task.horizon
 
     def days(
         value_dt: Float[np.ndarray, "row time *feature"],
-        wanted: int,
+        n_days: int,
         rows: slice | Int[np.ndarray, " batch"] = depots,
-    ) -> Float[np.ndarray, "batch {wanted} *feature"]:
+    ) -> Float[np.ndarray, "batch {n_days} *feature"]:
         end = value_dt.shape[1] - beyond
-        available = value_dt[rows, max(0, end - wanted) : end]
-        missing = wanted - available.shape[1]
+        available = value_dt[rows, max(0, end - n_days) : end]
+        missing = n_days - available.shape[1]
         padding = [(0, 0), (missing, 0), (0, 0)]
         return np.pad(available, padding[: available.ndim]) if missing else available
 
     every_day = {
-        name: days(getattr(features, f"{name}_dt"), all_days) for name in EVERY_DAY
+        name: days(getattr(features, f"{name}_dt"), window) for name in EVERY_DAY
     }
     near_days = {
         name: days(getattr(features, f"{name}_dtf"), near) for name in NEAR_DAYS
@@ -236,8 +248,8 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
         observed,
         regular,
         yearly[..., : len(DEVIATION_COLUMNS)],
-        # Where the kind of day was not known yet, there is no response to it either.
-        _as_known(xp, response, slices, slice(1)),
+        # Where the kind of day was not announced yet, there is no response to it either.
+        _mask_unannounced(xp, response, slices, slice(1)),
         (trimmed - level)[..., None],
         yearly[..., len(DEVIATION_COLUMNS) :],
         (smoothed - trimmed)[..., None],
@@ -254,7 +266,7 @@ def _repeats(
 def calendar_of_today(
     xp: ModuleType, slices: Slices
 ) -> Float[Array, "*batch near feature"]:
-    """The calendar of each day as it was known on that day: [..., C + H, F]."""
+    """Calendar of each day, without what was announced after that day: [..., C + H, F]."""
     if slices.lead is None:
         return slices.calendar
     return xp.where(slices.lead[..., 1:] >= 0.0, slices.calendar, 0.0)
@@ -263,25 +275,25 @@ def calendar_of_today(
 def calendar_ahead(
     xp: ModuleType, slices: Slices, horizon: int
 ) -> Float[Array, "*batch context {horizon} feature"]:
-    """The calendar of each day ahead as every origin knew it: [..., C, H, F]."""
+    """Calendar of each day ahead, as known at each origin: [..., C, H, F]."""
     context = n_context(slices, horizon)
     calendar = windows.days_ahead(xp, slices.calendar, context, horizon)
-    return _as_known(xp, calendar, slices, slice(1, None))
+    return _mask_unannounced(xp, calendar, slices, slice(1, None))
 
 
-def _as_known(
+def _mask_unannounced(
     xp: ModuleType,
     ahead: Float[Array, "*batch context horizon feature"],
     slices: Slices,
     lead: slice,
 ) -> Float[Array, "*batch context horizon feature"]:
-    """Masks features of the H days ahead with 0 where the origin did not know them yet.
+    """Masks features of the H days ahead with 0 where they were announced after the origin.
 
     Args:
       xp: numpy or jax.numpy.
       ahead: [..., C, H, F].
       slices: The windows that `ahead` was cut from.
-      lead: Their columns of `slices.lead`: F of them, or one for all.
+      lead: Columns of `slices.lead`: one for each of the F features, or one for all.
     """
     if slices.lead is None:
         return ahead
@@ -296,20 +308,21 @@ def actuals(
 ) -> tuple[
     Float[Array, "*batch context {horizon}"], Float[Array, "*batch context {horizon}"]
 ]:
-    """Returns log demand of the H days after every origin, and 1.0 where it is known.
+    """Log demand of the H days after every origin, and a mask of the targets to learn from.
 
     Returns:
-      Two arrays [..., C, H]. Also unknown where the depot had no day before the origin.
+      Two arrays [..., C, H]; the mask is 1.0 where the target was observed and the depot had
+      an observed day by the origin.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
     log_demand = slices.log_demand[..., reach:, None]
     observed = slices.observed[..., reach:, None]
-    ahead = [
+    log_demand, observed = (
         windows.days_ahead(xp, value, context, horizon)[..., 0]
         for value in (log_demand, observed)
-    ]
-    begun = slices.age[..., reach : reach + context, None] > 0
-    return ahead[0], xp.where(begun, ahead[1], 0.0)
+    )
+    has_history = slices.age[..., reach : reach + context, None] > 0
+    return log_demand, xp.where(has_history, observed, 0.0)
 
 
 def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
@@ -327,5 +340,6 @@ def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
 def _of_context(
     value: Float[Array, "*batch day"], slices: Slices, horizon: int
 ) -> Float[Array, "*batch context"]:
+    """Values of the context days."""
     reach = windows.lookback(horizon)
     return value[..., reach : reach + n_context(slices, horizon)]

@@ -57,7 +57,7 @@ class Panel:
 
     @property
     def observed_dt(self) -> Bool[np.ndarray, "depot time"]:
-        """Whether a day's demand is known; a closed day is not observed."""
+        """Whether a day's demand is in the data; a closed day is not observed."""
         return np.isfinite(self.demand_dt)
 
     def day(self, step: int) -> date:
@@ -92,10 +92,11 @@ class Panel:
         )
 
     def has_same_calendar(self, earlier: date, later: date, days: int) -> bool:
-        """Whether two origins know the same calendar up to `days` after the earlier."""
+        """Whether the same calendar was known at both origins, up to `days` after the earlier."""
         if self.source is None:
             return True
-        return self.source.agrees(earlier, later, earlier + timedelta(days=days))
+        until = earlier + timedelta(days=days)
+        return self.source.same_events_known(earlier, later, until)
 
     def last(self, steps: int) -> "Panel":
         """Returns the panel from its last `steps` actuals on."""
@@ -123,15 +124,15 @@ class Panel:
 
 
 class CalendarSource(Protocol):
-    """Source of closed days and calendars; see `panel_builder.CalendarSource`."""
+    """Builds closed days and calendars as known at an origin; see `EventCalendarSource`."""
 
     def build(
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Builds closed days and the calendar from the events known at an origin."""
 
-    def agrees(self, earlier: date, later: date, until: date) -> bool:
-        """Whether two origins know the same about all days up to `until`."""
+    def same_events_known(self, earlier: date, later: date, until: date) -> bool:
+        """Whether the same events, starting by `until`, were known at both origins."""
 
 
 def log_counts(

@@ -17,7 +17,7 @@ from forecaster.config import MAX_HORIZON
 from forecaster.data.calendar import (
     CLOSED,
     HOLIDAY,
-    KNOWN_LONG,
+    MAX_LEAD_DAYS,
     NAMED_HOLIDAY,
     Calendar,
 )
@@ -25,10 +25,13 @@ from forecaster.data.panel import Panel
 from forecaster.errors import NoDataError
 
 ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
+"""Stand for a missing announcement, and for a version that nothing replaces."""
+DayLike = date | pd.Timestamp | str
+"""A day as tables hold it: a date, a timestamp or ISO text."""
 
 
 @dataclass(frozen=True)
-class CalendarSource:
+class EventCalendarSource:
     """Depots, events and holidays as tidy rows, from which closed days and calendars are built."""
 
     depots: pd.DataFrame
@@ -39,29 +42,29 @@ class CalendarSource:
         self, origin: date, start_on: date, n_steps: int
     ) -> tuple[Bool[np.ndarray, "depot time"], Calendar]:
         """Builds closed days and the calendar from the events known at an origin."""
-        events = self.events[self._known(origin)]
+        events = self.events[self._announced_at(origin)]
         closed_dt = _closed(self.depots, events, start_on, n_steps)
         parts = (self.depots, events, self.holidays)
         return closed_dt, build_calendar(*parts, start_on, n_steps)
 
-    def agrees(self, earlier: date, later: date, until: date) -> bool:
-        """Whether two origins know the same about all days up to `until`."""
-        differs = self._known(earlier) != self._known(later)
+    def same_events_known(self, earlier: date, later: date, until: date) -> bool:
+        """Whether the same events, starting by `until`, were known at both origins."""
+        differs = self._announced_at(earlier) != self._announced_at(later)
         return not (differs & (self._starts <= np.datetime64(until))).any()
 
     def changes_after(self, day: date) -> bool:
         """Whether an event was announced, corrected or withdrawn after a day."""
-        changes = np.concatenate(self._known_periods)
+        changes = np.concatenate(self._validity_periods)
         return bool(((changes > np.datetime64(day)) & (changes < NEVER)).any())
 
-    def _known(self, origin: date) -> Bool[np.ndarray, " event"]:
-        known_from, known_until = self._known_periods
+    def _announced_at(self, origin: date) -> Bool[np.ndarray, " event"]:
+        known_from, known_until = self._validity_periods
         day = np.datetime64(origin)
         return (known_from <= day) & (day < known_until)
 
     @cached_property
-    def _known_periods(self) -> tuple[np.ndarray, np.ndarray]:
-        """First origin that knows each event, and the first that knows another version."""
+    def _validity_periods(self) -> tuple[np.ndarray, np.ndarray]:
+        """First origin at which each event is known, and the first at which it no longer is."""
         return self._days("known_from", ALWAYS), self._days("known_until", NEVER)
 
     @cached_property
@@ -90,11 +93,11 @@ def build_panel(
         closed_weekdays (ISO weekdays, Monday is 1); sets the order of depots.
       demand: depot_id, service_on, orders (NaN where not observed). A day without a
         row is not observed.
-      events: kind, starts_on, ends_on, city, depot_id, value, known_from; and, of
-        versions, known_until: the first origin with another version. Kind `closed`
+      events: kind, starts_on, ends_on, city, depot_id, value, known_from; known_until
+        (optional): first origin at which a newer version replaces this one. Kind `closed`
         closes; events not known at `through` are left out.
       holidays: country, subdivision, day_on, name.
-      through: The origin: the last day whose actuals the panel shows.
+      through: The origin: the last day with actuals in the panel.
       ahead: Days after it whose calendar is needed.
 
     Raises:
@@ -107,7 +110,7 @@ def build_panel(
         )
     start_on = pd.to_datetime(demand["service_on"]).min().date()
     n_steps = (through - start_on).days + 1
-    source = CalendarSource(depots, events, holidays)
+    source = EventCalendarSource(depots, events, holidays)
     closed_dt, calendar = source.build(through, start_on, n_steps + ahead)
     demand_dt = np.full((len(depots), n_steps), np.nan, np.float32)
     fill_demand(demand_dt, list(depots["depot_id"]), start_on, demand)
@@ -142,9 +145,9 @@ def fill_demand(
     row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
     day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(start_on)
     orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-    is_known = row >= 0
-    step = day.dt.days.to_numpy(int)[is_known]
-    demand_dt[row[is_known], step] = orders[is_known]
+    in_matrix = row >= 0
+    step = day.dt.days.to_numpy(int)[in_matrix]
+    demand_dt[row[in_matrix], step] = orders[in_matrix]
 
 
 def _closed(
@@ -156,13 +159,13 @@ def _closed(
     for row, depot in enumerate(depots.to_dict("records")):
         closed_dt[row] = np.isin(weekday_t, list(depot["closed_weekdays"]))
         if pd.notna(depot["opened_on"]):
-            opened = step_of(depot["opened_on"], start_on)
-            closed_dt[row, : max(0, opened)] = True
+            first_open = step_of(depot["opened_on"], start_on)
+            closed_dt[row, : max(0, first_open)] = True
         if pd.notna(depot["closed_on"]):
-            gone = step_of(depot["closed_on"], start_on)
-            closed_dt[row, max(0, gone) :] = True
+            first_closed = step_of(depot["closed_on"], start_on)
+            closed_dt[row, max(0, first_closed) :] = True
     for event in events[events["kind"] == CLOSED].to_dict("records"):
-        first, end = span(event["starts_on"], event["ends_on"], start_on, n_steps)
+        first, end = step_range(event["starts_on"], event["ends_on"], start_on, n_steps)
         closed_dt[_in_scope(depots, event), first:end] = True
     return closed_dt
 
@@ -201,8 +204,8 @@ def build_calendar(
     groups = list(dict.fromkeys(keys))
     active_gtk = np.zeros((len(groups), n_steps, len(kinds)), bool)
     lead_gtk = (
-        np.full(active_gtk.shape, -KNOWN_LONG, np.int8)
-        if _has_late_events(events)
+        np.full(active_gtk.shape, -MAX_LEAD_DAYS, np.int8)
+        if _has_short_notice_events(events)
         else None
     )
     holidays_of = dict(list(holidays.groupby("country"))) if len(holidays) else {}
@@ -211,59 +214,65 @@ def build_calendar(
         if own_holidays is not None:
             _mark_holidays(active_gtk[row], kinds, own_holidays, subdivision, start_on)
         for event in _events_of(events, city, depot_id).to_dict("records"):
-            first, end = span(event["starts_on"], event["ends_on"], start_on, n_steps)
+            first, end = step_range(
+                event["starts_on"], event["ends_on"], start_on, n_steps
+            )
             days = (row, slice(first, end), kinds.index(event["kind"]))
             active_gtk[days] = True
             if lead_gtk is not None:
                 lead_t = _lead(event["known_from"], start_on, first, end)
                 lead_gtk[days] = np.maximum(lead_gtk[days], lead_t)
         if lead_gtk is not None:
-            # Days without the kind, and public holidays, count as always known.
-            unset_tk = lead_gtk[row] == -KNOWN_LONG
-            lead_gtk[row][unset_tk] = KNOWN_LONG
+            # Days without the kind, and public holidays, have the largest lead.
+            unset_tk = lead_gtk[row] == -MAX_LEAD_DAYS
+            lead_gtk[row][unset_tk] = MAX_LEAD_DAYS
     position = {key: row for row, key in enumerate(groups)}
     group_d = np.array([position[key] for key in keys], int)
     return Calendar(kinds, active_gtk, group_d, lead_gtk)
 
 
-def _has_late_events(events: pd.DataFrame) -> bool:
-    """Whether an event was announced less than the longest horizon before it began."""
-    first, known = (
+def _has_short_notice_events(events: pd.DataFrame) -> bool:
+    """Whether any event was announced fewer than MAX_HORIZON days before it starts."""
+    starts, announced = (
         pd.to_datetime(events[name]) for name in ("starts_on", "known_from")
     )
-    return bool((first - known < pd.Timedelta(MAX_HORIZON, "D")).any())
+    return bool((starts - announced < pd.Timedelta(MAX_HORIZON, "D")).any())
 
 
 def _lead(
-    known_from: Any, start_on: date, first: int, end: int
+    known_from: DayLike | float | None, start_on: date, first: int, end: int
 ) -> Int8[np.ndarray, " time"]:
-    """Days from the announcement of an event to each of its days."""
-    if pd.isna(known_from):
-        return np.full(end - first, KNOWN_LONG, np.int8)
+    """Days from the announcement of an event to each of its days; missing means long before."""
+    if known_from is None or isinstance(known_from, float) or pd.isna(known_from):
+        return np.full(end - first, MAX_LEAD_DAYS, np.int8)
     lead_t = np.arange(first, end) - step_of(known_from, start_on)
-    return np.clip(lead_t, 1 - KNOWN_LONG, KNOWN_LONG).astype(np.int8)
+    return np.clip(lead_t, 1 - MAX_LEAD_DAYS, MAX_LEAD_DAYS).astype(np.int8)
 
 
-def span(starts_on: Any, ends_on: Any, start_on: date, n_steps: int) -> tuple[int, int]:
+def step_range(
+    starts_on: DayLike, ends_on: DayLike, start_on: date, n_steps: int
+) -> tuple[int, int]:
     """First step and end (exclusive) of a range of days, clipped to the panel."""
     first, end = step_of(starts_on, start_on), step_of(ends_on, start_on) + 1
     return min(max(first, 0), n_steps), min(max(end, 0), n_steps)
 
 
-def step_of(day: Any, start_on: date) -> int:
-    """Step of a day, given as a date, a timestamp or ISO text."""
+def step_of(day: DayLike, start_on: date) -> int:
+    """Step of a day."""
     return (pd.Timestamp(day).date() - start_on).days
 
 
-def _group_keys(depots: pd.DataFrame, events: pd.DataFrame) -> list[tuple[Any, ...]]:
-    """Calendar of each depot: country, subdivision, city, and its id if it has own events."""
-    own = set(events["depot_id"].dropna())
+def _group_keys(
+    depots: pd.DataFrame, events: pd.DataFrame
+) -> list[tuple[str, str, str, str | None]]:
+    """Key of each depot's calendar: country, subdivision, city, and its id if it has events."""
+    has_events = set(events["depot_id"].dropna())
     return [
         (
             depot["country"],
             depot["subdivision"] if pd.notna(depot["subdivision"]) else "",
             depot["city"],
-            depot["depot_id"] if depot["depot_id"] in own else None,
+            depot["depot_id"] if depot["depot_id"] in has_events else None,
         )
         for depot in depots.to_dict("records")
     ]
@@ -286,10 +295,10 @@ def _mark_holidays(
     start_on: date,
 ) -> None:
     """Marks the country's and the subdivision's holidays in place."""
-    here = holidays[holidays["subdivision"].fillna("").isin(["", subdivision])]
-    for holiday in here.to_dict("records"):
+    applicable = holidays[holidays["subdivision"].fillna("").isin(["", subdivision])]
+    for holiday in applicable.to_dict("records"):
         day_on = holiday["day_on"]
-        first, end = span(day_on, day_on, start_on, len(active_tk))
+        first, end = step_range(day_on, day_on, start_on, len(active_tk))
         active_tk[first:end, 0] = True
         named = NAMED_HOLIDAY + holiday["name"]
         active_tk[first:end, kinds.index(named)] = True

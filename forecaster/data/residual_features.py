@@ -24,9 +24,11 @@ RESPONSE_COLUMNS = ("event response", "log count of such days")
 EVENT_RESPONSE_DAYS = 371
 """Window of past days for a depot's response to a kind of day."""
 AUTOCORRELATION_DAYS = 182
+"""Window of past days for the autocorrelation of residuals."""
 CITY_MEAN_DAYS = 3
 """Days of the moving mean of a city's residuals."""
 MAX_CITY_SPREADS = 4.0
+"""Spreads, either way, to which a residual is clipped in its city's mean."""
 NAMED_WEIGHT = 3.0
 """Weight of a named holiday's own history relative to that of all holidays."""
 
@@ -39,74 +41,74 @@ class CityResidualMean:
     _count_t: dict[str, np.ndarray] = field(default_factory=dict)
 
     def add(self, residuals: BaselineResiduals, cities: Sequence[str]) -> None:
-        """Adds the residuals of some depots, of which `cities` are the cities."""
+        """Adds the residuals of some depots; `cities` has the city of each."""
         scaled_dt = residuals.clipped_residual_dt / residuals.spread_dt
         scaled_dt = np.clip(scaled_dt, -MAX_CITY_SPREADS, MAX_CITY_SPREADS)
         for city in set(cities):
-            here_d = np.array(cities) == city
-            sum_t = scaled_dt[here_d].sum(axis=0, dtype=float)
+            in_city_d = np.array(cities) == city
+            sum_t = scaled_dt[in_city_d].sum(axis=0, dtype=float)
             self._sum_t[city] = self._sum_t.get(city, 0.0) + sum_t
-            count_t = residuals.known_dt[here_d].sum(axis=0)
+            count_t = residuals.has_residual_dt[in_city_d].sum(axis=0)
             self._count_t[city] = self._count_t.get(city, 0) + count_t
 
     def of(self, cities: Sequence[str]) -> Float32[np.ndarray, "depot time"]:
-        """Returns the mean of each depot's city; 0 where nothing is known."""
-        mean_ct = {
+        """Returns the mean of each depot's city; 0 where it has no residual."""
+        mean_of = {
             city: (sum_t / np.maximum(self._count_t[city], 1)).astype(np.float32)
             for city, sum_t in self._sum_t.items()
             if city in set(cities)
         }
-        return np.stack([mean_ct[city] for city in cities])
+        return np.stack([mean_of[city] for city in cities])
 
 
 def recent_residuals(
     residuals: BaselineResiduals,
     city_dt: Float32[np.ndarray, "depot days"],
-    first: int = 0,
-) -> Float32[np.ndarray, "depot late recent"]:
+    first_step: int = 0,
+) -> Float32[np.ndarray, "depot tail recent"]:
     """Residuals of the last days, of the depot and of its city: `RECENT_COLUMNS`.
 
     Args:
       residuals: Residuals of the depots.
       city_dt: From `CityResidualMean.of`; ends on the same day as the residuals.
-      first: Step of the first day returned.
+      first_step: First step returned.
     """
-    clipped_dt, known_dt = residuals.clipped_residual_dt, residuals.known_dt
-    city_first = max(0, first - clipped_dt.shape[1] + city_dt.shape[1])
-    every_dt = np.ones(city_dt.shape, bool)
+    clipped_dt, valid_dt = residuals.clipped_residual_dt, residuals.has_residual_dt
+    city_first = max(0, first_step - clipped_dt.shape[1] + city_dt.shape[1])
+    all_dt = np.ones(city_dt.shape, bool)
     columns = [
-        clipped_dt[:, first:],
-        trailing_mean(clipped_dt, known_dt, 3, first),
-        trailing_mean(clipped_dt, known_dt, 7, first),
+        clipped_dt[:, first_step:],
+        trailing_mean(clipped_dt, valid_dt, 3, first_step),
+        trailing_mean(clipped_dt, valid_dt, 7, first_step),
         city_dt[:, city_first:],
-        trailing_mean(city_dt, every_dt, CITY_MEAN_DAYS, city_first),
+        trailing_mean(city_dt, all_dt, CITY_MEAN_DAYS, city_first),
     ]
     return np.nan_to_num(np.stack(columns, axis=-1).astype(np.float32))
 
 
 def residual_autocorrelation(
-    residuals: BaselineResiduals, first: int = 0
-) -> Float32[np.ndarray, "depot late"]:
+    residuals: BaselineResiduals, first_step: int = 0
+) -> Float32[np.ndarray, "depot tail"]:
     """Lag-one autocorrelation of the residuals on regular days of the last 182 days.
 
     Args:
       residuals: Residuals of the depots.
-      first: Step of the first day returned.
+      first_step: First step returned.
     """
-    since = max(0, first - AUTOCORRELATION_DAYS - 1)
-    known_dt = (residuals.has_baseline_dt & residuals.regular_dt)[:, since:]
+    since = max(0, first_step - AUTOCORRELATION_DAYS - 1)
+    valid_dt = (residuals.has_baseline_dt & residuals.regular_dt)[:, since:]
     residual_dt = (
         np.clip(residuals.residual_dt[:, since:], -MAX_RESIDUAL, MAX_RESIDUAL)
-        * known_dt
+        * valid_dt
     )
-    both_dt, product_dt = np.zeros_like(known_dt), np.zeros_like(residual_dt)
-    both_dt[:, 1:] = known_dt[:, 1:] & known_dt[:, :-1]
+    both_dt, product_dt = np.zeros_like(valid_dt), np.zeros_like(residual_dt)
+    both_dt[:, 1:] = valid_dt[:, 1:] & valid_dt[:, :-1]
     product_dt[:, 1:] = residual_dt[:, 1:] * residual_dt[:, :-1]
-    late = (AUTOCORRELATION_DAYS, first - since)
-    covariance_dt = np.nan_to_num(trailing_mean(product_dt, both_dt, *late))
-    variance_dt = np.nan_to_num(trailing_mean(residual_dt**2, known_dt, *late))
-    share_dt = covariance_dt / (variance_dt + 1e-3)
-    return np.clip(share_dt, -1.0, 1.0).astype(np.float32)
+    window = (AUTOCORRELATION_DAYS, first_step - since)
+    covariance_dt = np.nan_to_num(trailing_mean(product_dt, both_dt, *window))
+    variance_dt = np.nan_to_num(trailing_mean(residual_dt**2, valid_dt, *window))
+    correlation_dt = covariance_dt / (variance_dt + 1e-3)
+    return np.clip(correlation_dt, -1.0, 1.0).astype(np.float32)
 
 
 def event_response(
@@ -114,42 +116,42 @@ def event_response(
     calendar: Calendar,
     kinds: Sequence[str],
     horizon: int,
-    first: int = 0,
-) -> Float32[np.ndarray, "depot late response"]:
+    first_step: int = 0,
+) -> Float32[np.ndarray, "depot tail response"]:
     """Mean residual on earlier days of the same kind: `RESPONSE_COLUMNS`.
 
     Args:
       residuals: Residuals of the depots.
       calendar: Calendar of the same days.
       kinds: Kinds of day that have a response.
-      horizon: Days before a day at which its history ends: the earliest origin that
-        forecasts it knows no more.
-      first: Step of the first day returned.
+      horizon: Days before a day at which its history ends, which is the earliest origin
+        that forecasts it.
+      first_step: First step returned.
     """
-    known_dt, residual_dt = residuals.known_dt, residuals.clipped_residual_dt
-    total_dt = np.zeros_like(residual_dt[:, first:])
+    valid_dt, residual_dt = residuals.has_residual_dt, residuals.clipped_residual_dt
+    total_dt = np.zeros_like(residual_dt[:, first_step:])
     weight_dt, count_dt = np.zeros_like(total_dt), np.zeros_like(total_dt)
     for kind in kinds:
         active_gt = calendar.of_kind(kind)
-        if not active_gt[:, first:].any():
+        if not active_gt[:, first_step:].any():
             continue
-        seen_dt = active_gt[calendar.group_d] & known_dt
-        active_dt = active_gt[calendar.group_d, first:]
+        past_dt = active_gt[calendar.group_d] & valid_dt
+        active_dt = active_gt[calendar.group_d, first_step:]
         weight = NAMED_WEIGHT if kind.startswith(NAMED_HOLIDAY) else 1.0
-        sums_dt = _past_sum(seen_dt * residual_dt, horizon, first)
-        times_dt = _past_sum(seen_dt, horizon, first)
+        sums_dt = _past_sum(past_dt * residual_dt, horizon, first_step)
+        number_dt = _past_sum(past_dt, horizon, first_step)
         total_dt += np.where(active_dt, weight * sums_dt, 0.0)
-        weight_dt += np.where(active_dt, weight * times_dt, 0.0)
-        count_dt = np.where(active_dt, np.maximum(count_dt, times_dt), count_dt)
+        weight_dt += np.where(active_dt, weight * number_dt, 0.0)
+        count_dt = np.where(active_dt, np.maximum(count_dt, number_dt), count_dt)
     response_dt = total_dt / (weight_dt + 1.0)
     return np.stack([response_dt, np.log1p(count_dt)], axis=-1).astype(np.float32)
 
 
 def _past_sum(
-    value_dt: Shaped[np.ndarray, "depot time"], horizon: int, first: int
-) -> Float32[np.ndarray, "depot late"]:
+    value_dt: Shaped[np.ndarray, "depot time"], horizon: int, first_step: int
+) -> Float32[np.ndarray, "depot tail"]:
     """Sum over `EVENT_RESPONSE_DAYS` up to `horizon` days before each day."""
     past_dt = value_dt[:, : value_dt.shape[1] - horizon]
-    summed_dt = trailing_sum(past_dt, EVENT_RESPONSE_DAYS, max(0, first - horizon))
-    padding = ((0, 0), (max(0, horizon - first), 0))
+    summed_dt = trailing_sum(past_dt, EVENT_RESPONSE_DAYS, max(0, first_step - horizon))
+    padding = ((0, 0), (max(0, horizon - first_step), 0))
     return np.pad(summed_dt.astype(np.float32), padding)

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Shaped
 
-from forecaster.data.baseline import BaselineResiduals, earlier
+from forecaster.data.baseline import BaselineResiduals, lag
 from forecaster.data.calendar import NAMED_HOLIDAY, Calendar
 
 YEARLY_LAGS = (357, 364, 371)
@@ -21,48 +21,50 @@ RESIDUAL_COLUMNS = (
     "the smaller residual of one and two years ago, where their signs agree",
 )
 SHORTEST_YEAR, LONGEST_YEAR = 330, 390
+"""Days between a movable holiday and the same one a year before, at least and at most."""
 LONGEST_LAG = 2 * LONGEST_YEAR + 20
 """Days before a window that its yearly features can read."""
 HOLIDAY_REACH = 2
-USUAL_SPREADS = 2.0
-"""Residuals up to this many spreads count as usual."""
+"""Days before and after a holiday that are matched with it."""
+EXCESS_SPREADS = 2.0
+"""Number of spreads by which the excess of a residual is reduced."""
 
 
 def yearly_lags(
-    calendar: Calendar, residuals: BaselineResiduals, first: int = 0
-) -> Float32[np.ndarray, "depot late yearly"]:
-    """Deviation from level and baseline residuals a year ago; log counts, 0 where unknown.
+    calendar: Calendar, residuals: BaselineResiduals, first_step: int = 0
+) -> Float32[np.ndarray, "depot tail yearly"]:
+    """Deviation from level and baseline residuals a year ago; log counts, 0 without data.
 
     Args:
       calendar: Calendar of these days.
       residuals: Residuals of the depots.
-      first: Step of the first day returned.
+      first_step: First step returned.
 
     Returns:
       `DEVIATION_COLUMNS`, then `RESIDUAL_COLUMNS`.
     """
-    anomaly_dt = (residuals.log_dt - residuals.level_dt) * residuals.observed_dt
+    deviation_dt = (residuals.log_dt - residuals.level_dt) * residuals.observed_dt
     matched_gt = _year_before(calendar)
-    matched_dt = matched_gt[calendar.group_d, first:]
-    twice_dt = matched_gt[calendar.group_d[:, None], np.maximum(matched_dt, 0)]
+    matched_dt = matched_gt[calendar.group_d, first_step:]
+    two_years_dt = matched_gt[calendar.group_d[:, None], np.maximum(matched_dt, 0)]
 
     def of_sources(value_dt: np.ndarray) -> list[np.ndarray]:
-        lagged = [earlier(value_dt, lag, first) for lag in YEARLY_LAGS]
-        return [*lagged, _at(matched_dt, value_dt)]
+        by_weekday = [lag(value_dt, days, first_step) for days in YEARLY_LAGS]
+        return [*by_weekday, _at(matched_dt, value_dt)]
 
     residual_dt = _at(matched_dt, residuals.clipped_residual_dt)
-    residual_before_dt = _at(twice_dt, residuals.clipped_residual_dt) * (
+    residual_two_years_dt = _at(two_years_dt, residuals.clipped_residual_dt) * (
         matched_dt >= 0
     )
     past_residuals = [
         residual_dt,
-        earlier(residuals.clipped_residual_dt, YEARLY_LAGS[0], first),
-        earlier(residuals.clipped_residual_dt, YEARLY_LAGS[-1], first),
-        _excess(residual_dt, USUAL_SPREADS * _at(matched_dt, residuals.spread_dt)),
-        _common(residual_dt, residual_before_dt),
+        lag(residuals.clipped_residual_dt, YEARLY_LAGS[0], first_step),
+        lag(residuals.clipped_residual_dt, YEARLY_LAGS[-1], first_step),
+        _excess(residual_dt, EXCESS_SPREADS * _at(matched_dt, residuals.spread_dt)),
+        _common(residual_dt, residual_two_years_dt),
     ]
     columns = [
-        *of_sources(anomaly_dt),
+        *of_sources(deviation_dt),
         *of_sources(residuals.observed_dt),
         *past_residuals,
     ]
@@ -71,10 +73,10 @@ def yearly_lags(
 
 def _excess(
     value_dt: Float32[np.ndarray, "depot time"],
-    usual_dt: Float32[np.ndarray, "depot time"],
+    threshold_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
-    """Soft threshold: each value shrunk by the usual size, 0 within it."""
-    return np.sign(value_dt) * np.maximum(np.abs(value_dt) - usual_dt, 0)
+    """Soft threshold: each value shrunk by the threshold, 0 within it."""
+    return np.sign(value_dt) * np.maximum(np.abs(value_dt) - threshold_dt, 0)
 
 
 def _common(
@@ -87,10 +89,10 @@ def _common(
 
 
 def _at(
-    source_dt: Int[np.ndarray, "depot late"],
+    source_dt: Int[np.ndarray, "depot tail"],
     value_dt: Shaped[np.ndarray, "depot time"],
-) -> Shaped[np.ndarray, "depot late"]:
-    """Values at other steps; 0 or False before the first."""
+) -> Shaped[np.ndarray, "depot tail"]:
+    """Values at the source steps; 0 or False where they are negative."""
     taken_dt = np.take_along_axis(value_dt, np.maximum(source_dt, 0), axis=1)
     return np.where(source_dt >= 0, taken_dt, value_dt.dtype.type(0))
 
@@ -107,10 +109,10 @@ def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
     )
     for matched_t, active_tk in zip(matched_gt, calendar.active_gtk, strict=True):
         pairs = [_a_year_apart(active_tk[:, kind]) for kind in named]
-        day_p, before_p = np.concatenate([np.zeros((2, 0), int), *pairs], axis=1)
+        day_r, before_r = np.concatenate([np.zeros((2, 0), int), *pairs], axis=1)
         for offset in far_to_near:
-            inside_p = (day_p + offset >= 0) & (day_p + offset < n_steps)
-            matched_t[day_p[inside_p] + offset] = before_p[inside_p] + offset
+            is_inside_r = (day_r + offset >= 0) & (day_r + offset < n_steps)
+            matched_t[day_r[is_inside_r] + offset] = before_r[is_inside_r] + offset
     return matched_gt
 
 

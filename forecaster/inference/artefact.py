@@ -42,7 +42,7 @@ PLAIN = (
     "validation_mape",
     "backtest",
 )
-"""Fields that are stored in the manifest as they are; `NAMES` as lists."""
+"""Fields that the manifest stores unchanged; those of `NAMES` it stores as lists."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Artefact:
       model: Size of the network.
       reading_days: Context days that a forecast needs, measured at export.
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
-      postprocessing: How a raw forecast becomes the point forecast.
+      postprocessing: Rules that turn a raw forecast into the point forecast.
       intervals: Conformal intervals of the depots.
       totals: Quantiles of a city's and of the fleet's totals.
       depot_ids: Depots with an embedding, in the order of the rows.
@@ -66,9 +66,9 @@ class Artefact:
       epochs: Number of epochs trained.
       versions: Versions of the libraries used for training.
       parity_error: Largest difference between NumPy and Flax at export, log counts.
-      validation_mape: Of the fit that chose the number of epochs; a fraction.
-      backtest: Scores of the evaluation fit on its holdout, by model: its own (`gru`) and
-        the baselines'; in percent, as `Scores.in_percent` returns them.
+      validation_mape: Validation MAPE of the evaluation fit; a fraction.
+      backtest: Holdout scores of the evaluation fit (`gru`) and of the baselines, by model;
+        in percent, as `Scores.in_percent` returns them.
     """
 
     task: TaskConfig
@@ -97,7 +97,7 @@ class Artefact:
 
     @property
     def n_members(self) -> int:
-        """Number of networks in the ensemble, K."""
+        """Number of networks in the ensemble."""
         return len(self.weights["correction/bias"])
 
     def member(self, number: int) -> dict[str, np.ndarray]:

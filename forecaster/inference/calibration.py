@@ -27,12 +27,12 @@ def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
     forecasts = _forecasts(evaluation, panel, origins)
     postprocessing = choose(forecasts, panel.depot_ids)
     point_odh = forecasts.points(postprocessing, panel.depot_ids)
-    actual_odh = np.log1p(np.where(forecasts.known, forecasts.actual, 0.0))
+    actual_odh = np.log1p(np.where(forecasts.valid, forecasts.actual, 0.0))
     first_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
     weekday_oh = (first_o1 + np.arange(evaluation.horizon)) % 7
     table = intervals.calibrate(
         (actual_odh - point_odh) / forecasts.spread[..., None],
-        forecasts.known,
+        forecasts.valid,
         weekday_oh,
         panel.depot_ids,
     )
@@ -48,39 +48,39 @@ def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
         evaluation,
         postprocessing=postprocessing,
         intervals=intervals.scale_to_typical_days(table, difficulty),
-        totals=totals.calibrate(bands, forecasts.actual, forecasts.known, panel.cities),
+        totals=totals.calibrate(bands, forecasts.actual, forecasts.valid, panel.cities),
     )
 
 
 def _forecasts(evaluation: Artefact, panel: Panel, origins: range) -> HoldoutForecasts:
     """Raw forecasts of an artefact from each origin, with the actuals."""
-    baseline, correction, spread, actual, known = [], [], [], [], []
+    baseline, correction, spread, actual, valid = [], [], [], [], []
     days = [panel.day(step) for step in origins]
     for raw in predict.predict_origins(evaluation, panel, days):
         actual.append(_ahead(panel, panel.step(raw.origin_on), evaluation.horizon))
         baseline.append(raw.baseline_dh)
         correction.append(raw.correction_dh)
         spread.append(raw.spread_d)
-        known.append(np.isfinite(actual[-1]) & ~raw.cold_start_d[:, None])
+        valid.append(np.isfinite(actual[-1]) & ~raw.cold_start_d[:, None])
     return HoldoutForecasts(
-        *map(np.stack, (baseline, correction, spread, actual, known))
+        *map(np.stack, (baseline, correction, spread, actual, valid))
     )
 
 
 def _ahead(panel: Panel, step: int, horizon: int) -> Float[np.ndarray, "depot horizon"]:
-    """Orders of the days after a step, NaN where not known."""
+    """Orders of the days after a step, NaN where not observed."""
     orders_dh = panel.demand_dt[:, step + 1 : step + 1 + horizon].astype(float)
     missing = ((0, 0), (0, horizon - orders_dh.shape[1]))
     return np.pad(orders_dh, missing, constant_values=np.nan)
 
 
 def _relative_difficulty(evaluation: Artefact, panel: Panel, days: int) -> float:
-    """How hard the held-out days were to forecast relative to a year, by the baseline."""
+    """Ratio of the baseline's errors on the held-out days to those of a year."""
     features = build_features(panel, evaluation.kinds, evaluation.horizon)
     n_steps = panel.n_steps
     residual_dt = np.abs(features.recent_residuals_dtf[:, 1:n_steps, 0])
-    # A spread that had not seen the miss; and not that of a depot which has none yet.
+    # The spread of the day before, which does not include the residual; mature depots only.
     spread_dt = features.spread_dt[:, : n_steps - 1]
     mature_dt = features.age_dt[:, 1:n_steps] > np.log1p(intervals.MATURE_DAYS)
-    known_dt = (features.observed_dt[:, 1:n_steps] > 0) & mature_dt
-    return intervals.relative_difficulty(residual_dt / spread_dt, known_dt, days)
+    valid_dt = (features.observed_dt[:, 1:n_steps] > 0) & mature_dt
+    return intervals.relative_difficulty(residual_dt / spread_dt, valid_dt, days)

@@ -1,4 +1,4 @@
-"""Imputes the history of depots without one from depots of the same city."""
+"""Fills the missing history of new depots with the daily median of their city's depots."""
 
 from dataclasses import replace
 
@@ -36,6 +36,6 @@ def _daily_median(
     demand_dt: Float[np.ndarray, "depot time"],
 ) -> Float[np.ndarray, " time"]:
     """Median over depots of each day, NaN where none was observed."""
-    known_t = np.isfinite(demand_dt).any(axis=0)
-    filled_dt = np.where(known_t, demand_dt, 0.0)
-    return np.where(known_t, np.nanmedian(filled_dt, axis=0), np.nan)
+    observed_t = np.isfinite(demand_dt).any(axis=0)
+    filled_dt = np.where(observed_t, demand_dt, 0.0)
+    return np.where(observed_t, np.nanmedian(filled_dt, axis=0), np.nan)

@@ -57,14 +57,15 @@ def run_checks(
 
 
 def _finite(candidate: Forecast) -> Check:
-    wrong = sum(int((~good).sum()) for good in _in_order(candidate))
-    if wrong:
-        message = f"{wrong} numbers are not finite, or not 0 ≤ p10 ≤ p50 ≤ p90"
+    n_invalid = sum(int((~valid).sum()) for valid in _in_order(candidate))
+    if n_invalid:
+        message = f"{n_invalid} numbers are not finite, or not 0 ≤ p10 ≤ p50 ≤ p90"
         return Check("finite", False, message)
     return Check("finite", True, "every number is finite and every band in order")
 
 
 def _in_order(candidate: Forecast) -> Iterator[np.ndarray]:
+    """Whether each interval, of depots and of totals, is finite and in order."""
     totals = [(total.p10_h, total.p50_h, total.p90_h) for total in candidate.totals]
     for p10, p50, p90 in [
         (candidate.p10_dh, candidate.p50_dh, candidate.p90_dh),
@@ -81,10 +82,10 @@ def _parity(error: float) -> Check:
 
 def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
     recent_dt = panel.last(YEAR_DAYS).demand_dt
-    known_d = np.isfinite(recent_dt).sum(axis=1) >= RECENT_DAYS
+    has_history_d = np.isfinite(recent_dt).sum(axis=1) >= RECENT_DAYS
     largest_d = np.nan_to_num(recent_dt, nan=0.0).max(axis=1)
     limit_d = MAX_RATIO * largest_d + FEW_ORDERS
-    over_d = known_d & (candidate.p90_dh > limit_d[:, None]).any(axis=1)
+    over_d = has_history_d & (candidate.p90_dh > limit_d[:, None]).any(axis=1)
     if over_d.any():
         names = ", ".join(np.array(panel.depot_ids)[over_d][:5])
         message = (
@@ -101,16 +102,16 @@ def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
 
 def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:
     recent_dt = panel.last(RECENT_DAYS).demand_dt
-    known_d = np.isfinite(recent_dt).any(axis=1)
+    has_history_d = np.isfinite(recent_dt).any(axis=1)
     open_dh = candidate.basis_dh != CLOSED
-    ahead = candidate.p50_dh[known_d][open_dh[known_d]]
-    if not known_d.any() or not ahead.size:
+    ahead = candidate.p50_dh[has_history_d][open_dh[has_history_d]]
+    if not has_history_d.any() or not ahead.size:
         return Check("fleet", True, "no recent day, or none ahead, to compare")
     # A mean of depot-days, so that closed ones weigh nothing.
-    before = float(np.nanmean(recent_dt[known_d]))
-    times = (float(ahead.mean()) + 1.0) / (before + 1.0)
-    message = f"an open day ahead has {times:.2f} times the orders of a recent one"
-    return Check("fleet", 1 / MAX_FLEET_RATIO <= times <= MAX_FLEET_RATIO, message)
+    before = float(np.nanmean(recent_dt[has_history_d]))
+    ratio = (float(ahead.mean()) + 1.0) / (before + 1.0)
+    message = f"an open day ahead has {ratio:.2f} times the orders of a recent one"
+    return Check("fleet", 1 / MAX_FLEET_RATIO <= ratio <= MAX_FLEET_RATIO, message)
 
 
 def _like_champion(candidate: Forecast, champion: Forecast) -> Check:

@@ -40,11 +40,11 @@ class Forecast:
 
 @dataclass(frozen=True)
 class LiveConditions:
-    """What is known of depots on the day of a live forecast, beside their demand.
+    """State of the depots on the day of a live forecast, beside their demand.
 
     Attributes:
-      fallback_depots: Depots that get the baseline forecast, beside the artefact's own.
-      missing_days: By depot, the newest open days whose demand is missing.
+      fallback_depots: Depots that get the baseline forecast, in addition to the artefact's.
+      missing_days: Number of newest open days without demand, by depot.
     """
 
     fallback_depots: Collection[str] = ()

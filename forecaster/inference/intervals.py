@@ -14,15 +14,17 @@ from jaxtyping import Bool, Float, Float32, Int
 from forecaster.errors import NoDataError
 
 LOW, HIGH = 0.1, 0.9
-# Added to the spread of a depot without a history of its own, log counts.
+"""Quantiles that bound the 80 % interval."""
 COLD_START_SPREAD = 0.3
-# Forecast days at which a factor's own data weigh as much as the pool.
+"""Added to the spread of a depot without a history of its own, log counts."""
 WEEKDAY_DAYS, DEPOT_DAYS = 300, 100
+"""Forecast days at which a factor's own data weigh as much as the pool."""
 MIN_FACTOR, MAX_FACTOR = 0.4, 2.5
+"""Limits of a factor before it is shrunk."""
 YEAR_DAYS = 364
 MIN_RELATIVE_DIFFICULTY = 0.5
-# Days of history after which a depot has a spread of its own.
 MATURE_DAYS = 56
+"""Days of history after which a depot has a spread of its own."""
 MIN_WIDENING = 1.05
 """Minimum factor on the width per missing day, used where the table is flat."""
 
@@ -36,7 +38,7 @@ class IntervalTable:
       high_h: 90 % quantile per horizon day, at least 0.
       weekday_w: Factor of each weekday, Monday first.
       depot_ids: Depots that have a factor; others have 1.
-      depot_d: Their factors.
+      depot_d: Factor of each of these depots.
     """
 
     low_h: Float32[np.ndarray, " horizon"]
@@ -57,7 +59,7 @@ def uniform_table(
 
 def calibrate(
     residual_odh: Float[np.ndarray, "origin depot horizon"],
-    known_odh: Bool[np.ndarray, "origin depot horizon"],
+    valid_odh: Bool[np.ndarray, "origin depot horizon"],
     weekday_oh: Int[np.ndarray, "origin horizon"],
     depot_ids: Sequence[str],
 ) -> IntervalTable:
@@ -66,27 +68,28 @@ def calibrate(
     Args:
       residual_odh: (log actual - log forecast) / spread of held-out forecasts; origins a
         day apart.
-      known_odh: Where the actual is known.
+      valid_odh: Whether the residual counts: the actual is observed, and the depot has a
+        history of its own.
       weekday_oh: Weekdays of the targets, Monday is 0.
       depot_ids: Depots, in the order of the depot axis.
 
     Raises:
       NoDataError: a horizon day has no residual.
     """
-    if not known_odh.any(axis=(0, 1)).all():
+    if not valid_odh.any(axis=(0, 1)).all():
         raise NoDataError(
             "Intervals need at least one known actual for each horizon day. Load a "
             "longer history, or shorten the horizon."
         )
-    known_odh = _seen_at_every_horizon(known_odh)
+    valid_odh = _forecast_at_every_horizon(valid_odh)
     days = range(residual_odh.shape[2])
-    columns = [residual_odh[..., h][known_odh[..., h]] for h in days]
+    columns = [residual_odh[..., h][valid_odh[..., h]] for h in days]
     low_h = np.minimum([np.quantile(column, LOW) for column in columns], -1e-6)
     high_h = np.maximum([np.quantile(column, HIGH) for column in columns], 1e-6)
     score_odh = np.where(residual_odh < 0, residual_odh / low_h, residual_odh / high_h)
-    weekday_odh = np.broadcast_to(weekday_oh[:, None], known_odh.shape)
-    weekday_w = _weekday_factors(score_odh, known_odh, weekday_odh)
-    depot_d = _depot_factors(score_odh / weekday_w[weekday_odh], known_odh)
+    weekday_odh = np.broadcast_to(weekday_oh[:, None], valid_odh.shape)
+    weekday_w = _weekday_factors(score_odh, valid_odh, weekday_odh)
+    depot_d = _depot_factors(score_odh / weekday_w[weekday_odh], valid_odh)
     return IntervalTable(
         low_h.astype(np.float32),
         high_h.astype(np.float32),
@@ -107,10 +110,10 @@ def scale_to_typical_days(table: IntervalTable, difficulty: float) -> IntervalTa
 
 def relative_difficulty(
     score_dt: Float[np.ndarray, "depot time"],
-    known_dt: Bool[np.ndarray, "depot time"],
+    valid_dt: Bool[np.ndarray, "depot time"],
     days: int,
 ) -> float:
-    """How hard the last days were to forecast, relative to a year.
+    """Ratio of the baseline's errors on the last days to those of a year.
 
     Intervals are fitted on few days, and months differ; the baseline, which is not fitted,
     measures by how much. Intervals of easy days are widened; those of hard days are kept,
@@ -118,20 +121,20 @@ def relative_difficulty(
 
     Args:
       score_dt: Absolute residuals of the baseline, in spreads.
-      known_dt: Whether they are known.
+      valid_dt: Whether the residual counts.
       days: Number of last days, compared with the last 364.
 
     Returns:
-      Ratio of the 80 % quantiles, between 0.5 and 1; 1 where nothing can be compared.
+      Ratio of the 80 % quantiles, between 0.5 and 1; 1 where no residual counts.
     """
-    year = score_dt[:, -YEAR_DAYS:][known_dt[:, -YEAR_DAYS:]]
-    last = score_dt[:, -days:][known_dt[:, -days:]]
+    year = score_dt[:, -YEAR_DAYS:][valid_dt[:, -YEAR_DAYS:]]
+    last = score_dt[:, -days:][valid_dt[:, -days:]]
     if not len(last):
         return 1.0
-    usual, now = (np.quantile(score_r, HIGH - LOW) for score_r in (year, last))
-    return (
-        float(np.clip(now / usual, MIN_RELATIVE_DIFFICULTY, 1.0)) if usual > 0 else 1.0
-    )
+    of_year, of_last = (np.quantile(score_r, HIGH - LOW) for score_r in (year, last))
+    if not of_year > 0:
+        return 1.0
+    return float(np.clip(of_last / of_year, MIN_RELATIVE_DIFFICULTY, 1.0))
 
 
 def band(
@@ -157,54 +160,55 @@ def band(
         missing_d = np.zeros(len(depot_ids), int)
     low_dh = table.low_h * _stale_factors(table.low_h, missing_d)
     high_dh = table.high_h * _stale_factors(table.high_h, missing_d)
-    known = dict(zip(table.depot_ids, table.depot_d, strict=True))
-    own_d = np.array([known.get(depot, 1.0) for depot in depot_ids], np.float32)
-    width_dh = (own_d * spread_d)[:, None] * table.weekday_w[weekday_h]
+    factor_of = dict(zip(table.depot_ids, table.depot_d, strict=True))
+    factor_d = np.array([factor_of.get(depot, 1.0) for depot in depot_ids], np.float32)
+    width_dh = (factor_d * spread_d)[:, None] * table.weekday_w[weekday_h]
     return point_dh + low_dh * width_dh, point_dh + high_dh * width_dh
 
 
 def _stale_factors(
-    reach_h: Float32[np.ndarray, " horizon"], missing_d: Int[np.ndarray, " depot"]
+    quantile_h: Float32[np.ndarray, " horizon"], missing_d: Int[np.ndarray, " depot"]
 ) -> Float32[np.ndarray, "depot horizon"]:
-    """Factors on the width for an origin that many days earlier; 1 for none."""
-    horizon = len(reach_h)
+    """Factors on the width by the number of missing days; 1 for none."""
+    horizon = len(quantile_h)
     step_dh = np.arange(horizon) + missing_d[:, None]
-    further_dh = reach_h[np.minimum(step_dh, horizon - 1)]
+    further_dh = quantile_h[np.minimum(step_dh, horizon - 1)]
     ratio_dh = np.divide(
-        further_dh, reach_h, out=np.ones_like(further_dh), where=reach_h != 0
+        further_dh, quantile_h, out=np.ones_like(further_dh), where=quantile_h != 0
     )
     return np.maximum(ratio_dh, MIN_WIDENING ** missing_d[:, None]).astype(np.float32)
 
 
-def _seen_at_every_horizon(
-    known_odh: Bool[np.ndarray, "origin depot horizon"],
+def _forecast_at_every_horizon(
+    valid_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Bool[np.ndarray, "origin depot horizon"]:
     """Keeps targets that were forecast at every horizon from H days to one.
 
     The first days after a fit are the targets of short horizons only: a holiday among
-    them would widen those bands and no others. All, where too few are left.
+    them would widen those bands and no others. Keeps all where a horizon would be left
+    without any.
     """
-    origins, _, horizon = known_odh.shape
+    origins, _, horizon = valid_odh.shape
     target_oh = np.arange(origins)[:, None] + np.arange(horizon)
-    kept_odh = known_odh & (target_oh >= horizon - 1)[:, None]
-    return kept_odh if kept_odh.any(axis=(0, 1)).all() else known_odh
+    kept_odh = valid_odh & (target_oh >= horizon - 1)[:, None]
+    return kept_odh if kept_odh.any(axis=(0, 1)).all() else valid_odh
 
 
 def _weekday_factors(
     score_odh: Float[np.ndarray, "origin depot horizon"],
-    known_odh: Bool[np.ndarray, "origin depot horizon"],
+    valid_odh: Bool[np.ndarray, "origin depot horizon"],
     weekday_odh: Int[np.ndarray, "origin depot horizon"],
 ) -> Float[np.ndarray, " 7"]:
-    rows = [score_odh[known_odh & (weekday_odh == weekday)] for weekday in range(7)]
+    rows = [score_odh[valid_odh & (weekday_odh == weekday)] for weekday in range(7)]
     return np.array([_factor(score_r, WEEKDAY_DAYS) for score_r in rows])
 
 
 def _depot_factors(
     score_odh: Float[np.ndarray, "origin depot horizon"],
-    known_odh: Bool[np.ndarray, "origin depot horizon"],
+    valid_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Float[np.ndarray, " depot"]:
     depots = range(score_odh.shape[1])
-    rows = [score_odh[:, depot][known_odh[:, depot]] for depot in depots]
+    rows = [score_odh[:, depot][valid_odh[:, depot]] for depot in depots]
     return np.array([_factor(score_r, DEPOT_DAYS) for score_r in rows])
 
 

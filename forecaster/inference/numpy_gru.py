@@ -1,8 +1,8 @@
 """Two GRU layers in NumPy, computed day by day as Flax's `GRUCell` does.
 
-Gates r and z carry one bias, n carries two. A gate g is 1/2 + t/2 with t = tanh of half
-its sum: the halves are in the weights, and t takes the place of g. Depots come last, so
-that each gate of all of them is one stretch of memory.
+Gates r and z have one bias, n has two. A gate g is 1/2 + t/2 with t = tanh of half its
+sum: the halves are in the weights, and t is stored in place of g. Depots are the last axis,
+so that each gate of all of them is contiguous in memory.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ HALF = np.float32(0.5)
 
 
 class Layer(NamedTuple):
-    """The weights of one layer, gates r, z, n below each other."""
+    """Weights of one layer; the rows of gates r, z and n follow each other."""
 
-    into_gf: Float32[np.ndarray, "gates feature"]
-    into_bias_g1: Float32[np.ndarray, "gates 1"]
-    within_gu: Float32[np.ndarray, "gates unit"]
-    # Of n, inside what the reset gate takes its share of.
-    within_bias_u1: Float32[np.ndarray, "unit 1"]
+    input_kernel_gf: Float32[np.ndarray, "gates feature"]
+    input_bias_g1: Float32[np.ndarray, "gates 1"]
+    recurrent_kernel_gu: Float32[np.ndarray, "gates unit"]
+    # Bias of n that the reset gate scales.
+    recurrent_bias_u1: Float32[np.ndarray, "unit 1"]
 
     @classmethod
     def of(cls, weights: Mapping[str, np.ndarray], name: str) -> "Layer":
@@ -31,18 +31,18 @@ class Layer(NamedTuple):
           weights: Weights of one member, by path.
           name: Name of the layer, such as `gru_1`.
         """
-        share = {"r": HALF, "z": HALF, "n": np.float32(1.0)}
+        scale = {"r": HALF, "z": HALF, "n": np.float32(1.0)}
 
-        def below(part: str, shares: Mapping[str, np.float32]) -> np.ndarray:
+        def stack_gates(path: str, scales: Mapping[str, np.float32]) -> np.ndarray:
             gates = [
-                shares[gate] * weights[f"{name}/{part.format(gate)}"] for gate in shares
+                scales[gate] * weights[f"{name}/{path.format(gate)}"] for gate in scales
             ]
             return np.ascontiguousarray(np.concatenate(gates, axis=-1).T)
 
         return cls(
-            below("i{}/kernel", share),
-            below("i{}/bias", share)[:, None],
-            below("h{}/kernel", dict.fromkeys(share, HALF)),
+            stack_gates("i{}/kernel", scale),
+            stack_gates("i{}/bias", scale)[:, None],
+            stack_gates("h{}/kernel", dict.fromkeys(scale, HALF)),
             (HALF * weights[f"{name}/hn/bias"])[:, None],
         )
 
@@ -57,28 +57,28 @@ class _Buffers(NamedTuple):
 def last_states(
     layers: tuple[Layer, ...],
     input_cfb: Float32[np.ndarray, "context feature batch"],
-    days: int,
-) -> Float32[np.ndarray, "batch days unit"]:
+    n_days: int,
+) -> Float32[np.ndarray, "batch {n_days} unit"]:
     """Runs the layers, and returns the last layer's states on the last days.
 
     Args:
       layers: Each reads the states of the one before it.
       input_cfb: Input of the first layer.
-      days: Number of last days returned.
+      n_days: Number of last days returned.
     """
     context, _, batch = input_cfb.shape
-    gates, units = layers[0].within_gu.shape
+    gates, units = layers[0].recurrent_kernel_gu.shape
     buffers = _Buffers(*np.empty((2, gates, batch), np.float32))
     states = np.zeros((len(layers), units, batch), np.float32)
-    kept_oub = np.empty((days, units, batch), np.float32)
+    last_oub = np.empty((n_days, units, batch), np.float32)
     for day, value_fb in enumerate(input_cfb):
-        read_fb = value_fb
+        layer_input_fb = value_fb
         for layer, state_ub in zip(layers, states, strict=True):
-            _step(layer, read_fb, state_ub, buffers)
-            read_fb = state_ub
-        if day >= context - days:
-            kept_oub[day - context + days] = read_fb
-    return np.transpose(kept_oub, (2, 0, 1))
+            _step(layer, layer_input_fb, state_ub, buffers)
+            layer_input_fb = state_ub
+        if day >= context - n_days:
+            last_oub[day - context + n_days] = layer_input_fb
+    return np.transpose(last_oub, (2, 0, 1))
 
 
 def _step(
@@ -87,17 +87,17 @@ def _step(
     state_ub: Float32[np.ndarray, "unit batch"],
     buffers: _Buffers,
 ) -> None:
-    """Takes the state one day on, in place."""
+    """Advances the state by one day, in place."""
     units = len(state_ub)
     sum_gb, input_gb = buffers
-    np.matmul(layer.within_gu, state_ub, out=sum_gb)
-    np.matmul(layer.into_gf, value_fb, out=input_gb)
-    input_gb += layer.into_bias_g1
+    np.matmul(layer.recurrent_kernel_gu, state_ub, out=sum_gb)
+    np.matmul(layer.input_kernel_gf, value_fb, out=input_gb)
+    input_gb += layer.input_bias_g1
     gates_gb, inner_ub = sum_gb[: 2 * units], sum_gb[2 * units :]
     gates_gb += input_gb[: 2 * units]
     np.tanh(gates_gb, out=gates_gb)
     reset_ub, keep_ub = gates_gb[:units], gates_gb[units:]
-    inner_ub += layer.within_bias_u1
+    inner_ub += layer.recurrent_bias_u1
     reset_ub *= inner_ub
     inner_ub += reset_ub
     inner_ub += input_gb[2 * units :]

@@ -24,7 +24,7 @@ class Network:
         ]
 
     def forward(
-        self, slices: Slices, span: int = 1
+        self, slices: Slices, n_origins: int = 1
     ) -> tuple[
         Float32[np.ndarray, "batch origin horizon"],
         Float32[np.ndarray, "batch origin horizon"],
@@ -33,13 +33,13 @@ class Network:
 
         Args:
           slices: Windows with a batch axis.
-          span: Number of last context days that are origins.
+          n_origins: Number of last context days that are origins.
 
         Returns:
           Both in log counts; the correction is the mean of the members.
         """
         past_bcf = np.asarray(inputs.past(np, slices, self._horizon))
-        near = inputs.newest(slices, self._horizon, span)
+        near = inputs.newest(slices, self._horizon, n_origins)
         targets = inputs.targets(np, near, self._horizon)
         corrections = [
             member.correction(slices, past_bcf, targets) for member in self._members
@@ -76,18 +76,18 @@ class _Member:
         past_bcf: Float32[np.ndarray, "batch context feature"],
         targets: Targets,
     ) -> Float32[np.ndarray, "batch origin horizon"]:
-        """Correction to the baseline forecasts from the last `span` context days."""
+        """Correction to the baseline forecasts of the targets, from each of their origins."""
         weights = self._weights
-        context, (span, horizon) = past_bcf.shape[1], targets.baseline.shape[1:]
+        context, (n_origins, horizon) = past_bcf.shape[1], targets.baseline.shape[1:]
         day_bsm = _dense(weights, "calendar", np.asarray(slices.calendar))
         today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
         today_cfb = np.ascontiguousarray(np.transpose(today_bcf, (1, 2, 0)))
-        state_bou = last_states(self._layers, today_cfb, span)
-        origin_bof = np.concatenate([state_bou, past_bcf[:, -span:]], axis=-1)
-        near_bsm = day_bsm[:, context - span :] + _depot_effect(
-            weights, slices, context - span
+        state_bou = last_states(self._layers, today_cfb, n_origins)
+        origin_bof = np.concatenate([state_bou, past_bcf[:, -n_origins:]], axis=-1)
+        near_bsm = day_bsm[:, context - n_origins :] + _depot_effect(
+            weights, slices, context - n_origins
         )
-        ahead_bohm = windows.days_ahead(np, near_bsm, span, horizon)
+        ahead_bohm = windows.days_ahead(np, near_bsm, n_origins, horizon)
         target_bohm = targets.features @ weights["target/kernel"]
         sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + target_bohm)
         mixed_bohm = _silu(_dense(weights, "mix", sum_bohm))
@@ -110,9 +110,9 @@ def _depot_effect(
     row_b = np.asarray(slices.depot).astype(int)
     embedding_be = weights["depots/embedding"][row_b] * (row_b > 0)[:, None]
     gain_bm = embedding_be @ weights["gain/kernel"]
-    day_bsk = slices.calendar[:, first:, SEASON_COLUMNS:]
-    answer_bsm = gain_bm[:, None] * (day_bsk @ weights["answer/kernel"])
-    return answer_bsm + (embedding_be @ weights["own/kernel"])[:, None]
+    day_bsf = slices.calendar[:, first:, SEASON_COLUMNS:]
+    response_bsm = gain_bm[:, None] * (day_bsf @ weights["answer/kernel"])
+    return response_bsm + (embedding_be @ weights["own/kernel"])[:, None]
 
 
 def _dense(weights: Weights, name: str, value: np.ndarray) -> np.ndarray:

@@ -17,19 +17,20 @@ from forecaster import metrics
 
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
 MIN_GAIN = 0.01
-"""A smaller share must lower MAPE by this fraction, or the whole correction is used."""
+"""Relative fall of MAPE that a share below 1 must bring, or the whole correction is used."""
 SHIFTS = tuple(round(0.05 * number, 2) for number in range(21))
 MIN_BIAS, MAX_BIAS_COST, MAX_WAPE_COST = -0.02, 0.02, 0.005
 """Limits of a shift, as fractions: the lowest bias it may lead to, or else the largest
 fall of the bias, and the largest relative rise of WAPE."""
 FALLBACK_MARGIN = 1.1
+"""Ratio of the errors with and without the network above which a depot falls back."""
 MIN_FALLBACK_DAYS = 42
 """Fewest held-out forecast days by which a depot may fall back to the baseline."""
 
 
 @dataclass(frozen=True)
 class Postprocessing:
-    """How the raw forecast becomes the point forecast.
+    """Rules that turn the raw forecast into the point forecast.
 
     Attributes:
       network_share: Share of the network's correction to the baseline, 0 to 1.
@@ -87,7 +88,7 @@ def describe_share(share: float | None) -> str:
     """Describes a share of the network's correction for people.
 
     Args:
-      share: `Postprocessing.network_share`; None where it is not known.
+      share: `Postprocessing.network_share`; None if it was not recorded.
     """
     if share is None:
         return "–"
@@ -102,9 +103,10 @@ class HoldoutForecasts(NamedTuple):
     baseline: Float[np.ndarray, "origin depot horizon"]
     correction: Float[np.ndarray, "origin depot horizon"]
     spread: Float[np.ndarray, "origin depot"]
-    # Orders per day, NaN where not known, and whether they are known.
+    # Orders per day, NaN where not observed.
     actual: Float[np.ndarray, "origin depot horizon"]
-    known: Bool[np.ndarray, "origin depot horizon"]
+    # Whether the day counts: it is observed, and the depot has a history of its own.
+    valid: Bool[np.ndarray, "origin depot horizon"]
 
     def points(
         self, postprocessing: Postprocessing, depot_ids: Sequence[str]
@@ -138,7 +140,7 @@ class _Score(NamedTuple):
 
 
 def _score(holdout: HoldoutForecasts, point_odh: Float[np.ndarray, "..."]) -> _Score:
-    arguments = (holdout.actual, np.maximum(np.expm1(point_odh), 0.0), holdout.known)
+    arguments = (holdout.actual, np.maximum(np.expm1(point_odh), 0.0), holdout.valid)
     return _Score(
         metrics.mape(*arguments), metrics.wape(*arguments), metrics.bias(*arguments)
     )
@@ -163,14 +165,14 @@ def _shift(
         for shift in SHIFTS
     }
     unshifted = scores[0.0]
-    most_wape = (1 + MAX_WAPE_COST) * unshifted.wape
-    least_bias = min(MIN_BIAS, unshifted.bias - MAX_BIAS_COST)
+    max_wape = (1 + MAX_WAPE_COST) * unshifted.wape
+    min_bias = min(MIN_BIAS, unshifted.bias - MAX_BIAS_COST)
     allowed = [
         shift
         for shift, score in scores.items()
-        if score.wape <= most_wape and score.bias >= least_bias
+        if score.wape <= max_wape and score.bias >= min_bias
     ]
-    # NaN, where nothing was ordered, allows nothing and compares with nothing.
+    # Scores are NaN where no day had orders: then no shift is allowed.
     return min(allowed, key=lambda shift: scores[shift].mape, default=0.0)
 
 
@@ -178,10 +180,10 @@ def _fallback_depots(
     holdout: HoldoutForecasts, depot_ids: Sequence[str], postprocessing: Postprocessing
 ) -> tuple[str, ...]:
     """Ids of the depots whose absolute error is larger with the network than without it."""
-    with_d = _absolute_error(holdout, holdout.points(postprocessing, depot_ids))
-    without_d = _absolute_error(holdout, holdout.baseline)
-    enough_d = holdout.known.sum(axis=(0, 2)) >= MIN_FALLBACK_DAYS
-    worse_d = enough_d & (with_d > FALLBACK_MARGIN * without_d)
+    network_d = _absolute_error(holdout, holdout.points(postprocessing, depot_ids))
+    baseline_d = _absolute_error(holdout, holdout.baseline)
+    has_enough_days_d = holdout.valid.sum(axis=(0, 2)) >= MIN_FALLBACK_DAYS
+    worse_d = has_enough_days_d & (network_d > FALLBACK_MARGIN * baseline_d)
     return tuple(
         depot for depot, worse in zip(depot_ids, worse_d, strict=True) if worse
     )
@@ -192,5 +194,5 @@ def _absolute_error(
 ) -> Float[np.ndarray, " depot"]:
     """Sum of absolute errors of each depot, orders."""
     orders_odh = np.maximum(np.expm1(point_odh), 0.0)
-    error_odh = np.abs(orders_odh - np.where(holdout.known, holdout.actual, 0.0))
-    return np.where(holdout.known, error_odh, 0.0).sum(axis=(0, 2))
+    error_odh = np.abs(orders_odh - np.where(holdout.valid, holdout.actual, 0.0))
+    return np.where(holdout.valid, error_odh, 0.0).sum(axis=(0, 2))

@@ -27,8 +27,8 @@ from forecaster.inference.intervals import COLD_START_SPREAD
 from forecaster.inference.numpy_model import Network, require_same_inputs
 
 DEPOTS_PER_CHUNK = 256
-"""Depots whose features are in memory at once, for each core. Smaller chunks do not pay:
-small products on two threads wait for the interpreter longer than they take."""
+"""Depots whose features are in memory at once, for each core. With smaller chunks, threads
+wait for the interpreter longer than their products take."""
 BATCH_SIZE = 64
 """Depots in one forward pass: products this small stay in the processor's cache."""
 MAX_ORIGINS = 64
@@ -48,13 +48,13 @@ class RawForecast:
     spread_d: Float32[np.ndarray, " depot"]
     # Depots without an observed day of their own.
     cold_start_d: Bool[np.ndarray, " depot"]
-    # Days known at the origin to be closed.
+    # Whether the day was known at the origin to be closed.
     closed_dh: Bool[np.ndarray, "depot horizon"]
 
 
 @dataclass(frozen=True)
 class _Predictions:
-    """Forecasts of some depots from every day of a pass; log counts."""
+    """Forecasts of a chunk of depots from every day of a pass; log counts."""
 
     baseline_doh: Float32[np.ndarray, "depot origin horizon"]
     correction_doh: Float32[np.ndarray, "depot origin horizon"]
@@ -82,19 +82,19 @@ def predict_origins(
 def _passes(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[list[date]]:
-    """Groups origins into passes whose origins know the same about the days ahead.
+    """Groups origins into passes with the same cold starts and the same calendar ahead.
 
-    About days beyond the horizon an earlier origin may know less.
+    The calendars may differ on days beyond the horizon of a pass's first origin.
     """
 
-    def knowledge(origin: date) -> tuple[int, bytes]:
-        together = (origin - origins[0]).days // MAX_ORIGINS
-        return together, _cold_start(artefact, panel, origin).tobytes()
+    def pass_key(origin: date) -> tuple[int, bytes]:
+        block = (origin - origins[0]).days // MAX_ORIGINS
+        return block, _cold_start(artefact, panel, origin).tobytes()
 
     group: list[date] = []
     for origin in origins:
         if group and not (
-            knowledge(group[-1]) == knowledge(origin)
+            pass_key(group[-1]) == pass_key(origin)
             and panel.has_same_calendar(group[-1], origin, artefact.horizon + EVE_DAYS)
         ):
             yield group
@@ -107,46 +107,47 @@ def _passes(
 def _predict_pass(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[RawForecast]:
-    """Runs one pass, for origins that know of the same depots and events."""
-    known = panel = panel.as_of(origins[-1])
+    """Runs one pass, for origins with the same cold starts and calendar ahead."""
+    as_of_last = panel = panel.as_of(origins[-1])
     _require_calendar(panel, artefact.horizon)
-    span = (origins[-1] - origins[0]).days + 1
+    n_origins = (origins[-1] - origins[0]).days + 1
     cold_start_d = _cold_start(artefact, panel, panel.origin)
     panel = impute_from_peers(
-        panel.last(receptive_field_days(artefact) + span - 1), cold_start_d
+        panel.last(receptive_field_days(artefact) + n_origins - 1), cold_start_d
     )
     chunks = [
         panel.part(first, first + DEPOTS_PER_CHUNK)
         for first in range(0, panel.n_depots, DEPOTS_PER_CHUNK)
     ]
-    predictor = _Predictor(artefact, span)
+    predictor = _Predictor(artefact, n_origins)
     # NumPy's products and functions let other threads run.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        city_mean = _city_residual_mean(chunks, predictor.last.read, threads)
+        city_mean = _city_residual_mean(chunks, predictor.last.n_days, threads)
         predictions = list(threads.map(partial(predictor.predict, city_mean), chunks))
     baseline_doh = np.concatenate([part.baseline_doh for part in predictions])
     correction_doh = np.concatenate([part.correction_doh for part in predictions])
     spread_do = np.concatenate([part.spread_do for part in predictions])
     for origin in origins:
-        at, first = (origin - origins[0]).days, known.step(origin) + 1
+        position, first = (origin - origins[0]).days, as_of_last.step(origin) + 1
         yield RawForecast(
             origin_on=origin,
-            baseline_dh=baseline_doh[:, at],
-            correction_dh=correction_doh[:, at],
-            spread_d=spread_do[:, at] + np.float32(COLD_START_SPREAD) * cold_start_d,
+            baseline_dh=baseline_doh[:, position],
+            correction_dh=correction_doh[:, position],
+            spread_d=spread_do[:, position]
+            + np.float32(COLD_START_SPREAD) * cold_start_d,
             cold_start_d=cold_start_d,
-            closed_dh=known.closed_dt[:, first : first + artefact.horizon],
+            closed_dh=as_of_last.closed_dt[:, first : first + artefact.horizon],
         )
 
 
 def _city_residual_mean(
-    chunks: Sequence[Panel], days: int, threads: ThreadPoolExecutor
+    chunks: Sequence[Panel], n_days: int, threads: ThreadPoolExecutor
 ) -> CityResidualMean | None:
     """Mean residuals of the cities, or None where one chunk has all depots."""
     if len(chunks) == 1:
         return None
-    reach = days + CITY_MEAN_DAYS + windows.lookback(1) + SPREAD_DAYS
-    ends = [part.last(reach) for part in chunks]
+    reach = n_days + CITY_MEAN_DAYS + windows.lookback(1) + SPREAD_DAYS
+    ends = [chunk.last(reach) for chunk in chunks]
     city_mean = CityResidualMean()
     for end, residuals in zip(
         ends, threads.map(BaselineResiduals.from_panel, ends), strict=True
@@ -158,22 +159,22 @@ def _city_residual_mean(
 class _Predictor:
     """Runs the network on chunks of depots."""
 
-    def __init__(self, artefact: Artefact, span: int) -> None:
-        self._artefact, self._span = artefact, span
+    def __init__(self, artefact: Artefact, n_origins: int) -> None:
+        self._artefact, self._n_origins = artefact, n_origins
         self._network = Network(artefact)
-        self._number_of = embedding_rows(artefact.depot_ids)
-        context = artefact.reading_days + span - 1
+        self._embedding_row_of = embedding_rows(artefact.depot_ids)
+        context = artefact.reading_days + n_origins - 1
         self._task = replace(artefact.task, context=context)
-        self.last = LastDays(context + windows.lookback(artefact.horizon), span)
+        self.last = LastDays(context + windows.lookback(artefact.horizon), n_origins)
 
     def predict(self, city_mean: CityResidualMean | None, panel: Panel) -> _Predictions:
-        """Forecasts some depots from each of the last days."""
-        artefact, span = self._artefact, self._span
+        """Forecasts a chunk of depots from each of the last days."""
+        artefact, n_origins = self._artefact, self._n_origins
         features = build_features(
             panel,
             artefact.kinds,
             artefact.horizon,
-            self._number_of,
+            self._embedding_row_of,
             city_mean,
             self.last,
         )
@@ -183,13 +184,13 @@ class _Predictor:
             inputs.last(features, self._task, slice(first, first + BATCH_SIZE))
             for first in starts
         ]
-        outputs = [self._network.forward(slices, span) for slices in batches]
+        outputs = [self._network.forward(slices, n_origins) for slices in batches]
         baseline, correction = zip(*outputs, strict=True)
         end = features.n_steps
         return _Predictions(
             np.concatenate(baseline),
             np.concatenate(correction),
-            features.spread_dt[:, end - span : end].copy(),
+            features.spread_dt[:, end - n_origins : end].copy(),
         )
 
 

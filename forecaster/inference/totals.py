@@ -1,11 +1,11 @@
 """Forecasts of totals, of a city or of the fleet, with intervals of their own.
 
 With correlated errors a total is as uncertain as the sum of its depots' intervals; with
-independent errors less so. The residuals of totals on held-out days, divided by the sum of
+independent errors it is less so. The residuals of totals on held-out days, divided by the sum of
 the half widths of their depots' intervals, give the quantiles applied to the days ahead.
 
-A total is a single autocorrelated series: a month of residuals counts as its weeks, and the
-quantiles are widened for as few degrees of freedom.
+A total is a single autocorrelated series: a month of residuals has as many degrees of freedom
+as it has weeks, and the quantiles are widened for them.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ from jaxtyping import Bool, Float, Float32
 
 from forecaster.inference.intervals import HIGH, LOW
 
-# Forecast days at which a city's own data weigh as much as those of all cities.
 CITY_DAYS = 200
+"""Forecast days at which a city's own data weigh as much as those of all cities."""
 WEEK_DAYS = 7
 NORMAL_HIGH = 1.2816
 """Quantile of the normal distribution at `HIGH`."""
@@ -79,7 +79,7 @@ def additive_table() -> TotalsTable:
 def calibrate(
     bands: Bands,
     actual_odh: Float[np.ndarray, "origin depot horizon"],
-    known_odh: Bool[np.ndarray, "origin depot horizon"],
+    valid_odh: Bool[np.ndarray, "origin depot horizon"],
     cities: Sequence[str],
 ) -> TotalsTable:
     """Fits the quantiles of totals on held-out days.
@@ -87,21 +87,21 @@ def calibrate(
     Args:
       bands: Forecasts of those days, from origins a day apart.
       actual_odh: Orders per day.
-      known_odh: Whether they are known; a total is over those depots only.
+      valid_odh: Whether the depot-day counts: the actual is observed, and the depot has a
+        history of its own. A total is over those depots only.
       cities: City of each depot.
     """
     city_d = np.array(cities)
     names = tuple(sorted(set(cities)))
-    everyone_d = np.ones(len(city_d), bool)
-    fleet_r = _scores(bands, actual_odh, known_odh & everyone_d[:, None])
-    own = [
-        _scores(bands, actual_odh, known_odh & (city_d == name)[:, None])
+    fleet_r = _scores(bands, actual_odh, valid_odh)
+    by_city = [
+        _scores(bands, actual_odh, valid_odh & (city_d == name)[:, None])
         for name in names
     ]
     weeks = len(actual_odh) / WEEK_DAYS
-    of_cities = weeks * len(names)
-    any_city_q = _quantiles(np.concatenate(own), of_cities)
-    rows = [_shrunk(score_r, any_city_q, of_cities) for score_r in own]
+    city_weeks = weeks * len(names)
+    any_city_q = _quantiles(np.concatenate(by_city), city_weeks)
+    rows = [_shrunk(score_r, any_city_q, city_weeks) for score_r in by_city]
     return TotalsTable(
         names, _quantiles(fleet_r, weeks), any_city_q, np.array(rows, np.float32)
     )
@@ -138,24 +138,24 @@ def total(
     return np.maximum(point_h + score_q[:, None] * half_qh, 0.0)
 
 
-def _sums(bands: Bands, counted: Bool[np.ndarray, "..."]) -> tuple[np.ndarray, ...]:
+def _sums(bands: Bands, included: Bool[np.ndarray, "..."]) -> tuple[np.ndarray, ...]:
     """Sums over depots of the point and of the half widths below and above it."""
     parts = (bands.p50, bands.p50 - bands.p10, bands.p90 - bands.p50)
-    point, below, above = (np.where(counted, part, 0.0).sum(axis=-2) for part in parts)
+    point, below, above = (np.where(included, part, 0.0).sum(axis=-2) for part in parts)
     return point, below, above
 
 
 def _scores(
     bands: Bands,
     actual_odh: Float[np.ndarray, "origin depot horizon"],
-    counted_odh: Bool[np.ndarray, "origin depot horizon"],
+    included_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Float[np.ndarray, " row"]:
-    """Residuals of the counted depots' total, divided by the sum of their half widths."""
-    point_oh, below_oh, above_oh = _sums(bands, counted_odh)
-    residual_oh = np.where(counted_odh, actual_odh, 0.0).sum(axis=-2) - point_oh
+    """Residuals of the included depots' total, divided by the sum of their half widths."""
+    point_oh, below_oh, above_oh = _sums(bands, included_odh)
+    residual_oh = np.where(included_odh, actual_odh, 0.0).sum(axis=-2) - point_oh
     half_oh = np.where(residual_oh < 0, below_oh, above_oh)
-    some_oh = half_oh > 0
-    return residual_oh[some_oh] / half_oh[some_oh]
+    has_width_oh = half_oh > 0
+    return residual_oh[has_width_oh] / half_oh[has_width_oh]
 
 
 def _quantiles(
@@ -163,7 +163,7 @@ def _quantiles(
 ) -> Float32[np.ndarray, " 3"]:
     """Quantiles of the scaled residuals, widened for the degrees of freedom.
 
-    Widening alone goes no further than the sum of the depots' intervals, which is the
+    Widening alone stops at the sum of the depots' intervals, which is the
     interval of a total with fully correlated errors.
     """
     if not len(score_r):

@@ -29,11 +29,11 @@ class Progress(NamedTuple):
 
 
 class Checkpoints:
-    """The checkpoints of one training: one data watermark, one configuration, one seed.
+    """Checkpoints of one training: one data watermark, one configuration, one seed.
 
-    Orbax writes each into its own folder and marks it when complete; one that a crash left
-    unmarked is removed and never restored. Of several processes that train together,
-    process 0 alone reads and writes them, and broadcasts; they need no shared folder.
+    Orbax writes each into its own folder and marks it when complete; an unmarked one, left
+    by a crash, is removed and never restored. Where several processes train together,
+    process 0 alone reads, writes and broadcasts; they need no shared folder.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -41,7 +41,7 @@ class Checkpoints:
         self._manager = _manager(directory) if multihost.is_first() else None
 
     def save(self, progress: Progress) -> None:
-        """Starts to write in the background."""
+        """Starts to write a checkpoint in the background."""
         if self._manager is not None:
             tree = ocp.args.StandardSave(_on_host(progress))
             self._manager.save(progress.epoch, args=tree)
@@ -68,7 +68,7 @@ class Checkpoints:
         return Progress(*restored)
 
     def __enter__(self) -> "Checkpoints":
-        """Opens; nothing to do."""
+        """Returns the open checkpoints."""
         return self
 
     def __exit__(self, *_: object) -> None:

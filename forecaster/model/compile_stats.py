@@ -12,7 +12,7 @@ COMPILE_SECONDS_EVENT = "/jax/core/compile/backend_compile_duration"
 CACHE_REQUEST_EVENT = "/jax/compilation_cache/compile_requests_use_cache"
 CACHE_HIT_EVENT = "/jax/compilation_cache/cache_hits"
 # JAX's default keeps only programs that took a second or more to compile.
-KEEP_ALL = {
+CACHE_EVERY_PROGRAM = {
     "jax_persistent_cache_min_compile_time_secs": 0.0,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }
@@ -22,17 +22,24 @@ CACHE_SIZE = "jax_compilation_cache_max_size"
 
 @dataclass
 class CompileStats:
-    """Programs compiled by JAX or read from its cache during a block, and the seconds taken."""
+    """Compilations of a block.
 
-    programs: int = 0
+    Attributes:
+      n_loaded: Programs compiled or read from the cache.
+      cache_requests: Look-ups in the cache.
+      cache_hits: Programs read from the cache.
+      compile_seconds: Seconds that compiling and reading took.
+    """
+
+    n_loaded: int = 0
     cache_requests: int = 0
     cache_hits: int = 0
-    seconds: float = 0.0
+    compile_seconds: float = 0.0
 
     @property
     def compilations(self) -> int:
         """Number of programs compiled."""
-        return self.programs - self.cache_hits
+        return self.n_loaded - self.cache_hits
 
     @property
     def cache_misses(self) -> int:
@@ -41,13 +48,15 @@ class CompileStats:
 
     def _on_event(self, event: str, **_: str | int) -> None:
         # JAX counts requests even where no cache is configured.
-        self.cache_requests += event == CACHE_REQUEST_EVENT and _folder() is not None
+        self.cache_requests += (
+            event == CACHE_REQUEST_EVENT and getattr(jax.config, CACHE_DIR) is not None
+        )
         self.cache_hits += event == CACHE_HIT_EVENT
 
     def _on_duration(self, event: str, duration_secs: float, **_: str | int) -> None:
         if event == COMPILE_SECONDS_EVENT:
-            self.programs += 1
-            self.seconds += duration_secs
+            self.n_loaded += 1
+            self.compile_seconds += duration_secs
 
 
 @contextmanager
@@ -68,41 +77,24 @@ def persistent_cache(folder: Path, max_bytes: int) -> Iterator[None]:
     """Uses a folder as JAX's persistent compilation cache until the end of the block.
 
     Cached programs run unchecked: nobody else may have write access to the folder. A cache
-    that is configured already stays.
+    that is already configured is kept.
 
     Args:
       folder: The folder, which is created if it is missing.
       max_bytes: Size from which the least recently used programs are removed.
     """
-    if _folder() is not None:
+    if getattr(jax.config, CACHE_DIR) is not None:
         yield
         return
     before = {
-        name: getattr(jax.config, name) for name in (CACHE_DIR, CACHE_SIZE, *KEEP_ALL)
+        name: getattr(jax.config, name)
+        for name in (CACHE_DIR, CACHE_SIZE, *CACHE_EVERY_PROGRAM)
     }
-    _configure({CACHE_DIR: str(folder), CACHE_SIZE: max_bytes, **KEEP_ALL})
+    _configure({CACHE_DIR: str(folder), CACHE_SIZE: max_bytes, **CACHE_EVERY_PROGRAM})
     try:
         yield
     finally:
         _configure(before)
-
-
-def device_memory() -> tuple[int | None, int | None]:
-    """Peak memory in use on any of this process's devices, and the smallest limit; bytes.
-
-    None where the backend does not report them, such as the CPU's.
-    """
-    reports = [device.memory_stats() or {} for device in jax.local_devices()]
-    peaks = [
-        stats["peak_bytes_in_use"] for stats in reports if "peak_bytes_in_use" in stats
-    ]
-    limits = [stats["bytes_limit"] for stats in reports if "bytes_limit" in stats]
-    return max(peaks, default=None), min(limits, default=None)
-
-
-def _folder() -> str | None:
-    folder: str | None = getattr(jax.config, CACHE_DIR)
-    return folder
 
 
 def _configure(values: dict[str, object]) -> None:

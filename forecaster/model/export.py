@@ -26,6 +26,7 @@ MAX_DIFFERENCE, SHARE = 0.01, 0.99
 """Largest difference of a forecast over fewer context days, log counts (0.01 is a percent of
 the orders), and the share of forecasts that must stay within it."""
 STEP_DAYS = 8
+"""Step, in days, of the search for the effective context."""
 
 
 def flat_weights(params: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -110,7 +111,7 @@ def flax_forecast(
 # At module level, so that the next export reuses the compiled function.
 @functools.partial(jax.jit, static_argnums=0)
 def _newest(module: DepotForecaster, params: Params, slices: Slices) -> Array:
-    """Forecast of each member from the last context day of each window, [K, B, H]."""
+    """Forecast of each member from the last context day of each window, [member, B, H]."""
 
     def of_window(member: Params, one: Slices) -> Array:
         with jax.default_matmul_precision(FLOAT32):

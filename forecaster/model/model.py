@@ -33,7 +33,7 @@ every other one, at half the cost."""
 
 
 class DepotForecaster(nn.Module):
-    """Log counts of the H days after context days, for one depot.
+    """Forecasts log counts of the H days after each context day, for one depot.
 
     The parts share one scope, so that the layers keep short paths, such as
     `gru_1/ir/kernel`, which the artefact has too.
@@ -80,10 +80,10 @@ class DepotForecaster(nn.Module):
             )
             ahead_ohm = ahead_chm[origins]
         else:
-            # Origins before a late announcement see that day without it.
-            known_ohf = inputs.calendar_ahead(jnp, slices, self.horizon)[origins]
-            effect_ohm = self.depot_effect(slices.depot, known_ohf, train)
-            ahead_ohm = self.calendar(known_ohf) + effect_ohm
+            # At origins before its announcement, an event is masked.
+            calendar_ohf = inputs.calendar_ahead(jnp, slices, self.horizon)[origins]
+            effect_ohm = self.depot_effect(slices.depot, calendar_ohf, train)
+            ahead_ohm = self.calendar(calendar_ohf) + effect_ohm
         targets = inputs.targets(jnp, slices, self.horizon)
         origin_of = jnp.concatenate([state_cu, past_cf], axis=-1)[origins]
         correction_oh = self.head(
@@ -93,7 +93,7 @@ class DepotForecaster(nn.Module):
 
 
 class PastEncoder(nn.Module):
-    """Two GRU layers over the context days; the state after each day."""
+    """Two GRU layers over the context days; returns the state after each day."""
 
     model: ModelConfig
     dtype: Any
@@ -105,7 +105,7 @@ class PastEncoder(nn.Module):
         day_cm: Float[Array, "context hidden"],
         train: bool,
     ) -> Float[Array, "context unit"]:
-        """Reads the features of each context day and its calendar."""
+        """Encodes the features of each context day and its calendar."""
         cell = functools.partial(nn.GRUCell, self.model.units, dtype=self.dtype)
         today_cf = jnp.concatenate([past_cf, day_cm], axis=-1)
         # The cell is named, not nn.RNN: that name would not reach the parameters.
@@ -128,7 +128,13 @@ class DepotEffect(nn.Module):
         days: Float[windows.Array, "*day feature"],
         train: bool,
     ) -> Float[Array, "*day hidden"]:
-        """Effect of the depot in this row of the table, given the days' calendar."""
+        """Effect of a depot on the days.
+
+        Args:
+          depot: Row of its embedding, 0 for none.
+          days: Calendar features of the days.
+          train: Whether dropout is on.
+        """
         row = jnp.asarray(depot, jnp.int32)
         table = nn.Embed(self.capacity, self.model.embedding_units, name="depots")
         has_embedding = row > 0
@@ -141,8 +147,8 @@ class DepotEffect(nn.Module):
         )
         gain_m = dense(name="gain")(embedding_e)
         # No depot-specific season: a year or two of data would overfit it.
-        answer_sm = dense(name="answer")(days[..., SEASON_COLUMNS:])
-        return jnp.asarray(gain_m * answer_sm + dense(name="own")(embedding_e))
+        response_sm = dense(name="answer")(days[..., SEASON_COLUMNS:])
+        return jnp.asarray(gain_m * response_sm + dense(name="own")(embedding_e))
 
 
 class HorizonHead(nn.Module):
@@ -171,11 +177,11 @@ class HorizonHead(nn.Module):
         width = self.model.head_units
         dense = functools.partial(nn.Dense, dtype=self.dtype)
         # A kernel for each day ahead: the influence of yesterday fades with the horizon.
-        each_day = nn.DenseGeneral(
+        project_per_day = nn.DenseGeneral(
             (self.horizon, width), dtype=self.dtype, name="origin"
         )
         target_ohm = dense(width, use_bias=False, name="target")(target_ohf)
-        sum_ohm = nn.silu(ahead_ohm + each_day(origin_of) + target_ohm)
+        sum_ohm = nn.silu(ahead_ohm + project_per_day(origin_of) + target_ohm)
         dropped_ohm = _dropout(self.model.dropout, "Dropout_1", sum_ohm, train)
         mixed_ohm = nn.silu(dense(width, name="mix")(dropped_ohm))
         return jnp.asarray(nn.Dense(1, name=LAST_LAYER)(mixed_ohm)[..., 0])

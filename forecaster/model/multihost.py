@@ -2,7 +2,7 @@
 
 Each runs the same program on the same data and takes its share of every batch; the
 gradients are summed over all of them. All end with the same weights. Process 0 alone
-writes: checkpoints here, artefacts and the ledger in `pipelines`.
+writes: checkpoints here, artefacts and the record of runs in `pipelines`.
 """
 
 import hashlib
@@ -17,27 +17,29 @@ from forecaster.errors import ConfigError, TrainingError
 TreeT = TypeVar("TreeT")
 
 
-def join(coordinator: str, processes: int, process: int) -> None:
-    """Waits for the other processes; must run before JAX starts. Once is enough.
+def join(coordinator: str, n_processes: int, process_index: int) -> None:
+    """Connects this process to the others, and waits for them.
+
+    Must run before JAX starts; has no effect when called again.
 
     Args:
       coordinator: Address and port of process 0, such as `10.0.0.1:8476`.
-      processes: How many there are.
-      process: Which of them this is, from 0.
+      n_processes: Number of processes.
+      process_index: Number of this process, from 0.
 
     Raises:
-      ConfigError: there is no such process.
+      ConfigError: the index is not below the number of processes.
     """
-    if not 0 <= process < processes:
+    if not 0 <= process_index < n_processes:
         raise ConfigError(
-            f"process is {process}, but the {processes} processes are counted from 0 to "
-            f"{processes - 1}. Give each its own number."
+            f"process is {process_index}, but the {n_processes} processes are counted from 0 to "
+            f"{n_processes - 1}. Give each its own number."
         )
     if jax.distributed.is_initialized():
         return
     # Collectives between CPUs; accelerators have their own.
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.distributed.initialize(coordinator, processes, process)
+    jax.distributed.initialize(coordinator, n_processes, process_index)
 
 
 def is_first() -> bool:
@@ -46,7 +48,7 @@ def is_first() -> bool:
 
 
 def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
-    """Every device, equally many of each process, in order; no more than there are rows.
+    """Devices to train on: equally many of each process, at most one per row of the batch.
 
     Raises:
       ConfigError: the batch does not divide by the processes.
@@ -70,12 +72,12 @@ def own_rows(batch_size: int) -> slice:
 def broadcast_from_first(tree: TreeT) -> TreeT:
     """Returns process 0's arrays on every process, bit for bit.
 
-    They have the same shapes and types on all.
+    Every process must pass arrays of the same shapes and types.
     """
     if jax.process_count() == 1:
         return tree
     leaves, form = jax.tree.flatten(tree)
-    # As bytes: JAX would make 32 bits of 64.
+    # As bytes: JAX would convert 64-bit values to 32 bits.
     received = multihost_utils.broadcast_one_to_all(
         [np.frombuffer(np.asarray(leaf).tobytes(), np.uint8) for leaf in leaves]
     )
@@ -96,8 +98,8 @@ def assert_same_inputs(fingerprint: bytes) -> None:
     if jax.process_count() == 1:
         return
     own = np.frombuffer(hashlib.sha256(fingerprint).digest(), np.uint8)
-    every = multihost_utils.process_allgather(own)
-    if (every != own).any():
+    digests = multihost_utils.process_allgather(own)
+    if (digests != own).any():
         raise TrainingError(
             f"The {jax.process_count()} processes read different data or settings, so "
             "they cannot train one model. Give all the same database, last day and "

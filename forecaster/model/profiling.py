@@ -13,24 +13,24 @@ EPOCHS_TRACED = 2
 
 @contextmanager
 def traced_epochs(folder: Path) -> Iterator[Callable[[Report], Report]]:
-    """Traces the epochs after a fit's first one, when all is compiled; once.
+    """Traces the `EPOCHS_TRACED` epochs after the first fit's first one, which compiles.
 
     Yields a function that wraps a fit's progress report, so that it also starts and stops
-    the trace. A fit too short for the trace ends it early.
+    the trace. A shorter fit ends it early.
     """
-    traced: list[int] = []
+    reported_epochs: list[int] = []
     running = False
 
     def wrap(report: Report) -> Report:
         def traced_report(epoch: int, epochs: int, best: float) -> None:
             nonlocal running
-            if not traced:
+            if not reported_epochs:
                 jax.profiler.start_trace(folder)
                 running = True
-            elif running and len(traced) == EPOCHS_TRACED:
+            elif running and len(reported_epochs) == EPOCHS_TRACED:
                 jax.profiler.stop_trace()
                 running = False
-            traced.append(epoch)
+            reported_epochs.append(epoch)
             report(epoch, epochs, best)
 
         return traced_report

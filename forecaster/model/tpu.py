@@ -9,15 +9,18 @@ import re
 import time
 from collections import Counter
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import jax
 import numpy as np
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
-from forecaster.data import features, windows, yearly_features
-from forecaster.data.inputs import EVERY_DAY, Slices
-from forecaster.data.residual_features import RECENT_COLUMNS, RESPONSE_COLUMNS
+from forecaster.data import inputs
+from forecaster.data.calendar import Calendar
+from forecaster.data.features import MAX_KINDS, build_features
+from forecaster.data.inputs import Slices
+from forecaster.data.panel import Panel
 from forecaster.errors import ConfigError
 from forecaster.model import train_step
 from forecaster.model.model import DepotForecaster, padded_capacity
@@ -25,8 +28,6 @@ from forecaster.model.train_step import Batch, Setup
 
 # Google Cloud, "TPU v4": 32 GiB of HBM a chip, two cores share it.
 HBM_BYTES_PER_CORE = {"v4": 16 * 2**30}
-CALENDAR_COLUMNS = 3 * features.MAX_KINDS + 17
-"""Largest number of columns of the calendar input."""
 FLEET_DEPOTS = 1000
 """Depots in the embedding table of the compiled step."""
 COLLECTIVES = ("all-reduce", "all-gather", "reduce-scatter", "collective-permute")
@@ -134,23 +135,33 @@ def _compiled(
 
 
 def _shapes(task: TaskConfig, *leading: int) -> Slices:
-    """Shapes of one window, or of a whole batch of them."""
-    near = task.context + task.horizon
-    days = windows.lookback(task.horizon) + near
-    yearly = (*yearly_features.DEVIATION_COLUMNS, *yearly_features.RESIDUAL_COLUMNS)
-    last: dict[str, tuple[int, ...]] = {
-        "depot": (),
-        **dict.fromkeys(EVERY_DAY, (days,)),
-        "recent_residuals": (near, len(RECENT_COLUMNS)),
-        "yearly": (near, len(yearly)),
-        "event_response": (near, len(RESPONSE_COLUMNS)),
-        "calendar": (near, CALENDAR_COLUMNS),
-    }
-    shapes: dict[str, Any] = {
-        name: jax.ShapeDtypeStruct((*leading, *shape), np.float32)
-        for name, shape in last.items()
-    }
-    return Slices(**shapes)
+    """Shapes of one window, or with leading axes of a batch of them."""
+    one_window = _empty_window(task)
+    shapes: Slices = jax.tree.map(
+        lambda value: jax.ShapeDtypeStruct((*leading, *value.shape[1:]), np.float32),
+        one_window,
+    )
+    return shapes
+
+
+def _empty_window(task: TaskConfig) -> Slices:
+    """A window without demand, with the largest number of calendar columns."""
+    n_steps = task.context
+    panel = Panel(
+        depot_ids=("",),
+        cities=("",),
+        start_on=date(2024, 1, 1),
+        demand_dt=np.full((1, n_steps), np.nan, np.float32),
+        closed_dt=np.zeros((1, n_steps + task.horizon), bool),
+        calendar=Calendar(
+            kinds=(),
+            active_gtk=np.zeros((1, n_steps + task.horizon, 0), bool),
+            group_d=np.zeros(1, int),
+        ),
+    )
+    kinds = [f"kind {number}" for number in range(MAX_KINDS)]
+    features = build_features(panel, kinds, task.horizon)
+    return inputs.cut(features, task, np.zeros(1, int), np.array([n_steps - 1]))
 
 
 def _bytes(compiled: Any) -> int:

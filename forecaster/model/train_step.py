@@ -1,7 +1,7 @@
 """The training step: one window's loss, `vmap` over windows, `pmap` over devices.
 
 Several members, which differ in their first weights and in dropout, are trained on the
-same windows side by side; every leaf of their parameters has a leading axis K. The
+same windows side by side; every leaf of their parameters has a leading axis of members. The
 forecast is the mean of the members.
 """
 
@@ -45,7 +45,7 @@ class TrainState:
     """
 
     step: Any  # scalar
-    params: Params  # [K, ...]
+    params: Params  # [member, ...]
     opt_state: Any
     average: Params
 
@@ -60,15 +60,15 @@ class Setup:
     @classmethod
     def of(cls, module: DepotForecaster, config: TrainConfig) -> "Setup":
         """Builds the setup of a training; epochs, rate and seed are not part of it."""
-        free = TrainConfig()
+        defaults = TrainConfig()
         return cls(
             module,
             replace(
                 config,
-                epochs=free.epochs,
-                most_steps=free.most_steps,
-                learning_rate=free.learning_rate,
-                seed=free.seed,
+                epochs=defaults.epochs,
+                most_steps=defaults.most_steps,
+                learning_rate=defaults.learning_rate,
+                seed=defaults.seed,
             ),
         )
 
@@ -144,7 +144,7 @@ def train_step(
 ) -> tuple[TrainState, Sums]:
     """Takes one optimiser step on one device's share of the batch.
 
-    Pure; `map_train_step` maps it. The mean is taken over the known days of *all* devices,
+    Pure; `map_train_step` maps it. The mean is taken over the observed days of *all* devices,
     so a share full of gaps weighs less.
 
     Args:
@@ -178,9 +178,9 @@ def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> S
             return setup.forecast(member, slices)[-origins:]
 
         forecast_ch = jnp.mean(jax.lax.map(of_member, params), axis=0)
-        actual_ch, known_ch = inputs.actuals(jnp, slices, setup.module.horizon)
+        actual_ch, observed_ch = inputs.actuals(jnp, slices, setup.module.horizon)
         return losses.percentage_error(
-            actual_ch[-origins:], forecast_ch, known_ch[-origins:]
+            actual_ch[-origins:], forecast_ch, observed_ch[-origins:]
         )
 
     total_b, count_b = jax.vmap(window_error)(batch.slices)
@@ -191,7 +191,7 @@ def evaluate_step(setup: Setup, origins: int, params: Params, batch: Batch) -> S
 
 
 def map_train_step(setup: Setup, devices: Sequence[jax.Device]) -> Callable[..., Any]:
-    """Maps `train_step` over devices; the state given is donated to the next one."""
+    """Maps `train_step` over devices; the state passed in is donated to the next one."""
     step = functools.partial(train_step, setup)
     return _over_devices(step, devices, (None, 0, None, None), donate=(0,))
 
@@ -213,7 +213,7 @@ def _over_devices(
     """Maps a step over devices; the only use of `pmap`.
 
     Replicated arguments have the axis None and come as they are; batches have the axis 0
-    and come as `shard_batch` gives them, each process's own rows. Results are the same on
+    and come as `shard_batch` returns them, each process's own rows. Results are the same on
     all devices, so one copy comes back to every process.
     """
     # As jax.shard_map under jax.jit: a mesh of these devices with the axis DEVICES,
@@ -240,7 +240,7 @@ def replicate(devices: Sequence[jax.Device], tree: Any) -> Any:
 
 
 @jax.jit
-def copied(tree: Any) -> Any:
+def copy_tree(tree: Any) -> Any:
     """Copies arrays that outlive the donated state they belong to."""
     return jax.tree.map(jnp.copy, tree)
 
@@ -250,11 +250,11 @@ def shard_batch(batch: Batch, n_devices: int) -> Batch:
 
     Where the batch does not divide, its last row is repeated with a weight of 0.
     """
-    short = -len(batch.weight_b) % n_devices
+    n_missing = -len(batch.weight_b) % n_devices
 
     def share(value: np.ndarray, mode: Literal["edge", "constant"]) -> np.ndarray:
-        fill = [(0, short)] + [(0, 0)] * (value.ndim - 1)
-        padded = np.pad(value, fill, mode=mode) if short else value
+        fill = [(0, n_missing)] + [(0, 0)] * (value.ndim - 1)
+        padded = np.pad(value, fill, mode=mode) if n_missing else value
         return padded.reshape(n_devices, -1, *value.shape[1:])
 
     edge = functools.partial(share, mode="edge")
@@ -304,13 +304,13 @@ def _gradients(
 def _window_loss(
     setup: Setup, params: Params, slices: Slices, key: Array
 ) -> tuple[Array, Array]:
-    """Huber loss of one window, as (total, count) over its known days."""
+    """Huber loss of one window, as (total, count) over its observed days."""
     forecast_oh = setup.train_forecast(params, slices, key)
-    actual_oh, known_oh = (
+    actual_oh, observed_oh = (
         value_ch[TRAINED_ORIGINS]
         for value_ch in inputs.actuals(jnp, slices, setup.module.horizon)
     )
-    return losses.huber(actual_oh, forecast_oh, known_oh, setup.config.huber_delta)
+    return losses.huber(actual_oh, forecast_oh, observed_oh, setup.config.huber_delta)
 
 
 def _advance(setup: Setup, state: TrainState, grads: Params, rate: Array) -> TrainState:

@@ -28,6 +28,7 @@ from forecaster.model.train_step import Batch, Params, Setup, Sums
 STEPS_BETWEEN_VALIDATIONS = 10
 EPOCHS_BETWEEN_CHECKPOINTS = 10
 WARM_UP_STEPS = 50
+"""Steps over which the learning rate rises."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class Fit:
     """Result of one fit.
 
     Attributes:
-      params: Averaged weights of all members, on the host; every leaf is [K, ...].
+      params: Averaged weights of all members, on the host; every leaf is [member, ...].
       epochs: Number of epochs behind these weights.
-      validation_mape: As a fraction; NaN where nothing was held out.
+      validation_mape: Lowest validation MAPE, a fraction; NaN without validation days.
       first_step_seconds: Until the first step had run, compilation included.
       step_seconds: Mean seconds of the steps after it, validation included; NaN where a
         checkpoint left no step to take.
@@ -76,7 +77,7 @@ def fit(
       task: Horizon and context.
       model: Size of the network.
       config: Training settings.
-      validation: Features of a panel that shows the validation days too.
+      validation: Features of a panel that has the validation days as well.
       checkpoints: Training resumes from the newest complete one.
       report: Called with the progress after every epoch.
       start: Initial weights; fresh ones by the seed if None.
@@ -91,8 +92,8 @@ def fit(
     if checkpoints is not None:
         progress = checkpoints.restore(progress)
     first_step_seconds = trainer.precompile(progress)
-    progress = trainer.placed(progress)
-    warm, steps_before = time.perf_counter(), int(progress.state.step)
+    progress = trainer.to_devices(progress)
+    warmed_up, steps_before = time.perf_counter(), int(progress.state.step)
     while progress.epoch < trainer.most_epochs:
         progress = trainer.run_epoch(progress)
         if checkpoints is not None and progress.epoch % EPOCHS_BETWEEN_CHECKPOINTS == 0:
@@ -105,7 +106,7 @@ def fit(
         epochs=progress.best_epoch,
         validation_mape=best_mape if math.isfinite(best_mape) else math.nan,
         first_step_seconds=first_step_seconds,
-        step_seconds=(time.perf_counter() - warm) / taken if taken else math.nan,
+        step_seconds=(time.perf_counter() - warmed_up) / taken if taken else math.nan,
         seconds=time.perf_counter() - started,
         steps=steps,
     )
@@ -153,7 +154,7 @@ class _Trainer:
         )
         return Progress(0, 0, math.inf, state, state.average)
 
-    def placed(self, progress: Progress) -> Progress:
+    def to_devices(self, progress: Progress) -> Progress:
         """Copies the host's progress to this process's devices."""
         state, best = train_step.replicate(
             self.own_devices, (progress.state, progress.best)
@@ -163,7 +164,7 @@ class _Trainer:
     def precompile(self, progress: Progress) -> float:
         """Compiles and runs one step on a copy of the progress; returns the seconds taken."""
         started = time.perf_counter()
-        state, batch = self.placed(progress).state, next(self._batches(epoch=0))
+        state, batch = self.to_devices(progress).state, next(self._batches(epoch=0))
         key = _epoch_key(self.config.seed, 0)
         jax.block_until_ready(self.step(state, self._shard(batch), key, np.float32(0)))
         return time.perf_counter() - started
@@ -195,25 +196,25 @@ class _Trainer:
                 f"The loss is {float(loss.total)} in epoch {progress.epoch}: training "
                 "cannot go on. Lower the learning rate, or look for absurd counts."
             )
-        counted = sum(float(error.n) for error in errors)
+        n_days = sum(float(error.n) for error in errors)
         total = sum(float(error.total) for error in errors)
-        mape = total / counted if counted else math.inf
+        mape = total / n_days if n_days else math.inf
         # The first one is kept unconditionally: there may be no validation days.
         is_first = progress.best_epoch == 0
         if self.validation is not None and not (is_first or mape < progress.best_mape):
             return progress
-        best = train_step.copied(average)
+        best = train_step.copy_tree(average)
         return progress._replace(best_epoch=progress.epoch, best_mape=mape, best=best)
 
     def _learning_rate(self, step: int) -> np.float32:
-        """Learning rate of a step: linear warm-up, then cosine decay to a half.
+        """Learning rate of a step: linear warmed_up-up, and cosine decay to a half.
 
         The running average of the weights makes a decay to 0 unnecessary.
         """
         total = self.most_epochs * self.steps
-        falling = 0.5 * (1 + math.cos(0.5 * math.pi * step / total))
-        rising = min(1.0, (step + 1) / min(WARM_UP_STEPS, total))
-        return np.float32(self.config.learning_rate * rising * falling)
+        cosine = 0.5 * (1 + math.cos(0.5 * math.pi * step / total))
+        warm_up = min(1.0, (step + 1) / min(WARM_UP_STEPS, total))
+        return np.float32(self.config.learning_rate * warm_up * cosine)
 
     def _batches(self, epoch: int) -> Iterator[Batch]:
         size, seed = self.config.batch_size, self.config.seed
@@ -236,10 +237,10 @@ class _Trainer:
 
 def _run_fingerprint(*inputs: object) -> bytes:
     """Bytes of everything that decides a fit's outcome: configurations and demand."""
-    seen = [part for part in inputs if isinstance(part, Features)]
-    plain = [part for part in inputs if not isinstance(part, Features)]
-    demand = b"".join(part.log_demand_dt.tobytes() for part in seen)
-    return repr(plain).encode() + demand
+    features = [each for each in inputs if isinstance(each, Features)]
+    settings = [each for each in inputs if not isinstance(each, Features)]
+    demand = b"".join(each.log_demand_dt.tobytes() for each in features)
+    return repr(settings).encode() + demand
 
 
 @jax.jit

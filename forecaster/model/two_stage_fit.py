@@ -42,11 +42,12 @@ from forecaster.model.checkpoint import Checkpoints
 from forecaster.model.train_step import Params
 from forecaster.model.trainer import Fit, Report, fit
 
-# Fewest origins whose forecasts cover the last day of a long horizon.
 MIN_ORIGINS = 7
-# Epochs and learning rate of the production fit, as a share of the evaluation fit's.
+"""Fewest held-out origins whose whole horizon lies within the validation days."""
 REFIT_EPOCHS_SHARE, REFIT_RATE_SHARE = 0.25, 0.2
+"""Epochs and learning rate of the production fit, as a share of the evaluation fit's."""
 PARITY_WINDOWS = 64
+"""Windows on which NumPy and Flax are compared."""
 
 OpenCheckpoints = Callable[[str], AbstractContextManager[Checkpoints]]
 """Opens the checkpoints of the fit of that name."""
@@ -92,7 +93,8 @@ def train_model(
       panel: Demand through the origin.
       recipe: Task, network size and training settings.
       open_checkpoints: Opens a fit's checkpoints; without it none are written.
-      report: Returns the progress report of a fit, `evaluation` or `production`.
+      report: Returns the progress report of a fit, by its name: `evaluation` or
+        `production`.
 
     Raises:
       NoDataError: the history is shorter than 42 days.
@@ -100,11 +102,13 @@ def train_model(
       ArtefactError: NumPy and Flax disagree.
     """
     recipe = fit_to_history(panel, recipe)
-    earlier = panel.as_of(panel.origin - timedelta(days=recipe.train.validation_days))
-    kinds = choose_kinds(earlier.calendar, earlier.n_steps)
+    training_panel = panel.as_of(
+        panel.origin - timedelta(days=recipe.train.validation_days)
+    )
+    kinds = choose_kinds(training_panel.calendar, training_panel.n_steps)
     first = _Trainer(recipe, kinds, open_checkpoints, report)
-    evaluation_fit = first.fit("evaluation", earlier, validation=panel)
-    evaluation = first.export(evaluation_fit, earlier)
+    evaluation_fit = first.fit("evaluation", training_panel, validation=panel)
+    evaluation = first.export(evaluation_fit, training_panel)
     evaluation = calibrate_artefact(evaluation, panel)
     refit = replace(
         recipe.train,
@@ -154,7 +158,7 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
 
 
 def watermark(panel: Panel) -> str:
-    """Identifies the data of a panel: sha256 of everything that training reads."""
+    """Identifies the data of a panel: the start of a sha256 of everything that training reads."""
     digest = hashlib.sha256(repr((panel.depot_ids, panel.cities)).encode())
     digest.update(f"{panel.start_on} {panel.calendar.kinds}".encode())
     calendar = panel.calendar
@@ -188,9 +192,9 @@ class _Trainer:
     ) -> Fit:
         """Fits on a panel; with `validation`, keeps the best epoch by its last days."""
         held_out = None if validation is None else self._features(validation)
-        parts = (self.recipe.task, self.recipe.model, self.recipe.train)
+        configs = (self.recipe.task, self.recipe.model, self.recipe.train)
         features, report = self._features(panel), self.report(name)
-        fitted = partial(fit, features, *parts, held_out, report=report, start=start)
+        fitted = partial(fit, features, *configs, held_out, report=report, start=start)
         if self.open_checkpoints is None:
             return fitted()
         with self.open_checkpoints(name) as checkpoints:
@@ -200,8 +204,8 @@ class _Trainer:
         """The artefact of a fit, not calibrated; parity is measured on the newest windows."""
         features = self._features(panel)
         # A fixed number, so that one more depot does not recompile the comparison.
-        some_d = np.arange(PARITY_WINDOWS) % panel.n_depots
-        newest_d = np.full(len(some_d), features.n_steps - 1)
+        window_d = np.arange(PARITY_WINDOWS) % panel.n_depots
+        newest_d = np.full(len(window_d), features.n_steps - 1)
         zero_h = np.zeros(self.recipe.task.horizon)
         artefact = Artefact(
             task=self.recipe.task,
@@ -224,8 +228,8 @@ class _Trainer:
             parity_error=math.nan,
             validation_mape=round(fitted.validation_mape, 6),
         )
-        windows = inputs.cut(features, self.recipe.task, some_d, newest_d)
-        # The newest origin knows its whole calendar.
+        windows = inputs.cut(features, self.recipe.task, window_d, newest_d)
+        # Nothing in the panel is announced after its newest origin.
         windows = windows._replace(lead=None)
         artefact = replace(
             artefact, reading_days=export.effective_context_days(artefact, windows)

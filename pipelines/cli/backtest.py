@@ -63,20 +63,20 @@ def backtest(
         _require_there(origin, newest)
         known = PanelsAsKnown(place.engine, origin, place.settings.zone).at
         panel = known(origin) if as_of else read_panel(place.engine, origin)
-        plan = backtests.plan(panel, holdout_days, horizon, stride)
+        split = backtests.split_holdout(panel, holdout_days, horizon, stride)
         settings = place.settings.model_copy(update={"horizon": horizon})
         recipe = train.build_recipe(settings, seed, epochs)
         with recorded(place.engine, "backtest", origin), fit_progress() as report:
             scores, seconds = backtesting.run_backtest(
-                panel, known, plan, recipe, names, report
+                panel, known, split, recipe, names, report
             )
-    result = backtests.as_json(plan, scores, panel.n_depots, seconds)
+    result = backtests.as_json(split, scores, panel.n_depots, seconds)
     if as_json:
         show_json(result)
         return
     say(
-        f"{panel.n_depots} depots, trained through {plan.trained_through} in "
-        f"{seconds:.0f} s; {len(plan.origins)} origins, {horizon} days each."
+        f"{panel.n_depots} depots, trained through {split.trained_through} in "
+        f"{seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
     )
     show_scores(result, f"Scores over the last {holdout_days} days, held out")
 

@@ -25,19 +25,20 @@ MAX_REPEATED_INFERENCE_S = 10.0
 @contextmanager
 def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
     """Measures JAX compilation and peak memory in the block, also if it fails."""
-    from forecaster.model.compile_stats import device_memory, record_compilations
+    from forecaster.model.compile_stats import record_compilations
+    from forecaster.model.device_memory import device_memory
 
     with record_compilations() as stats:
         try:
             yield
         finally:
             # Reading device memory starts JAX, which may be what failed.
-            peak, limit = device_memory() if stats.programs else (None, None)
+            peak, limit = device_memory() if stats.n_loaded else (None, None)
             metrics |= {
                 "compilations": stats.compilations,
                 "cache_hits": stats.cache_hits,
                 "cache_misses": stats.cache_misses,
-                "compile_seconds": round(stats.seconds, 3),
+                "compile_seconds": round(stats.compile_seconds, 3),
                 "device_memory_peak_bytes": peak,
                 "device_memory_limit_bytes": limit,
                 "host_memory_peak_bytes": host_memory_peak(),

@@ -5,7 +5,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from forecaster import backtest
-from forecaster.backtest import Forecaster, Plan, Quantiles, Scores
+from forecaster.backtest import Forecaster, HoldoutSplit, Quantiles, Scores
 from forecaster.data.panel import Panel
 from forecaster.inference import infer
 from forecaster.inference.artefact import Artefact
@@ -22,7 +22,7 @@ PanelAsKnown = Callable[[date], Panel]
 def run_backtest(
     panel: Panel,
     known: PanelAsKnown,
-    plan: Plan,
+    split: HoldoutSplit,
     recipe: "Recipe",
     against: tuple[str, ...],
     report: Callable[[str], Callable[[int, int, float], None]],
@@ -32,7 +32,7 @@ def run_backtest(
     Args:
       panel: Panel with the actuals of the holdout.
       known: Returns the panel as known at an origin.
-      plan: From `backtest.plan`.
+      split: From `backtest.split_holdout`.
       recipe: Task and training settings.
       against: Names of the baselines to compare with.
       report: Given the name of a fit, returns the callback for its epochs.
@@ -48,11 +48,11 @@ def run_backtest(
 
     jax_runtime.configure_jax(recipe)
     baselines = {
-        name: backtest.baseline_forecaster(name, plan.horizon) for name in against
+        name: backtest.baseline_forecaster(name, split.horizon) for name in against
     }
-    result = train_model(known(plan.trained_through), recipe, report=report)
+    result = train_model(known(split.trained_through), recipe, report=report)
     forecasters = {"gru": as_forecaster(result.production), **baselines}
-    return _scores(panel, plan, forecasters, known), result.seconds
+    return _scores(panel, split, forecasters, known), result.seconds
 
 
 def evaluation_scores(
@@ -71,7 +71,7 @@ def evaluation_scores(
       known: Returns the panel as known at an origin; by default `panel` up to there.
     """
     window = (panel.origin - evaluation.trained_through).days
-    plan = backtest.plan(panel, window, evaluation.horizon)
+    split = backtest.split_holdout(panel, window, evaluation.horizon)
     forecasters = {"gru": as_forecaster(evaluation)}
     if champion is not None and _is_comparable(champion, evaluation):
         forecasters["champion"] = as_forecaster(champion)
@@ -79,10 +79,10 @@ def evaluation_scores(
         name: backtest.baseline_forecaster(name, evaluation.horizon)
         for name in BASELINES
     }
-    scores = _scores(panel, plan, forecasters, known)
+    scores = _scores(panel, split, forecasters, known)
     return {
-        "first_origin": plan.origins[0].isoformat(),
-        "last_origin": plan.origins[-1].isoformat(),
+        "first_origin": split.origins[0].isoformat(),
+        "last_origin": split.origins[-1].isoformat(),
         "models": {name: score.in_percent() for name, score in scores.items()},
     }
 
@@ -104,12 +104,10 @@ def as_forecaster(model: Artefact) -> Forecaster:
 
 def _scores(
     panel: Panel,
-    plan: Plan,
+    split: HoldoutSplit,
     forecasters: dict[str, Forecaster],
     known: PanelAsKnown | None,
 ) -> dict[str, Scores]:
     """Scores forecasts from the panels known at each origin with the panel's actuals."""
-    outcomes = backtest.run(panel, plan, forecasters, known)
-    return backtest.score(
-        outcomes, backtest.training_scale(panel, plan.trained_through)
-    )
+    outcomes = backtest.run(panel, split, forecasters, known)
+    return backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from forecaster import backtest, metrics
-from forecaster.backtest import Outcome, Plan
+from forecaster.backtest import HoldoutSplit, Outcome
 from forecaster.data.panel import Panel
 from forecaster.model.two_stage_fit import watermark
 from tests.benchmarks import ratios
@@ -52,14 +52,14 @@ def main() -> None:
     found: dict[str, float] = {}
     for folder in asked.folders:
         panel = panel_of(folder)
-        plan = backtest.plan(panel, HOLDOUT_DAYS, HORIZON)
+        split = backtest.split_holdout(panel, HOLDOUT_DAYS, HORIZON)
         kept = asked.keep / f"{folder.name}-{watermark(panel)}"
         runs = {
-            name: _run(name, panel, plan, kept, asked.again) for name in asked.models
+            name: _run(name, panel, split, kept, asked.again) for name in asked.models
         }
-        result = measured(panel, plan, runs)
+        result = measured(panel, split, runs)
         (asked.keep / f"{folder.name}.json").write_text(json.dumps(result, indent=1))
-        print(f"\n{folder.name}: {heading(panel, plan)}\n")
+        print(f"\n{folder.name}: {heading(panel, split)}\n")
         print(table_of(result))
         found |= _ratios(folder.name, result)
     ratios.write(asked.json, "accuracy", found)
@@ -75,13 +75,13 @@ def _ratios(folder: str, result: dict[str, dict[str, Any]]) -> dict[str, float]:
 
 
 def measured(
-    panel: Panel, plan: Plan, runs: dict[str, PeerRun]
+    panel: Panel, split: HoldoutSplit, runs: dict[str, PeerRun]
 ) -> dict[str, dict[str, Any]]:
     """Each model's scores, and Harbor Fleet's over the same depot-days."""
     outcomes = {
-        name: outcome_of(panel, plan, run.forecasts) for name, run in runs.items()
+        name: outcome_of(panel, split, run.forecasts) for name, run in runs.items()
     }
-    scale_d = backtest.training_scale(panel, plan.trained_through)
+    scale_d = backtest.mase_scale(panel, split.trained_through)
     result = {}
     for name, run in runs.items():
         pair = backtest.score({"own": outcomes[OWN], "peer": outcomes[name]}, scale_d)
@@ -114,11 +114,11 @@ def poisson_floor(outcome: Outcome) -> float:
     return float(miss_kr[counted].mean())
 
 
-def heading(panel: Panel, plan: Plan) -> str:
+def heading(panel: Panel, split: HoldoutSplit) -> str:
     """What was measured, when, on what, and from which commit."""
     return (
         f"{panel.n_depots} depots, {panel.start_on} to {panel.origin}; trained through "
-        f"{plan.trained_through}, {len(plan.origins)} origins. {stamp()}."
+        f"{split.trained_through}, {len(split.origins)} origins. {stamp()}."
     )
 
 
@@ -158,7 +158,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _run(
-    name: str, panel: Panel, plan: Plan, kept: Path, again: Sequence[str]
+    name: str, panel: Panel, split: HoldoutSplit, kept: Path, again: Sequence[str]
 ) -> PeerRun:
     """Runs a model, or reads what it forecast when it was last run on this data."""
     path = kept.with_name(f"{kept.name}-{name}.npz")
@@ -167,7 +167,7 @@ def _run(
             forecasts = Forecasts(*(found[part] for part in Forecasts._fields))
             told = json.loads(str(found["told"]))
         return PeerRun(forecasts, **told)
-    run = _peer(name)(panel, plan)
+    run = _peer(name)(panel, split)
     told = json.dumps({key: getattr(run, key) for key in PeerRun._fields[1:]})
     np.savez_compressed(path, told=np.array(told), **run.forecasts._asdict())
     print(f"{name}: {run.train_seconds:.0f} s", flush=True)

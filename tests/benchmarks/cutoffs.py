@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from forecaster import metrics
-from forecaster.backtest import Outcome, Plan
+from forecaster.backtest import HoldoutSplit, Outcome
 from forecaster.data.panel import Panel
 from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
@@ -75,8 +75,8 @@ def data_sets(folder: Path) -> dict[str, Panel]:
     return real_fleets(folder) | known_fleets()
 
 
-def cut(panel: Panel, cell: Cell) -> tuple[Panel, Plan] | None:
-    """The panel of a cell, holdout included, and its plan; None where the data set is short."""
+def cut(panel: Panel, cell: Cell) -> tuple[Panel, HoldoutSplit] | None:
+    """The panel of a cell, holdout included, and its split; None where the data set is short."""
     spread = min(364, panel.n_steps - HOLDOUT_DAYS - 60)
     ago = cell.cutoff * spread // max(cell.of - 1, 1)
     end = panel.n_steps - ago
@@ -96,7 +96,7 @@ def cut(panel: Panel, cell: Cell) -> tuple[Panel, Plan] | None:
     origins = tuple(
         through + timedelta(days=days) for days in range(0, HOLDOUT_DAYS, HORIZON)
     )
-    return some, Plan(through, origins, HORIZON, HOLDOUT_DAYS, HORIZON)
+    return some, HoldoutSplit(through, origins, HORIZON, HOLDOUT_DAYS, HORIZON)
 
 
 def of_rows(panel: Panel, rows: np.ndarray) -> Panel:
@@ -139,10 +139,10 @@ class Made:
     total_onqh: np.ndarray | None = None
 
 
-Model = Callable[[Panel, Plan], dict[str, Made]]
+Model = Callable[[Panel, HoldoutSplit], dict[str, Made]]
 
 
-def statistical(panel: Panel, plan: Plan) -> dict[str, Made]:
+def statistical(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
     """AutoETS and Theta on log counts, refitted at each origin."""
     from tests.benchmarks.peers.statistical import Choice, fit_and_forecast, models
 
@@ -150,22 +150,22 @@ def statistical(panel: Panel, plan: Plan) -> dict[str, Made]:
     for name, model in models().items():
         parts = [
             fit_and_forecast(
-                model, panel.as_of(origin), plan.horizon, Choice(True, LENGTHS[-1])
+                model, panel.as_of(origin), split.horizon, Choice(True, LENGTHS[-1])
             )
-            for origin in plan.origins
+            for origin in split.origins
         ]
         stacked = (np.stack([part[q] for part in parts]) for q in range(3))
         made[name] = Made(Forecasts(*stacked))
     return made
 
 
-def simple(panel: Panel, plan: Plan) -> dict[str, Made]:
+def simple(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
     """Seasonal naive and the median of four same weekdays."""
     names = ("seasonal_naive", "median4")
-    return {name: Made(naive.baseline(name)(panel, plan).forecasts) for name in names}
+    return {name: Made(naive.baseline(name)(panel, split).forecasts) for name in names}
 
 
-def delivered(panel: Panel, plan: Plan) -> dict[str, Made]:
+def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
     """Harbor Fleet with its defaults, and the baseline that its network corrects."""
     from forecaster.inference import infer
     from forecaster.inference.predict import predict
@@ -176,8 +176,8 @@ def delivered(panel: Panel, plan: Plan) -> dict[str, Made]:
 
     recipe = build_recipe(Settings.load(), seed=None, epochs=None)
     use_all_cores(recipe.train.batch_size, "")
-    artefact = train_model(panel.as_of(plan.trained_through), recipe).production
-    panels = [panel.as_of(origin) for origin in plan.origins]
+    artefact = train_model(panel.as_of(split.trained_through), recipe).production
+    panels = [panel.as_of(origin) for origin in split.origins]
     made = [infer.forecast(artefact, each) for each in panels]
     names = tuple(total.city for total in made[0].totals)
     totals = [[(t.p10_h, t.p50_h, t.p90_h) for t in each.totals] for each in made]
@@ -214,12 +214,14 @@ def measure(
     found = cut(data_sets(folder)[cell.name], cell)
     if found is None:
         return []
-    panel, plan = found
+    panel, split = found
     made: dict[str, Made] = {}
     for name in models:
-        made |= _kept(name, panel, plan, keep / f"{cell.key}-{name}.npz", name in again)
+        made |= _kept(
+            name, panel, split, keep / f"{cell.key}-{name}.npz", name in again
+        )
     outcomes = {
-        name: outcome_of(panel, plan, each.forecasts) for name, each in made.items()
+        name: outcome_of(panel, split, each.forecasts) for name, each in made.items()
     }
     known = np.logical_and.reduce(
         [
@@ -262,7 +264,7 @@ def total_coverage(panel: Panel, outcome: Outcome, made: Made) -> dict[str, floa
 
 
 def _kept(
-    name: str, panel: Panel, plan: Plan, path: Path, again: bool
+    name: str, panel: Panel, split: HoldoutSplit, path: Path, again: bool
 ) -> dict[str, Made]:
     """Runs a model, or reads what it forecast in this cell of the same data."""
     digest = hashlib.sha256(np.ascontiguousarray(panel.demand_dt).tobytes()).hexdigest()
@@ -280,7 +282,7 @@ def _kept(
                     )
                     for each, names in stored["models"].items()
                 }
-    made = MODELS[name](panel, plan)
+    made = MODELS[name](panel, split)
     arrays: dict[str, Any] = {}
     for each, part in made.items():
         arrays |= {f"{each}-{q}": v for q, v in part.forecasts._asdict().items()}

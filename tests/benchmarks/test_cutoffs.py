@@ -27,11 +27,11 @@ def shops():
 
 
 def test_a_cell_has_its_days_before_the_cutoff_and_four_weeks_after(shops):
-    panel, plan = cut(shops, Cell("chain", 7, 60, 2, CUTOFFS))
+    panel, split = cut(shops, Cell("chain", 7, 60, 2, CUTOFFS))
     assert panel.n_depots == 7
     assert panel.n_steps == 60 + HOLDOUT_DAYS
-    assert (panel.origin - plan.trained_through).days == HOLDOUT_DAYS
-    assert [(origin - plan.trained_through).days for origin in plan.origins] == [
+    assert (panel.origin - split.trained_through).days == HOLDOUT_DAYS
+    assert [(origin - split.trained_through).days for origin in split.origins] == [
         0,
         7,
         14,
@@ -56,8 +56,8 @@ def test_a_history_shorter_than_asked_is_no_cell(shops):
 
 
 def test_a_depot_without_two_weeks_of_history_is_left_out():
-    panel, plan = cut(newcomers(2), Cell("newcomers", 9999, 60, 0, CUTOFFS))
-    seen_dt = panel.demand_dt[:, : panel.step(plan.trained_through) + 1]
+    panel, split = cut(newcomers(2), Cell("newcomers", 9999, 60, 0, CUTOFFS))
+    seen_dt = panel.demand_dt[:, : panel.step(split.trained_through) + 1]
     assert (np.isfinite(seen_dt).sum(axis=1) >= 14).all()
 
 
@@ -87,9 +87,9 @@ def test_the_share_of_totals_in_their_bands_is_counted():
     panel = invented_panel(4, 60)
     found = cut(panel, Cell("x", 4, LENGTHS[-1], 0, CUTOFFS))
     assert found is not None
-    panel, plan = found
-    forecasts = naive.baseline("median4")(panel, plan).forecasts
-    outcome = outcome_of(panel, plan, forecasts)
+    panel, split = found
+    forecasts = naive.baseline("median4")(panel, split).forecasts
+    outcome = outcome_of(panel, split, forecasts)
     fleet_oh = outcome.actual_odh.sum(axis=1)
     inside = np.stack([fleet_oh - 1, fleet_oh, fleet_oh + 1], axis=1)
     beside = np.stack([fleet_oh + 1, fleet_oh + 2, fleet_oh + 3], axis=1)

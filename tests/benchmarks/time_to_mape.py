@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from forecaster import backtest
-from forecaster.backtest import Outcome, Plan
+from forecaster.backtest import HoldoutSplit, Outcome
 from forecaster.config import ModelConfig
 from forecaster.data.panel import Panel
 from forecaster.model.cpu_devices import use_all_cores
@@ -39,15 +39,15 @@ def main() -> None:
     asked = parser.parse_args()
     folder = asked.folder
     panel = panel_of(folder)
-    plan = backtest.plan(panel, HOLDOUT_DAYS, HORIZON)
+    split = backtest.split_holdout(panel, HOLDOUT_DAYS, HORIZON)
     print(f"{folder.name}. {stamp()}", flush=True)
-    peer = neural_gru(panel, plan, _settings(asked.tuned))
-    wanted = _mape(panel, plan, outcome_of(panel, plan, peer.forecasts))
+    peer = neural_gru(panel, split, _settings(asked.tuned))
+    wanted = _mape(panel, split, outcome_of(panel, split, peer.forecasts))
     print(
         f"neuralforecast's GRU ({peer.note}): {wanted} % in {peer.train_seconds:.0f} s"
     )
     for epochs in EPOCHS:
-        mape, seconds = _ours(panel, plan, epochs)
+        mape, seconds = _ours(panel, split, epochs)
         print(f"{epochs} epochs: {mape} % in {seconds:.0f} s", flush=True)
         if mape <= wanted:
             ratio = peer.train_seconds / seconds
@@ -67,19 +67,19 @@ def _settings(tuned: str | None) -> Settings | None:
     return Settings(float(rate), scaler)
 
 
-def _ours(panel: Panel, plan: Plan, epochs: int) -> tuple[float, float]:
+def _ours(panel: Panel, split: HoldoutSplit, epochs: int) -> tuple[float, float]:
     """MAPE over the holdout, and seconds of training."""
     recipe = Recipe(model=ModelConfig(units=UNITS))
     recipe = replace(recipe, train=replace(recipe.train, epochs=epochs))
     use_all_cores(recipe.train.batch_size, "")
-    learnt = train_model(panel.as_of(plan.trained_through), recipe)
+    learnt = train_model(panel.as_of(split.trained_through), recipe)
     forecasters = {"gru": as_forecaster(learnt.production)}
-    outcome = backtest.run(panel, plan, forecasters)["gru"]
-    return _mape(panel, plan, outcome), learnt.seconds
+    outcome = backtest.run(panel, split, forecasters)["gru"]
+    return _mape(panel, split, outcome), learnt.seconds
 
 
-def _mape(panel: Panel, plan: Plan, outcome: Outcome) -> float:
-    scale_d = backtest.training_scale(panel, plan.trained_through)
+def _mape(panel: Panel, split: HoldoutSplit, outcome: Outcome) -> float:
+    scale_d = backtest.mase_scale(panel, split.trained_through)
     return float(backtest.score({"it": outcome}, scale_d)["it"].in_percent()["mape"])
 
 

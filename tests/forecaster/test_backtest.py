@@ -14,16 +14,20 @@ from tests.make import make_panel
 
 def test_a_thirty_day_holdout_has_twenty_four_origins():
     panel = make_panel(n_days=120)
-    plan = backtest.plan(panel, holdout_days=30, horizon=7)
-    assert len(plan.origins) == 24
-    assert plan.origins[0] == plan.trained_through == panel.origin - timedelta(days=30)
-    assert plan.origins[-1] + timedelta(days=7) == panel.origin
+    split = backtest.split_holdout(panel, holdout_days=30, horizon=7)
+    assert len(split.origins) == 24
+    assert (
+        split.origins[0] == split.trained_through == panel.origin - timedelta(days=30)
+    )
+    assert split.origins[-1] + timedelta(days=7) == panel.origin
 
 
 def test_stride_leaves_origins_out():
-    plan = backtest.plan(make_panel(n_days=120), holdout_days=30, horizon=7, stride=6)
+    split = backtest.split_holdout(
+        make_panel(n_days=120), holdout_days=30, horizon=7, stride=6
+    )
     assert [
-        (b - a).days for a, b in zip(plan.origins, plan.origins[1:], strict=False)
+        (b - a).days for a, b in zip(split.origins, split.origins[1:], strict=False)
     ] == [6] * 3
 
 
@@ -33,22 +37,22 @@ def test_stride_leaves_origins_out():
 )
 def test_a_holdout_that_does_not_fit_is_refused(holdout, message):
     with pytest.raises(CutoffError, match=message):
-        backtest.plan(make_panel(n_days=120), holdout, horizon=7)
+        backtest.split_holdout(make_panel(n_days=120), holdout, horizon=7)
 
 
 def test_the_forecaster_never_sees_its_targets():
     panel = make_panel(n_days=120)
-    plan = backtest.plan(panel, 30, 7)
+    split = backtest.split_holdout(panel, 30, 7)
     seen = []
 
     def forecaster(at):
         seen.append((at.origin, at.n_steps))
-        nothing = np.zeros((4, 7))
-        return Quantiles(nothing, nothing, nothing)
+        zero = np.zeros((4, 7))
+        return Quantiles(zero, zero, zero)
 
-    outcome = backtest.run(panel, plan, {"blind": forecaster})["blind"]
-    assert seen == [(origin, panel.step(origin) + 1) for origin in plan.origins]
-    first = panel.step(plan.origins[0]) + 1
+    outcome = backtest.run(panel, split, {"blind": forecaster})["blind"]
+    assert seen == [(origin, panel.step(origin) + 1) for origin in split.origins]
+    first = panel.step(split.origins[0]) + 1
     np.testing.assert_array_equal(
         outcome.actual_odh[0], panel.demand_dt[:, first : first + 7]
     )
@@ -56,16 +60,16 @@ def test_the_forecaster_never_sees_its_targets():
 
 def test_each_origin_s_panel_is_built_once_for_all_models():
     panel = make_panel(n_days=120)
-    plan = backtest.plan(panel, 30, 7, stride=10)
+    split = backtest.split_holdout(panel, 30, 7, stride=10)
     built = []
 
-    def known(origin):
+    def panel_at(origin):
         built.append(origin)
         return panel.as_of(origin)
 
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
-    backtest.run(panel, plan, {"one": naive, "other": naive}, known)
-    assert built == list(plan.origins)
+    backtest.run(panel, split, {"one": naive, "other": naive}, panel_at)
+    assert built == list(split.origins)
 
 
 def test_every_model_is_scored_on_the_days_that_all_forecast():
@@ -73,7 +77,7 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
     demand = panel.demand_dt.copy()
     demand[0, :95] = np.nan  # D0 opens within the holdout: naive has nothing to repeat
     panel = replace(panel, demand_dt=demand)
-    plan = backtest.plan(panel, 30, 7)
+    split = backtest.split_holdout(panel, 30, 7)
     perfect = panel.demand_dt.astype(float)
 
     def oracle(at):
@@ -82,10 +86,8 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
         return Quantiles(point - 1, point, point + 1)
 
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
-    outcomes = backtest.run(panel, plan, {"oracle": oracle, "naive": naive})
-    scores = backtest.score(
-        outcomes, backtest.training_scale(panel, plan.trained_through)
-    )
+    outcomes = backtest.run(panel, split, {"oracle": oracle, "naive": naive})
+    scores = backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))
     assert scores["oracle"].days == scores["naive"].days < 24 * 7 * 4
     assert scores["oracle"].mape == 0
     assert scores["oracle"].coverage80 == 1
@@ -95,13 +97,11 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
 
 def test_the_json_has_the_shape_scripts_read():
     panel = make_panel(n_days=120)
-    plan = backtest.plan(panel, 30, 7, stride=10)
+    split = backtest.split_holdout(panel, 30, 7, stride=10)
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
-    outcomes = backtest.run(panel, plan, {"seasonal_naive": naive})
-    scores = backtest.score(
-        outcomes, backtest.training_scale(panel, plan.trained_through)
-    )
-    result = backtest.as_json(plan, scores, 4, 1.26)
+    outcomes = backtest.run(panel, split, {"seasonal_naive": naive})
+    scores = backtest.score(outcomes, backtest.mase_scale(panel, split.trained_through))
+    result = backtest.as_json(split, scores, 4, 1.26)
     assert list(result) == [
         "horizon", "holdout_days", "stride", "origins", "trained_through", "depots",
         "train_seconds", "models",

@@ -1,7 +1,7 @@
 """What people would use instead of Harbor Fleet, each as good as we could make it.
 
-Every peer takes the same panel and the same plan, and gives one forecast per origin of
-the plan that it forecast from; the others are NaN and are scored by nobody.
+Every peer takes the same panel and the same split, and gives one forecast per origin of
+the split that it forecast from; the others are NaN and are scored by nobody.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from forecaster.backtest import Outcome, Plan
+from forecaster.backtest import HoldoutSplit, Outcome
 from forecaster.data.panel import Panel
 
 LOCAL_STRIDE = 6
@@ -33,18 +33,18 @@ class PeerRun(NamedTuple):
     note: str
 
 
-Peer = Callable[[Panel, Plan], PeerRun]
+Peer = Callable[[Panel, HoldoutSplit], PeerRun]
 
 
-def nothing(plan: Plan, n_depots: int) -> Forecasts:
+def nothing(split: HoldoutSplit, n_depots: int) -> Forecasts:
     """No forecast from any origin yet."""
-    shape = (len(plan.origins), n_depots, plan.horizon)
+    shape = (len(split.origins), n_depots, split.horizon)
     return Forecasts(*(np.full(shape, np.nan) for _ in range(3)))
 
 
-def local_origins(plan: Plan) -> range:
+def local_origins(split: HoldoutSplit) -> range:
     """Positions of the origins that models of one depot each are refitted at."""
-    return range(0, len(plan.origins), LOCAL_STRIDE)
+    return range(0, len(split.origins), LOCAL_STRIDE)
 
 
 def as_orders(log_counts: np.ndarray) -> np.ndarray:
@@ -52,10 +52,10 @@ def as_orders(log_counts: np.ndarray) -> np.ndarray:
     return np.maximum(np.expm1(log_counts), 0.0)
 
 
-def outcome_of(panel: Panel, plan: Plan, forecasts: Forecasts) -> Outcome:
+def outcome_of(panel: Panel, split: HoldoutSplit, forecasts: Forecasts) -> Outcome:
     """Beside what happened; closed days are forecast as 0 by everyone."""
-    first_o = [panel.step(origin) + 1 for origin in plan.origins]
-    days = [slice(first, first + plan.horizon) for first in first_o]
+    first_o = [panel.step(origin) + 1 for origin in split.origins]
+    days = [slice(first, first + split.horizon) for first in first_o]
     actual_odh = np.stack([panel.demand_dt[:, some] for some in days]).astype(float)
     closed_odh = np.stack([panel.closed_dt[:, some] for some in days])
     quantiles = [

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import lightgbm
 import numpy as np
 
-from forecaster.backtest import Plan
+from forecaster.backtest import HoldoutSplit
 from forecaster.data.features import Features, build_features, choose_kinds
 from forecaster.data.panel import Panel, log_counts
 from forecaster.data.scaling import carry_forward, trailing_mean
@@ -71,16 +71,16 @@ class Rows(NamedTuple):
     level: np.ndarray
 
 
-def light_gbm(panel: Panel, plan: Plan) -> PeerRun:
+def light_gbm(panel: Panel, split: HoldoutSplit) -> PeerRun:
     """Trained once on what precedes the holdout, then asked from every origin."""
     started = time.perf_counter()
-    series = _series(panel, plan)
-    end = panel.step(plan.trained_through) + 1
-    series, best = _tuned(series, plan.horizon, end)
-    models = [_fit(series, step, end, best) for step in range(1, plan.horizon + 1)]
+    series = _series(panel, split)
+    end = panel.step(split.trained_through) + 1
+    series, best = _tuned(series, split.horizon, end)
+    models = [_fit(series, step, end, best) for step in range(1, split.horizon + 1)]
     trained = time.perf_counter()
-    forecasts = nothing(plan, panel.n_depots)
-    for position, origin in enumerate(plan.origins):
+    forecasts = nothing(split, panel.n_depots)
+    for position, origin in enumerate(split.origins):
         steps = np.array([panel.step(origin)])
         for step, boosters in enumerate(models, start=1):
             rows = _rows(series, steps, step)
@@ -92,11 +92,11 @@ def light_gbm(panel: Panel, plan: Plan) -> PeerRun:
     return PeerRun(forecasts, trained - started, done - trained, note)
 
 
-def _series(panel: Panel, plan: Plan) -> Series:
+def _series(panel: Panel, split: HoldoutSplit) -> Series:
     """Everything up to the panel's end; a row only reads what lies at its origin."""
-    seen = panel.as_of(plan.trained_through)
+    seen = panel.as_of(split.trained_through)
     features = build_features(
-        panel, choose_kinds(seen.calendar, seen.n_steps), plan.horizon
+        panel, choose_kinds(seen.calendar, seen.n_steps), split.horizon
     )
     log_dt = np.where(panel.observed_dt, log_counts(panel.demand_dt), np.nan)
     known_dt = np.isfinite(log_dt)

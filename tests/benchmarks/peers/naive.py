@@ -3,7 +3,7 @@
 import time
 
 from forecaster import backtest
-from forecaster.backtest import Plan
+from forecaster.backtest import HoldoutSplit
 from forecaster.data.panel import Panel
 from tests.benchmarks.peers import Forecasts, Peer, PeerRun
 
@@ -11,10 +11,10 @@ from tests.benchmarks.peers import Forecasts, Peer, PeerRun
 def baseline(name: str) -> Peer:
     """The baseline of that name as a peer."""
 
-    def run(panel: Panel, plan: Plan) -> PeerRun:
+    def run(panel: Panel, split: HoldoutSplit) -> PeerRun:
         started = time.perf_counter()
-        forecasters = {name: backtest.baseline_forecaster(name, plan.horizon)}
-        made = backtest.run(panel, plan, forecasters)[name]
+        forecasters = {name: backtest.baseline_forecaster(name, split.horizon)}
+        made = backtest.run(panel, split, forecasters)[name]
         seconds = time.perf_counter() - started
         forecasts = Forecasts(made.p10_odh, made.p50_odh, made.p90_odh)
         return PeerRun(forecasts, 0.0, seconds, "nothing to tune")

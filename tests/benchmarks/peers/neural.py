@@ -16,7 +16,7 @@ from neuralforecast import NeuralForecast
 from neuralforecast.losses.pytorch import MQLoss
 from neuralforecast.models import GRU
 
-from forecaster.backtest import Plan
+from forecaster.backtest import HoldoutSplit
 from forecaster.data.features import build_features, choose_kinds
 from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, nothing
@@ -31,24 +31,26 @@ UNITS = 64
 COLUMNS = ("GRU-lo-80", "GRU-median", "GRU-hi-80")
 
 
-def neural_gru(panel: Panel, plan: Plan, settings: "Settings | None" = None) -> PeerRun:
+def neural_gru(
+    panel: Panel, split: HoldoutSplit, settings: "Settings | None" = None
+) -> PeerRun:
     """Trained once on what precedes the holdout, then asked from every origin.
 
     Args:
       panel: With the holdout.
-      plan: Which days are held out.
+      split: Which days are held out.
       settings: Known to be best; tuned without them.
     """
     logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     warnings.simplefilter("ignore")
     long = _long(panel)
-    seen = long[long["ds"] <= panel.step(plan.trained_through)]
-    best = settings or _tuned(seen, plan.horizon)
+    seen = long[long["ds"] <= panel.step(split.trained_through)]
+    best = settings or _tuned(seen, split.horizon)
     started = time.perf_counter()
-    made = _rolled(long, plan.horizon, len(plan.origins), best, MOST_STEPS)
+    made = _rolled(long, split.horizon, len(split.origins), best, MOST_STEPS)
     seconds = time.perf_counter() - started
     note = f"{best.scaler} scaler, learning rate {best.rate}, at most {MOST_STEPS} steps, early stopping"
-    return PeerRun(_by_origin(made, panel, plan), seconds, 0.0, note)
+    return PeerRun(_by_origin(made, panel, split), seconds, 0.0, note)
 
 
 class Settings(NamedTuple):
@@ -124,9 +126,9 @@ def _long(panel: Panel) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _by_origin(made: pd.DataFrame, panel: Panel, plan: Plan) -> np.ndarray:
-    forecasts = nothing(plan, panel.n_depots)
-    first = panel.step(plan.origins[0])
+def _by_origin(made: pd.DataFrame, panel: Panel, split: HoldoutSplit) -> np.ndarray:
+    forecasts = nothing(split, panel.n_depots)
+    first = panel.step(split.origins[0])
     origin_r = made["cutoff"].to_numpy(int) - first
     step_r = (made["ds"] - made["cutoff"]).to_numpy(int) - 1
     depot_r = made["unique_id"].to_numpy(int)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from prophet import Prophet
 
-from forecaster.backtest import Plan
+from forecaster.backtest import HoldoutSplit
 from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, local_origins, nothing
 from tests.benchmarks.peers.filled import calendar_columns
@@ -46,15 +46,15 @@ class Task(NamedTuple):
     choice: Choice
 
 
-def prophet(panel: Panel, plan: Plan) -> PeerRun:
+def prophet(panel: Panel, split: HoldoutSplit) -> PeerRun:
     """Refitted at every sixth origin."""
     with ProcessPoolExecutor(WORKERS) as pool:
-        choice = _tuned(pool, panel.as_of(plan.trained_through), plan.horizon)
+        choice = _tuned(pool, panel.as_of(split.trained_through), split.horizon)
         started = time.perf_counter()
-        forecasts = nothing(plan, panel.n_depots)
-        for position in local_origins(plan):
-            seen = panel.as_of(plan.origins[position])
-            made = _forecast(pool, seen, plan.horizon, choice, range(seen.n_depots))
+        forecasts = nothing(split, panel.n_depots)
+        for position in local_origins(split):
+            seen = panel.as_of(split.origins[position])
+            made = _forecast(pool, seen, split.horizon, choice, range(seen.n_depots))
             for whole, part in zip(forecasts, np.moveaxis(made, 1, 0), strict=True):
                 whole[position] = part
     seconds = time.perf_counter() - started

@@ -14,7 +14,7 @@ import pandas as pd
 from statsforecast import StatsForecast
 from statsforecast.models import AutoETS, DynamicOptimizedTheta
 
-from forecaster.backtest import Plan
+from forecaster.backtest import HoldoutSplit
 from forecaster.data.panel import Panel
 from tests.benchmarks.peers import PeerRun, as_orders, local_origins, nothing
 from tests.benchmarks.peers.filled import filled_counts
@@ -35,14 +35,14 @@ class Choice(NamedTuple):
 CHOICES = tuple(Choice(*each) for each in itertools.product((True, False), (730, 3650)))
 
 
-def auto_ets(panel: Panel, plan: Plan) -> PeerRun:
+def auto_ets(panel: Panel, split: HoldoutSplit) -> PeerRun:
     """Error, trend and season chosen per depot by AICc."""
-    return _run(models()["auto_ets"], panel, plan)
+    return _run(models()["auto_ets"], panel, split)
 
 
-def theta(panel: Panel, plan: Plan) -> PeerRun:
+def theta(panel: Panel, split: HoldoutSplit) -> PeerRun:
     """The best of the M4's simple methods."""
-    return _run(models()["theta"], panel, plan)
+    return _run(models()["theta"], panel, split)
 
 
 def models() -> dict[str, Callable[[], Any]]:
@@ -53,13 +53,13 @@ def models() -> dict[str, Callable[[], Any]]:
     }
 
 
-def _run(model: Callable[[], Any], panel: Panel, plan: Plan) -> PeerRun:
-    choice = _tuned(model, panel.as_of(plan.trained_through), plan.horizon)
+def _run(model: Callable[[], Any], panel: Panel, split: HoldoutSplit) -> PeerRun:
+    choice = _tuned(model, panel.as_of(split.trained_through), split.horizon)
     started = time.perf_counter()
-    forecasts = nothing(plan, panel.n_depots)
-    for position in local_origins(plan):
-        seen = panel.as_of(plan.origins[position])
-        made = fit_and_forecast(model, seen, plan.horizon, choice)
+    forecasts = nothing(split, panel.n_depots)
+    for position in local_origins(split):
+        seen = panel.as_of(split.origins[position])
+        made = fit_and_forecast(model, seen, split.horizon, choice)
         for whole, part in zip(forecasts, made, strict=True):
             whole[position] = part
     seconds = time.perf_counter() - started

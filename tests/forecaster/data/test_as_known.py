@@ -1,4 +1,4 @@
-"""What was not yet announced at an origin is hidden from it, in everything that is learnt."""
+"""Events not yet announced at an origin do not influence its features or its forecast."""
 
 from dataclasses import fields
 from datetime import timedelta
@@ -116,7 +116,7 @@ def test_the_eve_of_a_day_announced_a_horizon_ahead_is_ordinary_a_horizon_ahead(
 
 
 def test_events_announced_in_time_need_no_lead_columns(params):
-    """Nothing is carried along, and every number is that of an event known always."""
+    """No leads are built, and every number is that of an event that was always known."""
     always = panel_of(*LONG_KNOWN, (GAME, None))
     assert window_of(EARLY).lead is None
     for one, other in zip(window_of(EARLY), window_of(always), strict=True):

@@ -12,19 +12,19 @@ from tests.make import make_panel
 
 
 def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
-    """Profile and level of some days; the level given is the depot's mean."""
+    """Profile and smoothed level of some days, by default around their mean level."""
     log_dt = np.asarray(log_dt, np.float32)
     if regular_dt is None:
         regular_dt = np.ones(log_dt.shape, bool)
     if level_dt is None:
         level_dt = np.broadcast_to(log_dt.mean(axis=1, keepdims=True), log_dt.shape)
-    nothing_dt = np.zeros_like(log_dt)
+    zero_dt = np.zeros_like(log_dt)
     residuals = BaselineResiduals(
         log_dt=log_dt,
         observed_dt=regular_dt,
         regular_dt=regular_dt,
         level_dt=level_dt.astype(np.float32),
-        residual_dt=nothing_dt,
+        residual_dt=zero_dt,
         has_baseline_dt=regular_dt,
         spread_dt=np.full_like(log_dt, spread),
     )
@@ -36,10 +36,12 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
     st.integers(1, 100), st.floats(0.01, 0.9), st.integers(0, 2**31), st.integers(1, 3)
 )
 @settings(max_examples=30)
-def test_a_discounted_sum_agrees_with_a_loop(n_steps, rate, seed, n_depots):
+def test_an_exponentially_weighted_sum_agrees_with_a_loop(
+    n_steps, rate, seed, n_depots
+):
     value = np.random.default_rng(seed).normal(size=(n_depots, n_steps))
     value = value.astype(np.float32)
-    result = baseline.discounted_sum(value, rate)
+    result = baseline.exponentially_weighted_sum(value, rate)
     kept = np.zeros(n_depots)
     for step in range(n_steps):
         kept = (1 - rate) * kept + value[:, step]

@@ -1,4 +1,4 @@
-"""Features say what they claim, and a day's features never know what comes after it."""
+"""Each feature has the meaning of its name, and uses no later actuals."""
 
 from dataclasses import replace
 from datetime import date, timedelta
@@ -8,6 +8,8 @@ import pytest
 
 from forecaster.data.features import build_features, choose_kinds
 from forecaster.data.panel_builder import build_panel
+from forecaster.data.residual_features import RESPONSE_COLUMNS
+from forecaster.data.yearly_features import DEVIATION_COLUMNS, RESIDUAL_COLUMNS
 from tests.make import (
     START,
     make_demand,
@@ -17,6 +19,22 @@ from tests.make import (
     make_panel,
 )
 
+YEARLY_COLUMNS = (*DEVIATION_COLUMNS, *RESIDUAL_COLUMNS)
+BY_HOLIDAY = YEARLY_COLUMNS.index("residual, a year ago by holiday")
+WEEK_AFTER = YEARLY_COLUMNS.index("residual, 357 days ago")
+WEEK_BEFORE = YEARLY_COLUMNS.index("residual, 371 days ago")
+EXCESS = YEARLY_COLUMNS.index(
+    "excess of the residual over two spreads, a year ago by holiday"
+)
+BOTH_YEARS = YEARLY_COLUMNS.index(
+    "the smaller residual of one and two years ago, where their signs agree"
+)
+DEVIATION_BY_HOLIDAY = YEARLY_COLUMNS.index(
+    "deviation from level, a year ago by holiday"
+)
+DEVIATION_BY_WEEKDAY = YEARLY_COLUMNS.index("deviation from level, 364 days ago")
+RESPONSE = RESPONSE_COLUMNS.index("event response")
+LOG_COUNT = RESPONSE_COLUMNS.index("log count of such days")
 CHRISTMAS = [(date(2024, 12, 25), "Christmas"), (date(2025, 12, 25), "Christmas")]
 
 
@@ -66,37 +84,34 @@ def test_a_residual_of_a_year_ago_appears_on_its_day_and_a_week_around():
     special = panel.step(date(2024, 9, 18))
     demand = panel.demand_dt.copy()
     demand[:, special] *= 3
-    usual = build_features(panel, (), 7).yearly_dtf[0, :, 8:11]
-    reported = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[
-        0, :, 8:11
-    ]
-    more = reported - usual
-    matched, week_after, week_before = more.T
+    usual = build_features(panel, (), 7).yearly_dtf[0]
+    tripled = build_features(replace(panel, demand_dt=demand), (), 7).yearly_dtf[0]
     for column, day in (
-        (matched, special + 364),
-        (week_after, special + 357),
-        (week_before, special + 371),
+        (BY_HOLIDAY, special + 364),
+        (WEEK_AFTER, special + 357),
+        (WEEK_BEFORE, special + 371),
     ):
-        assert column[day] == pytest.approx(np.log(3), abs=0.02)
-        assert np.abs(np.delete(column, day)).max() < 0.5 * np.log(3)
+        change = (tripled - usual)[:, column]
+        assert change[day] == pytest.approx(np.log(3), abs=0.02)
+        assert np.abs(np.delete(change, day)).max() < 0.5 * np.log(3)
 
 
 def test_yearly_residuals_beyond_the_usual_and_of_both_years_have_columns():
     panel = long_panel(n_days=1000)
     first, second = panel.step(date(2024, 9, 18)), panel.step(date(2025, 9, 17))
 
-    def reported(*factors):
+    def excess_and_both_years(*factors):
         demand = panel.demand_dt.copy()
         demand[:, [first, second]] *= factors
         features = build_features(replace(panel, demand_dt=demand), (), 7)
-        return features.yearly_dtf[0, second + 364, -2:]
+        return features.yearly_dtf[0, second + 364, [EXCESS, BOTH_YEARS]]
 
-    beyond, both = reported(2, 3)
-    assert both == pytest.approx(np.log(2), abs=0.2)
-    assert np.log(2) < beyond < np.log(3)
-    assert reported(1, 1)[0] == 0  # a day as any other
-    assert reported(0.5, 3)[1] == 0  # they do not agree
-    assert reported(1 / 3, 1 / 2)[1] == pytest.approx(-np.log(2), abs=0.2)
+    excess, both_years = excess_and_both_years(2, 3)
+    assert both_years == pytest.approx(np.log(2), abs=0.2)
+    assert np.log(2) < excess < np.log(3)
+    assert excess_and_both_years(1, 1)[0] == 0  # an ordinary day
+    assert excess_and_both_years(0.5, 3)[1] == 0  # the signs differ
+    assert excess_and_both_years(1 / 3, 1 / 2)[1] == pytest.approx(-np.log(2), abs=0.2)
 
 
 def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
@@ -105,13 +120,13 @@ def test_a_year_ago_is_matched_by_holiday_not_by_weekday():
     demand = panel.demand_dt.copy()
     demand[:, special] = 100_000
     features = build_features(replace(panel, demand_dt=demand), (), 7)
-    matched = features.yearly_dtf[0, :, 3]
+    matched = features.yearly_dtf[0, :, DEVIATION_BY_HOLIDAY]
     assert matched[panel.step(CHRISTMAS[1][0])] > 4
-    assert features.yearly_dtf[0, special + 364, 1] > 4
+    assert features.yearly_dtf[0, special + 364, DEVIATION_BY_WEEKDAY] > 4
     assert abs(matched[special + 364]) < 2
 
 
-def test_nothing_about_a_day_comes_from_later_days():
+def test_the_features_of_a_day_do_not_change_with_later_actuals():
     panel = make_panel(n_days=100)
     tampered = panel.demand_dt.copy()
     tampered[:, 80:] = 1e6
@@ -176,7 +191,7 @@ def test_a_calendar_of_the_stated_reach_equals_a_longer_one():
     assert near.calendar_gtf[0, end - 1, eve] == 1
 
 
-def test_the_event_response_is_a_horizon_late():
+def test_the_event_response_ends_a_horizon_before_the_day():
     """Games double the first depot's days and leave the second's alone."""
     games = [START + timedelta(days=day) for day in (60, 81, 102, 130)]
     rows = [("game", day, day, None, None, None) for day in games]
@@ -193,17 +208,17 @@ def test_the_event_response_is_a_horizon_late():
     )
     response = build_features(panel, ("game",), 14).event_response_dtf
     # Drawn towards 0: three games of log 2 over three games and one.
-    assert response[0, 130, 0] == pytest.approx(np.log(2) * 3 / 4, abs=0.15)
-    assert abs(response[1, 130, 0]) < 0.15
-    assert response[0, 130, 1] == pytest.approx(np.log(4))
+    assert response[0, 130, RESPONSE] == pytest.approx(np.log(2) * 3 / 4, abs=0.15)
+    assert abs(response[1, 130, RESPONSE]) < 0.15
+    assert response[0, 130, LOG_COUNT] == pytest.approx(np.log(4))
     assert (response[:, 129] == 0).all()
-    # From 14 days before the second game, the first one is 7 days ago and known.
-    assert response[0, 81, 1] == pytest.approx(np.log(2))
+    # At the origin 14 days before the second game, the first one is 7 days ago.
+    assert response[0, 81, LOG_COUNT] == pytest.approx(np.log(2))
     near = build_features(panel, ("game",), 22).event_response_dtf
-    assert near[0, 81, 1] == 0
+    assert near[0, 81, LOG_COUNT] == 0
 
 
-def test_the_autocorrelation_tells_lasting_residuals_from_noise(rng):
+def test_lasting_residuals_have_a_higher_autocorrelation_than_noise(rng):
     panel = make_panel(n_depots=2, n_days=200)
     noise = rng.normal(0, 0.3, 200)
     lasting = np.zeros(200)

@@ -28,11 +28,11 @@ def test_a_level_holds_through_a_gap_of_forty_days():
 
 
 def test_a_spread_is_never_zero_and_has_a_default():
-    nothing = np.zeros((1, 10), bool)
-    assert scaling.trailing_spread(np.zeros((1, 10)), nothing)[0, -1] == pytest.approx(
+    invalid = np.zeros((1, 10), bool)
+    assert scaling.trailing_spread(np.zeros((1, 10)), invalid)[0, -1] == pytest.approx(
         scaling.DEFAULT_SPREAD
     )
-    known = np.ones((1, 10), bool)
-    assert scaling.trailing_spread(np.zeros((1, 10)), known)[0, -1] == pytest.approx(
+    valid = np.ones((1, 10), bool)
+    assert scaling.trailing_spread(np.zeros((1, 10)), valid)[0, -1] == pytest.approx(
         scaling.MIN_SPREAD
     )

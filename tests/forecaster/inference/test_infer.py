@@ -1,4 +1,4 @@
-"""What is delivered: never negative, never NaN, 0 when closed, nothing peeked at."""
+"""Forecasts are never negative or NaN, are 0 when closed, and use no later actuals."""
 
 from dataclasses import replace
 from datetime import timedelta

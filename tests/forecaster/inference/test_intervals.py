@@ -9,11 +9,11 @@ from forecaster.inference import intervals
 DEPOTS = ("D0",)
 
 
-def calibrated(residual_rh, known_rh=None):
+def calibrated(residual_rh, valid_rh=None):
     """The table of one depot whose targets all fall on one weekday."""
-    known = np.ones(residual_rh.shape, bool) if known_rh is None else known_rh
+    valid = np.ones(residual_rh.shape, bool) if valid_rh is None else valid_rh
     weekday = np.zeros(residual_rh.shape, int)
-    return intervals.calibrate(residual_rh[:, None], known[:, None], weekday, DEPOTS)
+    return intervals.calibrate(residual_rh[:, None], valid[:, None], weekday, DEPOTS)
 
 
 def test_the_band_holds_eighty_percent_of_fresh_residuals(rng):
@@ -41,8 +41,8 @@ def test_an_extreme_day_among_short_horizons_only_widens_no_band(rng):
 
 def test_unknown_days_do_not_count():
     residual = np.array([[0.0], [1.0], [-1.0], [99.0]])
-    known = np.array([[1], [1], [1], [0]], bool)
-    assert calibrated(residual, known).high_h[0] < 1.0
+    valid = np.array([[1], [1], [1], [0]], bool)
+    assert calibrated(residual, valid).high_h[0] < 1.0
 
 
 def test_quantiles_never_cross_even_when_all_misses_lie_on_one_side():

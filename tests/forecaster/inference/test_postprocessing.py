@@ -1,4 +1,4 @@
-"""What is delivered is chosen on holdout days, and only where it helps."""
+"""Postprocessing is chosen on holdout days, and only where it lowers the error."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,8 @@ def unseen_of(rng, plain_noise, network_noise, left_tail=0.0, origins=22):
     plain = centre + rng.normal(0, 1, shape) * plain_noise
     network = centre + rng.normal(0, 1, shape) * network_noise
     spread = np.full(shape[:2], 0.2)
-    known = np.ones(shape, bool)
-    return HoldoutForecasts(plain, network - plain, spread, np.round(actual), known)
+    valid = np.ones(shape, bool)
+    return HoldoutForecasts(plain, network - plain, spread, np.round(actual), valid)
 
 
 def test_a_network_that_helps_is_delivered_whole(rng):
@@ -57,7 +57,7 @@ def test_days_that_collapse_pull_the_point_down_but_not_far(rng):
 
 def test_nothing_known_changes_nothing(rng):
     holdout = unseen_of(rng, 0.1, 0.1)
-    blank = holdout._replace(known=np.zeros_like(holdout.known))
+    blank = holdout._replace(valid=np.zeros_like(holdout.valid))
     assert choose(blank, DEPOTS) == Postprocessing()
 
 

@@ -67,19 +67,19 @@ def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
 )
 def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last):
     panel = odd_panel(n_days, seed=n_days)
-    kinds, known = panel.calendar.kinds, embedding_rows(panel.depot_ids[:4])
-    whole = build_features(panel, kinds, horizon, known)
-    some = build_features(panel, kinds, horizon, known, last=last)
-    assert some.n_steps == min(last.read, n_days)
+    kinds, rows = panel.calendar.kinds, embedding_rows(panel.depot_ids[:4])
+    whole = build_features(panel, kinds, horizon, rows)
+    some = build_features(panel, kinds, horizon, rows, last=last)
+    assert some.n_steps == min(last.n_days, n_days)
     for name in (field.name for field in fields(some)):
         result, all_of_it = getattr(some, name), getattr(whole, name)
         if name.endswith(("_dt", "_dtf", "_gtf")) and all_of_it is not None:
             origins = name in ("yearly_dtf", "event_response_dtf")
-            read = min(last.origins if origins else last.read, n_days)
+            read = min(last.n_origins if origins else last.n_days, n_days)
             assert result.shape[1] == read + panel.ahead, name
             all_of_it = all_of_it[:, -result.shape[1] :]
             np.testing.assert_allclose(result, all_of_it, 1e-6, 1e-7, err_msg=name)
-    assert some.lead_gtf is whole.lead_gtf is None  # all was known in time
+    assert some.lead_gtf is whole.lead_gtf is None  # all were announced in time
     assert np.abs(some.event_response_dtf).max() > 0
     assert (some.yearly_dtf != 0).any() == (n_days > 357)
 

@@ -39,16 +39,16 @@ def share_inside(bands, actual, reach_q):
 @pytest.mark.parametrize("together", [True, False])
 def test_a_total_holds_eighty_percent_of_fresh_days(rng, together):
     bands, actual = days(rng, together)
-    known = np.ones(actual.shape, bool)
-    table = totals.calibrate(bands, actual, known, CITIES)
+    valid = np.ones(actual.shape, bool)
+    table = totals.calibrate(bands, actual, valid, CITIES)
     _, fresh = days(rng, together)
     assert share_inside(bands, fresh, table.fleet_q) == pytest.approx(0.8, abs=0.03)
 
 
 def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_bands(rng):
     bands, actual = days(rng, together=False)
-    known = np.ones(actual.shape, bool)
-    table = totals.calibrate(bands, actual, known, CITIES)
+    valid = np.ones(actual.shape, bool)
+    table = totals.calibrate(bands, actual, valid, CITIES)
     one = Bands(*(part[0] for part in bands))
     low, point, high = totals.total(one, table.fleet_q)
     sums = (one.p90 - one.p10).sum(axis=0)
@@ -60,13 +60,13 @@ def test_depots_that_miss_apart_make_a_total_surer_than_the_sum_of_their_bands(r
 
 def test_depots_whose_day_is_not_known_do_not_count(rng):
     bands, actual = days(rng, together=False)
-    known = np.ones(actual.shape, bool)
-    known[:, 0] = False
+    valid = np.ones(actual.shape, bool)
+    valid[:, 0] = False
     broken = actual.copy()
     broken[:, 0] = np.nan
     there = Bands(*(part[:, 1:] for part in bands))
-    without = totals.calibrate(there, actual[:, 1:], known[:, 1:], CITIES[1:])
-    table = totals.calibrate(bands, broken, known, CITIES)
+    without = totals.calibrate(there, actual[:, 1:], valid[:, 1:], CITIES[1:])
+    table = totals.calibrate(bands, broken, valid, CITIES)
     np.testing.assert_allclose(table.fleet_q, without.fleet_q)
     np.testing.assert_allclose(table.city_cq, without.city_cq)
 
@@ -117,8 +117,8 @@ def test_a_month_of_misses_that_last_for_days_still_promises_eighty_percent(rng)
         miss = np.repeat(rng.normal(0, 10, 16), (3, 4) * 8)[:, None, None]
         bands = bands_around(np.full((56, 1, 1), 100.0), 12.8)
         seen = Bands(*(part[:28] for part in bands))
-        known = np.ones((28, 1, 1), bool)
-        table = totals.calibrate(seen, 100 + miss[:28], known, ("Aden",))
+        valid = np.ones((28, 1, 1), bool)
+        table = totals.calibrate(seen, 100 + miss[:28], valid, ("Aden",))
         ahead = Bands(*(part[28:] for part in bands))
         held.append(share_inside(ahead, 100 + miss[28:], table.fleet_q))
     assert np.mean(held) == pytest.approx(0.8, abs=0.05)
@@ -133,9 +133,9 @@ def test_few_draws_widen_as_students_t_does(draws):
 def test_few_days_alone_make_no_band_wider_than_the_sums(rng):
     bands, actual = days(rng, together=True)
     few = Bands(*(part[:7] for part in bands))
-    known = np.ones((7, DEPOTS, HORIZON), bool)
+    valid = np.ones((7, DEPOTS, HORIZON), bool)
     miss = 0.8 * (actual[:7] - few.p50)
-    table = totals.calibrate(few, few.p50 + miss, known, CITIES)
+    table = totals.calibrate(few, few.p50 + miss, valid, CITIES)
     raw = np.quantile((miss / 12.8)[:, 0], [0.1, 0.9])
     assert (np.abs(raw) < 1).all()
     np.testing.assert_allclose(table.fleet_q[[0, 2]], [-1, 1])

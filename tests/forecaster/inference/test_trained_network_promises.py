@@ -114,7 +114,7 @@ def week_of(result, name):
 
 
 def usual_week(level):
-    """What a steady depot of that level has on the open days ahead."""
+    """Orders of a steady depot of that level on the open days ahead."""
     ahead = [ORIGIN + timedelta(days=step) for step in range(1, HORIZON + 1)]
     return np.array(
         [level * WEEK[day.weekday()] for day in ahead if day not in CHRISTMAS]

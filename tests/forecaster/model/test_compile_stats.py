@@ -1,4 +1,4 @@
-"""A night compiles nothing that the night before it, in the same process, had."""
+"""A second training in the same process compiles nothing, even one day or depot larger."""
 
 import jax
 import pytest
@@ -9,26 +9,26 @@ from tests.make import make_panel
 
 
 @pytest.fixture(scope="module")
-def compiled():
-    """What XLA has compiled since, by the number it says; it goes on counting."""
-    outcome = []
+def compilations():
+    """Events of XLA's compilations, a list that grows."""
+    events = []
 
     def count(event, *_, **__):
         if event.endswith("backend_compile_duration"):
-            outcome.append(event)
+            events.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(count)
     jax.jit(lambda value: value + 1)(1)
-    assert outcome, "a function that is new is compiled, and counted"
-    return outcome
+    assert events, "a function that is new is compiled, and counted"
+    return events
 
 
 @pytest.fixture(scope="module")
-def first_night(compiled):
-    """Of 24 windows: three full batches."""
-    before = len(compiled)
+def first_night(compilations):
+    """Number of compilations of a training with 24 windows, three full batches."""
+    before = len(compilations)
     train_model(make_panel(n_depots=4, n_days=150), RECIPE)
-    return len(compiled) - before
+    return len(compilations) - before
 
 
 def test_a_first_night_compiles_its_steps_and_little_else(first_night):
@@ -42,8 +42,8 @@ def test_a_first_night_compiles_its_steps_and_little_else(first_night):
         pytest.param(5, 151, id="a depot more, whose last batch is short"),
     ],
 )
-def test_the_next_night_compiles_nothing(compiled, first_night, n_depots, n_days):
+def test_the_next_night_compiles_nothing(compilations, first_night, n_depots, n_days):
     assert first_night is not None
-    before = len(compiled)
+    before = len(compilations)
     train_model(make_panel(n_depots, n_days), RECIPE)
-    assert len(compiled) == before
+    assert len(compilations) == before

@@ -1,4 +1,4 @@
-"""NumPy says what Flax says, or nothing is published."""
+"""A model is exported only if NumPy and Flax agree on its forecasts."""
 
 from dataclasses import replace
 

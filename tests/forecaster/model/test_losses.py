@@ -8,11 +8,13 @@ import pytest
 from forecaster.model import losses
 
 
-def plain_huber(actual, forecast, known, delta):
+def plain_huber(actual, forecast, observed, delta):
     total = 0.0
-    for a, f, k in zip(actual.flat, forecast.flat, known.flat, strict=True):
+    for a, f, is_observed in zip(
+        actual.flat, forecast.flat, observed.flat, strict=True
+    ):
         gap = abs(f - a)
-        if k:
+        if is_observed:
             total += gap**2 / (2 * delta) if gap <= delta else gap - delta / 2
     return total
 
@@ -20,23 +22,23 @@ def plain_huber(actual, forecast, known, delta):
 @pytest.mark.parametrize("delta", [0.05, 0.5, 2.0])
 def test_huber_agrees_with_a_plain_loop(delta, rng):
     actual, forecast = rng.normal(5, 0.5, (2, 9, 7)).astype(np.float32)
-    known = (rng.random((9, 7)) > 0.4).astype(np.float32)
+    observed = (rng.random((9, 7)) > 0.4).astype(np.float32)
     total, count = losses.huber(
-        jnp.asarray(actual), jnp.asarray(forecast), jnp.asarray(known), delta
+        jnp.asarray(actual), jnp.asarray(forecast), jnp.asarray(observed), delta
     )
     assert float(total) == pytest.approx(
-        plain_huber(actual, forecast, known, delta), rel=1e-5
+        plain_huber(actual, forecast, observed, delta), rel=1e-5
     )
-    assert float(count) == known.sum()
+    assert float(count) == observed.sum()
 
 
 def test_a_gap_changes_neither_loss_nor_gradient(rng):
     forecast = jnp.asarray(rng.normal(size=(4, 3)).astype(np.float32))
-    known = jnp.ones((4, 3)).at[1, 2].set(0.0)
+    observed = jnp.ones((4, 3)).at[1, 2].set(0.0)
     actual = jnp.zeros((4, 3))
 
     def total(forecast, actual):
-        return losses.huber(actual, forecast, known, 0.1)[0]
+        return losses.huber(actual, forecast, observed, 0.1)[0]
 
     for odd in (jnp.nan, jnp.inf, 7.0):
         gappy = actual.at[1, 2].set(odd)

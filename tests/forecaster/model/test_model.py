@@ -68,12 +68,12 @@ def test_fresh_weights_follow_the_seed_and_keep_the_variance_of_their_input():
 
 
 def test_gradients_agree_with_finite_differences(apply, params, window):
-    actual, known = inputs.actuals(jnp, window, TASK.horizon)
+    actual, observed = inputs.actuals(jnp, window, TASK.horizon)
 
     def loss(weights):
         # A wide Huber is smooth, as finite differences need it.
         result = apply({"params": weights}, window)
-        total, count = losses.huber(actual, result, known, delta=10.0)
+        total, count = losses.huber(actual, result, observed, delta=10.0)
         return total / count
 
     check_grads(

@@ -1,4 +1,4 @@
-"""Two processes that train together make the model that one makes."""
+"""Training in two processes gives the weights of training in one."""
 
 import json
 import subprocess
@@ -29,28 +29,28 @@ from forecaster.model.trainer import fit
 from tests.forecaster.model.test_trainer import MODEL, TASK, TRAIN, features_of, flat
 from tests.forecaster.model.test_multihost import EPOCHS, panels
 
-process, port, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
-multihost.join(f"127.0.0.1:{port}", 2, process)
-earlier, panel = panels()
-output = {"devices": jax.device_count(), "epochs": [], "sentence": ""}
-for try_ in ("first", "again"):
-    with Checkpoints(folder / str(process)) as checkpoints:
-        fitted = fit(features_of(earlier), TASK, MODEL, replace(TRAIN, epochs=EPOCHS),
+index, port, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+multihost.join(f"127.0.0.1:{port}", 2, index)
+training, panel = panels()
+result = {"devices": jax.device_count(), "epochs": [], "error": ""}
+for fit_name in ("first", "resumed"):
+    with Checkpoints(folder / str(index)) as checkpoints:
+        fitted = fit(features_of(training), TASK, MODEL, replace(TRAIN, epochs=EPOCHS),
                      features_of(panel), checkpoints=checkpoints,
-                     report=lambda epoch, *_: output["epochs"].append(epoch))
-    output[try_] = [fitted.validation_mape, flat(fitted.params).tolist()]
+                     report=lambda epoch, *_: result["epochs"].append(epoch))
+    result[fit_name] = [fitted.validation_mape, flat(fitted.params).tolist()]
 try:
-    multihost.assert_same_inputs(b"other data of process %d" % process)
+    multihost.assert_same_inputs(b"other data of process %d" % index)
 except TrainingError as error:
-    output["sentence"] = str(error)
-# Not to a pipe: a process that waits for a reader keeps the other one waiting.
-Path(sys.argv[4]).write_text(json.dumps(output))
+    result["error"] = str(error)
+# A file, not a pipe: a process that blocks on a full pipe would block the other one.
+Path(sys.argv[4]).write_text(json.dumps(result))
 """
-LONGEST_S = 120
+TIMEOUT_S = 120
 
 
 def panels():
-    """What a fit learns from, and the same with its validation days."""
+    """The training panel of a fit, and the panel with its validation days."""
     panel = make_panel(n_depots=5, n_days=150)
     return panel.as_of(panel.day(panel.n_steps - 15)), panel
 
@@ -61,66 +61,66 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def output(folder, tmp_path_factory):
-    """What each of the two processes says."""
-    port, where = str(free_port()), tmp_path_factory.mktemp("output")
-    answers = [where / "0.json", where / "1.json"]
+def outputs(folder, tmp_path_factory):
+    """Results of both processes, in order of their index."""
+    port, where = str(free_port()), tmp_path_factory.mktemp("outputs")
+    paths = [where / "0.json", where / "1.json"]
     with (where / "errors").open("w") as errors:
         children = [
             subprocess.Popen(
-                [sys.executable, "-c", CHILD, str(process), port, folder, answer],
+                [sys.executable, "-c", CHILD, str(process), port, folder, path],
                 stdout=errors,
                 stderr=errors,
             )
-            for process, answer in enumerate(answers)
+            for process, path in enumerate(paths)
         ]
     try:
-        codes = [child.wait(timeout=LONGEST_S) for child in children]
+        codes = [child.wait(timeout=TIMEOUT_S) for child in children]
     finally:
         for child in children:
             child.kill()
             child.wait()
-    reported = (where / "errors").read_text()
-    if "UNIMPLEMENTED" in reported and "ollectives" in reported:
+    stderr_text = (where / "errors").read_text()
+    if "UNIMPLEMENTED" in stderr_text and "ollectives" in stderr_text:
         pytest.skip(
             "needs collectives between processes: this jaxlib has none for CPUs"
         )
-    assert codes == [0, 0], reported
-    return [json.loads(answer.read_text()) for answer in answers]
+    assert codes == [0, 0], stderr_text
+    return [json.loads(path.read_text()) for path in paths]
 
 
-def test_two_processes_give_the_weights_of_one(output):
-    earlier, panel = panels()
+def test_two_processes_give_the_weights_of_one(outputs):
+    training, panel = panels()
     config = replace(TRAIN, epochs=EPOCHS)
-    alone = fit(features_of(earlier), TASK, MODEL, config, features_of(panel))
-    for each in output:
+    alone = fit(features_of(training), TASK, MODEL, config, features_of(panel))
+    for each in outputs:
         mape, weights = each["first"]
         assert each["devices"] == 2
         assert mape == pytest.approx(alone.validation_mape, abs=1e-5)
         np.testing.assert_allclose(weights, flat(alone.params), atol=1e-4)
 
 
-def test_both_processes_hold_the_same_bits(output):
-    assert output[0]["first"] == output[1]["first"]
+def test_both_processes_have_bitwise_equal_weights(outputs):
+    assert outputs[0]["first"] == outputs[1]["first"]
 
 
-def test_only_the_first_writes_checkpoints_and_both_go_on_from_them(output, folder):
+def test_only_process_0_writes_checkpoints_and_both_resume_from_them(outputs, folder):
     assert [path.name for path in folder.iterdir()] == ["0"]
-    for each in output:
+    for each in outputs:
         assert each["epochs"] == [*range(1, EPOCHS + 1), EPOCHS]
-        assert each["again"] == each["first"]
+        assert each["resumed"] == each["first"]
 
 
-def test_processes_with_different_inputs_refuse_to_train(output):
-    for each in output:
-        assert "The 2 processes read different data or settings" in each["sentence"]
+def test_processes_with_different_inputs_refuse_to_train(outputs):
+    for each in outputs:
+        assert "The 2 processes read different data or settings" in each["error"]
 
 
-def test_a_process_that_cannot_be_is_refused():
+def test_an_index_not_below_the_number_of_processes_is_refused():
     with pytest.raises(ConfigError, match=r"process is 2.*counted from 0 to 1"):
-        multihost.join("127.0.0.1:1", processes=2, process=2)
+        multihost.join("127.0.0.1:1", n_processes=2, process_index=2)
 
 
-def test_alone_a_process_has_every_row_and_tells_itself():
+def test_a_single_process_has_every_row_and_broadcasts_to_itself():
     assert multihost.own_rows(TrainConfig().batch_size) == slice(0, 64)
     assert multihost.broadcast_from_first({"a": 1.5}) == {"a": 1.5}

@@ -161,7 +161,7 @@ for count in (1, 2, 3, 6, 8):
     losses = []
     validate = trainer._validate
     trainer._validate = lambda progress, loss: losses.append(loss) or validate(progress, loss)
-    progress = trainer.run_epoch(trainer.placed(trainer.start(None)))
+    progress = trainer.run_epoch(trainer.to_devices(trainer.start(None)))
     assert losses[0].total.sharding.num_devices == count
     loss = float(losses[0].total) / float(losses[0].n)
     results[count] = [loss, progress.best_mape, flat(progress.state.params).tolist()]
