@@ -175,9 +175,9 @@ DEPOTS = Kind(
         RowRule(
             "subdivision",
             ("country", "subdivision"),
-            parsing.is_unknown_subdivision,
-            "is none of its country's subdivisions with holidays of their own, such as CA "
-            "of US; leave it empty where there is none",
+            parsing.is_no_subdivision,
+            "is no code of a subdivision, such as CA of US; leave it empty where there is "
+            "none",
         ),
         RowRule(
             "closed_on",

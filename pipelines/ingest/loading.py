@@ -118,6 +118,7 @@ class _Loading:
     decoded_bytes: int = 0
     first_rejected: RejectedRow | None = None
     depot_ids: set[str] = field(default_factory=set)
+    regions_without_calendar: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.source, self.settings = self.request.source, self.request.settings
@@ -156,6 +157,7 @@ class _Loading:
                 self.depot_ids,
                 self.rejected,
                 self.blank,
+                self.regions_without_calendar,
                 is_dry_run=self.request.is_dry_run,
             )
         ]
@@ -202,6 +204,7 @@ class _Loading:
         # The larger of the text read and the rows produced: Parquet can unpack enormously.
         self.decoded_bytes += max(chunk.size, len(chunk.rows))
         self.depot_ids.update(chunk.depot_ids)
+        self.regions_without_calendar.update(chunk.regions_without_calendar)
 
     def _require_bounded(self) -> None:
         max_mib = self.settings.max_file_mib

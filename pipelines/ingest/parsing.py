@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import dates
-from pipelines.settings.countries import is_subdivision, known_countries
+from pipelines.settings.countries import has_calendar, known_countries
 
 OTHER_MARK = {".": ",", ",": "."}
 """The mark that separates thousands, by decimal mark."""
@@ -27,6 +27,8 @@ THOUSANDS: dict[str, re.Pattern[str]] = {
 }
 GROUPED = re.compile(r"[+-]?\d{1,3}([\s'’]\d{3})+([.,]\d*)?")
 """Numbers whose thousands are set apart by what is neither a point nor a comma."""
+SUBDIVISION_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
+"""The part of an ISO 3166-2 code after the country."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
@@ -225,14 +227,30 @@ def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
     return cell.upper()
 
 
-def is_unknown_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
-    """Returns a mask of the subdivisions that their country does not have."""
+def is_no_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
+    """Returns a mask of subdivisions without a calendar that cannot be codes either."""
     pairs = zip(countries.to_pylist(), subdivisions.to_pylist(), strict=True)
-    unknown = [
-        bool(country and subdivision) and not is_subdivision(country, subdivision)
+    mask = [
+        _lacks_calendar(country, subdivision)
+        and not SUBDIVISION_CODE.fullmatch(subdivision)
         for country, subdivision in pairs
     ]
-    return pa.array(unknown, pa.bool_())
+    return pa.array(mask, pa.bool_())
+
+
+def regions_without_calendar(rows: pa.Table) -> list[str]:
+    """Returns depots' regions, as BE-VLG, whose subdivision the calendar does not list."""
+    if not {"country", "subdivision"} <= set(rows.column_names):
+        return []
+    pairs = zip(
+        rows["country"].to_pylist(), rows["subdivision"].to_pylist(), strict=True
+    )
+    lacking = {pair for pair in pairs if _lacks_calendar(*pair)}
+    return sorted(f"{country}-{subdivision}" for country, subdivision in lacking)
+
+
+def _lacks_calendar(country: str | None, subdivision: str | None) -> bool:
+    return bool(country and subdivision and not has_calendar(country, subdivision))
 
 
 def lower_case(cell: str, rules: Rules) -> str:

@@ -104,6 +104,7 @@ def file_notes(
     depot_ids: Iterable[str],
     rejected: int,
     blank: int,
+    regions_without_calendar: Iterable[str] = (),
     *,
     is_dry_run: bool = False,
 ) -> Iterator[str]:
@@ -116,6 +117,7 @@ def file_notes(
         yield f"Numbers were read with a decimal {word}, which {proof} proves."
     if plan.ignored:
         yield f"Columns not read: {shortened_list(plan.ignored, MAX_NAMES_SHOWN)}."
+    yield from _calendar_notes(regions_without_calendar)
     if rejected:
         rows = "row" if rejected == 1 else "rows"
         if is_dry_run:
@@ -129,6 +131,22 @@ def file_notes(
         yield (
             "Depots that differ in letter case only, and stay apart: "
             f"{shortened_list(alike, MAX_NAMES_SHOWN)}."
+        )
+
+
+def _calendar_notes(regions: Iterable[str]) -> Iterator[str]:
+    """Yields, per country, the subdivisions that have the country's holidays."""
+    subdivisions = defaultdict(list)
+    for region in sorted(regions):
+        country, _, subdivision = region.partition("-")
+        subdivisions[country].append(f"'{subdivision}'")
+    for country, names in subdivisions.items():
+        one = len(names) == 1
+        yield (
+            f"{'Subdivision' if one else 'Subdivisions'} "
+            f"{shortened_list(names, MAX_NAMES_SHOWN)} of {country} "
+            f"{'has no holidays of its' if one else 'have no holidays of their'} own in "
+            f"the calendar; those of {country} are used."
         )
 
 

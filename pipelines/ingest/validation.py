@@ -16,7 +16,7 @@ from pipelines.ingest.file_schemas import Kind
 from pipelines.ingest.kind_detection import Plan
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.parquet import ParquetBatch, ParquetFile, open_parquet
-from pipelines.ingest.parsing import Rules
+from pipelines.ingest.parsing import Rules, regions_without_calendar
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text import TextBatch, TextFile, open_text
 
@@ -32,6 +32,7 @@ class Chunk:
       rejected: Rejected rows.
       blank: Number of rows without anything in any cell.
       size: Approximate bytes of the file that the chunk comes from.
+      regions_without_calendar: Of the depots in the accepted rows, such as BE-VLG.
     """
 
     rows: bytes | memoryview
@@ -40,6 +41,7 @@ class Chunk:
     rejected: Sequence[RejectedRow]
     blank: int
     size: int
+    regions_without_calendar: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,10 @@ def _to_chunk(
 ) -> Chunk:
     depots = pc.unique(rows["depot_id"]) if "depot_id" in rows.column_names else []
     depot_ids = [str(depot) for depot in depots if depot.is_valid]
-    return Chunk(as_csv(rows), len(rows), depot_ids, list(rejected), blank, size)
+    regions = regions_without_calendar(rows)
+    return Chunk(
+        as_csv(rows), len(rows), depot_ids, list(rejected), blank, size, regions
+    )
 
 
 def as_csv(rows: pa.Table) -> memoryview:
