@@ -178,7 +178,7 @@ def rollback(
     """
     with workplace() as place:
         with place.engine.connect() as connection:
-            before = models.champion_before(connection)
+            before = models.rollback_target(connection)
         if before is None:
             raise NothingToDoError(
                 "There is no earlier champion to go back to. See 'harbor models list'."

@@ -18,7 +18,7 @@ from pipelines.ingest.report import Counts, FileReport, file_notes
 from pipelines.ingest.sources import Source
 from pipelines.ingest.validation import Chunk, ParsedFile
 from pipelines.settings import Settings
-from pipelines.store import commit_order, events, order_counts, score_totals
+from pipelines.store import commit_order, events, order_counts, quarantine, score_totals
 from pipelines.store import ingest as store
 
 UNASSIGNED_CITY = "Unassigned"
@@ -195,7 +195,7 @@ class _Loading:
         return accepted, moved
 
     def _add_chunk(self, chunk: Chunk) -> None:
-        store.add_rejected(self.connection, self.file_id, map(vars, chunk.rejected))
+        quarantine.add_rows(self.connection, self.file_id, map(vars, chunk.rejected))
         if self.first_rejected is None and chunk.rejected:
             self.first_rejected = min(chunk.rejected, key=lambda row: row.line)
         self.rows += chunk.n_rows

@@ -12,7 +12,6 @@ from pipelines.schema import (
     file_repeats,
     files,
     metadata,
-    quarantine,
     superseded_rows,
 )
 
@@ -70,15 +69,6 @@ def set_counts(
     now = sa.func.clock_timestamp()
     statement = sa.update(files).where(files.c.file_id == file_id)
     connection.execute(statement.values(**counts, loaded_at=now))
-
-
-def add_rejected(
-    connection: sa.Connection, file_id: int, rows: Iterable[Mapping[str, object]]
-) -> None:
-    """Puts rows into quarantine."""
-    values = [{"file_id": file_id, **row} for row in rows]
-    if values:
-        connection.execute(sa.insert(quarantine), values)
 
 
 def add_first_seen(

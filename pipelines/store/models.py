@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from pipelines.schema import models
+from pipelines.schema.rollback import ROLLBACK_TARGET
 
 
 class Model(TypedDict):
@@ -68,16 +69,10 @@ def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
     )
 
 
-def champion_before(connection: sa.Connection) -> Model | None:
+def rollback_target(connection: sa.Connection) -> Model | None:
     """The model that was champion before the present one."""
-    statement = (
-        sa.select(models)
-        .where(models.c.role == "retired")
-        .order_by(models.c.promoted_at.desc().nulls_last())
-        .limit(1)
-    )
-    row = connection.execute(statement).mappings().first()
-    return None if row is None else cast(Model, dict(row))
+    version = connection.scalar(sa.text(ROLLBACK_TARGET))
+    return None if version is None else model(connection, version)
 
 
 def newest_trained_through(connection: sa.Connection, origin: date) -> Model | None:
