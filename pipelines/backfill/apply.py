@@ -191,7 +191,7 @@ class _PlanRunner:
     def _end(self, slot: Slot, run: Run, rows: int) -> None:
         plan_id, request = self.plan.backfill_id, self.plan.request
         with run.engine.begin() as connection:
-            store.end_slot(
+            store.finish_slot(
                 connection, plan_id, slot.position,
                 state="done", run_id=run.run_id, rows=rows,
             )  # fmt: skip
@@ -227,7 +227,7 @@ class _PlanRunner:
             unfinished = [slot for slot in slots if slot.position not in ended]
             with self.engine.begin() as connection:
                 for slot in unfinished:
-                    store.end_slot(
+                    store.finish_slot(
                         connection, self.plan.backfill_id, slot.position,
                         state="failed", run_id=self.run.run_id,
                         error=describe_error(error),

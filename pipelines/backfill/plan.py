@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -12,9 +12,20 @@ from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
 
-NO_MODEL = "no model was trained on days up to it alone"
-TRAIN_ONE = f"{NO_MODEL}. Train one"
 LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
+ReasonCode = Literal[
+    "before_data",
+    "after_data",
+    "too_little_history",
+    "no_model",
+    "no_model_needed",
+    "model_trained_by_plan",
+    "newest_model",
+    "forecast_stored",
+    "live_forecast",
+    "actuals_known",
+]
+"""Why a slot is run or skipped; `Slot.reason` is the sentence for people."""
 MAX_LISTED = 5
 
 
@@ -27,7 +38,8 @@ class Slot:
       step: One of `request.STEPS`.
       origin_on: Origin of a forecast; last day of the data for a training.
       is_included: Whether the slot is run.
-      reason: Why it is run or skipped.
+      reason_code: Why it is run or skipped.
+      reason: The same as a sentence.
       model_version: Model of the forecast; None where there is none, or none yet.
       rows: Rows written or to be written; 0 where that is unknown in advance.
       estimate_s: Estimated seconds from past runs; None without any.
@@ -43,6 +55,7 @@ class Slot:
     step: str
     origin_on: date | None
     is_included: bool
+    reason_code: ReasonCode
     reason: str
     model_version: str | None = None
     rows: int = 0
@@ -66,7 +79,7 @@ class Slot:
 
     @property
     def outcome(self) -> str:
-        """Why the slot is in or out, or why it failed."""
+        """Why the slot is run or skipped, or why it failed."""
         return self.error or self.reason
 
 
@@ -108,14 +121,16 @@ class BackfillPlan:
         return [
             slot.origin_on
             for slot in self.slots
-            if slot.origin_on and slot.reason.startswith(TRAIN_ONE)
+            if slot.origin_on
+            and slot.reason_code == "no_model"
+            and not slot.is_included
         ]
 
     def seconds_left(self) -> float | None:
         """Estimated seconds left; None where a waiting slot has no estimate."""
         seconds = [slot.estimate_s for slot in self.waiting]
-        known = [estimate for estimate in seconds if estimate is not None]
-        return sum(known) if len(known) == len(seconds) else None
+        estimates = [estimate for estimate in seconds if estimate is not None]
+        return sum(estimates) if len(estimates) == len(seconds) else None
 
 
 def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
@@ -178,7 +193,7 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
     with snapshot(engine) as connection:
         current = data_snapshot(connection, plan.request, horizon)
         depots = plan.request.depot_ids(connection)
-        origins = store.overwritten_since(connection, plan.backfill_id, depots)
+        origins = store.origins_changed_since(connection, plan.backfill_id, depots)
     changes = list(_differences(plan, current))
     if origins:
         days = ", ".join(str(day) for day in origins[:MAX_LISTED])

@@ -92,6 +92,8 @@ backfill_slots = sa.Table(
     sa.Column("origin_on", sa.Date),
     # False: it is in the plan only to say why nothing is done.
     sa.Column("is_included", sa.Boolean, nullable=False),
+    # One of `backfill.plan.ReasonCode`; `reason` says the same to people.
+    sa.Column("reason_code", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("model_version", sa.Text),
     sa.Column("rows", sa.BigInteger, nullable=False),

@@ -22,8 +22,8 @@ select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
        (select coalesce(jsonb_agg(version order by version), '[]') from models
         where trained_through <= :last and pruned_at is null) as models
 """
-# Forecasts that a waiting slot was planned to replace and that have changed since.
-OVERWRITTEN = """
+# Origins of waiting slots whose stored forecasts are not those that the plan counted.
+ORIGINS_CHANGED = """
 select s.origin_on
 from backfill_slots s
 left join lateral (
@@ -115,7 +115,7 @@ def requested_action(connection: sa.Connection, backfill_id: int) -> str | None:
     return connection.scalar(statement)
 
 
-def end_slot(
+def finish_slot(
     connection: sa.Connection, backfill_id: int, position: int, **values: Any
 ) -> None:
     """Stores how a slot ended: its state and run_id, and further columns."""
@@ -127,7 +127,7 @@ def end_slot(
     )
 
 
-def wait_again(connection: sa.Connection, backfill_id: int) -> int:
+def requeue_failed(connection: sa.Connection, backfill_id: int) -> int:
     """Puts failed slots back in the queue, and returns how many."""
     statement = (
         sa.update(slots)
@@ -149,9 +149,9 @@ def data_snapshot(connection: sa.Connection, last: date, until: date) -> dict[st
     return dict(rows.mappings().one())
 
 
-def overwritten_since(
+def origins_changed_since(
     connection: sa.Connection, backfill_id: int, depot_ids: list[str] | None
 ) -> list[date]:
-    """Origins whose forecasts were made again since the plan was."""
+    """Origins whose stored forecasts changed after the plan was created."""
     parameters = {"backfill_id": backfill_id, "depots": depot_ids}
-    return list(connection.scalars(sa.text(OVERWRITTEN), parameters))
+    return list(connection.scalars(sa.text(ORIGINS_CHANGED), parameters))

@@ -163,6 +163,7 @@ def test_an_artefact_of_a_backfill_in_progress_is_kept(
         "position": 1,
         "step": "forecast",
         "is_included": True,
+        "reason_code": "newest_model",
         "reason": "",
         "rows": 0,
     }
