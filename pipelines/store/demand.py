@@ -180,7 +180,7 @@ def recount(
     corrected_days = tuple(CorrectedDay(*row) for row in by_day)
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
-        commit_order.arrive(connection)
+        commit_order.block_new_runs(connection)
         connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
     connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))

@@ -10,11 +10,11 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.schema import event_versions as versions
-from pipelines.store.ingest import Incoming, lock
+from pipelines.store.ingest import StagingTable, lock
 
 # What a file has no column for; rows keep their places.
 ADD_MISSING = """
-alter table incoming
+alter table staging
     add column if not exists event_id text, add column if not exists city text,
     add column if not exists depot_id text, add column if not exists value float8,
     add column if not exists known_from date,
@@ -27,8 +27,8 @@ create temporary table event_changes on commit drop as
 with named as (
     select coalesce(event_id, kind || '/' || to_char(starts_on, 'YYYY-MM-DD')
                     || coalesce('/depot/' || depot_id, '/city/' || city, '')) as own_id,
-           incoming.*, incoming.ctid as position
-    from incoming
+           staging.*, staging.ctid as position
+    from staging
 ), arrived as (
     select distinct on (own_id) * from named order by own_id, position desc
 ), compared as (
@@ -93,17 +93,17 @@ class Event:
     reason: str | None
 
 
-def append(incoming: Incoming, file_id: int, *, over_later: bool = True) -> int:
+def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> int:
     """Appends a version of every event that a file changes, and says how many.
 
     What the file has no column for stays as it was.
 
     Args:
-      incoming: The file's rows.
+      staging: The file's rows.
       file_id: Of the file.
       over_later: Whether what a later file said, or somebody by hand, is changed too.
     """
-    connection, columns = incoming.connection, set(incoming.waiting.columns.keys())
+    connection, columns = staging.connection, set(staging.temporary.columns.keys())
     has = {f"has_{name}": name in columns for name in ("value", "known_from")}
     has |= {"has_scope": bool(columns & {"city", "depot_id"}), "over_later": over_later}
     connection.execute(sa.text(ADD_MISSING))

@@ -115,7 +115,7 @@ def test_bad_rows_are_put_aside_with_their_line_and_the_rest_goes_in(
     assert "4 rows are in quarantine; see 'harbor quarantine list'." in report.notes
     assert [row[0] for row in rows(clean_engine, "orders")] == ["1", "6"]
     assert quarantined(clean_engine) == [
-        (5, "ordered_at", "soon", "is not a time as ISO 8601 writes it"),
+        (5, "ordered_at", "soon", "does not match the format ISO 8601"),
         (6, "depot_id", "", "is empty"),
         (
             7,
