@@ -169,7 +169,7 @@ class _PlanRunner:
         waiting = [slot for slot in self.plan.waiting if slot.step == "forecast"]
         for version, slots in hindcaster.batches(waiting):
             if self._yield_to_nightly():
-                hindcaster.forget_panels()
+                hindcaster.discard_panels()
             self._hindcast(hindcaster, version, slots)
         self._run_shared("score")
 
@@ -196,7 +196,7 @@ class _PlanRunner:
                 state="done", run_id=run.run_id, rows=rows,
             )  # fmt: skip
             current = data_snapshot(connection, request, self.settings.horizon)
-            store.update_plan(connection, plan_id, snapshot=current)
+            store.set_snapshot(connection, plan_id, current)
         self.callbacks.on_slot(slot)
 
     def _hindcast(

@@ -100,7 +100,7 @@ class Hindcaster:
             self._write(origin, by_origin[origin], version, panel, forecast, run)
             yield by_origin[origin]
 
-    def forget_panels(self) -> None:
+    def discard_panels(self) -> None:
         """Discards the counts, which a nightly run may have changed."""
         self._panels = None
 

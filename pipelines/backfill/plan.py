@@ -1,9 +1,9 @@
 """A stored backfill plan: its request, its slots, and whether it can still be applied."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -11,6 +11,7 @@ from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
+from pipelines.store.backfill import DataSnapshot
 
 LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
 ReasonCode = Literal[
@@ -90,7 +91,7 @@ class BackfillPlan:
     backfill_id: int
     created_at: datetime
     request: BackfillRequest
-    snapshot: Mapping[str, Any]
+    snapshot: DataSnapshot
     state: str
     slots: Sequence[Slot]
 
@@ -150,7 +151,7 @@ def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
         backfill_id=backfill_id,
         created_at=row["created_at"],
         request=REQUEST_JSON.validate_python(row["request"]),
-        snapshot=row["snapshot"],
+        snapshot=DataSnapshot(**row["snapshot"]),
         state=row["state"],
         slots=[Slot(**slot) for slot in slots],
     )
@@ -158,7 +159,7 @@ def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
 
 def data_snapshot(
     connection: sa.Connection, request: BackfillRequest, horizon: int
-) -> dict[str, Any]:
+) -> DataSnapshot:
     """Summarises the data and models that a plan depends on."""
     until = request.last + timedelta(days=horizon)
     return store.data_snapshot(connection, request.last, until)
@@ -206,11 +207,11 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
         )
 
 
-def _differences(plan: BackfillPlan, current: Mapping[str, Any]) -> Iterator[str]:
+def _differences(plan: BackfillPlan, current: DataSnapshot) -> Iterator[str]:
     for name in ("counts", "events", "depots"):
-        if plan.snapshot[name] != current[name]:
+        if getattr(plan.snapshot, name) != getattr(current, name):
             yield f"{name} changed"
-    before, after = set(plan.snapshot["models"]), set(current["models"])
+    before, after = set(plan.snapshot.models), set(current.models)
     for version in sorted(after - before):
         yield f"model {version} was added"
     # Every nightly run prunes models; only those the plan still needs matter.

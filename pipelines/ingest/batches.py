@@ -1,4 +1,4 @@
-"""What the CSV and the Parquet reader share: cells, rejected rows, rows one by one."""
+"""Types shared by the CSV and the Parquet reader: cells, rejected rows, rowwise batches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -185,7 +185,7 @@ class _Loading:
             moved = ids.require_not_moved(staging)
         with (
             order_counts.mark_changed_days(self.connection, self.schema.table),
-            score_totals.in_step(self.connection, self.schema.table),
+            score_totals.renew_if_depots_move(self.connection, self.schema.table),
         ):
             accepted = merge(staging, self.schema, self.file_id, namespace)
             if accepted < self.rows:
@@ -228,7 +228,7 @@ class _Loading:
         )
         raise RefusedFileError(
             f"{self.source.name} has {self.rejected:,} bad rows of {n_rows:,}, "
-            f"more than the {max_share:.0%} that may be put aside (HARBOR_MAX_REJECTED_RATIO). "
+            f"more than the {max_share:.0%} that may be rejected (HARBOR_MAX_REJECTED_RATIO). "
             f"The first is line {first.line}: {column}{value} {first.reason}. Correct "
             "the file, or say how it is written with --column, --date-format, --decimal "
             "or --encoding."

@@ -1,4 +1,4 @@
-"""How files are read: the options of a call, and those of their source in harbor.toml."""
+"""Options of reading files: those of a call, and those of a source in harbor.toml."""
 
 import codecs
 import hashlib
@@ -23,7 +23,7 @@ Sources = Mapping[str, SourceSettings]
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are read; options that are not given are detected.
+    """Options of reading a file; those left at None are detected.
 
     Args:
       kind: One of depots, orders, daily, events.

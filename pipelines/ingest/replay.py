@@ -150,7 +150,7 @@ class _FileReplay:
         staging.write(as_csv(rows))
         with (
             order_counts.mark_changed_days(self.connection, schema.table),
-            score_totals.in_step(self.connection, schema.table),
+            score_totals.renew_if_depots_move(self.connection, schema.table),
         ):
             accepted = merge(staging, schema, file_id, id_namespace, over_later=False)
             staging.record_repeats(schema.key, file_id, id_namespace)

@@ -74,9 +74,12 @@ def _withdraw_rows(
     for name in WITHDRAWABLE_KINDS:
         ids = [file.file_id for file in files if file.kind == name]
         schema = SCHEMAS[name]
-        taken = withdrawal.take_out(connection, schema.table, schema.key, ids)
-        removed, restored = removed + taken.removed, restored + taken.restored
-        depot_ids |= taken.depot_ids
+        removed_rows = withdrawal.remove_rows(connection, schema.table, schema.key, ids)
+        removed, restored = (
+            removed + removed_rows.removed,
+            restored + removed_rows.restored,
+        )
+        depot_ids |= removed_rows.depot_ids
     depots = withdrawal.drop_unnamed_depots(connection, sorted(depot_ids))
     ledger.set_withdrawn(connection, [file.file_id for file in files])
     return Withdrawal(tuple(files), removed, restored, depots)

@@ -1,4 +1,4 @@
-"""Files to tables: what goes in, what is put aside, what is refused, and repeats."""
+"""Files to tables: rows loaded, rejected and repeated, and files refused."""
 
 # ruff: noqa: DTZ001 - wall-clock times, as files have them
 
@@ -224,7 +224,7 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
         (file,) = ingest(clean_engine, [path], FileOptions(), strict, today=TODAY).files
         assert file.state == state
     assert file.error.startswith(
-        "more.csv has 1 bad rows of 3, more than the 25% that may be put aside "
+        "more.csv has 1 bad rows of 3, more than the 25% that may be rejected "
         "(HARBOR_MAX_REJECTED_RATIO). The first is line 4: orders 'x' is not a number"
     )
     assert len(quarantined(clean_engine)) == 1
