@@ -7,7 +7,7 @@ of `pipelines.schema`, so a column that is renamed is renamed in the answer.
 from collections.abc import Iterator
 from dataclasses import fields
 from datetime import date, datetime
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 import sqlalchemy as sa
 from typer._click.globals import get_current_context
@@ -350,6 +350,8 @@ def describe_type(kind: Any) -> str:
     origin = getattr(kind, "__origin__", None)
     if kind in WORDS:
         words = WORDS[kind]
+    elif origin is Literal:
+        words = "one of " + ", ".join(f"`{value}`" for value in inside)
     elif origin is NotRequired:
         words = f"{describe_type(inside[0])}; may be missing"
     elif origin is list or inside[1:] == (...,):

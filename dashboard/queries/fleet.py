@@ -70,6 +70,7 @@ def models(fresh: Freshness) -> pd.DataFrame:
     Returns:
       version, role ('champion', 'challenger', 'retired', 'rejected'), trained_through,
       created_at, promoted_at and pruned_at (with a zone; NaT while the artefact exists),
-      decision_reason (None before the evaluation), scores (a dict, perhaps empty).
+      decision_reason (None before the evaluation), scores (a dict, perhaps empty),
+      rollback_target (version, the same in every row; None without a former champion).
     """
     return read(sql.MODELS, days=["trained_through"], row_limit=MAX_MODELS)

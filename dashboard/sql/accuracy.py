@@ -1,10 +1,10 @@
 """SQL of forecast scores."""
 
 from dashboard.sql.shared import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
-from pipelines.schema.counted_scores import (
-    COUNTED_BY_CITY,
-    COUNTED_BY_DEPOT,
-    COUNTED_FORECASTS,
+from pipelines.schema.published_scores import (
+    PUBLISHED_BY_CITY,
+    PUBLISHED_BY_DEPOT,
+    PUBLISHED_FORECASTS,
 )
 
 SCORE_KINDS = """
@@ -14,20 +14,20 @@ select exists (select from score_totals where is_live and target_on is not null)
            as has_hindcasts
 """
 
-COUNTED = f"""
+PUBLISHED = f"""
 with period as (
     select max(target_on) - cast(:days_back as integer) + 1 as first_on
     from score_totals where is_live = :live
-), counted as ({COUNTED_FORECASTS})
+), published as ({PUBLISHED_FORECASTS})
 """  # noqa: S608 - of our own words
 
 # The forecast is compared with the baselines over the rows that all three have; `all_`
 # figures are of every row.
-ACCURACY = f"""{COUNTED}, shown as (
+ACCURACY = f"""{PUBLISHED}, published_scores as (
     select t.*, t.target_on - t.origin_on as horizon,
            extract(isodow from t.target_on)::integer as weekday,
            f.*
-    from ({COUNTED_BY_CITY}) t
+    from ({PUBLISHED_BY_CITY}) t
     cross join lateral (
         values ('forecast', ape_sum, abs_error_sum, error_sum, true),
                ('seasonal naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum,
@@ -55,20 +55,20 @@ select case grouping(target_on, city, model_version, horizon, weekday)
        sum(ape_sum) filter (where is_own)
          / nullif(sum(n) filter (where is_nonzero), 0)::float8 as all_mape,
        coalesce(sum(n) filter (where is_nonzero), 0)::bigint as all_counted
-from shown
+from published_scores
 group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city),
                         (forecaster, model_version), (forecaster, horizon),
                         (forecaster, weekday))
 order by grain, target_on, city, model_version, horizon, weekday, forecaster
 """  # noqa: S608 - of our own words
 
-DEPOT_ACCURACY = f"""{COUNTED}, summed as (
+DEPOT_ACCURACY = f"""{PUBLISHED}, summed as (
     select depot_id, sum(ape_sum) / sum(n)::float8 as mape,
            sum(naive_ape_sum) / sum(n)::float8 as naive_mape,
            sum(error_sum) / sum(actual_sum) as bias,
            sum(n_in_interval) / sum(n) as coverage,
            sum(n)::bigint as counted, count(*) over () as n_depots
-    from ({COUNTED_BY_DEPOT}) shown
+    from ({PUBLISHED_BY_DEPOT}) published_scores
     where has_baselines and is_nonzero
     group by depot_id
 ), names as ({DEPOT_NAMES}), worst as (
@@ -82,21 +82,21 @@ order by mape desc, name, depot_id
 
 # Of several forecasts of a depot's day, the one made last. Days far off by chance alone are
 # listed as well as those with an event. Each day's worst come from an index.
-LARGEST_ERRORS = f"""{COUNTED}, days as (
+LARGEST_ERRORS = f"""{PUBLISHED}, days as (
     select distinct target_on from score_totals
     where is_live = :live and target_on >= (select first_on from period)
 ), worst as (
     select of_day.* from days cross join lateral (
         select s.* from scores s join depots d using (depot_id)
         where s.is_live = :live and s.target_on = days.target_on
-          and (s.origin_on, d.city, s.model_version) in (select * from counted)
+          and (s.origin_on, d.city, s.model_version) in (select * from published)
           and not exists (
               select from scores later
               where later.depot_id = s.depot_id and later.origin_on > s.origin_on
                 and later.origin_on < s.target_on and later.target_on = s.target_on
                 and later.is_live = :live
                 and (later.origin_on, d.city, later.model_version)
-                    in (select * from counted))
+                    in (select * from published))
         order by abs(s.p50 - s.actual) desc limit :row_limit
     ) of_day
     order by abs(p50 - actual) desc, target_on desc, depot_id

@@ -123,6 +123,5 @@ def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
 
 def rollback_target(models: pd.DataFrame) -> str | None:
     """The version that a rollback would make champion; None where there is none."""
-    retired = models[models["role"] == "retired"]
-    retired = retired.sort_values("promoted_at", ascending=False, na_position="last")
-    return None if retired.empty else str(retired["version"].iloc[0])
+    version = models["rollback_target"].iloc[0]
+    return None if pd.isna(version) else str(version)

@@ -312,6 +312,7 @@ def upgrade() -> None:
         sa.Column("step", sa.Text(), nullable=False),
         sa.Column("origin_on", sa.Date(), nullable=True),
         sa.Column("is_included", sa.Boolean(), nullable=False),
+        sa.Column("reason_code", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("model_version", sa.Text(), nullable=True),
         sa.Column("rows", sa.BigInteger(), nullable=False),

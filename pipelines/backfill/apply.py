@@ -169,7 +169,7 @@ class _PlanRunner:
         waiting = [slot for slot in self.plan.waiting if slot.step == "forecast"]
         for version, slots in hindcaster.batches(waiting):
             if self._yield_to_nightly():
-                hindcaster.forget_panels()
+                hindcaster.discard_panels()
             self._hindcast(hindcaster, version, slots)
         self._run_shared("score")
 
@@ -191,12 +191,12 @@ class _PlanRunner:
     def _end(self, slot: Slot, run: Run, rows: int) -> None:
         plan_id, request = self.plan.backfill_id, self.plan.request
         with run.engine.begin() as connection:
-            store.end_slot(
+            store.finish_slot(
                 connection, plan_id, slot.position,
                 state="done", run_id=run.run_id, rows=rows,
             )  # fmt: skip
             current = data_snapshot(connection, request, self.settings.horizon)
-            store.update_plan(connection, plan_id, snapshot=current)
+            store.set_snapshot(connection, plan_id, current)
         self.callbacks.on_slot(slot)
 
     def _hindcast(
@@ -227,7 +227,7 @@ class _PlanRunner:
             unfinished = [slot for slot in slots if slot.position not in ended]
             with self.engine.begin() as connection:
                 for slot in unfinished:
-                    store.end_slot(
+                    store.finish_slot(
                         connection, self.plan.backfill_id, slot.position,
                         state="failed", run_id=self.run.run_id,
                         error=describe_error(error),

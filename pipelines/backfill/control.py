@@ -62,6 +62,13 @@ def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:
     return plan.state == "running" and _is_held(engine, store.APPLY_LOCK)
 
 
+def live_state(engine: sa.Engine, plan: BackfillPlan) -> str:
+    """State of a plan; `interrupted` if it is stored as running and its process is gone."""
+    if plan.state == "running" and not is_running(engine, plan):
+        return "interrupted"
+    return plan.state
+
+
 def pause(engine: sa.Engine, backfill_id: int) -> str:
     """Requests a pause after the current slot, and returns a message.
 
@@ -71,10 +78,8 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
     """
     plan = read_plan(engine, backfill_id)
     if not is_running(engine, plan):
-        # A plan whose process died is still stored as running.
-        state = "broken off" if plan.state == "running" else plan.state
         raise NothingToDoError(
-            f"Plan {backfill_id} is {state} and not being applied, so there is nothing to "
+            f"Plan {backfill_id} is {live_state(engine, plan)} and not being applied, so there is nothing to "
             "pause. See 'harbor backfill status'."
         )
     with engine.begin() as connection:
@@ -116,7 +121,7 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
     """
     read_plan(engine, backfill_id)
     with engine.begin() as connection:
-        n_slots = store.wait_again(connection, backfill_id)
+        n_slots = store.requeue_failed(connection, backfill_id)
     if not n_slots:
         raise NothingToDoError(f"Plan {backfill_id} has no failed slots.")
     return n_slots

@@ -100,7 +100,7 @@ class Hindcaster:
             self._write(origin, by_origin[origin], version, panel, forecast, run)
             yield by_origin[origin]
 
-    def forget_panels(self) -> None:
+    def discard_panels(self) -> None:
         """Discards the counts, which a nightly run may have changed."""
         self._panels = None
 
@@ -121,12 +121,12 @@ class Hindcaster:
                 connection, key, forecast, panel.depot_ids, only=self.depot_ids
             )
             if rows is None:
-                store.end_slot(
+                store.finish_slot(
                     connection, *slot_key, state="skipped", run_id=run.run_id,
-                    is_included=False, reason=LIVE_FORECAST_KEPT, rows=0,
+                    is_included=False, reason_code="live_forecast", reason=LIVE_FORECAST_KEPT, rows=0,
                 )  # fmt: skip
                 return
-            store.end_slot(
+            store.finish_slot(
                 connection, *slot_key, state="done", run_id=run.run_id,
                 model_version=version, rows=rows,
             )  # fmt: skip

@@ -1,9 +1,9 @@
 """A stored backfill plan: its request, its slots, and whether it can still be applied."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -11,10 +11,22 @@ from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
+from pipelines.store.backfill import DataSnapshot
 
-NO_MODEL = "no model was trained on days up to it alone"
-TRAIN_ONE = f"{NO_MODEL}. Train one"
 LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
+ReasonCode = Literal[
+    "before_data",
+    "after_data",
+    "too_little_history",
+    "no_model",
+    "no_model_needed",
+    "model_trained_by_plan",
+    "newest_model",
+    "forecast_stored",
+    "live_forecast",
+    "actuals_known",
+]
+"""Why a slot is run or skipped; `Slot.reason` is the sentence for people."""
 MAX_LISTED = 5
 
 
@@ -27,7 +39,8 @@ class Slot:
       step: One of `request.STEPS`.
       origin_on: Origin of a forecast; last day of the data for a training.
       is_included: Whether the slot is run.
-      reason: Why it is run or skipped.
+      reason_code: Why it is run or skipped.
+      reason: The same as a sentence.
       model_version: Model of the forecast; None where there is none, or none yet.
       rows: Rows written or to be written; 0 where that is unknown in advance.
       estimate_s: Estimated seconds from past runs; None without any.
@@ -43,6 +56,7 @@ class Slot:
     step: str
     origin_on: date | None
     is_included: bool
+    reason_code: ReasonCode
     reason: str
     model_version: str | None = None
     rows: int = 0
@@ -66,7 +80,7 @@ class Slot:
 
     @property
     def outcome(self) -> str:
-        """Why the slot is in or out, or why it failed."""
+        """Why the slot is run or skipped, or why it failed."""
         return self.error or self.reason
 
 
@@ -77,7 +91,7 @@ class BackfillPlan:
     backfill_id: int
     created_at: datetime
     request: BackfillRequest
-    snapshot: Mapping[str, Any]
+    snapshot: DataSnapshot
     state: str
     slots: Sequence[Slot]
 
@@ -108,14 +122,16 @@ class BackfillPlan:
         return [
             slot.origin_on
             for slot in self.slots
-            if slot.origin_on and slot.reason.startswith(TRAIN_ONE)
+            if slot.origin_on
+            and slot.reason_code == "no_model"
+            and not slot.is_included
         ]
 
     def seconds_left(self) -> float | None:
         """Estimated seconds left; None where a waiting slot has no estimate."""
         seconds = [slot.estimate_s for slot in self.waiting]
-        known = [estimate for estimate in seconds if estimate is not None]
-        return sum(known) if len(known) == len(seconds) else None
+        estimates = [estimate for estimate in seconds if estimate is not None]
+        return sum(estimates) if len(estimates) == len(seconds) else None
 
 
 def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
@@ -135,7 +151,7 @@ def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
         backfill_id=backfill_id,
         created_at=row["created_at"],
         request=REQUEST_JSON.validate_python(row["request"]),
-        snapshot=row["snapshot"],
+        snapshot=DataSnapshot(**row["snapshot"]),
         state=row["state"],
         slots=[Slot(**slot) for slot in slots],
     )
@@ -143,7 +159,7 @@ def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
 
 def data_snapshot(
     connection: sa.Connection, request: BackfillRequest, horizon: int
-) -> dict[str, Any]:
+) -> DataSnapshot:
     """Summarises the data and models that a plan depends on."""
     until = request.last + timedelta(days=horizon)
     return store.data_snapshot(connection, request.last, until)
@@ -178,7 +194,7 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
     with snapshot(engine) as connection:
         current = data_snapshot(connection, plan.request, horizon)
         depots = plan.request.depot_ids(connection)
-        origins = store.overwritten_since(connection, plan.backfill_id, depots)
+        origins = store.origins_changed_since(connection, plan.backfill_id, depots)
     changes = list(_differences(plan, current))
     if origins:
         days = ", ".join(str(day) for day in origins[:MAX_LISTED])
@@ -191,11 +207,11 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
         )
 
 
-def _differences(plan: BackfillPlan, current: Mapping[str, Any]) -> Iterator[str]:
+def _differences(plan: BackfillPlan, current: DataSnapshot) -> Iterator[str]:
     for name in ("counts", "events", "depots"):
-        if plan.snapshot[name] != current[name]:
+        if getattr(plan.snapshot, name) != getattr(current, name):
             yield f"{name} changed"
-    before, after = set(plan.snapshot["models"]), set(current["models"])
+    before, after = set(plan.snapshot.models), set(current.models)
     for version in sorted(after - before):
         yield f"model {version} was added"
     # Every nightly run prunes models; only those the plan still needs matter.

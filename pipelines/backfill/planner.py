@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from forecaster.config import min_training_days
 from pipelines.backfill.plan import (
     LIVE_FORECAST_KEPT,
-    NO_MODEL,
-    TRAIN_ONE,
     BackfillPlan,
+    ReasonCode,
     Slot,
     data_snapshot,
     read_plan,
@@ -66,6 +65,18 @@ def make_plan(
     return read_plan(engine, backfill_id)
 
 
+NO_MODEL = "no model was trained on days up to it alone"
+
+
+class _Decision(NamedTuple):
+    """Whether an origin is forecast, why, and the version of its model."""
+
+    is_included: bool
+    reason_code: ReasonCode
+    reason: str
+    version: str | None = None
+
+
 @dataclass(frozen=True)
 class _Planner:
     """The stored state that the slots are planned from.
@@ -96,14 +107,17 @@ class _Planner:
         if "score" in self.request.what:
             reason = "scores every forecast whose actuals are known"
             estimate_s = self.seconds.get("score")
-            yield Slot(0, "score", None, True, reason, estimate_s=estimate_s)
+            yield Slot(
+                0, "score", None, True, "actuals_known", reason, estimate_s=estimate_s
+            )
 
     def _training(self) -> Slot:
         """The training slot, which serves every origin without a model."""
         without_model = [
             day
             for day in self.request.origins
-            if self._model(day) is None and not self._kept(day, self._pruned(day))
+            if self._model(day) is None
+            and self._stored_decision(day, self._pruned(day)) is None
         ]
         origins = [day for day in without_model if self._has_history(day)]
         if origins:
@@ -112,16 +126,24 @@ class _Planner:
                 f"{len(origins)}"
             )
             estimate_s = self.seconds.get("train")
-            return Slot(0, "train", origins[0], True, reason, estimate_s=estimate_s)
+            return Slot(
+                0, "train", origins[0], True, "no_model", reason, estimate_s=estimate_s
+            )
+        code: ReasonCode = "no_model_needed"
         reason = "every origin has a model that was trained on nothing later"
         if without_model:
+            code = "too_little_history"
             reason = f"no origin without a model has {self._min_days} days of data"
-        return Slot(0, "train", None, False, reason, state="skipped")
+        return Slot(0, "train", None, False, code, reason, state="skipped")
 
     def _forecast(self, origin: date) -> Slot:
-        is_included, reason, version = self._decide(origin)
-        slot = Slot(0, "forecast", origin, is_included, reason, version)
-        if not is_included:
+        decision = self._decide(origin)
+        version = decision.version
+        slot = Slot(
+            0, "forecast", origin, decision.is_included, decision.reason_code,
+            decision.reason, version,
+        )  # fmt: skip
+        if not decision.is_included:
             return replace(slot, state="skipped")
         rows = self.n_depots * self.horizon
         per_row_s = self.seconds.get("hindcast")
@@ -134,57 +156,60 @@ class _Planner:
             )
         return slot
 
-    def _decide(self, origin: date) -> tuple[bool, str, str | None]:
-        """Whether an origin is included, the reason, and the version of its model."""
+    def _decide(self, origin: date) -> _Decision:
+        """Decides whether an origin is forecast, and by which model."""
         if origin < self.oldest:
-            return False, f"there is no data up to {origin}", None
+            return _Decision(False, "before_data", f"there is no data up to {origin}")
         if origin > self.newest:
-            return False, f"the data ends on {self.newest}, before it", None
+            reason = f"the data ends on {self.newest}, before it"
+            return _Decision(False, "after_data", reason)
         model, pruned = self._model(origin), self._pruned(origin)
         # What a pruned model would forecast may be stored already.
-        if kept := self._kept(origin, pruned):
-            return False, kept, None
+        if decision := self._stored_decision(origin, pruned):
+            return decision
         if model is None:
-            is_included, reason = self._without_model(origin)
-            return is_included, reason + _pruned_on(pruned), None
+            decision = self._decide_without_model(origin)
+            return decision._replace(reason=decision.reason + _pruned_on(pruned))
         version = str(model["version"])
-        if kept := self._kept(origin, model):
-            return False, kept, version
+        if decision := self._stored_decision(origin, model):
+            return decision._replace(version=version)
         qualifier = " whose artefact is kept," if pruned else ""
         reason = (
             f"the newest model{qualifier} trained through {model['trained_through']}"
         )
-        return True, reason + _pruned_on(pruned), version
+        return _Decision(True, "newest_model", reason + _pruned_on(pruned), version)
 
-    def _without_model(self, origin: date) -> tuple[bool, str]:
-        """Whether an origin without a model can be forecast by this plan, and the reason."""
+    def _decide_without_model(self, origin: date) -> _Decision:
+        """Decides whether this plan can forecast an origin that has no model yet."""
         if not self._has_history(origin):
-            available = f"{self._known_days(origin)} days of data up to {origin}"
+            available = f"{self._days_of_data(origin)} days of data up to {origin}"
             reason = f"and only {available}: training needs {self._min_days}"
-            return False, f"{NO_MODEL}, {reason}"
+            return _Decision(False, "too_little_history", f"{NO_MODEL}, {reason}")
         if "train" in self.request.what:
-            return True, "forecast by the model that this plan trains"
+            reason = "forecast by the model that this plan trains"
+            return _Decision(True, "model_trained_by_plan", reason)
         command = f"'harbor train --through {origin}'"
         plan = "plan with --what train,forecast,score"
-        return False, f"{TRAIN_ONE} with {command}, or {plan}"
+        reason = f"{NO_MODEL}. Train one with {command}, or {plan}"
+        return _Decision(False, "no_model", reason)
 
-    def _kept(self, origin: date, model: Model | None) -> str | None:
-        """Why a model's stored forecast from an origin is kept; None if it can be written."""
+    def _stored_decision(self, origin: date, model: Model | None) -> _Decision | None:
+        """The decision to keep a model's stored forecast; None if it can be written."""
         stored = self.stored.get((origin, model["version"])) if model else None
         if stored is None:
             return None
         if stored.live:
-            return LIVE_FORECAST_KEPT
+            return _Decision(False, "live_forecast", LIVE_FORECAST_KEPT)
         is_complete = stored.rows >= self.n_depots * self.horizon
         if is_complete and self.request.only == "missing":
-            return "already there (--only missing)"
+            return _Decision(False, "forecast_stored", "already there (--only missing)")
         return None
 
     def _has_history(self, origin: date) -> bool:
         """Whether there is enough history to train a model through an origin."""
-        return self._known_days(origin) >= self._min_days
+        return self._days_of_data(origin) >= self._min_days
 
-    def _known_days(self, origin: date) -> int:
+    def _days_of_data(self, origin: date) -> int:
         return max((origin - self.oldest).days + 1, 0)
 
     @property

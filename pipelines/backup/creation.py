@@ -1,4 +1,4 @@
-"""Creates a backup: the database at one moment, and every artefact it names."""
+"""Creates a backup: a snapshot of the database, and every artefact it names."""
 
 import os
 import shutil

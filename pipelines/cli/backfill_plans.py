@@ -27,11 +27,9 @@ def watch_plan(place: Workplace, backfill_id: int) -> None:
 
 def describe(place: Workplace, plan: BackfillPlan) -> str:
     """The state of a plan, in a sentence or two."""
-    state = plan.state
-    if state == "running" and not control.is_running(place.engine, plan):
-        state = (
-            f"interrupted ('harbor backfill resume {plan.backfill_id}' continues it)"
-        )
+    state = control.live_state(place.engine, plan)
+    if state == "interrupted":
+        state += f" ('harbor backfill resume {plan.backfill_id}' continues it)"
     counts = ", ".join(
         f"{plan.count(name)} {name}"
         for name in ("done", "waiting", "failed", "skipped")

@@ -85,7 +85,7 @@ def show_model(version: str, as_json: AsJson = False) -> None:
 @app.command("live")
 def live(
     by: Annotated[
-        str, typer.Option(help=f"One of {', '.join(accuracy.PARTS)}.")
+        str, typer.Option(help=f"One of {', '.join(accuracy.SEGMENTS)}.")
     ] = "model",
     days: Annotated[
         int, typer.Option(help="Number of newest scored days.", min=1)
@@ -99,14 +99,18 @@ def live(
 
     Example: `harbor models live --by city`
     """
-    if by not in accuracy.PARTS:
+    if by not in accuracy.SEGMENTS:
         raise typer.BadParameter(
-            f"--by is {by!r}, but must be one of {', '.join(accuracy.PARTS)}."
+            f"--by is {by!r}, but must be one of {', '.join(accuracy.SEGMENTS)}."
         )
     with workplace() as place:
         found = live_accuracy.scores_by(place.engine, by, days)
         with place.engine.connect() as connection:
-            worse = live_accuracy.worse_depots(connection) if by == "depot" else ()
+            worse = (
+                live_accuracy.depots_worse_than_naive(connection)
+                if by == "depot"
+                else ()
+            )
     for row in found:
         row["gated"] = row["part"] in worse
     if as_json:
@@ -178,7 +182,7 @@ def rollback(
     """
     with workplace() as place:
         with place.engine.connect() as connection:
-            before = models.champion_before(connection)
+            before = models.rollback_target(connection)
         if before is None:
             raise NothingToDoError(
                 "There is no earlier champion to go back to. See 'harbor models list'."
@@ -192,7 +196,7 @@ def _require_canary(place: Workplace, model: Model) -> None:
         champion = models.champion(connection)
     result = canary.run_canary(place.engine, place.settings.artefacts, model, champion)
     with place.engine.begin() as connection:
-        models.keep_canary(connection, model["version"], result.to_json())
+        models.set_canary(connection, model["version"], result.to_json())
     if not result.passed:
         raise BadInputError(
             f"{result.sentence()} Add --unchecked to promote it all the same."

@@ -107,7 +107,7 @@ def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
         f"{100 * accuracy.naive_mape:.1f} % of the seasonal naive"
     )
     with engine.connect() as connection:
-        gated = len(live_accuracy.worse_depots(connection))
+        gated = len(live_accuracy.depots_worse_than_naive(connection))
     if gated:
         message += (
             f"; {gated} depots are worse and get the baseline forecast, see 'harbor "

@@ -103,11 +103,11 @@ def late_origin_with_new_files(
     return origin if _has_newer_file(inbox, last["started_at"]) else None
 
 
-def _has_newer_file(folder: Path, moment: datetime) -> bool:
+def _has_newer_file(folder: Path, since: datetime) -> bool:
     done = folder / DONE
     files = (path for path in folder.rglob("*") if path.is_file())
     return any(
-        path.stat().st_mtime > moment.timestamp()
+        path.stat().st_mtime > since.timestamp()
         for path in files
         if not path.is_relative_to(done)
     )

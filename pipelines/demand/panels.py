@@ -16,7 +16,7 @@ from forecaster.data.panel_builder import build_panel, fill_demand
 from forecaster.errors import NoDataError
 from pipelines.database.engine import snapshot
 from pipelines.store import panel as store
-from pipelines.store.panel import PanelTables, known_by
+from pipelines.store.panel import PanelTables, versions_as_of
 
 # Days of calendar past the origin: the longest horizon and the reach of its last day.
 MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
@@ -49,7 +49,7 @@ class PanelsAsKnown:
           zone: Time zone of the fleet.
 
         Raises:
-          NoDataError: nothing is known of any day up to it.
+          NoDataError: there is no demand up to it.
         """
         tables = _read(engine, last, all_versions=True)
         newest = tables.newest()
@@ -65,7 +65,7 @@ class PanelsAsKnown:
         """Returns the panel of an origin.
 
         Raises:
-          NoDataError: nothing was known of any day up to it.
+          NoDataError: there was no demand up to it.
         """
         panel = self._panel
         if origin < panel.start_on:
@@ -75,8 +75,8 @@ class PanelsAsKnown:
         panel = panel.as_of(origin)
         demand_dt = self._demand_dt[:, : panel.n_steps].copy()
         # Counts that were corrected later, at most one per day.
-        known = known_by(self._earlier, knowledge_cutoff(origin, self._zone), origin)
-        self._fill(demand_dt, known)
+        cutoff = knowledge_cutoff(origin, self._zone)
+        self._fill(demand_dt, versions_as_of(self._earlier, cutoff, origin))
         demand_dt[panel.closed_dt[:, : panel.n_steps]] = np.nan
         return replace(panel, demand_dt=demand_dt)
 
@@ -89,26 +89,27 @@ def knowledge_cutoff(origin: date, zone: ZoneInfo) -> datetime:
     return datetime.combine(origin + timedelta(days=1), KNOWLEDGE_CUTOFF, tzinfo=zone)
 
 
-def first_origin(moment: datetime, zone: ZoneInfo) -> date:
-    """Returns the first origin that knows data that came in at a time."""
-    local = moment.astimezone(zone)
+def first_origin(loaded_at: datetime, zone: ZoneInfo) -> date:
+    """Returns the first origin for which data loaded at a time is known."""
+    local = loaded_at.astimezone(zone)
     return local.date() - timedelta(days=1 if local.time() <= KNOWLEDGE_CUTOFF else 0)
 
 
 def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Adds to versions of events the origins that know them, for `build_panel`.
+    """Adds to versions of events the origins for which they are known.
 
-    A first version is known from the day its file says, whenever it was loaded; a
-    correction from its arrival, and never before that day.
+    A first version is known from its `known_from`, whenever it was loaded; a correction
+    from its load, and never before that day.
     """
-    known = pd.to_datetime(versions["known_from"])
-    arrived, until = (
+    announced = pd.to_datetime(versions["known_from"])
+    loaded, until = (
         pd.to_datetime(versions[name].map(partial(first_origin, zone=zone), "ignore"))
         for name in ("known_at", "superseded_at")
     )
-    corrected = arrived.where(~(known > arrived), known)
+    corrected = loaded.where(~(announced > loaded), announced)
     return versions.assign(
-        known_from=known.where(versions["version"] == 1, corrected), known_until=until
+        known_from=announced.where(versions["version"] == 1, corrected),
+        known_until=until,
     )
 
 

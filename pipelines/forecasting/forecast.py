@@ -79,7 +79,7 @@ def forecast_from(
 
 def _live_conditions(connection: sa.Connection, origin: date) -> LiveConditions:
     return LiveConditions(
-        fallback_depots=live_accuracy.worse_depots(connection),
+        fallback_depots=live_accuracy.depots_worse_than_naive(connection),
         missing_days=feed_freshness.missing_days(connection, origin),
     )
 

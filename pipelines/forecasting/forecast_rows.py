@@ -1,4 +1,4 @@
-"""Writes a forecast to the tables `forecasts` and `forecast_totals`."""
+"""Builds the rows of a forecast for `forecasts` and `forecast_totals`, and stores them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -61,23 +61,23 @@ def measure(engine: sa.Engine, settings: Settings) -> LiveAccuracy:
     return assess(days, settings)
 
 
-def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
+def scores_by(engine: sa.Engine, segment: str, days: int) -> list[dict[str, Any]]:
     """Live scores by depot, city, horizon day or model, with both baselines.
 
     Args:
       engine: Database the pipelines own.
-      part: One of `store.PARTS`.
+      segment: One of `store.SEGMENTS`.
       days: Newest days with live scores.
 
     Returns:
-      One row per part, in its order: part, mape, naive_mape, median_mape, wape, bias (in
+      One row per segment, in order: part (the segment), mape, naive_mape, median_mape, wape, bias (in
       percent), coverage80 (a fraction), days. None where undefined.
     """
     with engine.connect() as connection:
-        scores = store.by_part(connection, part, days)
+        scores = store.by_segment(connection, segment, days)
     return [
         {
-            "part": score.part,
+            "part": score.segment,
             "mape": _percent(score.ape_sum, score.n_comparable),
             "naive_mape": _percent(score.naive_ape_sum, score.n_comparable),
             "median_mape": _percent(score.median_ape_sum, score.n_comparable),
@@ -90,13 +90,13 @@ def scores_by(engine: sa.Engine, part: str, days: int) -> list[dict[str, Any]]:
     ]
 
 
-def worse_depots(connection: sa.Connection) -> list[str]:
+def depots_worse_than_naive(connection: sa.Connection) -> list[str]:
     """Depots whose live error over four weeks is larger than the seasonal naive's.
 
     They get the baseline forecast, without the network's correction, while that is so; an
     artefact also has fallback depots by its holdout.
     """
-    return store.worse_depots(
+    return store.depots_worse_than_naive(
         connection, LOOK_BACK_DAYS, MIN_FALLBACK_DAYS, FALLBACK_MARGIN
     )
 

@@ -1,13 +1,12 @@
-"""What the CSV and the Parquet reader share: cells, rejected rows, rows one by one."""
+"""Types shared by the CSV and the Parquet reader: cells, rejected rows, rowwise batches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Cells = dict[str, Any]
+Cells = dict[str, pa.Array]
 """Arrays by schema column: trimmed texts, or Parquet's timestamps and numbers."""
 
 MAX_CELL_CHARS = 500
@@ -31,27 +30,27 @@ class RejectedRow:
 
 
 @dataclass(frozen=True)
-class Detail:
-    """A batch parsed row by row.
+class RowwiseBatch:
+    """A batch whose rows were parsed one by one.
 
     Args:
       cells: Cells of the rows that fit the header and are not blank.
       lines: First line of each of those rows.
       raw: Returns all cells of one of those rows.
       rejected: Rows that do not fit the header.
-      blank: Number of rows without anything in any cell.
-      unfinished: Line of a last row without a line end, which may be truncated.
+      n_blank: Number of rows without anything in any cell.
+      truncated_line: Line of a last row without a line end, which may be truncated.
     """
 
     cells: Cells
     lines: Sequence[int]
     raw: Callable[[int], dict[str, str | None]]
     rejected: list[RejectedRow] = field(default_factory=list)
-    blank: int = 0
-    unfinished: int | None = None
+    n_blank: int = 0
+    truncated_line: int | None = None
 
 
-def tidy(cells: pa.Array) -> pa.Array:
+def trim(cells: pa.Array) -> pa.Array:
     """Trims texts and makes empty ones null."""
     if not pa.types.is_string(cells.type):
         return cells

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pipelines.ingest.file_schemas import Kind
+from pipelines.ingest.file_schemas import FileSchema
 
 CERTAIN, LIKELY = 2, 1
 
@@ -42,30 +42,32 @@ NAME_HINTS = {
 }
 
 
-def suggest(header: Sequence[str], kinds: Sequence[Kind]) -> tuple[Kind, str] | None:
+def suggest(
+    header: Sequence[str], schemas: Sequence[FileSchema]
+) -> tuple[FileSchema, str] | None:
     """Suggests the most likely kind of a header, and the --column options for it.
 
     Returns:
-      The kind and the options; None if every kind lacks a name for one of its columns.
+      The schema of the kind and the options; None if every kind lacks a name for one of its columns.
     """
     candidates = []
-    for kind in kinds:
-        columns = _assigned(header, kind)
+    for schema in schemas:
+        columns = _assigned(header, schema)
         if columns is not None:
             # The mean, comparable between kinds of few and of many columns.
             score = sum(_score(*pair) for pair in columns.items()) / len(columns)
-            candidates.append((score, kind, columns))
+            candidates.append((score, schema, columns))
     if not candidates:
         return None
-    _, kind, columns = max(candidates, key=lambda candidate: candidate[0])
+    _, schema, columns = max(candidates, key=lambda candidate: candidate[0])
     flags = [f"--column {name}={shlex.quote(at)}" for name, at in columns.items()]
-    return kind, " ".join(flags)
+    return schema, " ".join(flags)
 
 
-def _assigned(header: Sequence[str], kind: Kind) -> dict[str, str] | None:
+def _assigned(header: Sequence[str], schema: FileSchema) -> dict[str, str] | None:
     """Assigns a name of the header to every required column, none twice."""
     columns: dict[str, str] = {}
-    for column in kind.wanted:
+    for column in schema.required_columns:
         names = [cell.strip() for cell in header]
         unused = [name for name in names if name not in columns.values()]
         best = max(unused, key=lambda cell: _score(column, cell), default="")

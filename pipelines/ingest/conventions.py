@@ -10,9 +10,13 @@ import pyarrow.compute as pc
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import Cells
 from pipelines.ingest.file_schemas import Column
-from pipelines.ingest.kind_detection import Plan
+from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import FileOptions
-from pipelines.ingest.parsing import OTHER_MARK, Rules, ambiguous_pattern
+from pipelines.ingest.parsing import (
+    THOUSANDS_SEPARATOR,
+    ParseOptions,
+    ambiguous_pattern,
+)
 
 SLASHED = r"^(?P<first>\d{1,2})[/.-](?P<second>\d{1,2})[/.-]\d{4}"
 MARK_NAMES = {".": "point", ",": "comma"}
@@ -41,19 +45,19 @@ class Conventions:
     dates: DateOrder | None = None
     numbers: DecimalMark | None = None
 
-    def rules(self, options: FileOptions, today: date) -> Rules:
+    def parse_options(self, options: FileOptions, today: date) -> ParseOptions:
         """Returns the parsing rules: the options first, then what was detected."""
         date_format, decimal = options.date_format, options.decimal
         if date_format is None and self.dates is not None:
             date_format = self.dates.date_format
         if decimal is None and self.numbers is not None:
             decimal = self.numbers.mark
-        return Rules(today, date_format, decimal or ".")
+        return ParseOptions(today, date_format, decimal or ".")
 
 
 def detect_conventions(
     batches: Callable[[], Iterator[Cells]],
-    plan: Plan,
+    mapping: FileMapping,
     options: FileOptions,
     name: str,
     separator: str | None = None,
@@ -62,7 +66,7 @@ def detect_conventions(
 
     Args:
       batches: Returns its cells; called once for dates and once for numbers.
-      plan: Kind and columns of the file.
+      mapping: Kind and columns of the file.
       options: Options of the file.
       name: File name, for messages.
       separator: Separator of its cells, if it is text.
@@ -72,21 +76,23 @@ def detect_conventions(
     """
     date_order = decimal_mark = None
     if options.date_format is None:
-        dated = _texts(batches, plan, lambda column: column.is_dated)
+        dated = _texts(batches, mapping, lambda column: column.is_dated)
         date_order = detect_date_order(dated, name)
     if options.decimal is None:
-        numbers = _texts(batches, plan, lambda column: column.value_type == "number")
+        numbers = _texts(batches, mapping, lambda column: column.value_type == "number")
         decimal_mark = detect_decimal_mark(numbers, name, separator)
     return Conventions(date_order, decimal_mark)
 
 
 def _texts(
     batches: Callable[[], Iterator[Cells]],
-    plan: Plan,
+    mapping: FileMapping,
     is_wanted: Callable[[Column], bool],
 ) -> Iterator[pa.Array]:
     """Yields the cells of some columns, batch by batch; none of typed columns."""
-    wanted = [name for name in plan.positions if is_wanted(plan.kind.column(name))]
+    wanted = [
+        name for name in mapping.positions if is_wanted(mapping.schema.column(name))
+    ]
     if not wanted:
         return
     for cells in batches():
@@ -156,7 +162,7 @@ class _MarkEvidence:
 
     def add(self, cells: pa.Array) -> None:
         marked = pc.unique(cells.filter(pc.match_substring_regex(cells, "[.,]")))
-        for mark in OTHER_MARK:
+        for mark in THOUSANDS_SEPARATOR:
             ambiguous = pc.match_substring_regex(marked, ambiguous_pattern(mark))
             proves = pc.match_substring_regex(marked, _decimal(mark))
             _keep_first(self.ambiguous, mark, marked, ambiguous)
@@ -173,7 +179,7 @@ def _keep_first(
 
 def _decimal(mark: str) -> str:
     """Matches 0.5, 1,234.5 and 1,234,567 for the point; ambiguous numbers as well."""
-    groups = rf"\d{{1,3}}([{OTHER_MARK[mark]}]\d{{3}})"
+    groups = rf"\d{{1,3}}([{THOUSANDS_SEPARATOR[mark]}]\d{{3}})"
     alone = rf"(\d+[{mark}]\d*|[{mark}]\d+)([eE][+-]?\d+)?"
     return rf"^[+-]?({alone}|{groups}+[{mark}]\d*|{groups}{{2,}})$"
 
@@ -198,7 +204,7 @@ def detect_decimal_mark(
     evidence = _MarkEvidence()
     for cells in columns:
         evidence.add(cells)
-    if len(evidence.proofs) == len(OTHER_MARK):
+    if len(evidence.proofs) == len(THOUSANDS_SEPARATOR):
         raise _contradiction_error(evidence, name)
     for mark, proof in evidence.proofs.items():
         return DecimalMark(mark, proof) if mark == "," or evidence.ambiguous else None
@@ -219,7 +225,7 @@ def _ambiguity_error(evidence: _MarkEvidence, name: str) -> RefusedFileError:
     mark, sample = next(iter(evidence.ambiguous.items()))
     return RefusedFileError(
         f"{name} writes the number {sample}, and nothing in it says whether the "
-        f"{MARK_NAMES[mark]} sets thousands or decimals apart. Pass --decimal '{OTHER_MARK[mark]}' "
+        f"{MARK_NAMES[mark]} sets thousands or decimals apart. Pass --decimal '{THOUSANDS_SEPARATOR[mark]}' "
         f"if it sets thousands apart, or --decimal '{mark}' if it sets decimals apart; for "
         "the inbox, set decimal in [sources.NAME] of harbor.toml."
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from typing import Literal
 
@@ -9,10 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import parsing
-from pipelines.ingest.parsing import ParsedColumn, Rules
+from pipelines.ingest.parsing import ParsedColumn, ParseOptions
 
 DAYS_AHEAD_OF_DATA = 2
 DAYS_AHEAD_OF_PLANS = 5 * 366
+FIRST_OPENING = date(1900, 1, 1)
+"""A depot may have opened, or closed, long before its first order."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Column:
 
     Args:
       name: Column name in the file.
-      read: Parses trimmed texts, null if empty, into values and reasons for rejection.
+      parse: Parses trimmed texts, null if empty, into values and reasons for rejection.
       table_columns: Columns of the table that it fills, in the order of the values.
       is_required: Whether a file without it is refused.
       is_nullable: Whether a cell may be empty.
@@ -30,17 +33,17 @@ class Column:
     """
 
     name: str
-    read: Callable[[pa.Array, Rules], ParsedColumn]
+    parse: Callable[[pa.Array, ParseOptions], ParsedColumn]
     table_columns: tuple[str, ...]
     is_required: bool = True
     is_nullable: bool = False
     default: str | None = None
-    value_type: Literal["text", "number", "day", "moment"] = "text"
+    value_type: Literal["text", "number", "day", "timestamp"] = "text"
 
     @property
     def is_dated(self) -> bool:
         """Whether it holds dates, whose order of day and month must be known."""
-        return self.value_type in ("day", "moment")
+        return self.value_type in ("day", "timestamp")
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ class RowRule:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One kind of file, and the table it goes to.
+class FileSchema:
+    """The schema of one kind of file, and the table it goes to.
 
     Args:
       name: Name of the kind, as in `--kind`.
@@ -85,43 +88,47 @@ class Kind:
         return next(column for column in self.columns if column.name == name)
 
     @property
-    def wanted(self) -> tuple[str, ...]:
+    def required_columns(self) -> tuple[str, ...]:
         """Names of the columns that every such file has."""
         return tuple(column.name for column in self.columns if column.is_required)
 
 
 def _text(name: str, *, optional: bool = False) -> Column:
-    return Column(name, parsing.texts, (name,), not optional, optional)
+    return Column(name, parsing.parse_texts, (name,), not optional, optional)
 
 
-def _word(name: str, parse: parsing.CellParser) -> Column:
-    return Column(name, parsing.per_distinct_value(parse, pa.string()), (name,))
+def _word(name: str, parse_cell: parsing.CellParser) -> Column:
+    return Column(name, parsing.per_distinct_value(parse_cell, pa.string()), (name,))
 
 
 def _day(
     name: str,
     ahead: int = DAYS_AHEAD_OF_PLANS,
-    since: int = 1990,
+    since: date = parsing.FIRST_DAY,
     store: str | None = None,
     optional: bool = False,
 ) -> Column:
-    parse = partial(parsing.day, ahead=ahead, since=since)
-    read = parsing.per_distinct_value(parse, pa.date32(), are_dates=True)
+    parse_cell = partial(parsing.parse_day, ahead=ahead, since=since)
+    parse = parsing.per_distinct_value(parse_cell, pa.date32(), are_dates=True)
     return Column(
-        name, read, (store or name,), not optional, optional, value_type="day"
+        name, parse, (store or name,), not optional, optional, value_type="day"
     )
 
 
 def _number(
-    name: str, parse: parsing.CellParser, stored: pa.DataType, *, optional: bool = False
+    name: str,
+    parse_cell: parsing.CellParser,
+    stored: pa.DataType,
+    *,
+    optional: bool = False,
 ) -> Column:
-    read = parsing.per_distinct_value(parse, stored)
+    parse = parsing.per_distinct_value(parse_cell, stored)
     return Column(
-        name, read, (name,), not optional, is_nullable=True, value_type="number"
+        name, parse, (name,), not optional, is_nullable=True, value_type="number"
     )
 
 
-ORDERS = Kind(
+ORDERS = FileSchema(
     name="orders",
     table="orders",
     key=("order_id", "id_namespace"),
@@ -130,25 +137,25 @@ ORDERS = Kind(
         _text("depot_id"),
         Column(
             "ordered_at",
-            partial(parsing.moments, ahead=DAYS_AHEAD_OF_DATA),
+            partial(parsing.parse_timestamps, ahead=DAYS_AHEAD_OF_DATA),
             ("ordered_local", "utc_offset_minutes"),
-            value_type="moment",
+            value_type="timestamp",
         ),
     ),
 )
 
-DAILY = Kind(
+DAILY = FileSchema(
     name="daily",
     table="daily_counts",
     key=("depot_id", "service_on"),
     columns=(
         _text("depot_id"),
         _day("date", ahead=DAYS_AHEAD_OF_DATA, store="service_on"),
-        _number("orders", parsing.whole_number, pa.int64()),
+        _number("orders", parsing.parse_whole_number, pa.int64()),
     ),
 )
 
-DEPOTS = Kind(
+DEPOTS = FileSchema(
     name="depots",
     table="depots",
     key=("depot_id",),
@@ -156,15 +163,15 @@ DEPOTS = Kind(
         _text("depot_id"),
         _text("name"),
         _text("city"),
-        _word("timezone", parsing.zone),
-        _word("country", parsing.country),
+        _word("timezone", parsing.parse_zone),
+        _word("country", parsing.parse_country),
         _text("subdivision", optional=True),
-        _number("vans", parsing.whole_number, pa.int32(), optional=True),
-        _day("opened_on", since=1900, optional=True),
-        _day("closed_on", since=1900, optional=True),
+        _number("vans", parsing.parse_whole_number, pa.int32(), optional=True),
+        _day("opened_on", since=FIRST_OPENING, optional=True),
+        _day("closed_on", since=FIRST_OPENING, optional=True),
         Column(
             "closed_weekdays",
-            parsing.per_distinct_value(parsing.weekdays, pa.string()),
+            parsing.per_distinct_value(parsing.parse_weekdays, pa.string()),
             ("closed_weekdays",),
             is_required=False,
             is_nullable=True,
@@ -175,9 +182,9 @@ DEPOTS = Kind(
         RowRule(
             "subdivision",
             ("country", "subdivision"),
-            parsing.is_unknown_subdivision,
-            "is none of its country's subdivisions with holidays of their own, such as CA "
-            "of US; leave it empty where there is none",
+            parsing.is_no_subdivision,
+            "is no code of a subdivision, such as CA of US; leave it empty where there is "
+            "none",
         ),
         RowRule(
             "closed_on",
@@ -189,22 +196,22 @@ DEPOTS = Kind(
     constants={"is_complete": True},
 )
 
-EVENTS = Kind(
+EVENTS = FileSchema(
     name="events",
     table="event_versions",
     key=("event_id",),
     columns=(
         _text("event_id", optional=True),
-        _word("kind", parsing.lower_case),
+        _word("kind", parsing.parse_lower_case),
         _day("starts_on"),
         _day("ends_on"),
         _text("city", optional=True),
         _text("depot_id", optional=True),
-        _number("value", parsing.number, pa.float64(), optional=True),
+        _number("value", parsing.parse_number, pa.float64(), optional=True),
         _day("known_from", optional=True),
         Column(
             "withdrawn",
-            parsing.per_distinct_value(parsing.yes_or_no, pa.string()),
+            parsing.per_distinct_value(parsing.parse_yes_or_no, pa.string()),
             ("withdrawn",),
             is_required=False,
             is_nullable=True,
@@ -227,10 +234,14 @@ EVENTS = Kind(
     ),
 )
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (ORDERS, DAILY, DEPOTS, EVENTS)}
+SCHEMAS: dict[str, FileSchema] = {
+    schema.name: schema for schema in (ORDERS, DAILY, DEPOTS, EVENTS)
+}
 
 
 def column_names(kind: str | None) -> list[str]:
     """Returns the column names of one kind, or of all kinds."""
-    kinds = [KINDS[kind]] if kind else KINDS.values()
-    return list(dict.fromkeys(column.name for one in kinds for column in one.columns))
+    schemas = [SCHEMAS[kind]] if kind else SCHEMAS.values()
+    return list(
+        dict.fromkeys(column.name for schema in schemas for column in schema.columns)
+    )

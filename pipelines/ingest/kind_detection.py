@@ -5,23 +5,23 @@ from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import column_suggestions
-from pipelines.ingest.file_schemas import KINDS, Kind
+from pipelines.ingest.file_schemas import SCHEMAS, FileSchema
 from pipelines.ingest.options import FileOptions
 
 MAX_NAMES_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The kind of one file and the mapping of its columns.
+class FileMapping:
+    """The schema of one file, and where its columns are.
 
     Args:
-      kind: Its schema.
+      schema: Schema of its kind.
       positions: From the schema's column names to positions in the file's header.
       header: Column names of the file, in order.
     """
 
-    kind: Kind
+    schema: FileSchema
     positions: Mapping[str, int]
     header: tuple[str, ...]
 
@@ -29,23 +29,25 @@ class Plan:
     def ignored(self) -> list[str]:
         """Column names of the file that are not read."""
         used = set(self.positions.values())
-        return [name for at, name in enumerate(self.header) if name and at not in used]
+        return [
+            name for index, name in enumerate(self.header) if name and index not in used
+        ]
 
     @property
     def stored(self) -> list[str]:
         """Columns of the database table that the file fills."""
         filled = [
             name
-            for column in self.kind.columns
+            for column in self.schema.columns
             if column.name in self.positions
             for name in column.table_columns
         ]
-        return [*filled, *(self.kind.constants or {})]
+        return [*filled, *(self.schema.constants or {})]
 
     @property
     def names(self) -> dict[str, str]:
         """From the schema's column names to the file's."""
-        return {name: self.header[at] for name, at in self.positions.items()}
+        return {name: self.header[index] for name, index in self.positions.items()}
 
     def require_used(self, unused_columns: Collection[str], name: str) -> None:
         """Refuses a file where --column names columns that its kind does not have.
@@ -58,33 +60,33 @@ class Plan:
           RefusedFileError: there are such columns.
         """
         if unused_columns:
-            kind = self.kind.name
+            kind = self.schema.name
             raise RefusedFileError(
                 f"{name} is read as {kind}, and --column names "
                 f"{', '.join(sorted(unused_columns))}, which no file of {kind} has (found: "
-                f"{shortened_list(self.header)}). {_required_columns([self.kind])} Leave that "
+                f"{shortened_list(self.header)}). {_required_columns([self.schema])} Leave that "
                 "--column out, or say with --kind what the file is."
             )
 
 
-def tidy_name(name: str) -> str:
+def normalise_name(name: str) -> str:
     """Returns a column name without surrounding blanks, in one letter case."""
     return name.strip().casefold()
 
 
 def column_positions(
-    header: Sequence[str], kind: Kind, options: FileOptions
+    header: Sequence[str], schema: FileSchema, options: FileOptions
 ) -> dict[str, list[int]]:
-    """Returns the positions of each column of a kind: by its mapped name, or its own."""
+    """Returns the positions of each column of a schema: by its mapped name, or its own."""
     positions: dict[str, list[int]] = {}
-    for column in kind.columns:
-        if at := _positions(header, options.columns.get(column.name, column.name)):
-            positions[column.name] = at
+    for column in schema.columns:
+        if found := _positions(header, options.columns.get(column.name, column.name)):
+            positions[column.name] = found
     mapped = {
-        at
+        index
         for name, positions in positions.items()
         if name in options.columns
-        for at in positions
+        for index in positions
     }
     return {
         name: positions
@@ -94,49 +96,56 @@ def column_positions(
 
 
 def _positions(header: Sequence[str], name: str) -> list[int]:
-    return [at for at, cell in enumerate(header) if tidy_name(cell) == tidy_name(name)]
-
-
-def matching_kinds(header: Sequence[str], options: FileOptions) -> list[Kind]:
-    """Returns the kinds whose required columns are all in the header."""
+    wanted = normalise_name(name)
     return [
-        kind
-        for kind in _candidates(options)
-        if set(kind.wanted) <= column_positions(header, kind, options).keys()
+        index for index, cell in enumerate(header) if normalise_name(cell) == wanted
+    ]
+
+
+def matching_schemas(header: Sequence[str], options: FileOptions) -> list[FileSchema]:
+    """Returns the schemas whose required columns are all in the header."""
+    return [
+        schema
+        for schema in _candidates(options)
+        if set(schema.required_columns)
+        <= column_positions(header, schema, options).keys()
     ]
 
 
 def match_score(header: Sequence[str], options: FileOptions) -> int:
-    """Returns how many columns of the best-matching kind the header has."""
+    """Returns how many columns of the best-matching schema the header has."""
     return max(
-        len(column_positions(header, kind, options)) for kind in _candidates(options)
+        len(column_positions(header, schema, options))
+        for schema in _candidates(options)
     )
 
 
-def recognise(header: Sequence[str], options: FileOptions, name: str) -> Plan:
-    """Detects the kind of a file, or refuses the file.
+def detect_mapping(
+    header: Sequence[str], options: FileOptions, name: str
+) -> FileMapping:
+    """Detects the kind of a file and maps its columns, or refuses the file.
 
     Args:
-      header: Its column names.
-      options: Column mapping, and the kind if it is given.
-      name: Of the file, for messages.
+      header: Column names of the file.
+      options: Column mapping, and the kind if it is specified.
+      name: File name, for messages.
 
     Raises:
       RefusedFileError: it lacks a column, is of no kind or of several, or has a column
         twice.
     """
-    kinds = matching_kinds(header, options)
-    if not kinds:
+    schemas = matching_schemas(header, options)
+    if not schemas:
         raise RefusedFileError(_no_kind_message(header, options, name))
-    if len(kinds) > 1:
-        several = " or ".join(kind.name for kind in kinds)
+    if len(schemas) > 1:
+        several = " or ".join(schema.name for schema in schemas)
         raise RefusedFileError(
             f"{name} could be {several} (found: {shortened_list(header)}). "
-            f"{_required_columns(kinds)} Say which with --kind {kinds[0].name}."
+            f"{_required_columns(schemas)} Say which with --kind {schemas[0].name}."
         )
-    positions = column_positions(header, kinds[0], options)
+    positions = column_positions(header, schemas[0], options)
     mapped = [
-        column.name for column in kinds[0].columns if column.name in options.columns
+        column.name for column in schemas[0].columns if column.name in options.columns
     ]
     if missing := [column for column in mapped if column not in positions]:
         raise RefusedFileError(_missing_columns_message(header, options, name, missing))
@@ -147,41 +156,43 @@ def recognise(header: Sequence[str], options: FileOptions, name: str) -> Plan:
                 f"and {column} can be only one of them. Rename the others."
             )
     single = {column: matches[0] for column, matches in positions.items()}
-    return Plan(kinds[0], single, tuple(cell.strip() for cell in header))
+    return FileMapping(schemas[0], single, tuple(cell.strip() for cell in header))
 
 
-def _candidates(options: FileOptions) -> list[Kind]:
-    return [KINDS[options.kind]] if options.kind else list(KINDS.values())
+def _candidates(options: FileOptions) -> list[FileSchema]:
+    return [SCHEMAS[options.kind]] if options.kind else list(SCHEMAS.values())
 
 
 def _no_kind_message(header: Sequence[str], options: FileOptions, name: str) -> str:
     missing = {
-        kind.name: [
+        schema.name: [
             column
-            for column in kind.wanted
-            if column not in column_positions(header, kind, options)
+            for column in schema.required_columns
+            if column not in column_positions(header, schema, options)
         ]
-        for kind in _candidates(options)
+        for schema in _candidates(options)
     }
     least = min(len(columns) for columns in missing.values())
     closest = [kind for kind, columns in missing.items() if len(columns) == least]
     lacks = missing[closest[0]]
     if options.kind or (len(closest) == 1 and least == 1):
         return _missing_columns_message(header, options, name, lacks)
-    kinds = [KINDS[kind] for kind in missing]
+    schemas = [SCHEMAS[kind] for kind in missing]
     return (
-        f"{name} is of no kind that is known (found: {shortened_list(header)}). {_required_columns(kinds)} "
-        f"Rename its columns or say which they are{_suggestion(header, kinds, lacks)}."
+        f"{name} is of no kind that is known (found: {shortened_list(header)}). {_required_columns(schemas)} "
+        f"Rename its columns or say which they are{_suggestion(header, schemas, lacks)}."
     )
 
 
-def _suggestion(header: Sequence[str], kinds: Sequence[Kind], lacks: list[str]) -> str:
+def _suggestion(
+    header: Sequence[str], schemas: Sequence[FileSchema], lacks: list[str]
+) -> str:
     """Suggests --column options from the names in the header, or a pattern to fill in."""
-    guess = column_suggestions.suggest(header, kinds)
+    guess = column_suggestions.suggest(header, schemas)
     if guess is None:
         return ", as in " + " ".join(f"--column {column}=NAME" for column in lacks)
-    kind, flags = guess
-    return f"; if it is {kind.name}: {flags}"
+    schema, flags = guess
+    return f"; if it is {schema.name}: {flags}"
 
 
 def _missing_columns_message(
@@ -197,9 +208,13 @@ def _missing_columns_message(
     )
 
 
-def _required_columns(kinds: Sequence[Kind]) -> str:
+def _required_columns(schemas: Sequence[FileSchema]) -> str:
     return (
-        "; ".join(f"{kind.name} wants {', '.join(kind.wanted)}" for kind in kinds) + "."
+        "; ".join(
+            f"{schema.name} wants {', '.join(schema.required_columns)}"
+            for schema in schemas
+        )
+        + "."
     )
 
 

@@ -1,4 +1,4 @@
-"""How files are read: the options of a call, and those of their source in harbor.toml."""
+"""Options of reading files: those of a call, and those of a source in harbor.toml."""
 
 import codecs
 import hashlib
@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from forecaster.errors import BadInputError, ConfigError, RefusedFileError
-from pipelines.ingest.file_schemas import KINDS, column_names
-from pipelines.ingest.parsing import OTHER_MARK
+from pipelines.ingest.file_schemas import SCHEMAS, column_names
+from pipelines.ingest.parsing import THOUSANDS_SEPARATOR
 from pipelines.ingest.sources import Source
 from pipelines.settings.ingest import SourceSettings
 
@@ -23,7 +23,7 @@ Sources = Mapping[str, SourceSettings]
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How files are read; options that are not given are detected.
+    """Options of reading a file; those left at None are detected.
 
     Args:
       kind: One of depots, orders, daily, events.
@@ -53,9 +53,9 @@ class FileOptions:
 
     def __post_init__(self) -> None:
         """Validates the options."""
-        if self.kind is not None and self.kind not in KINDS:
+        if self.kind is not None and self.kind not in SCHEMAS:
             raise BadInputError(
-                f"kind is {self.kind!r}, but must be one of {', '.join(KINDS)}."
+                f"kind is {self.kind!r}, but must be one of {', '.join(SCHEMAS)}."
             )
         known = column_names(self.kind)
         if unknown := [name for name in self.columns if name not in known]:
@@ -75,7 +75,7 @@ class FileOptions:
                 f"encoding is {self.encoding!r}, which is none that is known, such as "
                 "utf-8, cp1252 or latin-1."
             ) from None
-        if self.decimal not in (None, *OTHER_MARK):
+        if self.decimal not in (None, *THOUSANDS_SEPARATOR):
             raise BadInputError(
                 f"decimal is {self.decimal!r}, but the mark before decimals is . or ,."
             )
@@ -94,7 +94,7 @@ class FileOptions:
             self.codec,
             self.decimal,
             self.separator,
-            self.id_namespace if "id_namespace" in KINDS[kind].key else None,
+            self.id_namespace if "id_namespace" in SCHEMAS[kind].key else None,
         ]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -10,13 +10,14 @@ from pyarrow import parquet as pq
 from pyarrow import types
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Cells, Detail, cell_text, tidy
+from pipelines.ingest.batches import Cells, RowwiseBatch, cell_text, trim
 from pipelines.ingest.file_schemas import Column
-from pipelines.ingest.kind_detection import Plan, recognise
+from pipelines.ingest.kind_detection import FileMapping, detect_mapping
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.sources import Source, first_line
 
 BATCH_ROWS = 1 << 18
+"""Rows per batch: some 10 MB of orders."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,13 @@ class ParquetFile:
     """A Parquet file whose columns have been validated."""
 
     source: Source
-    plan: Plan
-    bytes_a_row: float
+    mapping: FileMapping
+    bytes_per_row: float
     separator: None = None
 
     def batches(self) -> Iterator["ParquetBatch"]:
         """Yields its rows in order."""
-        names = self.plan.names
+        names = self.mapping.names
         first_row = 1
         try:
             with self.source.open_file() as stream:
@@ -39,12 +40,12 @@ class ParquetFile:
                     BATCH_ROWS, columns=list(names.values()), use_threads=True
                 ):
                     cells = {
-                        column: _readable(
-                            rows.column(name), self.plan.kind.column(column)
+                        column: _normalise(
+                            rows.column(name), self.mapping.schema.column(column)
                         )
                         for column, name in names.items()
                     }
-                    size = int(len(rows) * self.bytes_a_row)
+                    size = int(len(rows) * self.bytes_per_row)
                     yield ParquetBatch(cells, first_row, size)
                     first_row += len(rows)
         except MemoryError:
@@ -69,10 +70,10 @@ def open_parquet(source: Source, options: FileOptions) -> ParquetFile:
         raise
     except (OSError, pa.ArrowException) as error:
         raise _unreadable_error(source, error) from None
-    plan = recognise(schema.names, options, source.name)
-    for name, at in plan.positions.items():
-        _require_usable(plan.kind.column(name), schema.field(at), source)
-    return ParquetFile(source, plan, source.size / max(rows, 1))
+    mapping = detect_mapping(schema.names, options, source.name)
+    for name, at in mapping.positions.items():
+        _require_usable(mapping.schema.column(name), schema.field(at), source)
+    return ParquetFile(source, mapping, source.size / max(rows, 1))
 
 
 def _unreadable_error(source: Source, error: Exception) -> RefusedFileError:
@@ -86,7 +87,7 @@ TYPE_ADVICE = {
     "text": "text",
     "number": "a number",
     "day": "a date or ISO 8601 text",
-    "moment": "a timestamp or ISO 8601 text",
+    "timestamp": "a timestamp or ISO 8601 text",
 }
 
 
@@ -116,18 +117,18 @@ def _is_number(kind: pa.DataType) -> bool:
     )
 
 
-def _readable(cells: pa.Array, column: Column) -> pa.Array:
+def _normalise(cells: pa.Array, column: Column) -> pa.Array:
     if types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     if types.is_floating(cells.type):
         cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
     if types.is_timestamp(cells.type):
-        if column.value_type == "moment":
+        if column.value_type == "timestamp":
             return cells
         cells = cells.cast(pa.timestamp("us"), safe=False)
     if column.value_type == "number" and _is_number(cells.type):
         return cells
-    return tidy(cells.cast(pa.string()))
+    return trim(cells.cast(pa.string()))
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class ParquetBatch:
         """Returns its columns."""
         return self.columns
 
-    def detail(self) -> Detail:
+    def parse_rows(self) -> RowwiseBatch:
         """Returns its rows, without those that are empty in every column that is read."""
         arrays = list(self.columns.values())
         filled = pc.is_valid(arrays[0])
@@ -151,11 +152,11 @@ class ParquetBatch:
         at = pc.indices_nonzero(filled)
         cells = {name: array.take(at) for name, array in self.columns.items()}
         lines = pc.add(at, self.first_row).to_pylist()
-        return Detail(
+        return RowwiseBatch(
             cells,
             lines,
             lambda row: {name: _text(array[row]) for name, array in cells.items()},
-            blank=len(filled) - len(at),
+            n_blank=len(filled) - len(at),
         )
 
 

@@ -20,8 +20,8 @@ from typing import Any, Self
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import RejectedRow
 from pipelines.ingest.conventions import Conventions, DateOrder, DecimalMark
-from pipelines.ingest.file_schemas import KINDS
-from pipelines.ingest.kind_detection import Plan
+from pipelines.ingest.file_schemas import SCHEMAS
+from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.ingest.validation import Chunk, ParsedFile
@@ -69,10 +69,10 @@ class Parser:
         if self._process is None:
             self._start()
         message = self._ask(source, (source, options, today))
-        plan = Plan(
-            KINDS[message["kind"]], message["positions"], tuple(message["header"])
+        mapping = FileMapping(
+            SCHEMAS[message["kind"]], message["positions"], tuple(message["header"])
         )
-        return RemoteFile(source, plan, self)
+        return RemoteFile(source, mapping, self)
 
     def parse(self, source: Source) -> tuple[Conventions, Iterator[Chunk]]:
         """Parses the file that was opened last; see `ParsedFile.parse`."""
@@ -153,10 +153,10 @@ class Parser:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file whose header has been parsed, and that the child process goes on to parse."""
+    """A file whose header has been read; its rows are parsed lazily in the child process."""
 
     source: Source
-    plan: Plan
+    mapping: FileMapping
     parser: Parser
 
     def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
@@ -174,8 +174,13 @@ def _serve(connection: Connection) -> None:
                 _send_rows(connection, file)
             else:
                 file = ParsedFile.open(*task)
-                plan = {"kind": file.plan.kind.name, "positions": file.plan.positions}
-                _send(connection, plan | {"header": file.plan.header})
+                mapping = file.mapping
+                message = {
+                    "kind": mapping.schema.name,
+                    "positions": mapping.positions,
+                    "header": mapping.header,
+                }
+                _send(connection, message)
         except RefusedFileError as error:
             _send(connection, {"refused": str(error)})
         except (MemoryError, EOFError, ConnectionError):

@@ -15,26 +15,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import dates
-from pipelines.settings.countries import is_subdivision, known_countries
+from pipelines.settings.countries import has_calendar, known_countries
 
-OTHER_MARK = {".": ",", ",": "."}
+THOUSANDS_SEPARATOR = {".": ",", ",": "."}
 """The mark that separates thousands, by decimal mark."""
 MAX_TEXT_CHARS = 200
 MAX_COUNT = 1_000_000_000
-THOUSANDS: dict[str, re.Pattern[str]] = {
+WITH_SEPARATORS: dict[str, re.Pattern[str]] = {
     mark: re.compile(rf"[+-]?\d{{1,3}}([{other}]\d{{3}})+([{mark}]\d*)?")
-    for mark, other in OTHER_MARK.items()
+    for mark, other in THOUSANDS_SEPARATOR.items()
 }
 GROUPED = re.compile(r"[+-]?\d{1,3}([\s'’]\d{3})+([.,]\d*)?")
 """Numbers whose thousands are set apart by what is neither a point nor a comma."""
+SUBDIVISION_CODE = re.compile(r"[A-Za-z0-9]{1,3}")
+"""The part of an ISO 3166-2 code after the country."""
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 YES, NO = frozenset({"yes", "y", "true", "1"}), frozenset({"no", "n", "false", "0"})
 FIRST_DAY = date(1990, 1, 1)
-MOMENT = pa.timestamp("us")
+"""Earlier dates of orders, counts and events are taken for mistakes."""
+TIMESTAMP = pa.timestamp("us")
 
 
 @dataclass(frozen=True)
-class Rules:
+class ParseOptions:
     """Parameters of parsing.
 
     Args:
@@ -61,25 +64,25 @@ class ParsedColumn:
     reasons: pa.Array
 
 
-CellParser = Callable[[str, Rules], object]
+CellParser = Callable[[str, ParseOptions], object]
 """Parses one cell; the text of a ValueError is the reason for its rejection."""
 
 
 def per_distinct_value(
     parse: CellParser, stored: pa.DataType, *, are_dates: bool = False
-) -> Callable[[pa.Array, Rules], ParsedColumn]:
-    """Returns a reader that parses each distinct cell once; for columns of few values."""
+) -> Callable[[pa.Array, ParseOptions], ParsedColumn]:
+    """Returns a parser of columns that parses each distinct cell once, for few values."""
 
-    def read(cells: pa.Array, rules: Rules) -> ParsedColumn:
+    def parse_column(cells: pa.Array, options: ParseOptions) -> ParsedColumn:
         if not pa.types.is_string(cells.type):
-            cells, rules = cells.cast(pa.string()), replace(rules, decimal=".")
+            cells, options = cells.cast(pa.string()), replace(options, decimal=".")
         encoded = pc.dictionary_encode(cells)
-        words = encoded.dictionary
+        distinct = encoded.dictionary
         if are_dates:
-            words = dates.to_iso(words, rules.date_format)
+            distinct = dates.to_iso(distinct, options.date_format)
         values, reasons = [], []
-        for word in words.to_pylist():
-            value, reason = _parse_cell(parse, word, rules)
+        for cell in distinct.to_pylist():
+            value, reason = _parse_cell(parse, cell, options)
             values.append(value)
             reasons.append(reason)
         typed = pa.array(values, stored).take(encoded.indices)
@@ -89,19 +92,19 @@ def per_distinct_value(
             (typed,), pa.array(reasons, pa.string()).take(encoded.indices)
         )
 
-    return read
+    return parse_column
 
 
 def _parse_cell(
-    parse: CellParser, word: str, rules: Rules
+    parse: CellParser, cell: str, options: ParseOptions
 ) -> tuple[object, str | None]:
     try:
-        return parse(word, rules), None
+        return parse(cell, options), None
     except ValueError as error:
         return None, str(error)
 
 
-def texts(cells: pa.Array, rules: Rules) -> ParsedColumn:  # noqa: ARG001 - one shape for all
+def parse_texts(cells: pa.Array, options: ParseOptions) -> ParsedColumn:  # noqa: ARG001 - shared parser signature
     """Accepts texts unless they are too long or hold NUL, which Postgres cannot store."""
     too_long = pc.greater(pc.utf8_length(cells), MAX_TEXT_CHARS)
     has_nul = pc.match_substring(cells, "\0")
@@ -113,19 +116,21 @@ def texts(cells: pa.Array, rules: Rules) -> ParsedColumn:  # noqa: ARG001 - one 
     return ParsedColumn((cells,), reasons)
 
 
-def moments(cells: pa.Array, rules: Rules, ahead: int) -> ParsedColumn:
+def parse_timestamps(
+    cells: pa.Array, options: ParseOptions, ahead: int
+) -> ParsedColumn:
     """Parses wall-clock times, and minutes east of UTC if the cell has an offset."""
-    local, offset = _wall_clock(cells, rules.date_format)
-    unread = pc.and_(pc.is_valid(cells), pc.is_null(local))
-    last = rules.today + timedelta(days=ahead)
-    earliest = pa.scalar(datetime.combine(FIRST_DAY, time.min), MOMENT)
-    latest = pa.scalar(datetime.combine(last, time.max), MOMENT)
+    local, offset = _wall_clock(cells, options.date_format)
+    unparsable = pc.and_(pc.is_valid(cells), pc.is_null(local))
+    last = options.today + timedelta(days=ahead)
+    earliest = pa.scalar(datetime.combine(FIRST_DAY, time.min), TIMESTAMP)
+    latest = pa.scalar(datetime.combine(last, time.max), TIMESTAMP)
     outside = pc.or_(pc.less(local, earliest), pc.greater(local, latest))
     outside = pc.fill_null(outside, False)
     reasons = pa.nulls(len(cells), pa.string())
-    if pc.any(unread).as_py():
-        reason = f"is not a time as {rules.format_name} writes it"
-        reasons = pc.if_else(unread, reason, reasons)
+    if pc.any(unparsable).as_py():
+        reason = f"does not match the format {options.format_name}"
+        reasons = pc.if_else(unparsable, reason, reasons)
     if pc.any(outside).as_py():
         reason = f"lies outside {FIRST_DAY} to {last}"
         reasons = pc.if_else(outside, reason, reasons)
@@ -137,38 +142,38 @@ def _wall_clock(cells: pa.Array, date_format: str | None) -> tuple[pa.Array, pa.
     if pa.types.is_timestamp(cells.type):
         if cells.type.tz is not None:
             no_offset = pc.if_else(pc.is_valid(cells), pa.scalar(0, pa.int16()), None)
-        return cells.cast(MOMENT, safe=False), no_offset
+        return cells.cast(TIMESTAMP, safe=False), no_offset
     iso = dates.to_iso(cells, date_format)
     try:
-        return iso.cast(MOMENT), no_offset
+        return iso.cast(TIMESTAMP), no_offset
     except pa.ArrowInvalid:
         body, offset = dates.split_offset(iso)
-        local = dates.cast_or_null(body, MOMENT)
+        local = dates.cast_or_null(body, TIMESTAMP)
         return local, pc.if_else(pc.is_valid(local), offset, None)
 
 
-def day(cell: str, rules: Rules, ahead: int, since: int) -> date:
+def parse_day(cell: str, options: ParseOptions, ahead: int, since: date) -> date:
     """Parses a calendar day; a timestamp at midnight is accepted."""
     try:
-        moment = datetime.fromisoformat(cell)
+        timestamp = datetime.fromisoformat(cell)
     except ValueError:
-        raise ValueError(f"is not a date as {rules.format_name} writes it") from None
-    if moment.time() != time.min:
-        raise ValueError("has a time of day, where a day is wanted")
-    first, last = date(since, 1, 1), rules.today + timedelta(days=ahead)
-    if not first <= moment.date() <= last:
-        raise ValueError(f"lies outside {first} to {last}")
-    return moment.date()
+        raise ValueError(f"does not match the format {options.format_name}") from None
+    if timestamp.time() != time.min:
+        raise ValueError("has a time of day, but a date is expected")
+    last = options.today + timedelta(days=ahead)
+    if not since <= timestamp.date() <= last:
+        raise ValueError(f"lies outside {since} to {last}")
+    return timestamp.date()
 
 
-def number(cell: str, rules: Rules) -> float:
+def parse_number(cell: str, options: ParseOptions) -> float:
     """Parses a finite number, with or without thousands separators."""
-    return float(_decimal(cell, rules.decimal))
+    return float(_decimal(cell, options.decimal))
 
 
-def whole_number(cell: str, rules: Rules) -> int:
+def parse_whole_number(cell: str, options: ParseOptions) -> int:
     """Parses a count: a whole number, not negative."""
-    value = _decimal(cell, rules.decimal)
+    value = _decimal(cell, options.decimal)
     if value < 0:
         raise ValueError("is negative")
     if value != value.to_integral_value():
@@ -179,8 +184,8 @@ def whole_number(cell: str, rules: Rules) -> int:
 
 
 def _decimal(cell: str, mark: str) -> Decimal:
-    other = OTHER_MARK[mark]
-    plain = cell.replace(other, "") if THOUSANDS[mark].fullmatch(cell) else cell
+    other = THOUSANDS_SEPARATOR[mark]
+    plain = cell.replace(other, "") if WITH_SEPARATORS[mark].fullmatch(cell) else cell
     try:
         value = Decimal("nan" if other in plain else plain.replace(mark, "."))
     except InvalidOperation:
@@ -188,7 +193,7 @@ def _decimal(cell: str, mark: str) -> Decimal:
     if not value.is_finite() or "_" in plain:
         if GROUPED.fullmatch(cell):
             raise ValueError(
-                f"is not a number: only '{other}' may set thousands apart, or '{mark}' "
+                f"is not a number: only '{other}' is accepted as thousands separator, or '{mark}' "
                 f"with --decimal '{other}'"
             )
         raise ValueError("is not a number")
@@ -211,39 +216,55 @@ def _zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
-def zone(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+def parse_zone(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses an IANA time zone."""
     if cell not in _zones():
         raise ValueError("is not an IANA time zone such as Europe/Rotterdam")
     return cell
 
 
-def country(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+def parse_country(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses an ISO 3166 country code into capitals."""
     if cell.upper() not in known_countries():
         raise ValueError("is not an ISO 3166 country of two letters, such as NL")
     return cell.upper()
 
 
-def is_unknown_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
-    """Returns a mask of the subdivisions that their country does not have."""
+def is_no_subdivision(countries: pa.Array, subdivisions: pa.Array) -> pa.Array:
+    """Returns a mask of subdivisions without a calendar that cannot be codes either."""
     pairs = zip(countries.to_pylist(), subdivisions.to_pylist(), strict=True)
-    unknown = [
-        bool(country and subdivision) and not is_subdivision(country, subdivision)
+    mask = [
+        _lacks_calendar(country, subdivision)
+        and not SUBDIVISION_CODE.fullmatch(subdivision)
         for country, subdivision in pairs
     ]
-    return pa.array(unknown, pa.bool_())
+    return pa.array(mask, pa.bool_())
 
 
-def lower_case(cell: str, rules: Rules) -> str:
+def regions_without_calendar(rows: pa.Table) -> list[str]:
+    """Returns depots' regions, as BE-VLG, whose subdivision the calendar does not list."""
+    if not {"country", "subdivision"} <= set(rows.column_names):
+        return []
+    pairs = zip(
+        rows["country"].to_pylist(), rows["subdivision"].to_pylist(), strict=True
+    )
+    lacking = {pair for pair in pairs if _lacks_calendar(*pair)}
+    return sorted(f"{country}-{subdivision}" for country, subdivision in lacking)
+
+
+def _lacks_calendar(country: str | None, subdivision: str | None) -> bool:
+    return bool(country and subdivision and not has_calendar(country, subdivision))
+
+
+def parse_lower_case(cell: str, options: ParseOptions) -> str:
     """Parses a word into lower case: `Closed` is `closed`."""
-    parsed = texts(pa.array([cell]), rules)
+    parsed = parse_texts(pa.array([cell]), options)
     if (reason := parsed.reasons[0].as_py()) is not None:
         raise ValueError(reason)
     return cell.lower()
 
 
-def yes_or_no(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+def parse_yes_or_no(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses yes or no into PostgreSQL's `true` or `false`."""
     if cell.lower() in YES:
         return "true"
@@ -252,7 +273,7 @@ def yes_or_no(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for a
     raise ValueError("is neither yes nor no")
 
 
-def weekdays(cell: str, rules: Rules) -> str:  # noqa: ARG001 - one shape for all
+def parse_weekdays(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses days such as `sat,sun` into a PostgreSQL array of ISO weekdays."""
     words = [word for word in re.split(r"[\s,;|+]+", cell.lower()) if word]
     unknown = [word for word in words if word[:3] not in WEEKDAYS]

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.kind_detection import Plan
-from pipelines.store.ingest import Incoming
+from pipelines.ingest.kind_detection import FileMapping
+from pipelines.store.ingest import StagingTable
 
 MAX_MOVED_ORDERS = 10
 MAX_MOVED_SHARE = 0.01
@@ -19,23 +19,23 @@ class OrderIdCheck:
 
     Args:
       name: File name, for messages.
-      plan: Kind and columns of the file.
+      mapping: Kind and columns of the file.
       rows: Number of accepted rows.
       id_namespace: Namespace in which its order ids are unique.
     """
 
     name: str
-    plan: Plan
+    mapping: FileMapping
     rows: int
     id_namespace: str
 
-    def require_not_moved(self, incoming: Incoming) -> int:
+    def require_not_moved(self, staging: StagingTable) -> int:
         """Returns how many orders the file moves to another depot or day.
 
         Raises:
           RefusedFileError: it moves too many, or too many exist in another namespace.
         """
-        known = incoming.known_orders(self.id_namespace)
+        known = staging.existing_orders(self.id_namespace)
         limit = max(MAX_MOVED_ORDERS, MAX_MOVED_SHARE * self.rows)
         if known.moved > limit:
             raise self._moved_error(known.moved)
@@ -43,7 +43,7 @@ class OrderIdCheck:
             raise self._doubled_error(known.doubled, str(known.other_namespace))
         return known.moved
 
-    def require_distinct_ids(self, incoming: Incoming, accepted: int) -> None:
+    def require_distinct_ids(self, staging: StagingTable, accepted: int) -> None:
         """Refuses a file most of whose orders replace each other.
 
         Raises:
@@ -52,14 +52,11 @@ class OrderIdCheck:
         # Every changed row has an id of its own, so only where few changed is it counted.
         if 2 * accepted >= self.rows:
             return
-        if (
-            self.rows < MIN_ROWS_CHECKED
-            or 2 * (ids := incoming.n_orders()) >= self.rows
-        ):
+        if self.rows < MIN_ROWS_CHECKED or 2 * (ids := staging.n_orders()) >= self.rows:
             return
         raise RefusedFileError(
             f"{self.name} has {self.rows:,} orders and only {ids:,} different values of "
-            f"'{self.plan.names['order_id']}', so most would replace each other. Pass "
+            f"'{self.mapping.names['order_id']}', so most would replace each other. Pass "
             "--column order_id=NAME with the column of the order's own id, or --force if "
             "the last row of each is meant."
         )
@@ -70,7 +67,7 @@ class OrderIdCheck:
             f"depot or day (of {self.rows:,}), and a file may move {MAX_MOVED_SHARE:.0%} or "
             f"{MAX_MOVED_ORDERS}. If another partner counts from the same numbers, give it a "
             "[sources.NAME] in harbor.toml and pass --source NAME; if "
-            f"'{self.plan.names['order_id']}' is not the order's own id, pass --column "
+            f"'{self.mapping.names['order_id']}' is not the order's own id, pass --column "
             "order_id=NAME; if the file corrects them, pass --force."
         )
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError
-from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, Detail, tidy
+from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, RowwiseBatch, trim
 from pipelines.ingest.conventions import detect_conventions
-from pipelines.ingest.kind_detection import Plan, recognise
+from pipelines.ingest.kind_detection import FileMapping, detect_mapping
 from pipelines.ingest.loading import add_first_seen, merge
 from pipelines.ingest.options import FileOptions, options_of_source
-from pipelines.ingest.validation import as_csv, check, rejected_rows
+from pipelines.ingest.validation import as_csv, rejected_rows, validate_batch
 from pipelines.settings import Settings
 from pipelines.store import commit_order, order_counts, quarantine, score_totals
 from pipelines.store import ingest as store
@@ -112,44 +112,52 @@ class _FileReplay:
                 self.file.source, self.options, self.settings.sources
             )
             options = replace(options, kind=self.file.kind)
-            plan = recognise(header, options, name)
-            cells = _cells(plan, rows)
-            conventions = detect_conventions(lambda: iter([cells]), plan, options, name)
+            mapping = detect_mapping(header, options, name)
+            cells = _cells(mapping, rows)
+            conventions = detect_conventions(
+                lambda: iter([cells]), mapping, options, name
+            )
         except BadInputError as error:
             return Replayed(left=len(rows), reasons=(str(error),))
-        checked = check(plan.kind, cells, conventions.rules(options, self.today))
-        detail = Detail(cells, range(len(rows)), lambda at: dict(rows[at].raw))
-        bad = {row.line: row for row in rejected_rows(checked, detail)}
-        for at, row in bad.items():
+        validated = validate_batch(
+            mapping.schema, cells, conventions.parse_options(options, self.today)
+        )
+        rowwise = RowwiseBatch(
+            cells, range(len(rows)), lambda index: dict(rows[index].raw)
+        )
+        bad = {row.line: row for row in rejected_rows(validated, rowwise)}
+        for index, row in bad.items():
             quarantine.set_reason(
                 self.connection,
-                rows[at].quarantine_id,
+                rows[index].quarantine_id,
                 column_name=row.column_name,
                 value=row.value,
                 reason=row.reason,
             )
-        good = [row.quarantine_id for at, row in enumerate(rows) if at not in bad]
+        good = [row.quarantine_id for index, row in enumerate(rows) if index not in bad]
         quarantine.set_replayed(self.connection, good)
         ids = options.id_namespace
-        accepted = self._load(plan, checked.good_rows(), ids) if good else 0
+        accepted = self._load(mapping, validated.good_rows(), ids) if good else 0
         return Replayed(accepted, len(good) - accepted, len(bad))
 
-    def _load(self, plan: Plan, rows: pa.Table, id_namespace: str) -> int:
-        # Before an event notes when it became known.
-        commit_order.arrive(self.connection)
-        kind, file_id = plan.kind, self.file.file_id
-        incoming = store.Incoming.create(self.connection, kind.table, plan.stored)
-        incoming.write(as_csv(rows))
+    def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
+        # Before an event takes the timestamp at which it became known.
+        commit_order.block_new_runs(self.connection)
+        schema, file_id = mapping.schema, self.file.file_id
+        staging = store.StagingTable.create(
+            self.connection, schema.table, mapping.stored
+        )
+        staging.write(as_csv(rows))
         with (
-            order_counts.marked(self.connection, kind.table),
-            score_totals.in_step(self.connection, kind.table),
+            order_counts.mark_changed_days(self.connection, schema.table),
+            score_totals.renew_if_depots_move(self.connection, schema.table),
         ):
-            accepted = merge(incoming, kind, file_id, id_namespace, over_later=False)
-            incoming.note_repeats(kind.key, file_id, id_namespace)
+            accepted = merge(staging, schema, file_id, id_namespace, over_later=False)
+            staging.record_repeats(schema.key, file_id, id_namespace)
             if "depot_id" in rows.column_names:
                 depots = {str(depot) for depot in rows["depot_id"].to_pylist()}
-                add_first_seen(self.connection, kind, depots, self.settings)
-        incoming.drop()
+                add_first_seen(self.connection, schema, depots, self.settings)
+        staging.drop()
         return accepted
 
 
@@ -161,8 +169,8 @@ def _is_unmodified(raw: object) -> bool:
     )
 
 
-def _cells(plan: Plan, rows: Sequence[_Row]) -> Cells:
+def _cells(mapping: FileMapping, rows: Sequence[_Row]) -> Cells:
     return {
-        column: tidy(pa.array([row.raw[name] for row in rows], pa.string()))
-        for column, name in plan.names.items()
+        column: trim(pa.array([row.raw[name] for row in rows], pa.string()))
+        for column, name in mapping.names.items()
     }

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.ingest.conventions import MARK_NAMES, Conventions
-from pipelines.ingest.file_schemas import KINDS
-from pipelines.ingest.kind_detection import Plan, shortened_list
+from pipelines.ingest.file_schemas import SCHEMAS
+from pipelines.ingest.kind_detection import FileMapping, shortened_list
 
 MAX_NAMES_SHOWN = 5
 
@@ -94,16 +94,17 @@ class IngestReport:
 
     def as_json(self) -> dict[str, object]:
         """Returns the object that `harbor ingest --json` prints."""
-        totals = {kind: vars(self.counts(kind)) for kind in KINDS}
+        totals = {kind: vars(self.counts(kind)) for kind in SCHEMAS}
         return {"files": [file.as_json() for file in self.files], **totals}
 
 
 def file_notes(
-    plan: Plan,
+    mapping: FileMapping,
     conventions: Conventions,
     depot_ids: Iterable[str],
     rejected: int,
-    blank: int,
+    n_blank: int,
+    regions_without_calendar: Iterable[str] = (),
     *,
     is_dry_run: bool = False,
 ) -> Iterator[str]:
@@ -114,8 +115,9 @@ def file_notes(
     if conventions.numbers is not None:
         word, proof = MARK_NAMES[conventions.numbers.mark], conventions.numbers.proof
         yield f"Numbers were read with a decimal {word}, which {proof} proves."
-    if plan.ignored:
-        yield f"Columns not read: {shortened_list(plan.ignored, MAX_NAMES_SHOWN)}."
+    if mapping.ignored:
+        yield f"Columns not read: {shortened_list(mapping.ignored, MAX_NAMES_SHOWN)}."
+    yield from _calendar_notes(regions_without_calendar)
     if rejected:
         rows = "row" if rejected == 1 else "rows"
         if is_dry_run:
@@ -123,12 +125,28 @@ def file_notes(
         else:
             verb = "is" if rejected == 1 else "are"
             yield f"{rejected:,} {rows} {verb} in quarantine; see 'harbor quarantine list'."
-    if blank:
-        yield f"Blank rows skipped: {blank:,}."
+    if n_blank:
+        yield f"Blank rows skipped: {n_blank:,}."
     if alike := _differing_in_case(depot_ids):
         yield (
             "Depots that differ in letter case only, and stay apart: "
             f"{shortened_list(alike, MAX_NAMES_SHOWN)}."
+        )
+
+
+def _calendar_notes(regions: Iterable[str]) -> Iterator[str]:
+    """Yields, per country, the subdivisions that have the country's holidays."""
+    subdivisions = defaultdict(list)
+    for region in sorted(regions):
+        country, _, subdivision = region.partition("-")
+        subdivisions[country].append(f"'{subdivision}'")
+    for country, names in subdivisions.items():
+        one = len(names) == 1
+        yield (
+            f"{'Subdivision' if one else 'Subdivisions'} "
+            f"{shortened_list(names, MAX_NAMES_SHOWN)} of {country} "
+            f"{'has no holidays of its' if one else 'have no holidays of their'} own in "
+            f"the calendar; those of {country} are used."
         )
 
 

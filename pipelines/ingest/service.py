@@ -23,10 +23,11 @@ from pipelines.ingest.options import (
 from pipelines.ingest.parser import Parser
 from pipelines.ingest.report import FileReport, IngestReport
 from pipelines.ingest.small_files import (
-    MAX_FILES_TOGETHER,
-    NotAllNewError,
+    MAX_BATCH_FILES,
+    BatchNotPossibleError,
     SmallFile,
-    load_together,
+    load_batch,
+    parse_if_small,
 )
 from pipelines.ingest.sources import Source, Unreadable
 from pipelines.ingest.spool import Spool
@@ -166,7 +167,7 @@ class _Ingestion:
                 self._add(None, step)
             elif isinstance(step, LoadRequest):
                 self._load(step)
-            elif step.is_simple:
+            elif step.is_batchable:
                 self.pending.append(step)
             else:
                 self._load(step.request)
@@ -188,10 +189,10 @@ class _Ingestion:
             if isinstance(file, Source):
                 try:
                     options = options_of_file(file, self.options, self.settings.sources)
-                    plan = self.parser.open(file, options, self.today).plan
+                    mapping = self.parser.open(file, options, self.today).mapping
                 except RefusedFileError:
                     return set()
-                unused -= {column.name for column in plan.kind.columns}
+                unused -= {column.name for column in mapping.schema.columns}
         return unused
 
     def _parse(
@@ -206,26 +207,26 @@ class _Ingestion:
         try:
             options = options_of_file(file, self.options, self.settings.sources)
             parsed = self.parser.open(file, options, self.today)
-            kind = parsed.plan.kind.name
-            parsed.plan.require_used(unused_columns, file.name)
+            kind = parsed.mapping.schema.name
+            parsed.mapping.require_used(unused_columns, file.name)
             request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
-            return SmallFile.of(request) or request
+            return parse_if_small(request) or request
         except RefusedFileError as error:
             return self._refused(file, kind, error)
 
     def _fits_pending(self, file: LoadRequest | SmallFile | FileReport) -> bool:
-        if not isinstance(file, SmallFile) or not file.is_simple:
+        if not isinstance(file, SmallFile) or not file.is_batchable:
             return False
         return not self.pending or (
-            file.group == self.pending[0].group
-            and len(self.pending) < MAX_FILES_TOGETHER
+            file.batch_key == self.pending[0].batch_key
+            and len(self.pending) < MAX_BATCH_FILES
         )
 
     def _load_pending(self) -> None:
         pending, self.pending = self.pending, []
-        self._load_together(pending)
+        self._load_batch(pending)
 
-    def _load_together(self, files: Sequence[SmallFile]) -> None:
+    def _load_batch(self, files: Sequence[SmallFile]) -> None:
         """Loads files in one transaction; if that fails, each half of them separately."""
         if len(files) <= MAX_FILES_ONE_BY_ONE:
             for file in files:
@@ -233,11 +234,11 @@ class _Ingestion:
             return
         try:
             with self.begin() as connection:
-                reports = load_together(connection, files)
-        except NotAllNewError:
+                reports = load_batch(connection, files)
+        except BatchNotPossibleError:
             half = len(files) // 2
-            self._load_together(files[:half])
-            self._load_together(files[half:])
+            self._load_batch(files[:half])
+            self._load_batch(files[half:])
             return
         for file, report in zip(files, reports, strict=True):
             source = file.request.source
@@ -245,7 +246,7 @@ class _Ingestion:
             self._add(source, report)
 
     def _load(self, request: LoadRequest) -> None:
-        source, kind = request.source, request.file.plan.kind.name
+        source, kind = request.source, request.file.mapping.schema.name
         try:
             with self.begin() as connection:
                 progress = partial(self._report_progress, source)

@@ -126,7 +126,7 @@ class Unreadable:
 
     @property
     def address(self) -> str:
-        """What files are sorted by."""
+        """Sort key of a file."""
         return self.display_path
 
 

@@ -10,8 +10,13 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Cells, Detail, RejectedRow, storable, tidy
-from pipelines.ingest.kind_detection import Plan, match_score, matching_kinds, recognise
+from pipelines.ingest.batches import Cells, RejectedRow, RowwiseBatch, storable, trim
+from pipelines.ingest.kind_detection import (
+    FileMapping,
+    detect_mapping,
+    match_score,
+    matching_schemas,
+)
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text_blocks import Block, read_blocks
@@ -31,10 +36,10 @@ class Header:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A CSV file whose header has been found."""
+    """A CSV file whose header has been read."""
 
     source: Source
-    plan: Plan
+    mapping: FileMapping
     header: Header
     encoding: str
 
@@ -55,7 +60,7 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
     """Finds the header of a CSV file.
 
     Raises:
-      RefusedFileError: it is empty, not text, or has no header that is known.
+      RefusedFileError: it is empty, not text, or has no header of a kind.
     """
     first = next(read_blocks(source, options.codec), None)
     if first is None or not first.data.strip():
@@ -66,8 +71,8 @@ def open_text(source: Source, options: FileOptions) -> TextFile:
             f"{source.name} has no column names in its first {MAX_HEADER_LINES} lines. "
             "Write them above the rows."
         )
-    plan = recognise(header.cells, options, source.name)
-    return TextFile(source, plan, header, options.codec)
+    mapping = detect_mapping(header.cells, options, source.name)
+    return TextFile(source, mapping, header, options.codec)
 
 
 def find_header(data: bytes, options: FileOptions) -> Header | None:
@@ -83,8 +88,8 @@ def find_header(data: bytes, options: FileOptions) -> Header | None:
 
     def rank(line: Header) -> tuple[bool, int, int, int]:
         filled = sum(bool(cell.strip()) for cell in line.cells)
-        known = bool(matching_kinds(line.cells, options))
-        return known, match_score(line.cells, options), filled, -line.last_line
+        has_kind = bool(matching_schemas(line.cells, options))
+        return has_kind, match_score(line.cells, options), filled, -line.last_line
 
     return max(lines, key=rank, default=None)
 
@@ -122,8 +127,10 @@ class TextBatch:
         """Returns its columns, parsed by pyarrow; None if a row does not fit."""
         if self.block.is_doubtful:
             return None
-        names = [str(at) for at in range(len(self.file.header.cells))]
-        wanted = {name: str(at) for name, at in self.file.plan.positions.items()}
+        names = [str(index) for index in range(len(self.file.header.cells))]
+        wanted = {
+            name: str(index) for name, index in self.file.mapping.positions.items()
+        }
         try:
             table = arrow_csv.read_csv(
                 pa.BufferReader(self.block.data),
@@ -139,33 +146,40 @@ class TextBatch:
             )
         except pa.ArrowInvalid:
             return None
-        return {name: tidy(table[at].combine_chunks()) for name, at in wanted.items()}
+        return {
+            name: trim(table[index].combine_chunks()) for name, index in wanted.items()
+        }
 
-    def detail(self) -> Detail:
+    def parse_rows(self) -> RowwiseBatch:
         """Returns its rows parsed one by one.
 
         Raises:
           RefusedFileError: a quote never closes.
         """
-        rows, lines, rejected, blank, last = [], [], [], 0, 0
+        rows, lines, rejected, n_blank, last = [], [], [], 0, 0
         for cells, line in self._records():
             last = line
             if not any(cell.strip() for cell in cells):
-                blank += bool(cells)
+                n_blank += bool(cells)
             elif len(cells) == len(self.file.header.cells):
                 rows.append(cells)
                 lines.append(line)
             else:
                 rejected.append(self._wrong_width_row(cells, line))
         columns = {
-            name: tidy(pa.array([row[at] for row in rows], pa.string()))
-            for name, at in self.file.plan.positions.items()
+            name: trim(pa.array([row[index] for row in rows], pa.string()))
+            for name, index in self.file.mapping.positions.items()
         }
         if self.block.is_unfinished:
             self._require_closed_quote(last)
-        unfinished = last if self.block.is_unfinished else None
-        return Detail(
-            columns, lines, lambda at: self._raw(rows[at]), rejected, blank, unfinished
+        truncated_line = last if self.block.is_unfinished else None
+        return RowwiseBatch(
+            columns,
+            lines,
+            lambda index: self._raw(rows[index]),
+            rejected,
+            n_blank,
+            truncated_line,
         )
 
     def _records(self) -> Iterator[tuple[list[str], int]]:
@@ -183,7 +197,7 @@ class TextBatch:
         return RejectedRow(line, None, None, reason, [storable(cell) for cell in cells])
 
     def _raw(self, row: list[str]) -> dict[str, str | None]:
-        named = zip(self.file.plan.header, row, strict=True)
+        named = zip(self.file.mapping.header, row, strict=True)
         return {name: storable(cell) for name, cell in named if name}
 
     def _require_closed_quote(self, line: int) -> None:

@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from forecaster.errors import RefusedFileError
-from pipelines.ingest.batches import Cells, Detail, RejectedRow, cell_text
+from pipelines.ingest.batches import Cells, RejectedRow, RowwiseBatch, cell_text
 from pipelines.ingest.conventions import Conventions, detect_conventions
-from pipelines.ingest.file_schemas import Kind
-from pipelines.ingest.kind_detection import Plan
+from pipelines.ingest.file_schemas import FileSchema
+from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.parquet import ParquetBatch, ParquetFile, open_parquet
-from pipelines.ingest.parsing import Rules
+from pipelines.ingest.parsing import ParseOptions, regions_without_calendar
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text import TextBatch, TextFile, open_text
 
@@ -26,25 +26,27 @@ class Chunk:
     """Consecutive rows of a file after validation.
 
     Args:
-      rows: Accepted rows as CSV, columns in the order of `Plan.stored`.
+      rows: Accepted rows as CSV, columns in the order of `FileMapping.stored`.
       n_rows: Number of accepted rows.
       depot_ids: Depots of the accepted rows.
       rejected: Rejected rows.
-      blank: Number of rows without anything in any cell.
+      n_blank: Number of rows without anything in any cell.
       size: Approximate bytes of the file that the chunk comes from.
+      regions_without_calendar: Of the depots in the accepted rows, such as BE-VLG.
     """
 
     rows: bytes | memoryview
     n_rows: int
     depot_ids: Sequence[str]
     rejected: Sequence[RejectedRow]
-    blank: int
+    n_blank: int
     size: int
+    regions_without_calendar: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """A file whose header has been parsed, and that this process goes on to parse."""
+    """A file whose header has been read; its rows are parsed lazily in this process."""
 
     source: Source
     options: FileOptions
@@ -62,12 +64,12 @@ class ParsedFile:
         return cls(source, options, opener(source, options), today)
 
     @property
-    def plan(self) -> Plan:
+    def mapping(self) -> FileMapping:
         """Kind and column positions."""
-        return self.file.plan
+        return self.file.mapping
 
     def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
-        """Returns how the file writes dates and numbers, and its rows as they are read.
+        """Returns the date and number conventions, and a lazy iterator of validated chunks.
 
         Raises:
           RefusedFileError: the conventions cannot be determined, or (while the rows are
@@ -75,39 +77,46 @@ class ParsedFile:
         """
         name, separator = self.source.name, self.file.separator
         conventions = detect_conventions(
-            self._cells, self.plan, self.options, name, separator
+            self._cells, self.mapping, self.options, name, separator
         )
-        rules = conventions.rules(self.options, self.today)
-        return conventions, (self._chunk(batch, rules) for batch in self.file.batches())
+        parse_options = conventions.parse_options(self.options, self.today)
+        return conventions, (
+            self._chunk(batch, parse_options) for batch in self.file.batches()
+        )
 
     def _cells(self) -> Iterator[Cells]:
         for batch in self.file.batches():
-            yield batch.cells() or batch.detail().cells
+            yield batch.cells() or batch.parse_rows().cells
 
-    def _chunk(self, batch: TextBatch | ParquetBatch, rules: Rules) -> Chunk:
+    def _chunk(
+        self, batch: TextBatch | ParquetBatch, parse_options: ParseOptions
+    ) -> Chunk:
         """Validates a batch; goes through its rows one by one only if one is rejected."""
         cells = batch.cells()
         if cells is not None:
-            checked = check(self.plan.kind, cells, rules)
-            if not checked.verdicts:
-                return _to_chunk(checked.rows, batch.size)
-        detail = batch.detail()
-        checked = check(self.plan.kind, detail.cells, rules)
-        rejected = rejected_rows(checked, detail)
-        if detail.unfinished in {row.line for row in rejected}:
+            validated = validate_batch(self.mapping.schema, cells, parse_options)
+            if not validated.rejections:
+                return _to_chunk(validated.rows, batch.size)
+        rowwise = batch.parse_rows()
+        validated = validate_batch(self.mapping.schema, rowwise.cells, parse_options)
+        rejected = rejected_rows(validated, rowwise)
+        if rowwise.truncated_line in {row.line for row in rejected}:
             raise RefusedFileError(
-                f"{self.source.name} ends in the middle of line {detail.unfinished}, so it "
+                f"{self.source.name} ends in the middle of line {rowwise.truncated_line}, so it "
                 "is not whole. Send it again."
             )
-        return _to_chunk(checked.good_rows(), batch.size, rejected, detail.blank)
+        return _to_chunk(validated.good_rows(), batch.size, rejected, rowwise.n_blank)
 
 
 def _to_chunk(
-    rows: pa.Table, size: int, rejected: Sequence[RejectedRow] = (), blank: int = 0
+    rows: pa.Table, size: int, rejected: Sequence[RejectedRow] = (), n_blank: int = 0
 ) -> Chunk:
     depots = pc.unique(rows["depot_id"]) if "depot_id" in rows.column_names else []
     depot_ids = [str(depot) for depot in depots if depot.is_valid]
-    return Chunk(as_csv(rows), len(rows), depot_ids, list(rejected), blank, size)
+    regions = regions_without_calendar(rows)
+    return Chunk(
+        as_csv(rows), len(rows), depot_ids, list(rejected), n_blank, size, regions
+    )
 
 
 def as_csv(rows: pa.Table) -> memoryview:
@@ -117,7 +126,22 @@ def as_csv(rows: pa.Table) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-class ColumnVerdicts(NamedTuple):
+def from_csv(rows: bytes | memoryview, columns: Sequence[str]) -> pa.Table:
+    """Reads what `as_csv` wrote, every value as text."""
+    return arrow_csv.read_csv(
+        pa.BufferReader(rows),
+        arrow_csv.ReadOptions(column_names=columns, use_threads=False),
+        arrow_csv.ParseOptions(newlines_in_values=True),
+        arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+class ColumnRejections(NamedTuple):
     """A column that rejects rows, with the reason per row; null if it accepts the row."""
 
     column: str
@@ -125,74 +149,78 @@ class ColumnVerdicts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CheckedBatch:
+class ValidatedBatch:
     """A batch after validation.
 
     Args:
       rows: Typed rows in the table's columns, rejected ones included.
-      verdicts: Of the columns that reject a row, in the order of the schema.
+      rejections: One entry per column that rejects a row, in schema order.
     """
 
     rows: pa.Table
-    verdicts: list[ColumnVerdicts]
+    rejections: list[ColumnRejections]
 
     def good_rows(self) -> pa.Table:
         """Returns the rows that no column rejects."""
         good = pa.repeat(True, len(self.rows))
-        for verdict in self.verdicts:
-            good = pc.and_(good, pc.is_null(verdict.reasons))
+        for rejection in self.rejections:
+            good = pc.and_(good, pc.is_null(rejection.reasons))
         return self.rows.filter(good)
 
 
-def check(kind: Kind, cells: Cells, rules: Rules) -> CheckedBatch:
+def validate_batch(
+    schema: FileSchema, cells: Cells, parse_options: ParseOptions
+) -> ValidatedBatch:
     """Parses every column, then applies the rules between columns."""
     stored: dict[str, pa.Array] = {}
-    verdicts: list[ColumnVerdicts] = []
-    for column in kind.columns:
+    rejections: list[ColumnRejections] = []
+    for column in schema.columns:
         if column.name not in cells:
             continue
         texts = cells[column.name]
-        parsed = column.read(texts, rules)
+        parsed = column.parse(texts, parse_options)
         values, reasons = parsed.values, parsed.reasons
         if texts.null_count and not column.is_nullable:
             reasons = pc.if_else(pc.is_null(texts), "is empty", reasons)
         if column.default is not None:
             values = tuple(pc.fill_null(value, column.default) for value in values)
         if reasons.null_count < len(reasons):
-            verdicts.append(ColumnVerdicts(column.name, reasons))
+            rejections.append(ColumnRejections(column.name, reasons))
         stored |= zip(column.table_columns, values, strict=True)
-    verdicts += _row_rule_verdicts(kind, stored)
-    for name, constant in (kind.constants or {}).items():
+    rejections += _row_rule_rejections(schema, stored)
+    for name, constant in (schema.constants or {}).items():
         stored[name] = pa.repeat(constant, len(next(iter(stored.values()))))
-    return CheckedBatch(pa.table(stored), verdicts)
+    return ValidatedBatch(pa.table(stored), rejections)
 
 
-def _row_rule_verdicts(
-    kind: Kind, stored: dict[str, pa.Array]
-) -> Iterator[ColumnVerdicts]:
-    for rule in kind.rules:
+def _row_rule_rejections(
+    schema: FileSchema, stored: dict[str, pa.Array]
+) -> Iterator[ColumnRejections]:
+    for rule in schema.rules:
         if all(name in stored for name in rule.requires):
             violations = rule.is_broken(*(stored[name] for name in rule.requires))
             if pc.any(violations).as_py():
-                nothing = pa.nulls(len(violations), pa.string())
+                no_reason = pa.nulls(len(violations), pa.string())
                 mask = pc.fill_null(violations, False)
-                yield ColumnVerdicts(
-                    rule.column, pc.if_else(mask, rule.reason, nothing)
+                yield ColumnRejections(
+                    rule.column, pc.if_else(mask, rule.reason, no_reason)
                 )
 
 
-def rejected_rows(checked: CheckedBatch, detail: Detail) -> list[RejectedRow]:
+def rejected_rows(
+    validated: ValidatedBatch, rowwise: RowwiseBatch
+) -> list[RejectedRow]:
     """Returns every rejected row once, with the first column that rejects it."""
     rejected: dict[int, RejectedRow] = {}
-    for verdict in checked.verdicts:
-        cells = detail.cells[verdict.column]
-        for at in pc.indices_nonzero(pc.is_valid(verdict.reasons)).to_pylist():
-            if at not in rejected:
-                rejected[at] = RejectedRow(
-                    line=detail.lines[at],
-                    column_name=verdict.column,
-                    value=cell_text(cells[at]) if cells[at].is_valid else "",
-                    reason=verdict.reasons[at].as_py(),
-                    raw=detail.raw(at),
+    for rejection in validated.rejections:
+        cells = rowwise.cells[rejection.column]
+        for index in pc.indices_nonzero(pc.is_valid(rejection.reasons)).to_pylist():
+            if index not in rejected:
+                rejected[index] = RejectedRow(
+                    line=rowwise.lines[index],
+                    column_name=rejection.column,
+                    value=cell_text(cells[index]) if cells[index].is_valid else "",
+                    reason=rejection.reasons[index].as_py(),
+                    raw=rowwise.raw(index),
                 )
-    return [*detail.rejected, *rejected.values()]
+    return [*rowwise.rejected, *rejected.values()]

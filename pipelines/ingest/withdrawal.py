@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
-from pipelines.ingest.file_schemas import KINDS
+from pipelines.ingest.file_schemas import SCHEMAS
 from pipelines.ingest.kind_detection import shortened_list
 from pipelines.store import files as ledger
 from pipelines.store import ingest as store
 from pipelines.store import withdrawal
 from pipelines.store.files import LoadedFile, Repeat
 
-WITHDRAWABLE = ("orders", "daily")
+WITHDRAWABLE_KINDS = ("orders", "daily")
 INSTEAD = {
     "events": "Withdraw its events one by one with 'harbor events withdraw'.",
     "depots": "A later depots file with the right rows replaces what it says.",
@@ -71,12 +71,15 @@ def _withdraw_rows(
 ) -> Withdrawal:
     removed = restored = 0
     depot_ids: set[str] = set()
-    for name in WITHDRAWABLE:
+    for name in WITHDRAWABLE_KINDS:
         ids = [file.file_id for file in files if file.kind == name]
-        kind = KINDS[name]
-        taken = withdrawal.take_out(connection, kind.table, kind.key, ids)
-        removed, restored = removed + taken.removed, restored + taken.restored
-        depot_ids |= taken.depot_ids
+        schema = SCHEMAS[name]
+        removed_rows = withdrawal.remove_rows(connection, schema.table, schema.key, ids)
+        removed, restored = (
+            removed + removed_rows.removed,
+            restored + removed_rows.restored,
+        )
+        depot_ids |= removed_rows.depot_ids
     depots = withdrawal.drop_unnamed_depots(connection, sorted(depot_ids))
     ledger.set_withdrawn(connection, [file.file_id for file in files])
     return Withdrawal(tuple(files), removed, restored, depots)
@@ -94,10 +97,10 @@ def _require_withdrawable(
                 f"File {file.file_id} was withdrawn at "
                 f"{file.withdrawn_at:%Y-%m-%d %H:%M %Z} already. Nothing was changed."
             )
-        if file.kind not in WITHDRAWABLE:
+        if file.kind not in WITHDRAWABLE_KINDS:
             raise BadInputError(
                 f"File {file.file_id} holds {file.kind}, but only files of "
-                f"{' and '.join(WITHDRAWABLE)} are withdrawn. {INSTEAD[file.kind]}"
+                f"{' and '.join(WITHDRAWABLE_KINDS)} are withdrawn. {INSTEAD[file.kind]}"
             )
 
 

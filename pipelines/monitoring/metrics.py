@@ -152,18 +152,18 @@ def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
 
 
 def _live_accuracy(connection: sa.Connection) -> Iterator[Sample]:
-    for row in accuracy.whole_fleet(connection, LOOK_BACK_DAYS):
+    for row in accuracy.fleet_scores(connection, LOOK_BACK_DAYS):
         for score in ("mape", "wape", "bias"):
-            if row[score] is not None:
-                yield sample(f"live_{score}_ratio", row[score], model=row["model"])
-        if row["model"] == "shown":
-            yield sample("live_coverage_ratio", row["coverage"])
-            yield sample("live_scored", row["n"])
-    for part in ("city", "horizon"):
-        for scores in accuracy.by_part(connection, part, LOOK_BACK_DAYS):
-            labels = {part: str(scores.part)}
+            if (value := getattr(row, score)) is not None:
+                yield sample(f"live_{score}_ratio", value, model=row.model)
+        if row.model == "shown":
+            yield sample("live_coverage_ratio", row.coverage)
+            yield sample("live_scored", row.n)
+    for segment in ("city", "horizon"):
+        for scores in accuracy.by_segment(connection, segment, LOOK_BACK_DAYS):
+            labels = {segment: str(scores.segment)}
             coverage = scores.n_in_interval / scores.n
-            yield sample(f"live_{part}_coverage_ratio", coverage, **labels)
+            yield sample(f"live_{segment}_coverage_ratio", coverage, **labels)
             if scores.n_comparable:
                 mape = scores.ape_sum / scores.n_comparable
-                yield sample(f"live_{part}_mape_ratio", mape, **labels)
+                yield sample(f"live_{segment}_mape_ratio", mape, **labels)

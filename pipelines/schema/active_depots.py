@@ -14,8 +14,8 @@ ACTIVE_ZONES = """
             and v.orders is not null and v.service_on > newest.day_on - 28))
     group by d.timezone
 """
-"""How many active depots lie in each time zone: `timezone`, `depots`.
+"""Number of active depots per time zone: `timezone`, `depots`.
 
-Active is one that is not closed for good and was counted in the four weeks up to the
-newest day; before anything is counted, every one that is not closed.
+A depot is active if it is not closed for good and has a count in the four weeks up to the
+newest day; before the first count, if it is not closed.
 """

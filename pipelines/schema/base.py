@@ -12,6 +12,6 @@ metadata = sa.MetaData(
     }
 )
 
-Moment = sa.DateTime(timezone=True)
+Timestamp = sa.DateTime(timezone=True)
 NOW = sa.text("now()")
 CLOCK = sa.text("clock_timestamp()")

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from pipelines.schema.base import CLOCK, NOW, Moment, metadata
+from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata
 
 # Appended, never overwritten: a correction closes the version before it.
 demand_versions = sa.Table(
@@ -13,10 +13,10 @@ demand_versions = sa.Table(
     sa.Column("version", sa.Integer, primary_key=True),
     # Null: not observed.
     sa.Column("orders", sa.BigInteger),
-    sa.Column("known_at", Moment, nullable=False),
-    sa.Column("superseded_at", Moment),
-    # In the order of commits: see `store.commit_order`.
-    sa.Column("recorded_at", Moment, nullable=False, server_default=CLOCK),
+    sa.Column("known_at", Timestamp, nullable=False),
+    sa.Column("superseded_at", Timestamp),
+    # Set last, so that it is in the order of commits: see `store.commit_order`.
+    sa.Column("recorded_at", Timestamp, nullable=False, server_default=CLOCK),
     sa.CheckConstraint("orders >= 0", name="orders"),
 )
 sa.Index(
@@ -28,13 +28,13 @@ sa.Index(
 )
 sa.Index("ix_demand_versions_service_on", demand_versions.c.service_on)
 
-# Orders before such a day were dropped, and its demand and all before never changes.
+# Orders before such a day were dropped; demand before it never changes.
 frozen_days = sa.Table(
     "frozen_days",
     metadata,
     sa.Column("before_on", sa.Date, primary_key=True),
     sa.Column("orders_dropped", sa.BigInteger, nullable=False),
-    sa.Column("frozen_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("frozen_at", Timestamp, nullable=False, server_default=NOW),
 )
 
 # Orders by their depot's local service day. Those of frozen days stay as they are.
@@ -44,12 +44,12 @@ order_counts = sa.Table(
     sa.Column("service_on", sa.Date, primary_key=True),
     sa.Column("depot_id", sa.Text, primary_key=True),
     sa.Column("orders", sa.BigInteger, nullable=False),
-    # The first file that brought any of them; corrections come in later ones.
+    # The first file with any of them; later files may correct them.
     sa.Column("file_id", sa.BigInteger, nullable=False),
 )
 
 # Days whose orders must be counted again, with duplicates; -infinity: every day.
-# Marked by triggers, and by loads for the rows they bring.
+# Marked by triggers, and by loads for the rows they load.
 changed_days = sa.Table(
     "changed_days",
     metadata,

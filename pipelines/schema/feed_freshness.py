@@ -6,7 +6,7 @@ The pages, the ledger, the bands and the metrics take it from here.
 from pipelines.schema.closures import is_closed
 
 WAITED_FOR_DAYS = 14
-"""A depot without a count for longer is silent: nobody waits for it any more."""
+"""A depot without a count for longer is silent: no count of it is expected any more."""
 
 LAST_DAY = WAITED_FOR_DAYS - 1
 

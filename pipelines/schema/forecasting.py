@@ -3,13 +3,13 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import NOW, Timestamp, metadata
 
 models = sa.Table(
     "models",
     metadata,
     sa.Column("version", sa.Text, primary_key=True),
-    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("created_at", Timestamp, nullable=False, server_default=NOW),
     sa.Column("trained_through", sa.Date, nullable=False),
     sa.Column("data_watermark", sa.Text, nullable=False),
     sa.Column("filename", sa.Text, nullable=False),
@@ -17,13 +17,13 @@ models = sa.Table(
     sa.Column("seed", sa.BigInteger, nullable=False),
     # evaluation: the fit that ended before the holdout; it serves hindcasts only.
     sa.Column("role", sa.Text, nullable=False),
-    # Scores of the judge fit over the judged window, as the backtest prints them.
+    # Scores of the evaluation fit over the holdout window, as the backtest prints them.
     sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("decision_reason", sa.Text),
-    sa.Column("promoted_at", Moment),
+    sa.Column("promoted_at", Timestamp),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
-    # When its artefact was taken away; null while it is there.
-    sa.Column("pruned_at", Moment),
+    # When its artefact was deleted; null while it exists.
+    sa.Column("pruned_at", Timestamp),
     sa.CheckConstraint(
         "role in ('challenger','champion','retired','rejected','evaluation')",
         name="role",
@@ -54,7 +54,7 @@ forecasts = sa.Table(
     sa.Column("basis", sa.Text, nullable=False),
     # False for a hindcast: see `forecasting.is_live`.
     sa.Column("is_live", sa.Boolean, nullable=False),
-    sa.Column("made_at", Moment, nullable=False),
+    sa.Column("made_at", Timestamp, nullable=False),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
     sa.CheckConstraint("target_on > origin_on", name="future"),
     sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),

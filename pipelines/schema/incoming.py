@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import CLOCK, NOW, Moment, metadata
+from pipelines.schema.base import CLOCK, NOW, Timestamp, metadata
 
 depots = sa.Table(
     "depots",
@@ -36,21 +36,21 @@ files = sa.Table(
     sa.Column("file_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("path", sa.Text, nullable=False),
     sa.Column("sha256", sa.Text, nullable=False),
-    # Of kind, column mapping and formats: the same bytes read with other options
+    # Digest of kind, column mapping and formats: the same bytes read with other options
     # are another load.
     sa.Column("options_sha256", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
-    # Of `[sources.NAME]`; 'default' where no source was told or matched.
+    # Of `[sources.NAME]`; 'default' where no source was named or matched.
     sa.Column("source", sa.Text, nullable=False, server_default=sa.text("'default'")),
     sa.Column("size_bytes", sa.BigInteger, nullable=False),
     sa.Column("accepted", sa.BigInteger, nullable=False),
     sa.Column("unchanged", sa.BigInteger, nullable=False),
     sa.Column("rejected", sa.BigInteger, nullable=False),
     sa.Column("ignored_columns", pg.ARRAY(sa.Text), nullable=False),
-    # Noted last, in the order of commits: see `store.commit_order`.
-    sa.Column("loaded_at", Moment, nullable=False, server_default=CLOCK),
-    # When it was taken back; null while its rows count.
-    sa.Column("withdrawn_at", Moment),
+    # Set last, so that it is in the order of commits: see `store.commit_order`.
+    sa.Column("loaded_at", Timestamp, nullable=False, server_default=CLOCK),
+    # Null while its rows count.
+    sa.Column("withdrawn_at", Timestamp),
     sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
 )
 
@@ -70,14 +70,14 @@ orders = sa.Table(
     metadata,
     sa.Column("order_id", sa.Text, primary_key=True),
     sa.Column("depot_id", sa.Text, nullable=False),
-    # An order_id is unique within it: two partners may both count from 1. Of no source: ''.
+    # An order_id is unique within it: two partners may both count from 1. '' without one.
     sa.Column("id_namespace", sa.Text, primary_key=True, server_default=sa.text("''")),
     sa.Column("ordered_local", sa.DateTime(timezone=False), nullable=False),
     # Minutes east of UTC where the file gave an offset; null: the depot's own time.
     sa.Column("utc_offset_minutes", sa.SmallInteger),
     sa.Column("file_id", sa.BigInteger, nullable=False),
 )
-# Orders come in by the day, so old ones lie together: a few pages tell where.
+# Orders are loaded day by day, so a BRIN index of a few pages finds old ones.
 sa.Index("ix_orders_ordered_local", orders.c.ordered_local, postgresql_using="brin")
 
 daily_counts = sa.Table(
@@ -91,8 +91,8 @@ daily_counts = sa.Table(
     sa.CheckConstraint("orders >= 0", name="orders"),
 )
 
-# Rows of orders and daily_counts that a later file replaced: they come back when that
-# file is withdrawn. A trigger writes them.
+# Rows of orders and daily_counts that a later file replaced; restored when that file is
+# withdrawn. A trigger writes them.
 superseded_rows = sa.Table(
     "superseded_rows",
     metadata,
@@ -100,14 +100,14 @@ superseded_rows = sa.Table(
         "superseded_id", sa.BigInteger, sa.Identity(always=True), primary_key=True
     ),
     sa.Column("table_name", sa.Text, nullable=False),
-    # The file that brought the row.
+    # The file of the row.
     sa.Column("file_id", sa.BigInteger, nullable=False),
     # The row as it was, by column.
     sa.Column("content", pg.JSONB, nullable=False),
 )
 
-# Which files brought rows that an earlier one had brought alike: such a row stands under
-# the earlier file, so that one cannot be withdrawn alone.
+# Files with rows that equal rows of an earlier file. Such a row is stored with the earlier
+# file, which therefore cannot be withdrawn alone.
 file_repeats = sa.Table(
     "file_repeats",
     metadata,
@@ -126,7 +126,7 @@ file_repeats = sa.Table(
 event_versions = sa.Table(
     "event_versions",
     metadata,
-    # As the file said, else made of kind, start and scope: see `store.events`.
+    # From the file, else derived from kind, start and scope: see `store.events`.
     sa.Column(
         "event_id",
         sa.Text,
@@ -141,13 +141,13 @@ event_versions = sa.Table(
     sa.Column("city", sa.Text),
     sa.Column("depot_id", sa.Text),
     sa.Column("value", sa.Double),
-    # The first origin that knows of the event; null: every one.
+    # First origin for which the event is known; null: every origin.
     sa.Column("known_from", sa.Date),
     sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
-    # When it arrived: a first version is known from `known_from`, a later one from here.
-    sa.Column("known_at", Moment, nullable=False, server_default=CLOCK),
-    sa.Column("superseded_at", Moment),
-    # Null: somebody withdrew it by hand, for this reason.
+    # When it was loaded. A first version is known from `known_from`, a later one from here.
+    sa.Column("known_at", Timestamp, nullable=False, server_default=CLOCK),
+    sa.Column("superseded_at", Timestamp),
+    # Null for a version that a person made, who gave the reason below.
     sa.Column("file_id", sa.BigInteger),
     sa.Column("reason", sa.Text),
     sa.CheckConstraint("ends_on >= starts_on", name="order"),
@@ -160,7 +160,7 @@ sa.Index(
     postgresql_where=event_versions.c.superseded_at.is_(None),
 )
 
-# The newest version of every event that stands: a view, the one place that says so.
+# View of the newest version of every event that is not withdrawn.
 events = sa.Table(
     "events",
     sa.MetaData(),
@@ -195,10 +195,10 @@ quarantine = sa.Table(
     sa.Column("value", sa.Text),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("raw", pg.JSONB, nullable=False),
-    # When it went in after all; null: it is still put aside.
-    sa.Column("replayed_at", Moment),
-    # When somebody decided that it need not go in, and why.
-    sa.Column("dismissed_at", Moment),
+    # When it was loaded after all; null while it is in quarantine.
+    sa.Column("replayed_at", Timestamp),
+    # When a person decided that it need not be loaded, and why.
+    sa.Column("dismissed_at", Timestamp),
     sa.Column("dismissed_because", sa.Text),
     sa.CheckConstraint(
         "(dismissed_at is null) = (dismissed_because is null)", name="dismissed"
@@ -212,5 +212,5 @@ demo_fleet = sa.Table(
     sa.Column("seed", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("n_depots", sa.Integer, nullable=False),
     sa.Column("n_days", sa.Integer, nullable=False),
-    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("created_at", Timestamp, nullable=False, server_default=NOW),
 )

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import NOW, Timestamp, metadata
 
 RUN_LOCK = 0x52_554E  # "RUN"
 """First key of the advisory lock that a run's session holds; the second is its run_id."""
@@ -14,11 +14,11 @@ HAS_SESSION = f"""(pg_is_in_recovery() or exists (
       and l.objid::bigint = coalesce(runs.parent_id, runs.run_id) and l.objsubid = 2
       and l.database = (select oid from pg_database where datname = current_database())
 ))"""
-"""Whether the session of a row of `runs` lives; a replica does not know, and says yes."""
+"""Whether the session of a row of `runs` is alive; always true on a replica."""
 RUN_STATE = f"""
 case when runs.state = 'running' and not {HAS_SESSION} then 'failed' else runs.state end
 """
-"""For those who only read: a run that died has failed before anybody writes it down."""
+"""State of a run for readers: a run whose session ended has failed, recorded or not."""
 
 runs = sa.Table(
     "runs",
@@ -29,11 +29,11 @@ runs = sa.Table(
     sa.Column("step", sa.Text, nullable=False),
     sa.Column("origin_on", sa.Date),
     sa.Column("state", sa.Text, nullable=False),
-    sa.Column("started_at", Moment, nullable=False, server_default=NOW),
-    sa.Column("finished_at", Moment),
+    sa.Column("started_at", Timestamp, nullable=False, server_default=NOW),
+    sa.Column("finished_at", Timestamp),
     sa.Column("metrics", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("error", sa.Text),
-    # The process that the run is.
+    # Process of the run.
     sa.Column("host", sa.Text),
     sa.Column("pid", sa.BigInteger),
     sa.CheckConstraint("state in ('running','done','failed','skipped')", name="state"),
@@ -51,7 +51,7 @@ run_lines = sa.Table(
         nullable=False,
         index=True,
     ),
-    sa.Column("written_at", Moment, nullable=False),
+    sa.Column("written_at", Timestamp, nullable=False),
     sa.Column("level", sa.Text, nullable=False),
     sa.Column("event", sa.Text, nullable=False),
     sa.Column("fields", pg.JSONB, nullable=False),
@@ -62,11 +62,11 @@ backfills = sa.Table(
     "backfills",
     metadata,
     sa.Column("backfill_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
-    sa.Column("created_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("created_at", Timestamp, nullable=False, server_default=NOW),
     sa.Column("request", pg.JSONB, nullable=False),
     sa.Column("snapshot", pg.JSONB, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    # Requested from another terminal of the process that applies the plan.
+    # Requested by another process of the one that applies the plan.
     sa.Column("requested_action", sa.Text),
     sa.CheckConstraint(
         "state in ('planned','running','paused','cancelled','done','failed')",
@@ -86,24 +86,26 @@ backfill_slots = sa.Table(
         sa.ForeignKey("backfills.backfill_id", ondelete="CASCADE"),
         primary_key=True,
     ),
-    # In the order in which they are done; counts from 1.
+    # Execution order, from 1.
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("step", sa.Text, nullable=False),
     sa.Column("origin_on", sa.Date),
-    # False: it is in the plan only to say why nothing is done.
+    # False for a skipped slot, which is stored for its reason.
     sa.Column("is_included", sa.Boolean, nullable=False),
+    # One of `backfill.plan.ReasonCode`; `reason` says the same to people.
+    sa.Column("reason_code", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("model_version", sa.Text),
     sa.Column("rows", sa.BigInteger, nullable=False),
-    # Seconds that past runs say it takes; null where there is none to go by.
+    # Seconds, estimated from past runs; null without any.
     sa.Column("estimate_s", sa.Double),
     sa.Column("replaced_rows", sa.BigInteger, nullable=False),
     # When the newest of the forecasts it replaces was made.
-    sa.Column("newest_made_at", Moment),
+    sa.Column("newest_made_at", Timestamp),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("error", sa.Text),
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
-    sa.Column("finished_at", Moment),
+    sa.Column("finished_at", Timestamp),
     sa.CheckConstraint("step in ('train','forecast','score')", name="step"),
     sa.CheckConstraint("state in ('skipped','waiting','done','failed')", name="state"),
     sa.CheckConstraint("is_included = (state <> 'skipped')", name="is_included"),

@@ -2,10 +2,10 @@
 
 import sqlalchemy as sa
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import NOW, Timestamp, metadata
 
-# What planners know better; appended by the function `add_override` alone. The newest
-# row of a depot's day counts.
+# Overrides by planners, appended only by the function `add_override`. The newest row of a
+# depot's day applies.
 overrides = sa.Table(
     "overrides",
     metadata,
@@ -15,13 +15,13 @@ overrides = sa.Table(
     sa.Column("action", sa.Text, nullable=False),
     # Orders planned from now on; null: those of the forecast again.
     sa.Column("orders", sa.Double),
-    # What the forecast shown said then, and where it came from.
+    # The forecast published at that time, and its origin and model.
     sa.Column("p50", sa.Double, nullable=False),
     sa.Column("origin_on", sa.Date, nullable=False),
     sa.Column("model_version", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
-    sa.Column("made_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("action in ('set','lock','unlock','withdraw')", name="action"),
     sa.CheckConstraint(
         "case when action = 'withdraw' then orders is null "

@@ -19,7 +19,7 @@ MEASUREMENT_SUFFIXES = ("_seconds", "_bytes", "_error")
 
 
 def describe(metrics: Mapping[str, Any], closely: bool = False) -> str:
-    """'2 files, canary passed'; metrics that are not known are left out.
+    """Describes metrics, as in '2 files, canary passed'; unknown names are left out.
 
     Args:
       metrics: Of a run.

@@ -2,9 +2,9 @@
 
 import sqlalchemy as sa
 
-from pipelines.schema.base import NOW, Moment, metadata
+from pipelines.schema.base import NOW, Timestamp, metadata
 
-# One forecast whose day is now known, beside the baselines from that origin.
+# A forecast whose actual is known, beside the baselines from the same origin.
 scores = sa.Table(
     "scores",
     metadata,
@@ -18,11 +18,11 @@ scores = sa.Table(
     sa.Column("p10", sa.Double, nullable=False),
     sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
-    # Both null where no same weekday was known.
+    # Both null where no earlier same weekday had an actual.
     sa.Column("seasonal_naive", sa.Double),
     sa.Column("median4", sa.Double),
     sa.Column("is_live", sa.Boolean, nullable=False),
-    sa.Column("scored_at", Moment, nullable=False, server_default=NOW),
+    sa.Column("scored_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint(
         "(seasonal_naive is null) = (median4 is null)", name="baselines"
     ),
@@ -55,7 +55,7 @@ score_totals = sa.Table(
     # Whether the actuals are above 0, so that a percentage error is defined.
     sa.Column("is_nonzero", sa.Boolean, nullable=False),
     # When the newest of these forecasts was made.
-    sa.Column("made_at", Moment, nullable=False),
+    sa.Column("made_at", Timestamp, nullable=False),
     # Scores, and those with the actual between p10 and p90.
     sa.Column("n", sa.BigInteger, nullable=False),
     sa.Column("n_in_interval", sa.BigInteger, nullable=False),

@@ -12,10 +12,10 @@ def known_countries() -> frozenset[str]:
     return frozenset(holidays.list_supported_countries(include_aliases=False))
 
 
-def is_subdivision(country: str, subdivision: str) -> bool:
-    """Whether a country has a subdivision; true where none of them are known."""
-    known = _subdivisions(country)
-    return not known or subdivision in known
+def has_calendar(country: str, subdivision: str) -> bool:
+    """Whether the calendar lists a subdivision; true where it lists none of the country."""
+    listed = _subdivisions(country)
+    return not listed or subdivision in listed
 
 
 @cache

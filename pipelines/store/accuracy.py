@@ -1,76 +1,77 @@
-"""Statements for live accuracy, by day over the fleet and by its parts.
-
-Hindcasts never enter.
-"""
+"""Queries of live accuracy, by day and by segment. Hindcasts are excluded."""
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines.schema.counted_scores import (
-    COUNTED_BY_CITY,
-    COUNTED_BY_DEPOT,
-    COUNTED_FORECASTS,
+from pipelines.schema.published_scores import (
+    PUBLISHED_BY_CITY,
+    PUBLISHED_BY_DEPOT,
+    PUBLISHED_FORECASTS,
 )
 
-COUNTED = f"""
+PUBLISHED = f"""
 with period as (
     select min(target_on) as first_on from (
         select distinct target_on from score_totals
         where is_live = :live and target_on is not null
         order by target_on desc limit :days
     ) newest
-), counted as ({COUNTED_FORECASTS})"""
-BY_CITY = f"{COUNTED}, shown as ({COUNTED_BY_CITY})"
-BY_DEPOT = f"{COUNTED}, shown as ({COUNTED_BY_DEPOT})"
+), published as ({PUBLISHED_FORECASTS})"""
+BY_CITY = f"{PUBLISHED}, published_scores as ({PUBLISHED_BY_CITY})"
+BY_DEPOT = f"{PUBLISHED}, published_scores as ({PUBLISHED_BY_DEPOT})"
 
 NEWEST_DAYS = f"""
 {BY_CITY}
-select target_on, sum(n)::bigint, sum(n_in_interval)::bigint,
-       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint,
-       coalesce(sum(ape_sum) filter (where has_baselines), 0), sum(naive_ape_sum)
-from shown
+select target_on, sum(n)::bigint as n, sum(n_in_interval)::bigint as n_in_interval,
+       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
+         as n_comparable,
+       coalesce(sum(ape_sum) filter (where has_baselines), 0) as ape_sum,
+       sum(naive_ape_sum) as naive_ape_sum
+from published_scores
 group by target_on
 order by target_on
 """
-BY_PART = """
+BY_SEGMENT = """
 {totals}
-select {part} as part, sum(n)::bigint, sum(n_in_interval)::bigint,
-       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint,
-       coalesce(sum(ape_sum) filter (where has_baselines), 0),
-       sum(naive_ape_sum), sum(median_ape_sum),
-       sum(actual_sum), sum(error_sum), sum(abs_error_sum)
-from shown
-group by part
-order by part
+select {segment} as segment,
+       sum(n)::bigint as n, sum(n_in_interval)::bigint as n_in_interval,
+       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
+         as n_comparable,
+       coalesce(sum(ape_sum) filter (where has_baselines), 0) as ape_sum,
+       sum(naive_ape_sum) as naive_ape_sum, sum(median_ape_sum) as median_ape_sum,
+       sum(actual_sum) as actual_sum, sum(error_sum) as error_sum,
+       sum(abs_error_sum) as abs_error_sum
+from published_scores
+group by segment
+order by segment
 """
-PARTS = {
-    "depot": BY_PART.format(totals=BY_DEPOT, part="depot_id"),
-    "city": BY_PART.format(totals=BY_CITY, part="city"),
-    "horizon": BY_PART.format(totals=BY_CITY, part="target_on - origin_on"),
-    "model": BY_PART.format(totals=BY_CITY, part="model_version"),
+SEGMENTS = {
+    "depot": BY_SEGMENT.format(totals=BY_DEPOT, segment="depot_id"),
+    "city": BY_SEGMENT.format(totals=BY_CITY, segment="city"),
+    "horizon": BY_SEGMENT.format(totals=BY_CITY, segment="target_on - origin_on"),
+    "model": BY_SEGMENT.format(totals=BY_CITY, segment="model_version"),
 }
-WORSE_DEPOTS = f"""
+DEPOTS_WORSE_THAN_NAIVE = f"""
 {BY_DEPOT}
-select depot_id from shown
+select depot_id from published_scores
 where has_baselines
 group by depot_id
 having sum(n) >= :min_forecasts and sum(abs_error_sum) > :margin * sum(naive_abs_error_sum)
 order by depot_id
 """
-# Over the depot-days that the baselines forecast as well.
-WHOLE_FLEET = f"""
+# Only depot-days that the baselines forecast as well.
+FLEET_SCORES = f"""
 {BY_CITY}
 select m.model, sum(n)::bigint as n,
        sum(m.ape_sum) / nullif(sum(n) filter (where is_nonzero), 0)::float8 as mape,
        sum(m.abs_error_sum) / nullif(sum(actual_sum), 0) as wape,
        sum(m.error_sum) / nullif(sum(actual_sum), 0) as bias,
        (sum(n_in_interval) / sum(n))::float8 as coverage
-from shown
+from published_scores s
 cross join lateral (
-    values ('shown', shown.ape_sum, shown.abs_error_sum, shown.error_sum),
+    values ('shown', s.ape_sum, s.abs_error_sum, s.error_sum),
            ('seasonal_naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum),
            ('median4', median_ape_sum, median_abs_error_sum, median_error_sum)
 ) as m (model, ape_sum, abs_error_sum, error_sum)
@@ -101,11 +102,11 @@ class DayScores:
 
 
 @dataclass(frozen=True)
-class PartScores:
-    """One part of the fleet over the newest days, as sums.
+class SegmentScores:
+    """One segment of the fleet over the newest days, as sums.
 
     Args:
-      part: A depot, a city, a day ahead or a model.
+      segment: A depot, a city, a number of days ahead or a model version.
       n: Forecasts scored.
       n_in_interval: Of these, actuals between p10 and p90.
       n_comparable: Of these, with an actual above 0 and both baselines.
@@ -117,7 +118,7 @@ class PartScores:
       abs_error_sum: Sum of |forecast - actual| over those scored.
     """
 
-    part: str | int
+    segment: str | int
     n: int
     n_in_interval: int
     n_comparable: int
@@ -129,19 +130,42 @@ class PartScores:
     abs_error_sum: float
 
 
+@dataclass(frozen=True)
+class FleetScores:
+    """Accuracy of one forecaster over the fleet; fractions, None where undefined.
+
+    Args:
+      model: 'shown' for the published forecasts, 'seasonal_naive' or 'median4'.
+      n: Forecasts scored that both baselines forecast as well.
+      mape: Mean of |forecast - actual| / actual where the actual is above 0.
+      wape: Sum of |forecast - actual| / sum of actuals.
+      bias: Sum of forecast - actual / sum of actuals.
+      coverage: Share of actuals in the published interval, on every row.
+    """
+
+    model: str
+    n: int
+    mape: float | None
+    wape: float | None
+    bias: float | None
+    coverage: float
+
+
 def newest_days(connection: sa.Connection, days: int) -> list[DayScores]:
     """The newest days with live scores, oldest first."""
     rows = connection.execute(sa.text(NEWEST_DAYS), {"live": True, "days": days})
-    return [DayScores(*row) for row in rows]
+    return [DayScores(**row) for row in rows.mappings()]
 
 
-def by_part(connection: sa.Connection, part: str, days: int) -> list[PartScores]:
-    """The newest days with live scores, by one of `PARTS`, in its order."""
-    rows = connection.execute(sa.text(PARTS[part]), {"live": True, "days": days})
-    return [PartScores(*row) for row in rows]
+def by_segment(
+    connection: sa.Connection, segment: str, days: int
+) -> list[SegmentScores]:
+    """The newest days with live scores, by one of `SEGMENTS`, in the order of the segments."""
+    rows = connection.execute(sa.text(SEGMENTS[segment]), {"live": True, "days": days})
+    return [SegmentScores(**row) for row in rows.mappings()]
 
 
-def worse_depots(
+def depots_worse_than_naive(
     connection: sa.Connection, days: int, min_forecasts: int, margin: float
 ) -> list[str]:
     """Depots whose errors over the newest days were larger than the seasonal naive's.
@@ -153,15 +177,14 @@ def worse_depots(
       margin: Factor on the seasonal naive's errors.
     """
     parameters = {"days": days, "min_forecasts": min_forecasts, "margin": margin}
-    return list(connection.scalars(sa.text(WORSE_DEPOTS), {"live": True, **parameters}))
+    return list(
+        connection.scalars(
+            sa.text(DEPOTS_WORSE_THAN_NAIVE), {"live": True, **parameters}
+        )
+    )
 
 
-def whole_fleet(connection: sa.Connection, days: int) -> list[dict[str, Any]]:
-    """Accuracy of the forecasts shown and of both baselines over the fleet, as fractions.
-
-    Returns:
-      model ('shown', 'seasonal_naive', 'median4'), n (forecasts), mape, wape, bias, coverage
-      (of the interval shown, on every row); None where undefined.
-    """
-    rows = connection.execute(sa.text(WHOLE_FLEET), {"live": True, "days": days})
-    return [dict(row) for row in rows.mappings()]
+def fleet_scores(connection: sa.Connection, days: int) -> list[FleetScores]:
+    """Accuracy of the published forecasts and of both baselines over the fleet."""
+    rows = connection.execute(sa.text(FLEET_SCORES), {"live": True, "days": days})
+    return [FleetScores(**row) for row in rows.mappings()]

@@ -5,15 +5,14 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from pipelines.schema import models
+from pipelines.schema.rollback import ROLLBACK_TARGET
 
-# Who forecasts, who would after a rollback, who waits for a verdict, what made the
-# forecasts shown, what a backfill under way still names, and what was made or was
-# champion lately: until the next one was promoted.
-NEEDED = """
-select version, run_id from models where role in ('champion', 'challenger')
-union all
-(select version, run_id from models where role = 'retired'
- order by promoted_at desc nulls last limit 1)
+# The champion, the rollback target, challengers, the models of the newest forecasts and of
+# the waiting slots of a backfill, and models that were created, or replaced as champion,
+# in the last days.
+NEEDED = f"""
+select version, run_id from models
+where role in ('champion', 'challenger') or version = ({ROLLBACK_TARGET})
 union all
 select version, run_id from models
 where version in (select model_version from forecasts
@@ -26,8 +25,8 @@ where version in (select model_version from forecasts
                 where next.promoted_at > models.promoted_at))
       >= clock_timestamp() - make_interval(days => :days)
 """
-# The fit that a model was judged by is of the same run, and is needed as long as it.
-# Roles are named again, because somebody may promote one while this waits for its row.
+# A model's evaluation fit is of the same run, and is needed as long as the model. Roles are
+# tested again, as a model may be promoted while this statement waits for its row.
 PRUNE = f"""
 with needed as ({NEEDED})
 update models m set pruned_at = clock_timestamp()
@@ -39,11 +38,11 @@ returning m.version
 
 
 def prune(connection: sa.Connection, older_than_days: int) -> list[str]:
-    """Records the artefacts that are not needed any more as gone.
+    """Records the artefacts that are no longer needed as pruned.
 
     Args:
-      connection: Whose transaction is committed before any file goes.
-      older_than_days: Since they were made, or their model was champion.
+      connection: Its transaction must be committed before any file is deleted.
+      older_than_days: Minimum days since the model was created or replaced as champion.
 
     Returns:
       Versions of their models.
@@ -52,8 +51,8 @@ def prune(connection: sa.Connection, older_than_days: int) -> list[str]:
     return sorted(map(str, versions))
 
 
-def gone_of(connection: sa.Connection, filenames: Collection[str]) -> list[str]:
-    """Those of the files that are recorded as gone, in order of their names."""
+def pruned_files(connection: sa.Connection, filenames: Collection[str]) -> list[str]:
+    """The files whose artefacts are recorded as pruned, by name."""
     statement = sa.select(models.c.filename).where(
         models.c.pruned_at.is_not(None), models.c.filename.in_(filenames)
     )

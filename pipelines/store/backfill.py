@@ -1,6 +1,7 @@
 """Statements for backfill plans, their slots and their states."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
@@ -22,8 +23,8 @@ select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
        (select coalesce(jsonb_agg(version order by version), '[]') from models
         where trained_through <= :last and pruned_at is null) as models
 """
-# Forecasts that a waiting slot was planned to replace and that have changed since.
-OVERWRITTEN = """
+# Origins of waiting slots whose stored forecasts are not those that the plan counted.
+ORIGINS_CHANGED = """
 select s.origin_on
 from backfill_slots s
 left join lateral (
@@ -38,10 +39,27 @@ order by s.origin_on
 """
 
 
+@dataclass(frozen=True)
+class DataSnapshot:
+    """Summary of the data that a plan depends on; stored with it as JSON.
+
+    Args:
+      counts: Number of demand versions, and when the newest was recorded.
+      events: Digest of the events.
+      depots: Digest of the depots.
+      models: Versions of the unpruned models.
+    """
+
+    counts: list[float]
+    events: str | None
+    depots: str | None
+    models: list[str]
+
+
 def add_plan(
     connection: sa.Connection,
     request: Mapping[str, Any],
-    snapshot: Mapping[str, Any],
+    snapshot: DataSnapshot,
     rows: Sequence[Mapping[str, Any]],
 ) -> int:
     """Writes a plan and its slots, and returns the plan's id.
@@ -49,11 +67,11 @@ def add_plan(
     Args:
       connection: Inside a transaction.
       request: The request, as JSON.
-      snapshot: From `data_snapshot`, when the plan was made.
+      snapshot: The data at the time of the plan.
       rows: Its slots, by the columns of `backfill_slots`.
     """
     statement = sa.insert(backfills).values(
-        request=request, snapshot=snapshot, state="planned"
+        request=request, snapshot=asdict(snapshot), state="planned"
     )
     inserted = connection.execute(statement.returning(backfills.c.backfill_id))
     backfill_id = int(inserted.scalar_one())
@@ -64,13 +82,13 @@ def add_plan(
 
 
 def plan(connection: sa.Connection, backfill_id: int) -> sa.RowMapping | None:
-    """A plan without its slots."""
+    """Returns a plan without its slots."""
     statement = sa.select(backfills).where(backfills.c.backfill_id == backfill_id)
     return connection.execute(statement).mappings().one_or_none()
 
 
 def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
-    """The newest plans with the number of their slots in each state, newest first."""
+    """Returns the newest plans with the number of their slots in each state, newest first."""
     newest = (
         sa.select(backfills)
         .order_by(backfills.c.backfill_id.desc())
@@ -91,16 +109,23 @@ def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
 
 
 def plan_slots(connection: sa.Connection, backfill_id: int) -> Sequence[sa.RowMapping]:
-    """Every slot of a plan, in order."""
+    """Returns every slot of a plan, in order."""
     columns = [column for column in slots.c if column is not slots.c.backfill_id]
     statement = sa.select(*columns).where(slots.c.backfill_id == backfill_id)
     return connection.execute(statement.order_by(slots.c.position)).mappings().all()
 
 
 def update_plan(connection: sa.Connection, backfill_id: int, **values: Any) -> None:
-    """Sets columns of a plan: state, snapshot or requested_action."""
+    """Sets columns of a plan."""
     statement = sa.update(backfills).where(backfills.c.backfill_id == backfill_id)
     connection.execute(statement.values(**values))
+
+
+def set_snapshot(
+    connection: sa.Connection, backfill_id: int, snapshot: DataSnapshot
+) -> None:
+    """Replaces a plan's snapshot by that of the data its own steps have changed."""
+    update_plan(connection, backfill_id, snapshot=asdict(snapshot))
 
 
 def set_state(connection: sa.Connection, backfill_id: int, state: str) -> None:
@@ -109,13 +134,13 @@ def set_state(connection: sa.Connection, backfill_id: int, state: str) -> None:
 
 
 def requested_action(connection: sa.Connection, backfill_id: int) -> str | None:
-    """The action requested of the process that applies the plan: pause, cancel or None."""
+    """Returns what the process that applies the plan is asked to do: pause, cancel or None."""
     action = backfills.c.requested_action
     statement = sa.select(action).where(backfills.c.backfill_id == backfill_id)
     return connection.scalar(statement)
 
 
-def end_slot(
+def finish_slot(
     connection: sa.Connection, backfill_id: int, position: int, **values: Any
 ) -> None:
     """Stores how a slot ended: its state and run_id, and further columns."""
@@ -127,7 +152,7 @@ def end_slot(
     )
 
 
-def wait_again(connection: sa.Connection, backfill_id: int) -> int:
+def requeue_failed(connection: sa.Connection, backfill_id: int) -> int:
     """Puts failed slots back in the queue, and returns how many."""
     statement = (
         sa.update(slots)
@@ -137,8 +162,8 @@ def wait_again(connection: sa.Connection, backfill_id: int) -> int:
     return int(connection.execute(statement).rowcount)
 
 
-def data_snapshot(connection: sa.Connection, last: date, until: date) -> dict[str, Any]:
-    """Counts and digests of the data that decide a plan's forecasts and scores.
+def data_snapshot(connection: sa.Connection, last: date, until: date) -> DataSnapshot:
+    """Reads counts and digests of the data that decide a plan's forecasts and scores.
 
     Args:
       connection: For one short transaction.
@@ -146,12 +171,12 @@ def data_snapshot(connection: sa.Connection, last: date, until: date) -> dict[st
       until: The last day that is forecast from it.
     """
     rows = connection.execute(sa.text(SNAPSHOT), {"last": last, "until": until})
-    return dict(rows.mappings().one())
+    return DataSnapshot(**rows.mappings().one())
 
 
-def overwritten_since(
+def origins_changed_since(
     connection: sa.Connection, backfill_id: int, depot_ids: list[str] | None
 ) -> list[date]:
-    """Origins whose forecasts were made again since the plan was."""
+    """Returns the origins whose stored forecasts changed after the plan was created."""
     parameters = {"backfill_id": backfill_id, "depots": depot_ids}
-    return list(connection.scalars(sa.text(OVERWRITTEN), parameters))
+    return list(connection.scalars(sa.text(ORIGINS_CHANGED), parameters))

@@ -62,7 +62,7 @@ def stored_forecasts(
 def corrections(
     connection: sa.Connection, through: date
 ) -> list[tuple[datetime, date]]:
-    """When corrected counts and events became known, and the earliest day they concern."""
+    """Timestamps of corrections of counts and events, each with the earliest day concerned."""
     rows = connection.execute(sa.text(CORRECTIONS), {"through": through})
     return [(known_at, earliest_on) for known_at, earliest_on in rows]
 

@@ -1,9 +1,9 @@
 """Timestamps in commit order, which separate the data a run has seen from newer data.
 
-A moment noted in a transaction says nothing of when that commits. So whoever brings
-something in notes it last, under a lock that is held until the commit; and a run waits for
-those before it notes when it began. What it reads has then an earlier mark, and whatever
-commits later has a later one.
+A timestamp taken in a transaction does not tell when the transaction commits. So a load
+takes its timestamp last, under a lock that is held until the commit, and a run waits for
+these locks before it takes its own. What the run reads then has an earlier timestamp, and
+what commits later has a later one.
 """
 
 import sqlalchemy as sa
@@ -11,18 +11,18 @@ import sqlalchemy as sa
 ARRIVAL_LOCK = 0x4152_5249  # "ARRI"
 
 
-def arrive(connection: sa.Connection) -> None:
-    """Lets no run begin until this transaction ends; others may arrive beside it.
+def block_new_runs(connection: sa.Connection) -> None:
+    """Blocks new runs until this transaction ends; other loads may commit beside it.
 
     Args:
-      connection: Inside a transaction about to note what it brought, and to commit.
+      connection: Inside a transaction about to take its timestamp, and to commit.
     """
     lock = sa.func.pg_advisory_xact_lock_shared(ARRIVAL_LOCK)
     connection.execute(sa.select(lock))
 
 
-def await_arrivals(connection: sa.Connection) -> None:
-    """Waits for what is about to commit; nothing arrives until this transaction ends.
+def await_committing_loads(connection: sa.Connection) -> None:
+    """Waits for loads about to commit; no other commits until this transaction ends.
 
     Args:
       connection: Inside a short transaction of its own.

@@ -1,4 +1,4 @@
-"""From orders and daily counts to versions of daily demand."""
+"""Statements that count orders and daily counts into versions of daily demand."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -54,7 +54,7 @@ where v.depot_id is null or n.orders is distinct from v.orders
 """
 
 # Days that lie too far back keep their count.
-LEAVE_OLD = """
+DROP_OLD_CHANGES = """
 delete from demand_changes
 where before is not null
   and service_on < (select max(service_on) from demand_now) - cast(:look_back as integer)
@@ -174,13 +174,15 @@ def recount(
     connection.execute(sa.text(FIND_CHANGES), days)
     left_old = 0
     if look_back_days is not None:
-        left = connection.execute(sa.text(LEAVE_OLD), {"look_back": look_back_days})
+        left = connection.execute(
+            sa.text(DROP_OLD_CHANGES), {"look_back": look_back_days}
+        )
         left_old = left.rowcount
     by_day = connection.execute(sa.text(CORRECTED_DAYS), {"most": MAX_DAYS_LISTED})
     corrected_days = tuple(CorrectedDay(*row) for row in by_day)
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
-        commit_order.arrive(connection)
+        commit_order.block_new_runs(connection)
         connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
     connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))

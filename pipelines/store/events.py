@@ -1,7 +1,7 @@
-"""Events in versions: what a file says of one, what is withdrawn, what stands.
+"""Statements for events and their versions: append, list, withdraw.
 
-An event is one by its `event_id`, else by kind, start and scope. Who asks what is on reads
-the view `events`: the newest versions, those withdrawn left out.
+An event is identified by its `event_id`, or without one by kind, start and scope. The view
+`events` has the newest version of every event that is not withdrawn.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -10,26 +10,26 @@ from datetime import date, datetime
 import sqlalchemy as sa
 
 from pipelines.schema import event_versions as versions
-from pipelines.store.ingest import Incoming, lock
+from pipelines.store.ingest import StagingTable, lock
 
-# What a file has no column for; rows keep their places.
+# Columns that the file lacks; the rows keep their order.
 ADD_MISSING = """
-alter table incoming
+alter table staging
     add column if not exists event_id text, add column if not exists city text,
     add column if not exists depot_id text, add column if not exists value float8,
     add column if not exists known_from date,
     add column if not exists withdrawn boolean
 """
-# Rows that are new, or say something else than the newest version of their event. Of one
-# that comes twice the last row counts. People type an id that is made here.
+# Rows of new events, and rows that differ from the newest version of their event. Of rows
+# of the same event the last one wins. Derived ids are readable, as people type them.
 FIND_CHANGES = """
 create temporary table event_changes on commit drop as
 with named as (
     select coalesce(event_id, kind || '/' || to_char(starts_on, 'YYYY-MM-DD')
                     || coalesce('/depot/' || depot_id, '/city/' || city, '')) as own_id,
-           incoming.*, incoming.ctid as position
-    from incoming
-), arrived as (
+           staging.*, staging.ctid as position
+    from staging
+), staged as (
     select distinct on (own_id) * from named order by own_id, position desc
 ), compared as (
     select a.own_id as event_id, coalesce(v.version, 0) as before,
@@ -40,7 +40,7 @@ with named as (
            case when :has_known_from then a.known_from else v.known_from end
                as known_from,
            coalesce(a.withdrawn, v.withdrawn, false) as withdrawn
-    from arrived a
+    from staged a
     left join event_versions v on v.event_id = a.own_id and v.superseded_at is null
 )
 select c.* from compared c
@@ -71,12 +71,12 @@ class Event:
     """The newest version of an event.
 
     Args:
-      event_id: As a file said, else made of kind, start and scope.
+      event_id: From the file, else derived from kind, start and scope.
       city: At most one of it and `depot_id`; neither: everywhere.
-      known_from: The first origin that knows of it; None: every one.
+      known_from: First origin for which it is known; None: every origin.
       version: Counts from 1; more than 1 once it was corrected or withdrawn.
-      known_at: When this version arrived.
-      reason: Of whoever withdrew it by hand.
+      known_at: When this version was loaded.
+      reason: Why it was withdrawn by hand.
     """
 
     event_id: str
@@ -93,17 +93,17 @@ class Event:
     reason: str | None
 
 
-def append(incoming: Incoming, file_id: int, *, over_later: bool = True) -> int:
-    """Appends a version of every event that a file changes, and says how many.
+def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> int:
+    """Appends a version of every event that a file changes, and returns how many.
 
-    What the file has no column for stays as it was.
+    Columns that the file does not have keep their values.
 
     Args:
-      incoming: The file's rows.
-      file_id: Of the file.
-      over_later: Whether what a later file said, or somebody by hand, is changed too.
+      staging: The file's rows.
+      file_id: Id of the file.
+      over_later: Whether versions of later files, or made by hand, are superseded too.
     """
-    connection, columns = incoming.connection, set(incoming.waiting.columns.keys())
+    connection, columns = staging.connection, set(staging.temporary.columns.keys())
     has = {f"has_{name}": name in columns for name in ("value", "known_from")}
     has |= {"has_scope": bool(columns & {"city", "depot_id"}), "over_later": over_later}
     connection.execute(sa.text(ADD_MISSING))
@@ -124,13 +124,13 @@ def newest(
     since: date | None = None,
     with_withdrawn: bool = False,
 ) -> list[Event]:
-    """Events as they stand, those that start last first.
+    """The newest version of every event, by start, latest first.
 
     Args:
       connection: For one short transaction.
       kind: Only of this kind.
       since: Only those that end on this day or later.
-      with_withdrawn: Whether those that were withdrawn come too.
+      with_withdrawn: Whether withdrawn events are included.
     """
     statement = _newest().order_by(versions.c.starts_on.desc(), versions.c.event_id)
     if kind is not None:
@@ -148,7 +148,7 @@ def _newest() -> sa.Select[tuple[object, ...]]:
 
 
 def newest_locked(connection: sa.Connection, event_id: str) -> Event | None:
-    """One event as it stands; no load changes it until the transaction ends."""
+    """The newest version of an event; no load changes it until the transaction ends."""
     lock(connection, "events")
     statement = _newest().where(versions.c.event_id == event_id)
     row = connection.execute(statement).mappings().one_or_none()
@@ -158,13 +158,13 @@ def newest_locked(connection: sa.Connection, event_id: str) -> Event | None:
 def withdraw(
     connection: sa.Connection, event: Event, reason: str, now: datetime
 ) -> Event:
-    """Appends a version that says that an event does not take place.
+    """Appends a version that withdraws an event.
 
     Args:
       connection: Inside the transaction that locked it.
-      event: As it stands.
-      reason: Why, for people.
-      now: From when it is known.
+      event: Its newest version.
+      reason: Shown to people.
+      now: When the withdrawal becomes known.
     """
     before = sa.update(versions).where(
         versions.c.event_id == event.event_id, versions.c.version == event.version

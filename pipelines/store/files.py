@@ -1,4 +1,4 @@
-"""Statements for the ledger of loaded files."""
+"""Statements for `files`, the log of loaded files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pipelines.schema import file_repeats, files, quarantine
 
 @dataclass(frozen=True)
 class LoadedFile:
-    """One row of the ledger; the three counts are of its rows when it was loaded."""
+    """A loaded file; the three counts are of its rows at the time of its load."""
 
     file_id: int
     path: str
@@ -25,7 +25,7 @@ class LoadedFile:
 
 @dataclass(frozen=True)
 class Repeat:
-    """A file with rows that an earlier file had brought alike."""
+    """A file with rows that equal rows of an earlier file."""
 
     file_id: int
     path: str
@@ -42,8 +42,8 @@ def newest_files(
 
     Args:
       connection: For one short transaction.
-      limit: Files at most.
-      path: Only files whose path holds this.
+      limit: Maximum number of files.
+      path: Only files whose path contains this text.
     """
     statement = sa.select(*COLUMNS).order_by(files.c.file_id.desc()).limit(limit)
     if path is not None:
@@ -52,7 +52,7 @@ def newest_files(
 
 
 def files_of(connection: sa.Connection, file_ids: Sequence[int]) -> list[LoadedFile]:
-    """Files by their ids, earliest first; those that are not there are left out."""
+    """Files by their ids, earliest first; unknown ids are left out."""
     statement = sa.select(*COLUMNS).where(files.c.file_id.in_(file_ids))
     return [
         LoadedFile(*row)

@@ -1,4 +1,4 @@
-"""Statements for forecasts, and for the scores of those whose actuals are known."""
+"""Statements for forecasts, their totals and their scores."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
@@ -29,14 +29,14 @@ def replace_forecasts(
     """Replaces one origin's forecasts, unless a stored live forecast is kept.
 
     A live forecast is replaced only by a live one that was not begun earlier: a hindcast
-    would remove it from the live scores, and an earlier run knew less.
+    would remove it from the live scores, and an earlier run had less data.
 
     Args:
       connection: Inside a transaction; until it ends nobody else writes this origin.
-      origin: Of every row.
-      model_version: Of every row.
+      origin: Origin of every row.
+      model_version: Model of every row.
       table: In the order of `FORECAST_COLUMNS`.
-      live: Whether the rows are.
+      live: Whether the rows are live forecasts.
       made_at: When the run that made them began, with a time zone.
       depot_ids: Depots whose forecasts are replaced; all by default.
 
@@ -51,10 +51,10 @@ def replace_forecasts(
     ]
     if depot_ids is not None:
         replaced.append(forecasts.c.depot_id.in_(depot_ids))
-    kept: list[sa.ColumnElement[bool]] = [forecasts.c.is_live]
+    is_kept: list[sa.ColumnElement[bool]] = [forecasts.c.is_live]
     if live:
-        kept.append(forecasts.c.made_at > made_at)
-    if connection.scalar(sa.select(sa.exists().where(*replaced, *kept))):
+        is_kept.append(forecasts.c.made_at > made_at)
+    if connection.scalar(sa.select(sa.exists().where(*replaced, *is_kept))):
         return False
     connection.execute(sa.delete(forecasts).where(*replaced))
     _copy_table(connection, table)
@@ -72,8 +72,8 @@ def replace_totals(
 
     Args:
       connection: Inside the transaction in which `replace_forecasts` wrote.
-      origin: Of every row.
-      model_version: Of every row.
+      origin: Origin of every row.
+      model_version: Model of every row.
       rows: In the order of the table's columns.
     """
     table = forecast_totals
@@ -119,9 +119,8 @@ def read_totals(
 def origins_to_score(connection: sa.Connection) -> list[date]:
     """Origins with forecasts to score.
 
-    Their days are known now and have no score yet, or one by a count or a forecast that
-    has been replaced since; or they have a score, and their day is no longer known or is
-    known to have been closed.
+    A forecast has an actual and no score, or a score by an earlier count or forecast; or it
+    has a score, and its day is no longer observed or was closed.
     """
     return list(connection.scalars(sa.text(ORIGINS_TO_SCORE), _span(connection)))
 
@@ -129,11 +128,11 @@ def origins_to_score(connection: sa.Connection) -> list[date]:
 def score_origin(
     connection: sa.Connection, origin: date, baselines: Iterable[tuple[Any, ...]]
 ) -> int:
-    """Scores every forecast of an origin whose day is known, and returns how many.
+    """Scores every forecast of an origin that has an actual, and returns how many.
 
     Args:
       connection: Inside a transaction.
-      origin: Of the forecasts.
+      origin: Origin of the forecasts.
       baselines: depot_id, target_on, seasonal_naive, median4 (None where there is none)
         from the same origin.
     """
@@ -142,8 +141,11 @@ def score_origin(
     names = ("depot_id", "target_on", "seasonal_naive", "median4")
     copy_rows(connection, "baselines_now", names, baselines)
     connection.execute(sa.delete(scores).where(scores.c.origin_on == origin))
-    of = {"origin": origin, **_span(connection, forecasts.c.origin_on == origin)}
-    scored = connection.execute(sa.text(SCORE_ORIGIN), of)
+    parameters = {
+        "origin": origin,
+        **_span(connection, forecasts.c.origin_on == origin),
+    }
+    scored = connection.execute(sa.text(SCORE_ORIGIN), parameters)
     connection.execute(sa.text("drop table baselines_now"))
     score_totals.renew(connection, origin)
     return scored.rowcount
@@ -204,9 +206,9 @@ where t.origin_on = :origin and t.model_version = :model
 group by t.city, t.target_on, t.p10, t.p90
 order by t.city, t.target_on
 """
-# Days with known demand that were open by all that is known now: a closure may be announced
-# after the forecast, or withdrawn.
-KNOWN = f"""
+# Forecast days with an actual that were open as known now: a closure may be announced after
+# the forecast, or withdrawn.
+WITH_ACTUALS = f"""
 from forecasts f
 join depots d on d.depot_id = f.depot_id
 join demand_versions v
@@ -221,11 +223,11 @@ ORIGINS_TO_SCORE = f"""
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select distinct origin_on from (
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p10, f.p50, f.p90,
-           f.is_live, v.orders {KNOWN}
-) known
+           f.is_live, v.orders {WITH_ACTUALS}
+) current
 full join scores s using (depot_id, origin_on, target_on, model_version)
 where (s.actual, s.p10, s.p50, s.p90, s.is_live)
-      is distinct from (known.orders, known.p10, known.p50, known.p90, known.is_live)
+      is distinct from (current.orders, current.p10, current.p50, current.p90, current.is_live)
 order by origin_on
 """
 BASELINES_TABLE = """
@@ -240,6 +242,6 @@ insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, 
                     p90, seasonal_naive, median4, is_live)
 select k.depot_id, k.origin_on, k.target_on, k.model_version, k.actual, k.p10, k.p50,
        k.p90, b.seasonal_naive, b.median4, k.is_live
-from (select f.*, v.orders as actual {KNOWN} and f.origin_on = :origin) k
+from (select f.*, v.orders as actual {WITH_ACTUALS} and f.origin_on = :origin) k
 left join baselines_now b on b.depot_id = k.depot_id and b.target_on = k.target_on
 """

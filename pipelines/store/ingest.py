@@ -12,14 +12,13 @@ from pipelines.schema import (
     file_repeats,
     files,
     metadata,
-    quarantine,
     superseded_rows,
 )
 
 LOCKS = ("daily", "events", "orders", "depots")
 """In the order in which one load may take several."""
 
-WITHDRAWABLE = frozenset({"orders", "daily_counts"})
+WITHDRAWABLE_TABLES = frozenset({"orders", "daily_counts"})
 """Tables whose replaced rows are kept, so that a file can be taken back."""
 
 FIRST_SEEN = """
@@ -38,25 +37,25 @@ def lock(connection: sa.Connection, kind: str) -> None:
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
 
 
-def known_files(
+def loaded_files(
     connection: sa.Connection, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], sa.Row[Any]]:
-    """Returns the ledger's rows of files, by sha256 and options_sha256, unless withdrawn."""
-    wanted = set(pairs)
+    """Returns the rows of `files` by sha256 and options_sha256, unless withdrawn."""
+    pairs = set(pairs)
     statement = sa.select(files).where(
-        files.c.sha256.in_({sha256 for sha256, _ in wanted}),
+        files.c.sha256.in_({sha256 for sha256, _ in pairs}),
         files.c.withdrawn_at.is_(None),
     )
-    known = {
+    loaded = {
         (row.sha256, row.options_sha256): row for row in connection.execute(statement)
     }
-    return {pair: row for pair, row in known.items() if pair in wanted}
+    return {pair: row for pair, row in loaded.items() if pair in pairs}
 
 
 def add_files(
     connection: sa.Connection, entries: Sequence[Mapping[str, object]]
 ) -> list[int]:
-    """Writes files into the ledger, and returns their ids in order."""
+    """Inserts rows into `files`, and returns their ids in order."""
     statement = sa.insert(files).returning(
         files.c.file_id, sort_by_parameter_order=True
     )
@@ -70,15 +69,6 @@ def set_counts(
     now = sa.func.clock_timestamp()
     statement = sa.update(files).where(files.c.file_id == file_id)
     connection.execute(statement.values(**counts, loaded_at=now))
-
-
-def add_rejected(
-    connection: sa.Connection, file_id: int, rows: Iterable[Mapping[str, object]]
-) -> None:
-    """Puts rows into quarantine."""
-    values = [{"file_id": file_id, **row} for row in rows]
-    if values:
-        connection.execute(sa.insert(quarantine), values)
 
 
 def add_first_seen(
@@ -101,8 +91,8 @@ def count_undescribed(connection: sa.Connection) -> int:
     return int(connection.execute(counted).scalar_one())
 
 
-# An order is the same under another namespace where its moment is, too: ids alone are not.
-KNOWN_ORDERS = """
+# An order is the same under another namespace where its time is, too: ids alone are not.
+EXISTING_ORDERS = """
 select count(*) filter (where is_ours and (is_elsewhere or was::date <> now::date)) as moved,
        count(*) filter (where not is_ours and not is_elsewhere and was = now) as doubled,
        min(id_namespace)
@@ -110,17 +100,17 @@ select count(*) filter (where is_ours and (is_elsewhere or was::date <> now::dat
 from (select o.id_namespace, o.id_namespace = :id_namespace as is_ours,
              o.depot_id <> i.depot_id as is_elsewhere,
              o.ordered_local as was, i.ordered_local as now
-      from incoming i join orders o using (order_id)) both_sides
+      from staging i join orders o using (order_id)) both_sides
 """
 
 
 @dataclass(frozen=True)
-class KnownOrders:
-    """Orders on their way in whose ids are there already.
+class ExistingOrders:
+    """Numbers of staged orders whose ids exist in the database already.
 
     Args:
       moved: At another depot or on another day, in the same namespace.
-      doubled: At the same depot and moment, in another namespace.
+      doubled: At the same depot and time, in another namespace.
       other_namespace: One of those; None where there is none.
     """
 
@@ -130,76 +120,79 @@ class KnownOrders:
 
 
 @dataclass(frozen=True)
-class Incoming:
-    """A temporary table of rows on their way into a table.
+class StagingTable:
+    """A temporary table of rows to be loaded into another table.
 
     Args:
       connection: Inside a transaction.
-      target: The table they go to.
-      waiting: The temporary one, with the columns that the file has.
+      target: The table they are loaded into.
+      temporary: The temporary one, with the columns that the file has.
     """
 
     connection: sa.Connection
     target: sa.Table
-    waiting: sa.Table
+    temporary: sa.Table
 
     @classmethod
     def create(
         cls, connection: sa.Connection, table: str, columns: Sequence[str]
-    ) -> "Incoming":
-        """Makes the temporary table."""
+    ) -> "StagingTable":
+        """Creates the temporary table."""
         target = metadata.tables[table]
-        waiting = sa.Table(
-            "incoming",
+        temporary = sa.Table(
+            "staging",
             sa.MetaData(),
             *(sa.Column(name, target.c[name].type) for name in columns),
             prefixes=["TEMPORARY"],
             postgresql_on_commit="DROP",
         )
-        waiting.create(connection)
-        return cls(connection, target, waiting)
+        temporary.create(connection)
+        return cls(connection, target, temporary)
 
     def write(self, rows: bytes | memoryview) -> None:
         """Copies rows in CSV, in the order of the columns."""
-        columns = ", ".join(f'"{column.name}"' for column in self.waiting.columns)
+        columns = ", ".join(f'"{column.name}"' for column in self.temporary.columns)
         driver: Any = self.connection.connection.driver_connection
         with (
             driver.cursor() as cursor,
-            cursor.copy(f"copy incoming ({columns}) from stdin (format csv)") as copy,
+            cursor.copy(f"copy staging ({columns}) from stdin (format csv)") as copy,
         ):
             copy.write(rows)
 
-    def known_orders(self, id_namespace: str) -> KnownOrders:
+    def existing_orders(self, id_namespace: str) -> ExistingOrders:
         """Compares the incoming orders with those that are there."""
         parameters = {"id_namespace": id_namespace}
-        return KnownOrders(
-            *self.connection.execute(sa.text(KNOWN_ORDERS), parameters).one()
+        return ExistingOrders(
+            *self.connection.execute(sa.text(EXISTING_ORDERS), parameters).one()
         )
 
     def n_orders(self) -> int:
         """Counts the distinct order ids."""
-        ids = sa.select(self.waiting.c.order_id).distinct().subquery()
+        ids = sa.select(self.temporary.c.order_id).distinct().subquery()
         counted = sa.select(sa.func.count()).select_from(ids)
         return int(self.connection.scalar(counted) or 0)
 
     def add_new(self, key: Sequence[str], id_namespace: str) -> int:
-        """Inserts the rows if none of their keys is known, and returns their number.
+        """Inserts the rows if none of their keys exists, and returns their number.
 
         Args:
           key: Of the table.
-          id_namespace: As of `merge`; an order that is known in another one counts as
-            known.
+          id_namespace: As of `merge`.
         """
-        names = [column.name for column in self.waiting.columns]
+        names = [column.name for column in self.temporary.columns]
         match = [
-            self.target.c[name] == self.waiting.c[name] for name in key if name in names
+            self.target.c[name] == self.temporary.c[name]
+            for name in key
+            if name in names
         ]
-        known = sa.select(self.target.c.file_id).join(self.waiting, sa.and_(*match))
-        if self.connection.scalar(known.limit(1)) is not None:
+        existing = sa.select(self.target.c.file_id).join(
+            self.temporary, sa.and_(*match)
+        )
+        if self.connection.scalar(existing.limit(1)) is not None:
             return 0
         extra = {"id_namespace": id_namespace} if "id_namespace" in key else {}
         rows = sa.select(
-            *self.waiting.c, *(sa.literal(value) for value in extra.values())
+            *self.temporary.c, *(sa.literal(value) for value in extra.values())
         )
         insert = pg.insert(self.target).from_select([*names, *extra], rows)
         inserted = self.connection.execute(
@@ -216,9 +209,9 @@ class Incoming:
         *,
         over_later: bool = True,
     ) -> int:
-        """Inserts or updates, and says how many rows that changed.
+        """Inserts or updates rows, and returns how many it changed.
 
-        Of a key that comes twice the last row counts. Columns that the file does not
+        Of rows with the same key the last one wins. Columns that the file does not
         have are left as they are.
 
         Args:
@@ -227,21 +220,21 @@ class Incoming:
           id_namespace: In which the ids of its orders are unique.
           over_later: Whether rows of later files are replaced too.
         """
-        names = [column.name for column in self.waiting.columns]
+        names = [column.name for column in self.temporary.columns]
         of_file = {"file_id": file_id, "id_namespace": id_namespace}
         extra = {name: of_file[name] for name in of_file if name in self.target.c}
-        present = [self.waiting.c[name] for name in key if name in names]
+        present = [self.temporary.c[name] for name in key if name in names]
         newest = (
             # Rows lie in the temporary table in the order in which they came.
             sa.select(
-                *self.waiting.c,
+                *self.temporary.c,
                 *(sa.literal(value).label(name) for name, value in extra.items()),
             )
             .ext(pg.distinct_on(*present))
-            .order_by(*present, sa.literal_column("incoming.ctid").desc())
+            .order_by(*present, sa.literal_column("staging.ctid").desc())
         )
         if not over_later:
-            self._keep_below_later(newest.subquery("newest"), key)
+            self._keep_superseded(newest.subquery("newest"), key)
         insert = pg.insert(self.target).from_select([*names, *extra], newest)
         values = [name for name in names if name not in key]
         done = self.connection.execute(
@@ -270,12 +263,12 @@ class Incoming:
                 if name not in key
             },
             where=before.is_distinct_from(after)
-            & (sa.true() if over_later else self._is_no_later(insert)),
+            & (sa.true() if over_later else self._is_not_later(insert)),
         )
 
-    def _keep_below_later(self, newest: sa.Subquery, key: Sequence[str]) -> None:
-        """Rows that do not go in, for a later file says otherwise, but stand below it."""
-        if self.target.name not in WITHDRAWABLE:
+    def _keep_superseded(self, newest: sa.Subquery, key: Sequence[str]) -> None:
+        """Keeps rows that a later file has replaced already, in case it is withdrawn."""
+        if self.target.name not in WITHDRAWABLE_TABLES:
             return
         match = [self.target.c[name] == newest.c[name] for name in key]
         below = (
@@ -290,34 +283,36 @@ class Incoming:
         columns = ["table_name", "file_id", "content"]
         self.connection.execute(sa.insert(superseded_rows).from_select(columns, below))
 
-    def note_repeats(self, key: Sequence[str], file_id: int, id_namespace: str) -> None:
-        """Writes down which earlier files had brought some of these rows alike.
+    def record_repeats(
+        self, key: Sequence[str], file_id: int, id_namespace: str
+    ) -> None:
+        """Records which earlier files already had some of these rows with the same values.
 
         Args:
           key: As of `merge`, which comes before.
           file_id: Of the file that the rows are from.
           id_namespace: As of `merge`.
         """
-        if self.target.name not in WITHDRAWABLE:
+        if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        came = {"id_namespace": sa.literal(id_namespace), **self.waiting.c}
+        came = {"id_namespace": sa.literal(id_namespace), **self.temporary.c}
         match = [self.target.c[name] == came[name] for name in key]
         earlier = (
             sa.select(sa.literal(file_id), self.target.c.file_id)
             .distinct()
-            .join(self.waiting, sa.and_(*match))
+            .join(self.temporary, sa.and_(*match))
             .where(self.target.c.file_id < file_id)
         )
         columns = ["file_id", "repeats_file_id"]
         insert = pg.insert(file_repeats).from_select(columns, earlier)
         self.connection.execute(insert.on_conflict_do_nothing())
 
-    def _is_no_later(self, insert: pg.Insert) -> sa.ColumnElement[bool]:
-        """A depot does not say which file described it; one that did came later."""
+    def _is_not_later(self, insert: pg.Insert) -> sa.ColumnElement[bool]:
+        """Whether no later file wrote the row; depots have no file, only `is_complete`."""
         if "file_id" in self.target.c:
             return self.target.c.file_id <= insert.excluded.file_id
         return sa.not_(self.target.c.is_complete)
 
     def drop(self) -> None:
-        """Ends it before the transaction does; another file may follow."""
-        self.waiting.drop(self.connection)
+        """Drops the temporary table, before another file of the transaction creates it."""
+        self.temporary.drop(self.connection)

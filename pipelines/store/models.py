@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from pipelines.schema import models
+from pipelines.schema.rollback import ROLLBACK_TARGET
 
 
 class Model(TypedDict):
@@ -30,8 +31,8 @@ class Model(TypedDict):
 def add_model(connection: sa.Connection, **columns: Any) -> None:
     """Records an exported model.
 
-    The same version again changes nothing, unless its artefact was pruned: it is there
-    again, and as old as a new one.
+    A version that exists is left as it is, unless its artefact was pruned: then it counts
+    as created now.
     """
     statement = insert(models).values(**columns).on_conflict_do_update(
         index_elements=[models.c.version],
@@ -42,7 +43,7 @@ def add_model(connection: sa.Connection, **columns: Any) -> None:
 
 
 def champion(connection: sa.Connection) -> Model | None:
-    """The champion, whose forecasts are shown."""
+    """The champion, whose forecasts are published."""
     return _one(connection, models.c.role == "champion")
 
 
@@ -57,7 +58,7 @@ def newest_challenger(connection: sa.Connection) -> Model | None:
 
 
 def newest_evaluation(connection: sa.Connection) -> Model | None:
-    """The newest evaluation fit: the one whose holdout scores a challenger was judged by."""
+    """The newest evaluation fit, whose holdout scores decide on a challenger."""
     return _one(connection, models.c.role == "evaluation")
 
 
@@ -68,20 +69,14 @@ def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
     )
 
 
-def champion_before(connection: sa.Connection) -> Model | None:
+def rollback_target(connection: sa.Connection) -> Model | None:
     """The model that was champion before the present one."""
-    statement = (
-        sa.select(models)
-        .where(models.c.role == "retired")
-        .order_by(models.c.promoted_at.desc().nulls_last())
-        .limit(1)
-    )
-    row = connection.execute(statement).mappings().first()
-    return None if row is None else cast(Model, dict(row))
+    version = connection.scalar(sa.text(ROLLBACK_TARGET))
+    return None if version is None else model(connection, version)
 
 
 def newest_trained_through(connection: sa.Connection, origin: date) -> Model | None:
-    """The newest model that saw nothing after an origin, and whose artefact is there."""
+    """The newest unpruned model that was trained on nothing after an origin."""
     return _one(
         connection,
         (models.c.trained_through <= origin) & models.c.pruned_at.is_(None),
@@ -100,7 +95,7 @@ def promote(connection: sa.Connection, version: str, reason: str) -> bool:
     """Makes a model the champion; the one before it retires.
 
     Returns:
-      Whether it is; nothing is changed for one whose artefact was pruned.
+      False, with nothing changed, if its artefact was pruned.
     """
     is_promoted = models.c.version == version
     unpruned = sa.select(models.c.version).where(
@@ -127,9 +122,7 @@ def reject(connection: sa.Connection, version: str, reason: str) -> None:
     connection.execute(statement.values(role="rejected", decision_reason=reason))
 
 
-def keep_canary(
-    connection: sa.Connection, version: str, canary: dict[str, Any]
-) -> None:
+def set_canary(connection: sa.Connection, version: str, canary: dict[str, Any]) -> None:
     """Records a model's canary beside its scores."""
     score = sa.cast({"canary": canary}, JSONB)
     statement = sa.update(models).where(models.c.version == version)

@@ -142,9 +142,9 @@ class Sample(NamedTuple):
     """One value of a metric.
 
     Args:
-      name: Without the prefix `harbor_`.
-      value: A moment in seconds since 1970.
-      labels: By name.
+      name: Metric name without the prefix `harbor_`.
+      value: A number; a timestamp in seconds since 1970.
+      labels: Label values by name.
     """
 
     name: str
@@ -157,10 +157,10 @@ class EndedNight:
     """A nightly run that has ended.
 
     Args:
-      run_id: Its number in the ledger.
-      origin_on: Its origin; None where it failed before it had one.
-      ended_at: When.
-      error: What went wrong, in one sentence; empty where nothing did.
+      run_id: Id of the run.
+      origin_on: Its origin; None if it failed before it had one.
+      ended_at: When it ended.
+      error: Error message; empty if it succeeded.
     """
 
     run_id: int
@@ -170,7 +170,7 @@ class EndedNight:
 
 
 def sample(name: str, value: Value, **labels: str) -> Sample:
-    """A sample whose value may be a moment; a date is its midnight in UTC."""
+    """Returns a sample; a timestamp becomes seconds since 1970, a date its midnight in UTC."""
     if isinstance(value, datetime):
         value = value.timestamp()
     elif isinstance(value, date):
@@ -208,7 +208,7 @@ def newest_night(connection: sa.Connection, state: str) -> EndedNight | None:
 
 
 def first_night_at(connection: sa.Connection) -> datetime | None:
-    """When the first nightly run began."""
+    """Start of the first nightly run."""
     first = sa.select(sa.func.min(runs.c.started_at)).where(
         runs.c.step == "nightly", runs.c.state != "skipped"
     )
@@ -216,7 +216,7 @@ def first_night_at(connection: sa.Connection) -> datetime | None:
 
 
 def forecast_ready_at(connection: sa.Connection, origin: date) -> datetime | None:
-    """When the forecast of an origin was first there, whoever made it."""
+    """Time at which the first forecast of an origin was stored."""
     first = sa.select(sa.func.min(runs.c.finished_at)).where(
         runs.c.step == "forecast", runs.c.state == "done", runs.c.origin_on == origin
     )

@@ -1,32 +1,32 @@
 """Separates days with zero orders from days that were not observed.
 
-Silence is judged by feed: by the file that brought a depot's orders on its last day
-before. A day without orders is a 0 where
+A depot's feed is the file of its orders on its last day with orders. A day without orders
+is a 0 if
 
-- that same file has orders of the day, of another depot; or
-- another file has orders of one of the busiest depots of that file, and that other file
-  brings more than half as many depots, or the depot's next orders came in one file with
-  those of that busy depot: so the other file would have brought the depot, too. Where the
-  depot hardly ever lacks orders, this counts from the day after; or
-- the depot has files of its own, and no orders are nothing new to it: it has few, and its
-  next ones have come, or it had none on the same weekday of the two weeks before.
+- that file has orders of the day, of another depot; or
+- another file has orders of the day of one of the feed's busiest depots, and has more than
+  half as many depots as the feed, or also has the depot's next orders: it would have had
+  the depot's orders of the day, too. If the depot hardly ever lacks orders, this applies
+  from the day after; or
+- the feed has this depot only, and days without orders are usual for it: it has few orders
+  and its next ones are loaded, or it had none on the same weekday of the two weeks before.
 
-Every other day without orders is not observed. A day is judged by what lies before it, so
-that later files change it seldom.
+Every other day without orders is not observed. The rules look at earlier days, so that
+later files seldom change a result.
 """
 
 from datetime import date, datetime
 
 import sqlalchemy as sa
 
-FEW_ORDERS = 5
-"""Fewer orders a day: one who expects five gets none twice a year (Poisson)."""
-LONGEST_GAP = 14
+MIN_STEADY_ORDERS = 5
+"""Orders a day; with five expected, a day without any comes twice a year (Poisson)."""
+MAX_GAP_DAYS = 14
 """Days between two days with orders; in a longer time a file is missing, not orders."""
-LONGEST_REST = 3
-"""Days that a weekly rest takes at most, a bank holiday beside a weekend included."""
-BUSIEST = 4
-"""Depots of a file that witness a day, the judged one perhaps among them: they seldom lack orders."""
+MAX_REST_DAYS = 3
+"""Longest usual rest in days: a weekend and a bank holiday beside it."""
+N_BUSIEST = 4
+"""Number of depots of a file whose orders show that a day was loaded: they seldom lack any."""
 
 # A depot's days with orders that another day without follows, or precedes once it is open.
 GAPS = """
@@ -58,7 +58,7 @@ where c.service_on = c.first_on and l.opened_on < c.service_on
 FEEDS = f"""
 create temporary table feeds on commit drop as
 select file_id, depots,
-       (array_agg(depot_id order by orders desc, depot_id))[1 : {BUSIEST}]
+       (array_agg(depot_id order by orders desc, depot_id))[1 : {N_BUSIEST}]
            as busiest
 from (
     select file_id, depot_id, sum(orders) as orders,
@@ -95,7 +95,7 @@ left join order_counts before
   on before.depot_id = s.depot_id and before.service_on = s.day_on - 7
 where witness <> s.depot_id
   and (theirs.depots * 2 > own.depots or witness = any(later.busiest))
-  and (s.day_on < s.today - 1 or s.before_orders < {FEW_ORDERS}
+  and (s.day_on < s.today - 1 or s.before_orders < {MIN_STEADY_ORDERS}
        or (before.depot_id is null and s.first_on <= s.day_on - 7))
 union
 select s.depot_id, s.day_on
@@ -104,9 +104,9 @@ left join feeds own using (file_id)
 left join order_counts a on a.depot_id = s.depot_id and a.service_on = s.day_on - 7
 left join order_counts b on b.depot_id = s.depot_id and b.service_on = s.day_on - 14
 where own.file_id is null
-  and ((s.next_on - s.before_on <= {LONGEST_GAP}
-        and least(s.before_orders, s.next_orders) < {FEW_ORDERS})
-    or (s.day_on - s.before_on <= {LONGEST_REST} and s.first_on <= s.day_on - 14
+  and ((s.next_on - s.before_on <= {MAX_GAP_DAYS}
+        and least(s.before_orders, s.next_orders) < {MIN_STEADY_ORDERS})
+    or (s.day_on - s.before_on <= {MAX_REST_DAYS} and s.first_on <= s.day_on - 14
         and a.depot_id is null and b.depot_id is null))
 """
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import sqlalchemy as sa
 
-# The local service day. Where a file gave an offset, the moment decides; where it gave
+# The local service day. Where a file gave an offset, the instant decides; where it gave
 # none, its wall-clock time is the depot's own. PostgreSQL knows days of 23 and 25 hours.
 SERVICE_DAY = """
     case when o.utc_offset_minutes is null then o.ordered_local::date
@@ -32,10 +32,10 @@ where o.ordered_local >= :from_local and o.ordered_local < :to_local
 group by 1, 2
 order by 2, 1
 """
-MARK_INCOMING = """
+MARK_STAGED = """
 insert into changed_days (day_on)
 select distinct day + shift
-from (select distinct ordered_local::date as day from incoming) days
+from (select distinct ordered_local::date as day from staging) days
 cross join generate_series(cast(:least as integer), :most) as shift
 """
 DAYS_ARE_MARKED = "select set_config('harbor.days_are_marked', :value, true)"
@@ -77,25 +77,25 @@ def _date_ranges(days: Iterable[date]) -> list[tuple[date, date]]:
 
 
 @contextmanager
-def marked(connection: sa.Connection, table: str) -> Iterator[None]:
-    """Marks every day that an order on its way in may lie on, and no other.
+def mark_changed_days(connection: sa.Connection, table: str) -> Iterator[None]:
+    """Marks every day that a staged order may lie on, and no other.
 
     Args:
-      connection: Inside a transaction with a table `incoming`.
-      table: That it goes to; only orders are counted.
+      connection: Inside a transaction with a table `staging`.
+      table: The table that is loaded; only for orders are days marked.
     """
     if table != "orders":
         yield
         return
     shift = {"least": -SHIFT.days, "most": SHIFT.days}
-    connection.execute(sa.text(MARK_INCOMING), shift)
+    connection.execute(sa.text(MARK_STAGED), shift)
     with days_are_marked(connection):
         yield
 
 
 @contextmanager
 def days_are_marked(connection: sa.Connection) -> Iterator[None]:
-    """Tells the triggers that the days of what is written now have been marked."""
+    """Keeps the triggers from marking days: those of the rows written now are marked."""
     connection.execute(sa.text(DAYS_ARE_MARKED), {"value": "yes"})
     yield
     connection.execute(sa.text(DAYS_ARE_MARKED), {"value": ""})

@@ -21,7 +21,7 @@ EVENTS = """
 select kind, starts_on, ends_on, city, depot_id, value, known_from from events
 order by event_id
 """
-# Those that were corrected or withdrawn since, too; a withdrawal itself is no event.
+# Superseded versions too; a version that withdraws an event is left out.
 EVENT_VERSIONS = """
 select kind, starts_on, ends_on, city, depot_id, value, known_from, version, known_at,
        superseded_at
@@ -49,14 +49,16 @@ class PanelTables:
         return self.demand[self.demand["superseded_at"].notna()]
 
 
-def known_by(demand: pd.DataFrame, moment: datetime, origin: date) -> pd.DataFrame:
-    """Versions of demand that were the newest known at a moment, up to an origin.
+def versions_as_of(
+    demand: pd.DataFrame, cutoff: datetime, origin: date
+) -> pd.DataFrame:
+    """Versions of demand up to an origin that were the newest at a cutoff.
 
-    The first count of every day was known, wherever its depot lies.
+    First counts are included wherever their depot lies.
     """
-    known = (demand["version"] == 1) | (demand["known_at"] <= moment)
-    not_yet = demand["superseded_at"].isna() | (demand["superseded_at"] > moment)
-    return demand[known & not_yet & (demand["service_on"] <= origin)]
+    is_known = (demand["version"] == 1) | (demand["known_at"] <= cutoff)
+    is_newest = demand["superseded_at"].isna() | (demand["superseded_at"] > cutoff)
+    return demand[is_known & is_newest & (demand["service_on"] <= origin)]
 
 
 def read_panel_tables(

@@ -1,6 +1,6 @@
 """Statements for rejected rows and the files they came from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -46,6 +46,21 @@ class FileWithRejected:
     path: str
     kind: str
     source: str
+
+
+def add_rows(
+    connection: sa.Connection, file_id: int, rows: Iterable[Mapping[str, object]]
+) -> None:
+    """Puts rejected rows of a file into quarantine.
+
+    Args:
+      connection: Inside the transaction that loads the file.
+      file_id: Id of the file.
+      rows: By the columns of `quarantine`: line, column_name, value, reason, raw.
+    """
+    values = [{"file_id": file_id, **row} for row in rows]
+    if values:
+        connection.execute(sa.insert(quarantine), values)
 
 
 def newest_rejected(

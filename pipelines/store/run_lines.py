@@ -59,7 +59,7 @@ def lines_of(
     return sorted((dict(row) for row in rows), key=lambda row: int(row["line_id"]))
 
 
-def forget_lines(connection: sa.Connection, age: timedelta) -> None:
+def delete_old_lines(connection: sa.Connection, age: timedelta) -> None:
     """Deletes lines that were written longer ago; their runs stay."""
     old = run_lines.c.written_at < sa.func.clock_timestamp() - age
     connection.execute(sa.delete(run_lines).where(old))

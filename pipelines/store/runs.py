@@ -25,7 +25,7 @@ def begin_run(
     Whatever was brought in before has committed when it begins; see `commit_order`. The
     session of a top-level run holds the run's lock before others can see the row.
     """
-    commit_order.await_arrivals(connection)
+    commit_order.await_committing_loads(connection)
     host, pid = process
     statement = sa.insert(runs).values(
         step=step, origin_on=origin, parent_id=parent_id, host=host, pid=pid,

@@ -11,7 +11,7 @@ from datetime import date
 import sqlalchemy as sa
 
 from pipelines.schema import depots, score_totals, scores
-from pipelines.schema.counted_scores import MEASURES, SCORE_MEASURES
+from pipelines.schema.published_scores import MEASURES, SCORE_MEASURES
 
 SCORE_LOCK = 0x5343_4F52  # "SCOR"
 
@@ -47,7 +47,7 @@ def renew(connection: sa.Connection, origin: date) -> None:
 
 
 def renew_if_scored(connection: sa.Connection, origin: date) -> None:
-    """Replaces the sums of an origin whose forecasts were made again; most have none."""
+    """Replaces the sums of an origin whose forecasts were replaced, if it has any."""
     scored = sa.select(score_totals).where(score_totals.c.origin_on == origin)
     if connection.scalar(sa.select(sa.exists(scored))):
         renew(connection, origin)
@@ -61,7 +61,7 @@ def renew_all(connection: sa.Connection) -> None:
 
 
 @contextmanager
-def in_step(connection: sa.Connection, table: str) -> Iterator[None]:
+def renew_if_depots_move(connection: sa.Connection, table: str) -> Iterator[None]:
     """Replaces all sums if a depot moves to another city while a table is written.
 
     Args:

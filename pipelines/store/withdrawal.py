@@ -1,14 +1,14 @@
-"""Takes rows of files out of a table, and brings back what they had replaced."""
+"""Removes the rows of files from a table, and restores the rows they had replaced."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-# Composed of our own table and column names. The order is that of arrival: of the rows
-# that a key had, the one that came last counts.
-TAKE_OUT = """
-create temporary table taken on commit drop as
+# Composed of our own table and column names. Of the rows that a key had, the one loaded last
+# is restored.
+REMOVED_KEYS = """
+create temporary table removed on commit drop as
 select {key} from {table} where file_id = any(:file_ids)
 """
 NAMED_DEPOTS = """
@@ -26,7 +26,7 @@ create temporary table earlier on commit drop as
 select distinct on ({key}) superseded_id
 from superseded_rows s
 cross join lateral jsonb_populate_record(null::{table}, s.content) r
-join taken using ({key})
+join removed using ({key})
 where s.table_name = :table
 order by {key}, s.file_id desc, s.superseded_id desc
 """
@@ -59,13 +59,13 @@ delete from depots where depot_id in (select depot_id from unnamed)
 
 
 @dataclass(frozen=True)
-class TakenBack:
-    """Rows that taking files out of one table has removed and restored.
+class RemovedRows:
+    """Outcome of removing the rows of files from one table.
 
     Args:
-      removed: Rows that the files had brought.
-      restored: Of these, rows in whose place an earlier file's row stands again.
-      depot_ids: Depots that the files had named.
+      removed: Number of rows of the files.
+      restored: How many of them an earlier file's row replaces again.
+      depot_ids: Depots named in the files.
     """
 
     removed: int
@@ -73,16 +73,16 @@ class TakenBack:
     depot_ids: frozenset[str]
 
 
-def take_out(
+def remove_rows(
     connection: sa.Connection, table: str, key: Sequence[str], file_ids: Sequence[int]
-) -> TakenBack:
-    """Removes every row that the files brought; earlier rows of the same keys come back.
+) -> RemovedRows:
+    """Removes every row of the files, and restores earlier rows of the same keys.
 
     Args:
       connection: Inside a transaction in which no file of that kind is loaded.
       table: `orders` or `daily_counts`.
       key: By which a later row had replaced an earlier one.
-      file_ids: Of the files.
+      file_ids: Ids of the files.
     """
     names = {"table": table, "key": ", ".join(key)}
     values = {"table": table, "file_ids": list(file_ids)}
@@ -93,24 +93,24 @@ def take_out(
 
     named = connection.scalars(sa.text(NAMED_DEPOTS.format(**names)), values)
     depot_ids = frozenset(named)
-    run(TAKE_OUT)
+    run(REMOVED_KEYS)
     removed = run(DELETE)
     run(DELETE_SUPERSEDED)
     run(FIND_EARLIER)
     restored = run(RESTORE)
     run(DELETE_EARLIER)
-    connection.execute(sa.text("drop table taken, earlier"))
-    return TakenBack(removed, restored, depot_ids)
+    connection.execute(sa.text("drop table removed, earlier"))
+    return RemovedRows(removed, restored, depot_ids)
 
 
 def drop_unnamed_depots(connection: sa.Connection, depot_ids: Sequence[str]) -> int:
-    """Removes those of the depots that nobody described and nothing names any more.
+    """Removes the depots that are not described and that nothing refers to any more.
 
     Their demand goes with them. A depot with a forecast, an event or an override stays.
 
     Args:
       connection: Inside a transaction; demand is counted after it.
-      depot_ids: Depots that withdrawn files had named.
+      depot_ids: Depots named in withdrawn files.
     """
     parameters = {"depot_ids": list(depot_ids)}
     return int(connection.execute(sa.text(DROP_UNNAMED), parameters).rowcount)

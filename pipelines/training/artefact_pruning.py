@@ -42,7 +42,7 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
     """Removes old artefacts that are not needed; their models stay listed.
 
     Needed are the artefacts of the champion, the previous champion, challengers, the
-    forecasts shown, backfills in progress, and recent champions, each with its evaluation
+    newest forecasts, backfills in progress, and recent champions, each with its evaluation
     model. Safe to repeat.
 
     Args:
@@ -53,7 +53,7 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
         versions = store.prune(connection, settings.keep_artefacts_days)
     paths = {path.name: path for path in settings.artefacts.glob("*.npz")}
     with engine.connect() as connection:
-        pruned = [paths[name] for name in store.gone_of(connection, paths)]
+        pruned = [paths[name] for name in store.pruned_files(connection, paths)]
     sizes = [_remove(path) for path in older_than(pruned, MIN_AGE)]
     removed = [size for size in sizes if size is not None]
     return Pruned(versions, len(removed), sum(removed))

@@ -30,7 +30,7 @@ def clean_up(engine: sa.Engine, settings: Settings) -> int:
       Number of files and folders removed.
     """
     with engine.begin() as connection:
-        run_lines.forget_lines(connection, LOG_LINE_AGE)
+        run_lines.delete_old_lines(connection, LOG_LINE_AGE)
     staged = older_than(settings.artefacts.glob(".*.tmp"), STAGED_FILE_AGE)
     abandoned = older_than(settings.checkpoints.glob("*"), CHECKPOINT_AGE)
     for path in staged:

@@ -86,7 +86,7 @@ def promote_if_better(
         if _version(models.champion(connection)) == _version(champion):
             if decision.canary is not None:
                 canary_json = decision.canary.to_json()
-                models.keep_canary(connection, decision.version, canary_json)
+                models.set_canary(connection, decision.version, canary_json)
             store = models.promote if decision.promoted else models.reject
             store(connection, decision.version, decision.reason)
             return decision

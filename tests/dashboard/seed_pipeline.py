@@ -131,6 +131,7 @@ def _backfill(connection: sa.Connection, through: date) -> None:
             sa.insert(schema.backfill_slots).values(
                 backfill_id=backfill_id, position=number, step="forecast",
                 origin_on=first, is_included=state != "skipped", reason="asked for",
+                reason_code="newest_model",
                 rows=42,
                 estimate_s=90.0, replaced_rows=0, state=state,
                 error="No model saw nothing later." if state == "failed" else None,

@@ -120,7 +120,7 @@ def show_a_worse_model(engine, settings, night):
     assert forecast(engine, settings, night, LATER) == spoilt.version
     assert total(engine, spoilt.version, night) > 1.2 * before
     with engine.begin() as connection:
-        back = store.champion_before(connection)
+        back = store.rollback_target(connection)
         store.promote(connection, back["version"], "Too high everywhere.")
     assert forecast(engine, settings, night, 2 * LATER) == champion["version"]
     return spoilt.version

@@ -90,6 +90,8 @@ def test_what_a_pruned_model_has_forecast_is_there_all_the_same(
     prune(new)
     slots = planned(fleet, settings, what=("train", "forecast"), **options).slots
     assert {slot.reason for slot in slots if slot.step == "forecast"} == {why}
+    code = "live_forecast" if live else "forecast_stored"
+    assert {slot.reason_code for slot in slots if slot.step == "forecast"} == {code}
     assert not any(slot.is_included for slot in slots)
 
 
@@ -125,6 +127,11 @@ def test_an_origin_without_a_model_is_left_out_and_a_training_offered(
     plan = planned(fleet, settings)
     (lonely, *_) = plan.slots
     assert (lonely.action, lonely.state) == ("leave", "skipped")
+    assert [slot.reason_code for slot in plan.of("forecast")] == [
+        "no_model",
+        "newest_model",
+        "newest_model",
+    ]
     assert f"'harbor train --through {days_before(6)}'" in lonely.reason
     assert "--what train,forecast,score" in lonely.reason
     assert plan.without_model == [days_before(6)]
@@ -152,6 +159,7 @@ def test_an_origin_with_too_little_history_is_out_and_no_training_is_offered(
     few = plan.of("forecast")[0]
     assert f"only 40 days of data up to {span['first']}" in few.reason
     assert "training needs 42" in few.reason
+    assert few.reason_code == "too_little_history"
     assert "harbor train" not in few.reason
     assert plan.without_model == [START + timedelta(days=n) for n in (41, 42)]
 

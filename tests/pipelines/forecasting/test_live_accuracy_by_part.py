@@ -199,7 +199,9 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
     assert run.metrics.get("gated_depots") == (["A0"] if gated else None)
     with engine.connect() as connection:
-        assert live_accuracy.worse_depots(connection) == (["A0"] if gated else [])
+        assert live_accuracy.depots_worse_than_naive(connection) == (
+            ["A0"] if gated else []
+        )
 
 
 def test_a_hindcast_knows_nothing_of_live_scores(served):

@@ -12,10 +12,10 @@ from pipelines.demand import counting
 from pipelines.forecasting import scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.schema import (
-    counted_scores,
     demand_versions,
     depots,
     forecasts,
+    published_scores,
     score_totals,
     scores,
 )
@@ -31,7 +31,7 @@ DAYS = 40
 LAST = START + timedelta(days=DAYS - 1)
 NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
 KEY = ["is_live", "origin_on", "city", "model_version", "has_baselines", "is_nonzero"]
-MEASURES = [measure.strip() for measure in counted_scores.MEASURES.split(",")]
+MEASURES = [measure.strip() for measure in published_scores.MEASURES.split(",")]
 
 
 def expected_totals(engine, grain):

@@ -12,7 +12,7 @@ from pipelines.ingest import FileOptions, FileReport, IngestReport, ingest
 from pipelines.settings import Settings
 
 TODAY = date(2026, 6, 1)
-# Tiny files, of which a test may want every row put aside.
+# Tiny files, of which a test may want every row rejected.
 SETTINGS = Settings(timezone="Europe/Brussels", country="BE", max_rejected_ratio=1)
 # Numbers given by the database depend on the order of loads; what they number does not.
 # The namespace of ids has tests of its own.
@@ -62,7 +62,7 @@ def data(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def quarantined(engine: sa.Engine) -> list[tuple[Any, ...]]:
-    """Line, column, value and reason of what was put aside, by line."""
+    """Line, column, value and reason of the rejected rows, by line."""
     with engine.connect() as connection:
         found = connection.execute(
             sa.text(

@@ -220,7 +220,7 @@ def test_quarantine_lists_and_shows_what_was_put_aside(harbor, tmp_path):
         "date": "soon",
         "orders": "1",
     }
-    assert "is not a date as ISO 8601 writes it" in harbor("quarantine", "list").stdout
+    assert "does not match the format ISO 8601" in harbor("quarantine", "list").stdout
     gone = harbor("quarantine", "show", "99")
     assert isinstance(gone.exception, NoDataError)
 

@@ -7,8 +7,8 @@ import pytest
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest import column_suggestions
-from pipelines.ingest.file_schemas import KINDS
-from pipelines.ingest.kind_detection import recognise
+from pipelines.ingest.file_schemas import SCHEMAS
+from pipelines.ingest.kind_detection import detect_mapping
 from pipelines.ingest.options import FileOptions
 
 STRANGE = {
@@ -31,16 +31,16 @@ STRANGE = {
 def test_what_is_offered_loads_when_it_is_copied(case):
     header, (kind, *names) = STRANGE[case]
     with pytest.raises(RefusedFileError) as refusal:
-        recognise(header, FileOptions(), "strange.csv")
+        detect_mapping(header, FileOptions(), "strange.csv")
     offered = re.search(r"if it is (\w+): (.*)\.$", str(refusal.value))
     assert offered is not None, refusal.value
     assert offered[1] == kind
     pairs = [each.split("=", 1) for each in shlex.split(offered[2])[1::2]]
-    plan = recognise(header, FileOptions(columns=dict(pairs)), "strange.csv")
-    assert plan.kind.name == kind
-    assert [plan.names[column] for column in KINDS[kind].wanted] == names
+    mapping = detect_mapping(header, FileOptions(columns=dict(pairs)), "strange.csv")
+    assert mapping.schema.name == kind
+    assert [mapping.names[column] for column in SCHEMAS[kind].required_columns] == names
 
 
 @pytest.mark.parametrize("header", [["a", "b", "c"], [""], [], ["date", "name"]])
 def test_nothing_is_offered_where_names_tell_nothing(header):
-    assert column_suggestions.suggest(header, list(KINDS.values())) is None
+    assert column_suggestions.suggest(header, list(SCHEMAS.values())) is None

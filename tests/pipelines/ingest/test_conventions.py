@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forecaster.errors import BadInputError, RefusedFileError
 from pipelines.ingest import FileOptions, database_source, workbook
-from pipelines.ingest.conventions import OTHER_MARK, detect_decimal_mark
+from pipelines.ingest.conventions import THOUSANDS_SEPARATOR, detect_decimal_mark
 from tests.pipelines.ingest.ingesting import (
     load_one,
     quarantined,
@@ -85,7 +85,9 @@ def test_the_proof_may_stand_in_any_batch():
 
 def unambiguous_text(number, mark):
     """A number as people of that mark write it, its thousands set apart."""
-    return f"{number:,}".translate(str.maketrans({".": mark, ",": OTHER_MARK[mark]}))
+    return f"{number:,}".translate(
+        str.maketrans({".": mark, ",": THOUSANDS_SEPARATOR[mark]})
+    )
 
 
 numbers = st.decimals(-(10**9), 10**9, places=2) | st.integers(0, 10**9).map(Decimal)

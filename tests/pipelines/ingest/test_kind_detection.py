@@ -3,7 +3,7 @@
 import pytest
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest.kind_detection import recognise
+from pipelines.ingest.kind_detection import detect_mapping
 from pipelines.ingest.options import FileOptions
 
 
@@ -19,21 +19,21 @@ from pipelines.ingest.options import FileOptions
     ],
 )
 def test_the_columns_tell_the_kind(header, kind):
-    assert recognise(header.split(), FileOptions(), "x.csv").kind.name == kind
+    assert detect_mapping(header.split(), FileOptions(), "x.csv").schema.name == kind
 
 
 def test_what_is_not_read_is_known():
     header = ["weather", "depot_id", "", "date", " orders "]
-    plan = recognise(header, FileOptions(), "x.csv")
-    assert plan.ignored == ["weather"]
-    assert plan.positions == {"depot_id": 1, "date": 3, "orders": 4}
+    mapping = detect_mapping(header, FileOptions(), "x.csv")
+    assert mapping.ignored == ["weather"]
+    assert mapping.positions == {"depot_id": 1, "date": 3, "orders": 4}
 
 
 def test_a_mapped_name_goes_before_the_contracts_own():
     header = ["depot_id", "date", "orders", "trips"]
-    plan = recognise(header, FileOptions(columns={"orders": "Trips"}), "x.csv")
-    assert plan.positions["orders"] == 3
-    assert plan.ignored == ["orders"]
+    mapping = detect_mapping(header, FileOptions(columns={"orders": "Trips"}), "x.csv")
+    assert mapping.positions["orders"] == 3
+    assert mapping.ignored == ["orders"]
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,19 @@ def test_a_mapped_name_goes_before_the_contracts_own():
 def test_a_mapping_to_a_name_that_is_not_there_is_refused(column, header):
     options = FileOptions(columns={column: "nope"})
     with pytest.raises(RefusedFileError, match=r"x\.csv has no column 'nope'"):
-        recognise(header, options, "x.csv")
+        detect_mapping(header, options, "x.csv")
 
 
 def test_a_mapping_of_another_kind_does_no_harm():
     options = FileOptions(columns={"order_id": "Ref"})
-    found = recognise(["depot_id", "date", "orders"], options, "x.csv")
-    assert found.kind.name == "daily"
+    found = detect_mapping(["depot_id", "date", "orders"], options, "x.csv")
+    assert found.schema.name == "daily"
 
 
 def test_a_column_serves_only_what_it_was_mapped_to():
     options = FileOptions(columns={"orders": "date"}, kind="daily")
     with pytest.raises(RefusedFileError, match="no column 'date'"):
-        recognise(["depot_id", "date"], options, "x.csv")
+        detect_mapping(["depot_id", "date"], options, "x.csv")
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,13 @@ def test_a_column_serves_only_what_it_was_mapped_to():
 )
 def test_a_missing_column_is_named_with_what_to_pass(header, options, says):
     with pytest.raises(RefusedFileError) as refused:
-        recognise(header, FileOptions(**options), "x.csv")
+        detect_mapping(header, FileOptions(**options), "x.csv")
     assert str(refused.value) == says
 
 
 def test_a_stranger_is_told_what_each_kind_wants():
     with pytest.raises(RefusedFileError) as refused:
-        recognise(["Base Number", "", "Trips"], FileOptions(), "x.csv")
+        detect_mapping(["Base Number", "", "Trips"], FileOptions(), "x.csv")
     said = str(refused.value)
     assert "(found: Base Number, Trips)" in said
     assert "orders wants order_id, depot_id, ordered_at" in said
@@ -109,14 +109,19 @@ def test_a_file_that_could_be_two_kinds_is_asked_about():
     with pytest.raises(
         RefusedFileError, match=r"could be orders or daily.*--kind orders"
     ):
-        recognise(header, FileOptions(), "x.csv")
-    assert recognise(header, FileOptions(kind="daily"), "x.csv").kind.name == "daily"
+        detect_mapping(header, FileOptions(), "x.csv")
+    assert (
+        detect_mapping(header, FileOptions(kind="daily"), "x.csv").schema.name
+        == "daily"
+    )
 
 
 def test_a_column_that_comes_twice_is_refused_only_where_it_is_read():
     with pytest.raises(RefusedFileError, match="column 'date' 2 times"):
-        recognise(["depot_id", "date", "orders", "Date"], FileOptions(), "x.csv")
-    recognise(["depot_id", "date", "orders", "note", "note"], FileOptions(), "x.csv")
+        detect_mapping(["depot_id", "date", "orders", "Date"], FileOptions(), "x.csv")
+    detect_mapping(
+        ["depot_id", "date", "orders", "note", "note"], FileOptions(), "x.csv"
+    )
 
 
 @pytest.mark.parametrize(

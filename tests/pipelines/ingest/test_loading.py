@@ -1,4 +1,4 @@
-"""Files to tables: what goes in, what is put aside, what is refused, and repeats."""
+"""Files to tables: rows loaded, rejected and repeated, and files refused."""
 
 # ruff: noqa: DTZ001 - wall-clock times, as files have them
 
@@ -115,7 +115,7 @@ def test_bad_rows_are_put_aside_with_their_line_and_the_rest_goes_in(
     assert "4 rows are in quarantine; see 'harbor quarantine list'." in report.notes
     assert [row[0] for row in rows(clean_engine, "orders")] == ["1", "6"]
     assert quarantined(clean_engine) == [
-        (5, "ordered_at", "soon", "is not a time as ISO 8601 writes it"),
+        (5, "ordered_at", "soon", "does not match the format ISO 8601"),
         (6, "depot_id", "", "is empty"),
         (
             7,
@@ -224,7 +224,7 @@ def test_a_file_of_mostly_bad_rows_is_refused_whole(
         (file,) = ingest(clean_engine, [path], FileOptions(), strict, today=TODAY).files
         assert file.state == state
     assert file.error.startswith(
-        "more.csv has 1 bad rows of 3, more than the 25% that may be put aside "
+        "more.csv has 1 bad rows of 3, more than the 25% that may be rejected "
         "(HARBOR_MAX_REJECTED_RATIO). The first is line 4: orders 'x' is not a number"
     )
     assert len(quarantined(clean_engine)) == 1
@@ -512,15 +512,38 @@ def test_loads_at_the_same_time_wait_for_each_other(clean_engine, tmp_path):
     assert len(rows(clean_engine, "files")) == 3
 
 
-def test_a_subdivision_that_its_country_does_not_have_is_put_aside(
-    clean_engine, tmp_path
-):
+def test_a_subdivision_that_cannot_be_a_code_is_rejected(clean_engine, tmp_path):
     body = (
-        "A,A,X,America/New_York,US,ZZ\nB,B,X,America/New_York,US,NY\n"
+        "A,A,X,America/New_York,US,Z-Z\nB,B,X,America/New_York,US,NY\n"
         "C,C,X,Europe/Amsterdam,NL,ZH\nD,D,X,America/New_York,US,\n"
     )
     report = load_one(clean_engine, write(tmp_path / "a.csv", f"{DEPOTS}\n{body}"))
     assert vars(report.counts) == {"accepted": 3, "unchanged": 0, "rejected": 1}
     ((line, column, value, reason),) = quarantined(clean_engine)
-    assert (line, column, value) == (2, "subdivision", "ZZ")
-    assert reason.startswith("is none of its country's subdivisions")
+    assert (line, column, value) == (2, "subdivision", "Z-Z")
+    assert reason.startswith("is no code of a subdivision")
+    assert report.notes == ("1 row is in quarantine; see 'harbor quarantine list'.",)
+
+
+def test_subdivisions_without_a_calendar_are_loaded_with_one_note_a_country(
+    clean_engine, tmp_path
+):
+    body = (
+        "A,A,X,Europe/Brussels,BE,VLG\nB,B,X,Europe/Brussels,BE,VLG\n"
+        "C,C,X,Europe/Paris,FR,75\nD,D,X,Europe/Paris,FR,69\nE,E,X,Europe/Paris,FR,\n"
+        "F,F,X,America/New_York,US,NY\nG,G,X,America/New_York,US,Nowhere\n"
+    )
+    path = write(tmp_path / "a.csv", f"{DEPOTS}\n{body}")
+    report = load_one(clean_engine, path)
+    assert report.counts.rejected == 1
+    assert report.notes[:2] == (
+        (
+            "Subdivision 'VLG' of BE has no holidays of its own in the calendar; those of "
+            "BE are used."
+        ),
+        (
+            "Subdivisions '69', '75' of FR have no holidays of their own in the calendar; "
+            "those of FR are used."
+        ),
+    )
+    assert len(report.notes) == 3

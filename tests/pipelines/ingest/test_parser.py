@@ -25,7 +25,7 @@ def chunks_of(parser, path, **options):
     opened = parser.open(source, FileOptions(**options), TODAY)
     conventions, chunks = opened.parse()
     plain = [vars(chunk) | {"rows": bytes(chunk.rows)} for chunk in chunks]
-    return opened.plan, conventions, plain
+    return opened.mapping, conventions, plain
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,7 @@ def test_a_small_file_that_is_packed_is_not_held(clean_engine, tmp_path):
 
     for at in range(20):
         (tmp_path / f"{at:03}.csv.gz").write_bytes(gzip.compress(orders(at).encode()))
-    with mock.patch.object(service, "load_together", side_effect=AssertionError):
+    with mock.patch.object(service, "load_batch", side_effect=AssertionError):
         assert counts(load(clean_engine, tmp_path), "orders") == (20, 0, 0)
 
 

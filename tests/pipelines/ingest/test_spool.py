@@ -165,7 +165,7 @@ def test_a_spreadsheet_goes_in_with_its_dates_and_numbers(clean_engine, tmp_path
     (row,) = rows(clean_engine, "daily_counts")
     assert (row[0], str(row[1]), row[2]) == ("A", "2024-01-01", 7)
     orders = tmp_path / "orders.xlsx"
-    moment = ("moment", 45292.5)
+    moment = ("timestamp", 45292.5)
     workbook(orders, {"S": [["order_id", "depot_id", "ordered_at"], [12, "A", moment]]})
     load(clean_engine, orders)
     (order,) = rows(clean_engine, "orders")

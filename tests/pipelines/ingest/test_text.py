@@ -21,11 +21,11 @@ def opened(path, **options):
     return open_text(source, FileOptions(**options))
 
 
-def all_rows(file, detail=False):
+def all_rows(file, rowwise=False):
     """Depot, date and orders of every row, read at once or one by one."""
     found = []
     for batch in file.batches():
-        cells = batch.detail().cells if detail else batch.cells()
+        cells = batch.parse_rows().cells if rowwise else batch.cells()
         columns = [cells[name].to_pylist() for name in ("depot_id", "date", "orders")]
         found += zip(*columns, strict=True)
     return found
@@ -42,7 +42,7 @@ def test_every_line_end_and_separator_reads_alike(tmp_path, end, mark, separator
     file = opened(write(tmp_path / "x.csv", data))
     expected = [("A", "2024-01-01", "5"), ("B", "2024-01-02", None)]
     assert all_rows(file) == expected
-    assert all_rows(file, detail=True) == expected
+    assert all_rows(file, rowwise=True) == expected
 
 
 def test_a_header_below_a_banner_is_found(tmp_path):
@@ -93,14 +93,14 @@ def test_rows_are_told_by_their_physical_line(tmp_path):
     text = f'{HEADER}\n\nA,2024-01-01,"1\n2"\n,,\nB,2024-01-02\nC,2024-01-03,4\n'
     (batch,) = opened(write(tmp_path / "x.csv", text)).batches()
     assert batch.cells() is None
-    detail = batch.detail()
-    assert list(detail.lines) == [3, 7]
-    assert detail.raw(1) == {"depot_id": "C", "date": "2024-01-03", "orders": "4"}
-    (misfit,) = detail.rejected
+    rowwise = batch.parse_rows()
+    assert list(rowwise.lines) == [3, 7]
+    assert rowwise.raw(1) == {"depot_id": "C", "date": "2024-01-03", "orders": "4"}
+    (misfit,) = rowwise.rejected
     assert (misfit.line, misfit.raw) == (6, ["B", "2024-01-02"])
     assert misfit.reason == "has 2 cells, and the header 3"
-    assert detail.blank == 1
-    assert detail.unfinished is None
+    assert rowwise.n_blank == 1
+    assert rowwise.truncated_line is None
 
 
 @given(
@@ -132,7 +132,7 @@ def test_however_it_is_cut_into_blocks_the_rows_are_the_same(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_blocks, "BLOCK_BYTES", size)
         patch.setattr(text_blocks, "MAX_UNFINISHED_ROW_BYTES", 1 << 20)
-        assert all_rows(file, detail=True) == expected
+        assert all_rows(file, rowwise=True) == expected
         at_once = [row for row in all_rows(file) if any(row)]
     assert at_once == expected
 
@@ -152,17 +152,17 @@ def test_a_quote_that_never_closes_is_refused(tmp_path, swallowed):
         tmp_path / "x.csv", f'{HEADER}\nA,2024-01-01,1\nB,2024-01-01,"1\n{rows}'
     )
     with pytest.raises(RefusedFileError, match="a quote that is never closed"):
-        all_rows(opened(path), detail=True)
+        all_rows(opened(path), rowwise=True)
     assert any(batch.cells() is None for batch in opened(path).batches())
 
 
 def test_a_quote_in_the_middle_of_a_cell_is_a_letter_like_others(tmp_path):
     text = f'{HEADER}\nA 5" pipe,2024-01-01,1\nB,2024-01-01,2\nC,2024-01-01,3'
     path = write(tmp_path / "x.csv", text)
-    assert [row[0] for row in all_rows(opened(path), detail=True)] == [
+    assert [row[0] for row in all_rows(opened(path), rowwise=True)] == [
         'A 5" pipe',
         "B",
         "C",
     ]
     (batch,) = opened(path).batches()
-    assert batch.detail().unfinished == 4
+    assert batch.parse_rows().truncated_line == 4

@@ -10,7 +10,7 @@ RELS = f'xmlns="{NS}/package/2006/relationships"'
 STYLES = f"""<styleSheet {MAIN}><cellXfs count="3"><xf numFmtId="0"/>
 <xf numFmtId="14" applyNumberFormat="1"/><xf numFmtId="22" applyNumberFormat="1"/>
 </cellXfs></styleSheet>"""
-STYLE_OF = {"date": 1, "moment": 2}
+STYLE_OF = {"date": 1, "timestamp": 2}
 
 
 def workbook(path, sheets):

@@ -68,7 +68,7 @@ def test_a_load_that_began_before_the_night_and_committed_after_it_is_news(home)
     with home.begin() as slow:
         file_id = begin_load(slow, "slow.csv")
         night(home)
-        commit_order.arrive(slow)
+        commit_order.block_new_runs(slow)
         ingest.set_counts(slow, file_id, NONE)
         assert not has_news(home)
     assert has_news(home)
@@ -79,7 +79,7 @@ def test_a_load_that_began_before_the_night_and_committed_after_it_is_news(home)
 def test_a_load_that_commits_while_the_night_counts_is_news(home):
     def meanwhile():
         with home.begin() as other:
-            commit_order.arrive(other)
+            commit_order.block_new_runs(other)
             ingest.set_counts(other, begin_load(other, "quick.csv"), NONE)
 
     with home.connect() as connection:
@@ -91,7 +91,7 @@ def test_a_load_that_commits_while_the_night_counts_is_news(home):
 
 def test_a_run_does_not_begin_between_a_loads_mark_and_its_commit(home):
     with home.begin() as loading:
-        commit_order.arrive(loading)
+        commit_order.block_new_runs(loading)
         ingest.set_counts(loading, begin_load(loading, "late.csv"), NONE)
         with home.connect() as hasty:
             hasty.execute(sa.text("set local lock_timeout = '1ms'"))
@@ -107,7 +107,7 @@ def test_a_dry_run_keeps_no_run_waiting(home, tmp_path):
     options = {"options": "-c lock_timeout=1s"}
     impatient = sa.create_engine(home.url, connect_args=options)
     with home.begin() as held:
-        commit_order.await_arrivals(held)
+        commit_order.await_committing_loads(held)
         load(impatient, tmp_path / "b.csv", dry_run=True)
         with pytest.raises(OperationalError, match="lock timeout"):
             load(impatient, tmp_path / "b.csv")

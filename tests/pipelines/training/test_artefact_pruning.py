@@ -148,7 +148,7 @@ def test_two_prunings_at_once_do_not_fail(clean_engine, settings, add, monkeypat
         (settings.artefacts / "old.npz").unlink()
         return sorted(filenames)
 
-    monkeypatch.setattr(artefacts, "gone_of", taken_meanwhile)
+    monkeypatch.setattr(artefacts, "pruned_files", taken_meanwhile)
     pruned = prune_artefacts(clean_engine, settings)
     assert (pruned.files, pruned.size_bytes) == (1, len(b"weights"))
 
@@ -163,6 +163,7 @@ def test_an_artefact_of_a_backfill_in_progress_is_kept(
         "position": 1,
         "step": "forecast",
         "is_included": True,
+        "reason_code": "newest_model",
         "reason": "",
         "rows": 0,
     }

@@ -22,7 +22,7 @@ def add(connection, version, role="challenger", days=0, run_id=None):
 
 
 def champion_and_before(connection):
-    found = models.champion(connection), models.champion_before(connection)
+    found = models.champion(connection), models.rollback_target(connection)
     return tuple(None if each is None else each["version"] for each in found)
 
 
@@ -37,6 +37,8 @@ def test_rolling_back_twice_restores_the_first_champion(clean_engine):
         models.promote(connection, "c", "better still")
         assert champion_and_before(connection) == ("c", "b")
         models.promote(connection, "b", "rolled back")
+        assert champion_and_before(connection) == ("b", "c")
+        add(connection, "d", role="retired")
         assert champion_and_before(connection) == ("b", "c")
 
 

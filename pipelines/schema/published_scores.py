@@ -1,8 +1,8 @@
 """SQL for the sums of scores that the pages, the alarms and the command line show.
 
-A statement that uses the `COUNTED_…` constants binds `:live` (live forecasts or
-hindcasts), names the first day shown as `period` with the column `first_on`, and then
-`COUNTED_FORECASTS` as `counted`.
+A statement that uses the `PUBLISHED_…` constants binds `:live` (live forecasts or
+hindcasts), and has the CTEs `period`, with the first target day as `first_on`, and
+`published`, which is `PUBLISHED_FORECASTS`.
 """
 
 MEASURES = """
@@ -10,7 +10,7 @@ MEASURES = """
     naive_error_sum, naive_abs_error_sum, naive_ape_sum,
     median_error_sum, median_abs_error_sum, median_ape_sum
 """
-"""The columns of `score_totals` that add up."""
+"""The additive columns of `score_totals`."""
 
 SCORE_MEASURES = """
     select s.is_live, s.target_on, s.origin_on, d.city, s.depot_id, s.model_version,
@@ -32,43 +32,43 @@ SCORE_MEASURES = """
 """
 """One row for each score: the `MEASURES` of that score alone."""
 
-COUNTED_FORECASTS = """
+PUBLISHED_FORECASTS = """
     select distinct on (t.origin_on, t.city) t.origin_on, t.city, t.model_version
     from score_totals t
     where t.is_live = :live and t.target_on >= (select first_on from period)
     order by t.origin_on, t.city, t.made_at desc, t.model_version
 """
-"""The model that counts for each origin and city: of several, the one that forecast last.
+"""The published model per origin and city: of several, the one that forecast last.
 
-A forecast is made by the champion of its hour, and the last is the one shown.
+A forecast is made by the champion at the time; the pages show the last one.
 """
 
-COUNTED_BY_CITY = """
+PUBLISHED_BY_CITY = """
     select t.* from score_totals t
-    join counted using (origin_on, city, model_version)
+    join published using (origin_on, city, model_version)
     where t.is_live = :live and t.target_on >= (select first_on from period)
 """
 """The `MEASURES` by target day, origin and city."""
 
-COUNTED_BY_DEPOT = f"""
-    with partly_shown as materialized (
+PUBLISHED_BY_DEPOT = f"""
+    with partial_origins as materialized (
         {SCORE_MEASURES}
         where s.is_live = :live and s.target_on >= (select first_on from period)
-          and s.origin_on between (select min(origin_on) from counted)
+          and s.origin_on between (select min(origin_on) from published)
                               and (select first_on - 2 from period)
     )
     select t.depot_id, t.has_baselines, t.is_nonzero, {MEASURES}
     from score_totals t
-    join counted using (origin_on, city, model_version)
+    join published using (origin_on, city, model_version)
     where t.is_live = :live and t.depot_id is not null
       and t.origin_on >= (select first_on - 1 from period)
     union all
     select depot_id, has_baselines, is_nonzero, {MEASURES}
-    from partly_shown
-    join counted using (origin_on, city, model_version)
+    from partial_origins
+    join published using (origin_on, city, model_version)
 """
 """The `MEASURES` by depot.
 
-Origins whose days all lie in the period come from the sums; of earlier ones the days that
-do are added up.
+Origins with every target day in the period come from the sums by depot; of earlier origins
+the days in the period are added up.
 """
