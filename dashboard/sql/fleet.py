@@ -4,6 +4,7 @@ from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
+from pipelines.schema.forecasting import ROLLBACK_TARGET
 
 # `shown` is the newest origin's forecast: the champion's, else the newest. Its `made_at`
 # is the start of its nightly run.
@@ -126,9 +127,10 @@ select * from compared order by city, name, depot_id, target_on
 """
 
 # Evaluation models are shown with the model that they evaluate.
-MODELS = """
+MODELS = f"""
 select version, role, trained_through, created_at, promoted_at, pruned_at,
-       decision_reason, scores
+       decision_reason, scores,
+       coalesce(version = {ROLLBACK_TARGET}, false) as is_rollback_target
 from models
 where role <> 'evaluation'
 order by (role = 'champion') desc, created_at desc, version desc

@@ -123,7 +123,7 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def event_name(name: str) -> str:
+def display_name(name: str) -> str:
     """Display name of an event kind: 'black_friday' becomes 'Black friday'."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
@@ -135,7 +135,7 @@ def day_notes(days: pd.DataFrame) -> list[list[str]]:
     return [
         [
             *holidays,
-            *(event_name(event) for event in events if event != "closed"),
+            *(display_name(event) for event in events if event != "closed"),
             *(["Closed"] if closed else []),
         ]
         for holidays, events, closed in rows

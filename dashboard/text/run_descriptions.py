@@ -119,7 +119,7 @@ def _origin(row: Mapping[Any, Any]) -> str:
 
 
 def _step(row: Mapping[Any, Any]) -> str:
-    return formatting.event_name(row["step"])
+    return formatting.display_name(row["step"])
 
 
 def _progress(row: Mapping[Any, Any]) -> str:

@@ -62,6 +62,13 @@ def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:
     return plan.state == "running" and _is_held(engine, store.APPLY_LOCK)
 
 
+def observed_state(engine: sa.Engine, plan: BackfillPlan) -> str:
+    """The state of a plan; `interrupted` if it is stored as running but its process died."""
+    if plan.state == "running" and not is_running(engine, plan):
+        return "interrupted"
+    return plan.state
+
+
 def pause(engine: sa.Engine, backfill_id: int) -> str:
     """Requests a pause after the current slot, and returns a message.
 
@@ -70,9 +77,8 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
       NothingToDoError: the plan is not being applied.
     """
     plan = read_plan(engine, backfill_id)
-    if not is_running(engine, plan):
-        # A plan whose process died is still stored as running.
-        state = "broken off" if plan.state == "running" else plan.state
+    state = observed_state(engine, plan)
+    if state != "running":
         raise NothingToDoError(
             f"Plan {backfill_id} is {state} and not being applied, so there is nothing to "
             "pause. See 'harbor backfill status'."

@@ -8,9 +8,9 @@ import typer
 from forecaster import backtest as backtests
 from forecaster.baselines import BASELINES
 from forecaster.errors import BadInputError
-from pipelines.cli.console import say, show_json
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
-from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.runs.ledger import recorded
@@ -57,16 +57,16 @@ def backtest(
             f"--against names {', '.join(strange)}, which is no baseline. Choose from "
             f"{', '.join(BASELINES)}."
         )
-    with workplace() as place:
-        newest = counting.default_origin(place.engine)
+    with open_context() as context:
+        newest = counting.default_origin(context.engine)
         origin = as_date(as_of, "--as-of") or newest
         _require_there(origin, newest)
-        known = PanelsAsKnown(place.engine, origin, place.settings.zone).at
-        panel = known(origin) if as_of else read_panel(place.engine, origin)
+        known = PanelsAsKnown(context.engine, origin, context.settings.zone).at
+        panel = known(origin) if as_of else read_panel(context.engine, origin)
         plan = backtests.plan(panel, holdout_days, horizon, stride)
-        settings = place.settings.model_copy(update={"horizon": horizon})
+        settings = context.settings.model_copy(update={"horizon": horizon})
         recipe = train.build_recipe(settings, seed, epochs)
-        with recorded(place.engine, "backtest", origin), fit_progress() as report:
+        with recorded(context.engine, "backtest", origin), fit_progress() as report:
             scores, seconds = backtesting.run_backtest(
                 panel, known, plan, recipe, names, report
             )
@@ -74,7 +74,7 @@ def backtest(
     if as_json:
         show_json(result)
         return
-    say(
+    echo(
         f"{panel.n_depots} depots, trained through {plan.trained_through} in "
         f"{seconds:.0f} s; {len(plan.origins)} origins, {horizon} days each."
     )

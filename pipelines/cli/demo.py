@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from pipelines.cli.console import progress, say, show_json
+from pipelines.cli.console import echo, progress, show_json
+from pipelines.cli.context import AsJson, Port, open_context
 from pipelines.cli.dashboard import serve
-from pipelines.cli.stopping import kept
+from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import AsJson, Port, workplace
 from pipelines.demo import stages
 from pipelines.demo.stages import Advance, Demo
 
@@ -40,14 +40,14 @@ def demo(
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
-    with kept(KEPT), workplace() as place:
-        plan = Demo(place.engine, place.settings, place.now, seed, depots, days)
+    with report_interruption(KEPT), open_context() as context:
+        plan = Demo(context.engine, context.settings, context.now, seed, depots, days)
         done = _run_stages(plan)
-        say(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")
+        echo(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")
         if as_json:
             show_json({"stages": done})
         if not no_serve:
-            serve(place, "127.0.0.1", port)
+            serve(context, "127.0.0.1", port)
 
 
 def _run_stages(plan: Demo) -> list[dict[str, Any]]:
@@ -63,7 +63,7 @@ def _run_stages(plan: Demo) -> list[dict[str, Any]]:
 def _stage(label: str, work: Callable[[Advance], str]) -> dict[str, Any]:
     """One line for what is done, one for how long it took and what came of it."""
     started = time.perf_counter()
-    say(f"{label} …")
+    echo(f"{label} …")
     with progress(label, None) as bar:
 
         def advance(done: float, total: float) -> None:
@@ -75,7 +75,7 @@ def _stage(label: str, work: Callable[[Advance], str]) -> dict[str, Any]:
 
 def _train(plan: Demo) -> dict[str, Any]:
     started = time.perf_counter()
-    say("Training …")
+    echo("Training …")
     with fit_progress() as report:
         outcome = stages.train_model(plan, report)
     return _done("Training", started, outcome)
@@ -83,5 +83,5 @@ def _train(plan: Demo) -> dict[str, Any]:
 
 def _done(label: str, started: float, outcome: str) -> dict[str, Any]:
     seconds = time.perf_counter() - started
-    say(f"  {seconds:5.1f} s  {outcome}")
+    echo(f"  {seconds:5.1f} s  {outcome}")
     return {"stage": label, "seconds": round(seconds, 1), "outcome": outcome}

@@ -7,10 +7,10 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import DeviceError, HarborError
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.context import AsJson, make_inbox, upgrade_embedded
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import look_at_nights
-from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded
 from pipelines.database import migrate, roles
 from pipelines.database.engine import open_engine, snapshot
 from pipelines.forecasting import forecast
@@ -59,7 +59,7 @@ def doctor(as_json: AsJson = False) -> None:
         ]
         show_table("", ("", "what", "finding"), rows)
     if not all(finding.good for finding in findings):
-        say("Lines marked LOOK need attention.")
+        echo("Lines marked LOOK need attention.")
         raise typer.Exit(1)
 
 

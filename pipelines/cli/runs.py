@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import NoDataError
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.logs import format_event
-from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.database.engine import snapshot
 from pipelines.runs import tail
 from pipelines.runs.ledger import fail_dead_runs
@@ -46,9 +46,9 @@ def list_runs(
     options = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
     filters = {name: value for name, value in options.items() if value is not None}
     with_steps = steps or step is not None
-    with workplace() as place:
-        fail_dead_runs(place.engine)
-        with place.engine.connect() as connection:
+    with open_context() as context:
+        fail_dead_runs(context.engine)
+        with context.engine.connect() as connection:
             rows = runs.recent_runs(connection, limit, with_steps, filters)
     if as_json:
         show_json(rows)
@@ -56,7 +56,7 @@ def list_runs(
         _show(rows, "Newest runs", with_steps)
     else:
         that = " that matches" if filters else ""
-        say(f"There is no run{that}. 'harbor runs list' shows the newest of all runs.")
+        echo(f"There is no run{that}. 'harbor runs list' shows the newest of all runs.")
 
 
 @app.command("show")
@@ -69,9 +69,9 @@ def show_run(
 
     Example: `harbor runs show 12`
     """
-    with workplace() as place:
-        fail_dead_runs(place.engine)
-        with snapshot(place.engine) as connection:
+    with open_context() as context:
+        fail_dead_runs(context.engine)
+        with snapshot(context.engine) as connection:
             rows = runs.run_with_steps(connection, run_id)
             log_lines = run_lines.lines_of(connection, run_id, newest=lines)
     if not rows:
@@ -81,7 +81,7 @@ def show_run(
         return
     _show(rows, f"Run {run_id}", True)
     for line in log_lines:
-        say(_line(line))
+        echo(_line(line))
 
 
 @app.command("follow")
@@ -98,14 +98,14 @@ def follow_run(
 
     Example: `harbor runs follow 12`
     """
-    with workplace() as place:
-        followed = tail.newest_run(place.engine) if run_id is None else run_id
-        for update in tail.follow(place.engine, followed, time.sleep):
+    with open_context() as context:
+        followed = tail.newest_run(context.engine) if run_id is None else run_id
+        for update in tail.follow(context.engine, followed, time.sleep):
             for line in update.lines:
-                say(_line(line))
+                echo(_line(line))
             for row in update.changed:
-                say(_state(row))
-        with place.engine.connect() as connection:
+                echo(_state(row))
+        with context.engine.connect() as connection:
             rows = runs.run_with_steps(connection, followed)
     if as_json:
         show_json({"run": rows[0], "steps": rows[1:]})

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import structlog
 import typer
 
-from pipelines.cli.console import progress, say, show_json, show_table
-from pipelines.cli.stopping import kept
-from pipelines.cli.workplace import AsJson, past_day, workplace
+from pipelines.cli.console import echo, progress, show_json, show_table
+from pipelines.cli.context import AsJson, open_context, past_day
+from pipelines.cli.stopping import report_interruption
 from pipelines.demand import counting
 from pipelines.runs.ledger import recorded
 from pipelines.training import promotion
@@ -69,9 +69,9 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
-    with kept(KEPT), workplace() as place:
-        engine, settings = place.engine, place.settings
-        day = past_day(place, through, "--through") or counting.default_origin(engine)
+    with report_interruption(KEPT), open_context() as context:
+        engine, settings = context.engine, context.settings
+        day = past_day(context, through, "--through") or counting.default_origin(engine)
         recipe = training.build_recipe(settings, seed, epochs, bfloat16)
         if warm_up:
             with fit_progress() as report:
@@ -99,7 +99,7 @@ def _show_compilation(day: date, metrics: dict[str, Any], as_json: bool) -> None
     if as_json:
         show_json({"trained_through": day, **metrics})
         return
-    say(
+    echo(
         f"Compiled {metrics['compilations']} programs and found {metrics['cache_hits']} "
         f"in the cache, in {metrics['compile_seconds']:.1f} s. The next training on "
         "this kind of machine finds them all there."
@@ -110,7 +110,7 @@ def _show_share(day: date, process: int, as_json: bool) -> None:
     if as_json:
         show_json({"process": process, "trained_through": day})
     else:
-        say(f"Process {process} has done its share; process 0 records the model.")
+        echo(f"Process {process} has done its share; process 0 records the model.")
 
 
 def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:
@@ -118,18 +118,18 @@ def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> No
     if as_json:
         show_json(asdict(model) | {"promoted": promoted, "reason": reason})
         return
-    say(
+    echo(
         f"Model {model.version}, trained through {model.trained_through} in "
         f"{model.seconds} s."
     )
-    say(f"NumPy and Flax agree within {model.parity_error:.0e} log counts.")
+    echo(f"NumPy and Flax agree within {model.parity_error:.0e} log counts.")
     show_scores(model.scores, "Scores on the holdout days")
     if model.scores["network_share"] == 0:
-        say(
+        echo(
             "Its network did not help on those days, so it delivers the baseline: the "
             "plain forecast without the network's correction."
         )
-    say(f"{'Champion' if promoted else 'Not promoted'}. {reason}")
+    echo(f"{'Champion' if promoted else 'Not promoted'}. {reason}")
 
 
 @contextmanager

@@ -9,9 +9,9 @@ import structlog
 import typer
 
 from forecaster.errors import BadInputError, DatabaseError
-from pipelines.cli.console import say, show_json
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson, Port
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.workplace import AsJson, Port
 from pipelines.database.engine import database_url
 from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import ports
@@ -49,7 +49,7 @@ def watch(
     ports.require_free(address, port)
     if as_json:
         show_json({"url": f"http://{address}:{port}"})
-    say(f"Watching: http://{address}:{port}/metrics  (Ctrl-C stops)")
+    echo(f"Watching: http://{address}:{port}/metrics  (Ctrl-C stops)")
     _serve(settings, address, port)
 
 

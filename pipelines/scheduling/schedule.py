@@ -107,7 +107,7 @@ class NightlyJobs:
         self,
         engine: sa.Engine,
         settings: Settings,
-        run: Callable[[Sequence[str]], int],
+        run: Callable[[Sequence[str]], int | None],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """Creates the jobs.
@@ -115,7 +115,7 @@ class NightlyJobs:
         Args:
           engine: Database the pipelines own.
           settings: Time of the nightly run, and the inbox.
-          run: Runs a command to its end and returns its exit status.
+          run: Runs a command and returns its exit status; None if it was not started.
           now: Returns the current time, with a time zone.
         """
         self._engine, self._settings, self._run, self._now = engine, settings, run, now

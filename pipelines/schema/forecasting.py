@@ -17,7 +17,7 @@ models = sa.Table(
     sa.Column("seed", sa.BigInteger, nullable=False),
     # evaluation: the fit that ended before the holdout; it serves hindcasts only.
     sa.Column("role", sa.Text, nullable=False),
-    # Scores of the judge fit over the judged window, as the backtest prints them.
+    # Holdout scores of the evaluation fit, as the backtest prints them.
     sa.Column("scores", pg.JSONB, nullable=False, server_default=sa.text("'{}'")),
     sa.Column("decision_reason", sa.Text),
     sa.Column("promoted_at", Moment),
@@ -29,6 +29,11 @@ models = sa.Table(
         name="role",
     ),
 )
+ROLLBACK_TARGET = """(
+    select version from models where role = 'retired'
+    order by promoted_at desc nulls last limit 1
+)"""
+"""Version of the model that a rollback makes champion again; null where there is none."""
 sa.Index(
     "uq_models_champion",
     models.c.role,

@@ -5,15 +5,14 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from pipelines.schema import models
+from pipelines.schema.forecasting import ROLLBACK_TARGET
 
 # Who forecasts, who would after a rollback, who waits for a verdict, what made the
 # forecasts shown, what a backfill under way still names, and what was made or was
 # champion lately: until the next one was promoted.
-NEEDED = """
-select version, run_id from models where role in ('champion', 'challenger')
-union all
-(select version, run_id from models where role = 'retired'
- order by promoted_at desc nulls last limit 1)
+NEEDED = f"""
+select version, run_id from models
+where role in ('champion', 'challenger') or version = {ROLLBACK_TARGET}
 union all
 select version, run_id from models
 where version in (select model_version from forecasts

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from pipelines.schema import models
+from pipelines.schema.forecasting import ROLLBACK_TARGET
 
 
 class Model(TypedDict):
@@ -70,14 +71,7 @@ def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
 
 def champion_before(connection: sa.Connection) -> Model | None:
     """The model that was champion before the present one."""
-    statement = (
-        sa.select(models)
-        .where(models.c.role == "retired")
-        .order_by(models.c.promoted_at.desc().nulls_last())
-        .limit(1)
-    )
-    row = connection.execute(statement).mappings().first()
-    return None if row is None else cast(Model, dict(row))
+    return _one(connection, models.c.version == sa.literal_column(ROLLBACK_TARGET))
 
 
 def newest_trained_through(connection: sa.Connection, origin: date) -> Model | None:

@@ -77,8 +77,8 @@ def open_page() -> Open:
 
 
 @pytest.fixture
-def fresh(seeded: Seeded) -> Freshness:
-    """Of the seeded fleet."""
+def freshness(seeded: Seeded) -> Freshness:
+    """The freshness of the seeded fleet."""
     return queries.freshness()
 
 

@@ -47,9 +47,9 @@ def assert_scores(found, rows):
 
 @pytest.mark.parametrize("live", [True, False], ids=["live", "hindcast"])
 def test_accuracy_agrees_with_plain_loops_for_live_forecasts_and_hindcasts(
-    fresh, seeded, live
+    freshness, seeded, live
 ):
-    found = queries.accuracy(live, fresh)
+    found = queries.accuracy(live, freshness)
     rows = seeded.scores[seeded.scores["is_live"] == live]
     rows = rows[rows["target_on"] > rows["target_on"].max() - timedelta(days=56)]
     assert_scores(found[found["grain"] == "all"], rows)
@@ -154,8 +154,8 @@ def live_scores(request, monkeypatch, seeded):
     return live[live["target_on"] > live["target_on"].max() - request.param * A_DAY]
 
 
-def test_depots_are_ordered_by_mape(fresh, live_scores):
-    found = queries.depot_accuracy(True, fresh)
+def test_depots_are_ordered_by_mape(freshness, live_scores):
+    found = queries.depot_accuracy(True, freshness)
     assert found["mape"].is_monotonic_decreasing
     assert (found["n_depots"] == 6).all()
     live = live_scores.dropna(subset=["seasonal_naive", "median4"])
@@ -168,8 +168,8 @@ def test_depots_are_ordered_by_mape(fresh, live_scores):
         np.testing.assert_allclose(row["naive_mape"], naive)
 
 
-def test_largest_errors_are_by_orders_with_their_events(fresh, seeded, live_scores):
-    found = queries.largest_errors(True, fresh)
+def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, live_scores):
+    found = queries.largest_errors(True, freshness)
     live = live_scores.sort_values("origin_on")
     last = live.groupby(["depot_id", "target_on"]).last().reset_index()
     last = last.assign(off=(last["p50"] - last["actual"]).abs())

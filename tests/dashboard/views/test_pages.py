@@ -154,10 +154,22 @@ def test_a_chosen_city_is_the_only_one_shown(seeded, open_page):
     assert "Greenwich" not in page_text(app)
 
 
-def test_an_unknown_city_shows_all_of_them(seeded, open_page):
+def test_an_unknown_city_is_explained_until_another_is_chosen(seeded, open_page):
     app = open_page("fleet", city="Atlantis")
+    explained = "There is no city “Atlantis”. Shown instead: All cities."
+    assert explained in page_text(app)
     assert "Greenwich" in page_text(app)
     assert "Waalhaven" in page_text(app)
+    app.pills(key="city").select("London").run()
+    assert "Atlantis" not in page_text(app)
+
+
+def test_an_unknown_city_is_no_longer_explained_when_the_url_names_another(
+    seeded, open_page
+):
+    app = open_page("fleet", city="Atlantis")
+    app.query_params["city"] = "London"
+    assert "Atlantis" not in page_text(app.run())
 
 
 def first_of(app, city):

@@ -34,6 +34,19 @@ def test_models_are_listed_champion_first_without_evaluation_models(worked):
     assert queries.models(worked)["version"].tolist() == [CHAMPION, REFUSED, BEFORE]
 
 
+def test_a_rollback_is_to_the_last_champion(worked, clean_engine):
+    add_unpromoted = """
+        insert into models (version, trained_through, data_watermark, filename, sha256,
+                            seed, role)
+        select 'older', trained_through, data_watermark, filename, sha256, seed, 'retired'
+        from models where version = :version
+        """
+    with clean_engine.begin() as connection:
+        connection.execute(sa.text(add_unpromoted), {"version": BEFORE})
+    models = queries.models(worked)
+    assert models.loc[models["is_rollback_target"], "version"].tolist() == [BEFORE]
+
+
 def test_the_models_page_states_the_reason_of_each_decision(worked, open_page):
     app = open_page("models")
     assert_no_traceback(app)

@@ -238,7 +238,7 @@ def test_a_plan_that_does_not_run_is_cancelled_at_once_and_cannot_be_paused(
         control.pause(fleet, plan.backfill_id)
     with fleet.begin() as connection:
         backfill_store.set_state(connection, plan.backfill_id, "running")
-    with pytest.raises(NothingToDoError, match="broken off and not being applied"):
+    with pytest.raises(NothingToDoError, match="interrupted and not being applied"):
         control.pause(fleet, plan.backfill_id)
     assert "9 are dropped" in control.cancel(fleet, plan.backfill_id)
     assert reload(fleet, plan).state == "cancelled"

@@ -38,8 +38,8 @@ def terminal(monkeypatch):
         file=received, force_terminal=True, color_system="truecolor", width=WIDE,
         highlight=False,
     )  # fmt: skip
-    monkeypatch.setattr(console, "people", shown)
-    monkeypatch.setattr(console, "machine", shown)
+    monkeypatch.setattr(console, "stderr_console", shown)
+    monkeypatch.setattr(console, "stdout_console", shown)
     return received
 
 
@@ -47,7 +47,7 @@ def table_of(cell):
     received = io.StringIO()
     shown = Console(file=received, force_terminal=True, width=WIDE, highlight=False)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(console, "machine", shown)
+        patch.setattr(console, "stdout_console", shown)
         console.show_table("", ("value",), [(cell,)])
     (row,) = received.getvalue().splitlines()[1:]
     return row
@@ -67,21 +67,21 @@ def test_so_are_titles_and_headings(terminal, value, shown):
 
 @pytest.mark.parametrize(("value", "shown"), HOSTILE)
 def test_so_are_sentences_for_people_and_lines_for_machines(terminal, value, shown):
-    console.say(value)
+    console.echo(value)
     console.show_line(value)
     assert terminal.getvalue() == f"{shown}\n{shown}\n"
 
 
 def test_a_sentence_may_have_several_lines(terminal):
-    console.say("one\ntwo")
+    console.echo("one\ntwo")
     assert terminal.getvalue() == "one\ntwo\n"
 
 
 @pytest.mark.parametrize(("value", "shown"), HOSTILE)
-def test_so_is_what_a_bar_and_a_standing_line_say(terminal, value, shown):
+def test_so_is_what_a_bar_and_a_status_line_say(terminal, value, shown):
     with console.progress(value, 1):
         pass
-    with console.standing_line(value) as update:
+    with console.live_status(value) as update:
         update(f"then {value}")
     assert terminal.getvalue().count(shown) >= 3
 

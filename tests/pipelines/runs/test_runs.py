@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli import runs as command
+from pipelines.cli.context import CommandContext
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import Workplace
 from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
@@ -163,16 +163,16 @@ def test_runs_are_listed_as_wanted(clean_engine, with_steps, wanted, expected):
 
 
 @pytest.fixture
-def place(clean_engine, monkeypatch):
+def context(clean_engine, monkeypatch):
     @contextmanager
-    def open_place():
-        yield Workplace(Settings(), clean_engine)
+    def open_test_context():
+        yield CommandContext(Settings(), clean_engine)
 
-    monkeypatch.setattr(command, "workplace", open_place)
+    monkeypatch.setattr(command, "open_context", open_test_context)
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("context")
 def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
     with recorded(clean_engine, "train", DAY) as run:
         run.metrics |= {"device_memory_peak_bytes": None, "compilations": 7}
@@ -185,7 +185,7 @@ def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("context")
 def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
     clean_engine, capsys
 ):
@@ -204,7 +204,7 @@ def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("context")
 def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsys):
     with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
         logs.info("looked", files=0)

@@ -402,17 +402,17 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     from contextlib import contextmanager
 
     from pipelines.cli import schedule as command
-    from pipelines.cli.workplace import Workplace
+    from pipelines.cli.context import CommandContext
 
     with recorded(clean_engine, "nightly", day(9)):
         pass
 
     @contextmanager
-    def place():
-        yield Workplace(AMSTERDAM, clean_engine)
+    def open_context():
+        yield CommandContext(AMSTERDAM, clean_engine)
 
-    monkeypatch.setattr(Workplace, "now", at("2026-06-10 06:00"))
-    monkeypatch.setattr(command, "workplace", place)
+    monkeypatch.setattr(CommandContext, "now", at("2026-06-10 06:00"))
+    monkeypatch.setattr(command, "open_context", open_context)
     command.show()
     said = capsys.readouterr()
     assert "Thu 11 Jun 2026 04:30 CEST" in said.out
