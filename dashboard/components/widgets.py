@@ -1,4 +1,4 @@
-"""Building blocks of the pages: charts, tables, CSV downloads, choices and notices."""
+"""Widgets of the pages: charts, tables, CSV downloads, choices and notices."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
@@ -177,8 +177,9 @@ def choose_city(cities: Sequence[str]) -> str:
     )
     if UNKNOWN_CITY in st.session_state:
         unknown = formatting.escape_markdown(st.session_state[UNKNOWN_CITY])
-        shown = formatting.escape_markdown(city)
-        empty_state(f"There is no city “{unknown}”. Shown instead: {shown}.")
+        empty_state(
+            f"There is no city “{unknown}”. Shown instead: {formatting.escape_markdown(city)}."
+        )
     return city
 
 

@@ -47,14 +47,14 @@ def simulate(depot: str, kind: str, day_on: date, freshness: Freshness) -> pd.Da
     """Forecasts a depot's days ahead without and with an event on one of them.
 
     Returns:
-      target_on, forecast (as shown elsewhere), scenario, scenario_p10,
-      scenario_p90 (orders per day), a row per day of the forecast shown, in order.
+      target_on, forecast (as published), scenario, scenario_p10,
+      scenario_p90 (orders per day), a row per day of the published forecast, in order.
 
     Raises:
       ArtefactError: as `load`.
       NoDataError: no depot of the fleet has demand.
     """
-    shown = _days_ahead(queries.depot_days(depot, freshness))
+    published = _days_ahead(queries.depot_days(depot, freshness))
     model = _model_for_depot(depot, freshness)
     tables = _inputs(model, depot, freshness)
     event = {"kind": kind, "starts_on": day_on, "ends_on": day_on, "depot_id": depot}
@@ -65,11 +65,11 @@ def simulate(depot: str, kind: str, day_on: date, freshness: Freshness) -> pd.Da
     ratio = (after / before.where(before > 0)).fillna(1.0)
     return pd.DataFrame(
         {
-            "target_on": shown["day_on"],
-            "forecast": shown["p50"],
-            "scenario": shown["p50"] * ratio["p50"],
-            "scenario_p10": shown["p10"] * ratio["p10"],
-            "scenario_p90": shown["p90"] * ratio["p90"],
+            "target_on": published["day_on"],
+            "forecast": published["p50"],
+            "scenario": published["p50"] * ratio["p50"],
+            "scenario_p10": published["p10"] * ratio["p10"],
+            "scenario_p90": published["p90"] * ratio["p90"],
         }
     )
 
@@ -90,7 +90,7 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
       NoDataError: no depot of the fleet has demand.
     """
     days = queries.depot_days(depot, freshness)
-    shown = _days_ahead(days)
+    published = _days_ahead(days)
     model = _model_for_depot(depot, freshness)
     tables = _inputs(model, depot, freshness)
     without_events = tables | {
@@ -107,15 +107,15 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
     )
     # A closed day has no forecast to split.
     is_open = full > 0
-    share = (shown["p50"] / full.where(is_open)).fillna(0.0)
+    share = (published["p50"] / full.where(is_open)).fillna(0.0)
     parts = pd.DataFrame(
         {
-            "target_on": shown["day_on"],
+            "target_on": published["day_on"],
             "level": np.where(is_open, _level(days), 0.0),
             "weekday": 0.0,
             "holiday": share * (holiday - ordinary),
             "events": share * (full - holiday),
-            "forecast": shown["p50"],
+            "forecast": published["p50"],
         }
     )
     others = parts[["level", "holiday", "events"]].sum(axis=1)
@@ -175,15 +175,15 @@ def _days_ahead(days: pd.DataFrame) -> pd.DataFrame:
 
 def _level(days: pd.DataFrame) -> float:
     """Orders of a usual day: the mean of their logarithms over the last four weeks."""
-    known = days["actual"].dropna().tail(LEVEL_DAYS)
-    return float(np.expm1(np.log1p(known).mean())) if len(known) else 0.0
+    observed = days["actual"].dropna().tail(LEVEL_DAYS)
+    return float(np.expm1(np.log1p(observed).mean())) if len(observed) else 0.0
 
 
 def _past_events(events: pd.DataFrame, origin: date) -> pd.DataFrame:
     """The events without their days ahead; closures stay."""
     is_closure = events["kind"] == CLOSED
     is_past = pd.to_datetime(events["starts_on"]) <= pd.Timestamp(origin)
-    kept = events[is_past | is_closure].copy()
-    is_open_ended = pd.to_datetime(kept["ends_on"]) > pd.Timestamp(origin)
-    kept.loc[is_open_ended & (kept["kind"] != CLOSED), "ends_on"] = origin
-    return kept
+    past = events[is_past | is_closure].copy()
+    is_open_ended = pd.to_datetime(past["ends_on"]) > pd.Timestamp(origin)
+    past.loc[is_open_ended & (past["kind"] != CLOSED), "ends_on"] = origin
+    return past

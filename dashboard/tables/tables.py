@@ -46,7 +46,7 @@ HEADINGS = {
     "wape": "WAPE",
     "week_before": "Last week",
 }
-"""Of columns whose name does not read as a heading."""
+"""Headings of columns whose name is not one itself."""
 FRACTIONS = {
     "absolute_error", "bias", "coverage", "forecast_mape", "mape", "median_mape",
     "naive_mape", "override_mape", "service_level", "wape",
@@ -247,8 +247,8 @@ def refused_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def _named_files(files: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    came = [formatting.timestamp(at, zone) for at in files["came_at"]]
-    return files.assign(File=files["path"].map(_file_name), came=came)
+    timestamps = [formatting.timestamp(at, zone) for at in files["came_at"]]
+    return files.assign(File=files["path"].map(_file_name), came=timestamps)
 
 
 def rejected_rows(result: pd.DataFrame) -> pd.DataFrame:

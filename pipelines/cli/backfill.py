@@ -1,4 +1,4 @@
-"""`harbor backfill`: forecasts for past origins, as they would have been."""
+"""`harbor backfill`: plans and applies hindcasts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""`harbor backtest`: hold the last days out, and see how far off the forecasts are."""
+"""`harbor backtest`: scores of forecasts of held-out days."""
 
 from datetime import date
 from typing import Annotated
@@ -52,23 +52,23 @@ def backtest(
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
     names = tuple(name.strip() for name in against.split(",") if name.strip())
-    if strange := sorted(set(names) - set(BASELINES)):
+    if unknown := sorted(set(names) - set(BASELINES)):
         raise typer.BadParameter(
-            f"--against names {', '.join(strange)}, which is no baseline. Choose from "
+            f"--against names {', '.join(unknown)}, which is no baseline. Choose from "
             f"{', '.join(BASELINES)}."
         )
     with open_context() as context:
         newest = counting.default_origin(context.engine)
         origin = as_date(as_of, "--as-of") or newest
-        _require_there(origin, newest)
-        known = PanelsAsKnown(context.engine, origin, context.settings.zone).at
-        panel = known(origin) if as_of else read_panel(context.engine, origin)
+        _require_data_until(origin, newest)
+        panel_at = PanelsAsKnown(context.engine, origin, context.settings.zone).at
+        panel = panel_at(origin) if as_of else read_panel(context.engine, origin)
         plan = backtests.plan(panel, holdout_days, horizon, stride)
         settings = context.settings.model_copy(update={"horizon": horizon})
         recipe = train.build_recipe(settings, seed, epochs)
         with recorded(context.engine, "backtest", origin), fit_progress() as report:
             scores, seconds = backtesting.run_backtest(
-                panel, known, plan, recipe, names, report
+                panel, panel_at, plan, recipe, names, report
             )
     result = backtests.as_json(plan, scores, panel.n_depots, seconds)
     if as_json:
@@ -81,7 +81,7 @@ def backtest(
     show_scores(result, f"Scores over the last {holdout_days} days, held out")
 
 
-def _require_there(origin: date, newest: date) -> None:
+def _require_data_until(origin: date, newest: date) -> None:
     if origin > newest:
         raise BadInputError(
             f"--as-of is {origin}, but the data ends on {newest}. Choose that day or "

@@ -44,7 +44,7 @@ def list_depots(
 
 
 def flags(depot: KnownDepot, today: date) -> list[str]:
-    """Returns what is out of the ordinary about a depot."""
+    """Flags of a depot: incomplete, closed, not yet open, closed weekdays."""
     names = []
     if not depot.is_complete:
         names.append("incomplete")

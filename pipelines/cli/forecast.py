@@ -1,4 +1,4 @@
-"""`harbor forecast`: the days ahead, from the champion."""
+"""`harbor forecast`: forecasts the days ahead with the champion."""
 
 from collections import defaultdict
 from typing import Annotated, Any

@@ -19,7 +19,7 @@ from pipelines.runs.ledger import recorded
 
 MAX_REASONS_SHOWN = 5
 UNCHANGED = "Nothing was changed."
-KEPT = (
+INTERRUPTION_MESSAGE = (
     "Files that were loaded completely are kept, the current one is not. The same "
     "command continues from there."
 )
@@ -110,7 +110,10 @@ def ingest_files(
         column, kind=kind, date_format=date_format, encoding=encoding, decimal=decimal,
         source=source, force=force,
     )  # fmt: skip
-    with report_interruption(UNCHANGED if dry_run else KEPT), open_context() as context:
+    with (
+        report_interruption(UNCHANGED if dry_run else INTERRUPTION_MESSAGE),
+        open_context() as context,
+    ):
         _require_known(options, context)
         load = partial(_load, context, paths, options, query, dry_run)
         if dry_run:

@@ -1,4 +1,4 @@
-"""`harbor models`: which model is shown, and why."""
+"""`harbor models`: lists, promotes and rolls back models."""
 
 from datetime import UTC
 from typing import Annotated
@@ -27,13 +27,13 @@ def list_models(as_json: AsJson = False) -> None:
     Example: `harbor models list`
     """
     with open_context() as context, context.engine.connect() as connection:
-        found = models.all_models(connection)
+        all_models = models.all_models(connection)
     if as_json:
-        show_json(found)
+        show_json(all_models)
         return
     columns = ("version", "role", "trained through", "delivers", "reason")
     rows = []
-    for model in found:
+    for model in all_models:
         pruned = _pruned(model)
         reason = [
             model["decision_reason"] or "",
@@ -104,15 +104,15 @@ def live(
             f"--by is {by!r}, but must be one of {', '.join(accuracy.PARTS)}."
         )
     with open_context() as context:
-        found = live_accuracy.scores_by(context.engine, by, days)
+        scores = live_accuracy.scores_by(context.engine, by, days)
         with context.engine.connect() as connection:
             worse = live_accuracy.worse_depots(connection) if by == "depot" else ()
-    for row in found:
+    for row in scores:
         row["gated"] = row["part"] in worse
     if as_json:
-        show_json({"by": by, "days": days, "scores": found})
+        show_json({"by": by, "days": days, "scores": scores})
         return
-    if not found:
+    if not scores:
         echo(
             "No live forecast has been scored yet. Each night scores the forecasts "
             "whose actuals have come in."
@@ -129,7 +129,7 @@ def live(
     }
     rows = [
         (str(row["part"]), *(row[name] for name in columns), "gated" * row["gated"])
-        for row in found
+        for row in scores
     ]
     heading = (by, *columns.values(), "naive gate")
     show_table(f"Live forecasts of {days} days", heading, rows)

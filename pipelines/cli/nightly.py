@@ -13,7 +13,7 @@ from pipelines.cli.train import fit_progress
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
 
-KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
+INTERRUPTION_MESSAGE = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
 """A server that restarts is waited for: nobody is there at night to start again."""
 
@@ -41,7 +41,7 @@ def nightly(
     """
     configure_logs(logging.INFO)
     with (
-        report_interruption(KEPT),
+        report_interruption(INTERRUPTION_MESSAGE),
         open_context(DATABASE_AWAY_S) as context,
         fit_progress() as report,
     ):

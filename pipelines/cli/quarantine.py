@@ -1,4 +1,4 @@
-"""`harbor quarantine`: rows that were put aside, and why."""
+"""`harbor quarantine`: lists, replays and dismisses rejected rows."""
 
 from dataclasses import asdict
 from typing import Annotated

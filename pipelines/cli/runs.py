@@ -121,7 +121,7 @@ def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
             str(row["origin_on"] or "–"),
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
-            _took(row),
+            _duration(row),
             row["error"] or describe(row["metrics"], closely),
         )
         for row in rows
@@ -130,7 +130,7 @@ def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
     show_table(title, columns, cells)
 
 
-def _took(row: dict[str, Any]) -> str:
+def _duration(row: dict[str, Any]) -> str:
     if row["finished_at"] is None:
         return "–"
     return f"{(row['finished_at'] - row['started_at']).total_seconds():.1f} s"
@@ -139,10 +139,10 @@ def _took(row: dict[str, Any]) -> str:
 def _line(line: dict[str, Any]) -> str:
     if line["event"] == "traceback":
         return "".join(line["fields"]["lines"]).rstrip()
-    at = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
+    time_of_day = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
     columns = ("level", "event", "run_id", "step")
-    shown = {"timestamp": at} | {name: line[name] for name in columns}
-    return format_event(shown | line["fields"])
+    event = {"timestamp": time_of_day} | {name: line[name] for name in columns}
+    return format_event(event | line["fields"])
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`harbor schedule`: the clock of the nightly run."""
+"""`harbor schedule`: the scheduler of the nightly run."""
 
 import logging
 from datetime import UTC, datetime
@@ -106,6 +106,6 @@ def _show(overview: dict[str, Any]) -> None:
         echo("No scheduler is running. Start one with 'harbor schedule run'.")
 
 
-def _times(moment: datetime, zone: ZoneInfo) -> tuple[str, str]:
-    local, utc = moment.astimezone(zone), moment.astimezone(UTC)
+def _times(timestamp: datetime, zone: ZoneInfo) -> tuple[str, str]:
+    local, utc = timestamp.astimezone(zone), timestamp.astimezone(UTC)
     return f"{local:%a %d %b %Y %H:%M %Z}", f"{utc:%a %d %b %H:%M}"

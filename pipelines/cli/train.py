@@ -1,4 +1,4 @@
-"""`harbor train`: trains and judges a model, and shows its scores."""
+"""`harbor train`: trains and evaluates a model, and shows its scores."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -24,7 +24,9 @@ from pipelines.training.train import FitReporter, TrainedModel
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
-KEPT = "No model was recorded. The same command continues from the last checkpoint."
+INTERRUPTION_MESSAGE = (
+    "No model was recorded. The same command continues from the last checkpoint."
+)
 FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (production)"}
 
 Epochs = Annotated[
@@ -69,7 +71,7 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
-    with report_interruption(KEPT), open_context() as context:
+    with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         engine, settings = context.engine, context.settings
         day = past_day(context, through, "--through") or counting.default_origin(engine)
         recipe = training.build_recipe(settings, seed, epochs, bfloat16)
@@ -85,9 +87,11 @@ def train(
             with (
                 recorded(engine, "train", day) as run,
                 fit_progress() as report,
-                _profiled(report, profile) as watched,
+                _profiled(report, profile) as profiled_report,
             ):
-                model = training.train(engine, settings, day, recipe, watched, run)
+                model = training.train(
+                    engine, settings, day, recipe, profiled_report, run
+                )
                 decision = promotion.promote_if_better(
                     engine, settings.artefacts, model.version
                 )
@@ -174,12 +178,14 @@ def fit_progress() -> Iterator[FitReporter]:
             def report(epoch: int, epochs: int, best: float) -> None:
                 nonlocal logged
                 # A fit without validation days, such as the production fit, has no best.
-                known = {"best_mape": best} if math.isfinite(best) else {}
+                best_mape = {"best_mape": best} if math.isfinite(best) else {}
                 part = LINES_PER_FIT * epoch // epochs
                 if part > logged:
-                    log.info("fit", fit=fit, epoch=epoch, most=epochs, **known)
+                    log.info("fit", fit=fit, epoch=epoch, most=epochs, **best_mape)
                 logged = part
-                label = f"{FITS[fit]}, MAPE {100 * best:.2f} %" if known else FITS[fit]
+                label = (
+                    f"{FITS[fit]}, MAPE {100 * best:.2f} %" if best_mape else FITS[fit]
+                )
                 bar.update(task, completed=epoch, total=epochs, description=label)
 
             return report

@@ -1,4 +1,4 @@
-"""`harbor watch`: how the program does, for Prometheus and for people."""
+"""`harbor watch`: metrics for Prometheus, and notifications."""
 
 import logging
 from datetime import UTC, datetime

@@ -25,7 +25,7 @@ REPORTED_METRICS = {
 
 
 class NightlyError(HarborError):
-    """Steps of a nightly run failed; what was raised first is the cause."""
+    """Steps of a nightly run failed; the first error is the cause."""
 
 
 def run_nightly(context: NightlyContext) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring.metrics import HELP
 from pipelines.monitoring.notifications import Notifier
 from pipelines.monitoring.server import (
-    DEPLOYING,
-    STUCK,
+    DEPLOYMENT_TIME,
+    MAX_SNAPSHOT_AGE,
     MonitorState,
     Probe,
     Snapshot,
@@ -142,7 +142,7 @@ def test_what_is_not_known_is_left_out_and_never_0(
     clean_engine, watcher, monitor_state
 ):
     watcher.watch_once(NOW)
-    assert monitor_state.snapshot.not_ready.startswith(
+    assert monitor_state.snapshot.not_ready_reason.startswith(
         "There is no forecast yet. Run 'harbor"
     )
     names = {name for name, *_ in scraped(monitor_state)}
@@ -214,23 +214,28 @@ def test_another_schema_is_a_deployment_in_progress(
     finally:
         with clean_engine.begin() as connection:
             connection.execute(asked, {"version": right})
-    assert "older program" in monitor_state.snapshot.not_ready
+    assert "older program" in monitor_state.snapshot.not_ready_reason
     assert plain(scraped(monitor_state), "deployment_in_progress") == 1
     assert plain(scraped(monitor_state), "schema_current") == 0
 
 
 def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
     monitor_state = MonitorState(tmp_path, NOW)
-    new = {each.name: each.value for each in monitor_state.samples(NOW + DEPLOYING / 2)}
-    old = {each.name: each.value for each in monitor_state.samples(NOW + DEPLOYING)}
+    new = {
+        each.name: each.value
+        for each in monitor_state.samples(NOW + DEPLOYMENT_TIME / 2)
+    }
+    old = {
+        each.name: each.value for each in monitor_state.samples(NOW + DEPLOYMENT_TIME)
+    }
     assert new["deployment_in_progress"] == 1
     assert old["deployment_in_progress"] == 0
 
 
 def test_a_watch_that_does_not_look_is_to_be_started_anew(monitor_state):
     monitor_state.snapshot = Snapshot(NOW, "away")
-    assert monitor_state.not_alive(NOW + STUCK / 2) is None
-    assert "Restart it" in monitor_state.not_alive(NOW + STUCK)
+    assert monitor_state.not_alive_reason(NOW + MAX_SNAPSHOT_AGE / 2) is None
+    assert "Restart it" in monitor_state.not_alive_reason(NOW + MAX_SNAPSHOT_AGE)
 
 
 @pytest.mark.db

@@ -46,7 +46,7 @@ def test_a_watcher_probes_and_has_notifications_sent(
         watcher.watch_once(NOW)
         assert monitor_state.probe.seconds > 0
         watcher.watch_once(NOW + timedelta(seconds=15))
-        assert monitor_state.probe.at == NOW
+        assert monitor_state.probe.probed_at == NOW
         watcher.settings = settings.model_copy(
             update={"watch_dashboard": "http://127.0.0.1:1"}
         )
@@ -57,7 +57,7 @@ def test_a_watcher_probes_and_has_notifications_sent(
     watcher.engine = create_readonly_engine(NOBODY)
     watcher.watch_once(NOW + timedelta(seconds=75))
     watcher.engine.dispose()
-    assert monitor_state.snapshot.trouble.startswith("The database does not answer")
+    assert monitor_state.snapshot.error.startswith("The database does not answer")
     assert len(notifier.checks) == 3
 
 

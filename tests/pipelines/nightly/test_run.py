@@ -13,7 +13,7 @@ import structlog
 
 from forecaster.errors import NoModelError, NothingToDoError, TrainingError
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.night_findings import look_at_nights
+from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting, feed_freshness, retention
 from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import due_notification
@@ -178,7 +178,7 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
 
     with fleet.connect() as connection:
         failed = monitoring.newest_night(connection, "failed")
-    notification = due_notification(None, failed, has_told_failure=False)
+    notification = due_notification(None, failed, last_was_failure=False)
     headline, rest = notification.message.split("goes on from there.")
     assert "There is no new forecast. No champion has been promoted." in headline
     assert "step 'forecast'" in headline
@@ -354,7 +354,7 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
     (inbox / "broken.csv").write_text("depot_id,date,orders\nA0,never,7\n")
     done = run_nightly(night())
     assert done["steps"]["ingest"]["refused"] == 1
-    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
+    found = {each.what: each for each in check_nights(fleet, night().settings)}
     assert not found["last night"].good
     assert "1 file of the inbox was refused" in found["last night"].says
     assert f"harbor runs show {done['run_id']}" in found["last night"].says
@@ -365,7 +365,7 @@ def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet,
     run_nightly(night(LAST + timedelta(days=1)))
     with pytest.raises(NothingToDoError):
         run_nightly(night(LAST + timedelta(days=1)))
-    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
+    found = {each.what: each for each in check_nights(fleet, night().settings)}
     assert not found["last night"].good
     assert "without the day's orders of 2 depots" in found["last night"].says
 

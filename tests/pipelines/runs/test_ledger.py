@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pipelines.cli.night_findings import look_at_nights
+from pipelines.cli.night_findings import check_nights
 from pipelines.runs import ledger as ledger_module
 from pipelines.runs.ledger import fail_dead_runs, recorded
 from pipelines.schema import run_lines, runs
@@ -88,11 +88,11 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
 
 def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
     kill(ledger, other_process)
-    found = {finding.what: finding for finding in look_at_nights(ledger, Settings())}
+    found = {finding.what: finding for finding in check_nights(ledger, Settings())}
     assert not found["runs"].good
     assert f"harbor runs show {other_process.run_id - 1}" in found["runs"].says
     assert "session ended" in found["last night"].says
-    again = {finding.what: finding for finding in look_at_nights(ledger, Settings())}
+    again = {finding.what: finding for finding in check_nights(ledger, Settings())}
     assert again["runs"].good
     assert not again["last night"].good
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pipelines.cli.night_findings import look_at_nights
+from pipelines.cli.night_findings import check_nights
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.ledger import recorded
 from pipelines.runs.locks import try_lock
@@ -21,7 +21,7 @@ from pipelines.scheduling import schedule
 from pipelines.scheduling.schedule import NightlyJobs
 from pipelines.schema import runs
 from pipelines.settings import Settings
-from pipelines.settings.complete_days import newest_whole_day
+from pipelines.settings.complete_days import newest_complete_day
 from tests.pipelines.make import add_depot
 
 ROOT = Path(__file__).parents[3]
@@ -113,7 +113,7 @@ def test_the_night_of_a_clock_change_runs_at_half_past_four(zone, before, after)
     ],
 )
 def test_a_day_counts_once_it_is_over_at_half_of_the_depots(moment, zones, expected):
-    assert newest_whole_day(at(moment), zones) == day(expected)
+    assert newest_complete_day(at(moment), zones) == day(expected)
 
 
 def test_what_is_due_waits_for_half_of_the_depots():
@@ -427,7 +427,7 @@ def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
     clean_engine, monkeypatch
 ):
     def finding():
-        found = look_at_nights(clean_engine, Settings())
+        found = check_nights(clean_engine, Settings())
         return next(each for each in found if each.what == "scheduler")
 
     assert finding().good
