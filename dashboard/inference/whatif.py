@@ -1,7 +1,7 @@
 """What-if forecasts and drivers of one depot, computed on the CPU without JAX.
 
 The model that made the forecast runs in NumPy on changed inputs. Its relative change is
-applied to the forecast shown, so that data corrected since is not mistaken for an effect.
+applied to the published forecast, so that data corrected since is not mistaken for an effect.
 """
 
 from collections.abc import Iterator
@@ -123,7 +123,7 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
 
 
 def load(freshness: Freshness) -> Artefact:
-    """Loads the model that made the forecast shown.
+    """Loads the model that made the published forecast.
 
     Raises:
       ArtefactError: its file is missing, unusable, or not the one recorded.
@@ -157,7 +157,7 @@ def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:
 def _predict(
     model: Artefact, inputs: list[Tables], depot: str, freshness: Freshness
 ) -> Iterator[pd.DataFrame]:
-    """p10, p50 and p90 of one depot for each input, a row per day of the forecast shown."""
+    """p10, p50 and p90 of one depot for each input, a row per day of the published forecast."""
     ahead = model.horizon + CALENDAR_REACH
     for tables in inputs:
         panel = build_panel(**tables, through=freshness.origin, ahead=ahead)

@@ -42,7 +42,7 @@ def total_vans(week: pd.DataFrame) -> int | None:
 
 
 def default_capacity(week: pd.DataFrame) -> int:
-    """Default orders per van: with it the known vans suffice on the busiest day ahead."""
+    """Default orders per van: with it the vans suffice on the busiest day ahead."""
     vans = total_vans(week)
     busiest = week.groupby("target_on")["p90"].sum().max()
     return max(int(np.ceil(busiest / vans)), 1) if vans else DEFAULT_CAPACITY
@@ -56,7 +56,7 @@ def make_plan(
     Args:
       week: The city's rows of `queries.fleet_week`.
       changes: As `queries.overrides_ahead` returns it.
-      assumptions: Of the plan.
+      assumptions: The assumptions of the plan.
 
     Returns:
       The columns of `week` with p10, p50 and p90 moved to what planners set, and:

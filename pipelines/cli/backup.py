@@ -1,4 +1,4 @@
-"""`harbor backup`: database and artefacts, saved and brought back together."""
+"""`harbor backup`: backs up and restores database and artefacts together."""
 
 from datetime import UTC, datetime
 from pathlib import Path

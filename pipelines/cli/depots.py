@@ -1,4 +1,4 @@
-"""`harbor depots`: which depots there are, and which want describing."""
+"""`harbor depots`: lists the depots, and flags incomplete ones."""
 
 from dataclasses import asdict
 from datetime import date

@@ -1,4 +1,4 @@
-"""`harbor events`: what moves demand and is known in advance, and taking it back."""
+"""`harbor events`: lists and withdraws events."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -59,7 +59,7 @@ def withdraw_event(
     reason: Annotated[str, typer.Option(help="Reason, stored with the event.")],
     as_json: AsJson = False,
 ) -> None:
-    """Withdraws an event: from now on it does not take context.
+    """Withdraws an event: from now on it does not take place.
 
     What was forecast while it was announced stays as it was forecast. To bring it back,
     load a file that has it with `withdrawn` no.

@@ -1,4 +1,4 @@
-"""`harbor files`: what was loaded, and taking it back."""
+"""`harbor files`: lists and withdraws loaded files."""
 
 from dataclasses import asdict
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Log lines: one event each, for people or as JSON, to stderr; a run's are stored, too."""
+"""Log lines on stderr, as text or JSON, one event each; those of runs are stored, too."""
 
 import logging
 import sys

@@ -46,7 +46,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 
 def _delivers(model: Model) -> str:
-    """Whether its forecast is the network's or the baseline."""
+    """Whether a model delivers the network's forecast or the baseline."""
     return postprocessing.describe_share(model["scores"].get("network_share"))
 
 

@@ -1,4 +1,4 @@
-"""`harbor nightly`: everything that happens in a night, once."""
+"""`harbor nightly`: runs the nightly run once."""
 
 import logging
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`harbor notifications`: what 'harbor watch' sends when a night fails or works again."""
+"""`harbor notifications`: sends a test notification."""
 
 import typer
 

@@ -1,4 +1,4 @@
-"""`harbor runs`: what ran, what it logged, and how it ended."""
+"""`harbor runs`: lists, shows and follows runs."""
 
 import time
 from datetime import UTC

@@ -28,7 +28,7 @@ REPEATED_SHARE = 0.002
 CORRECTED_SHARE = 0.004
 
 Progress = Callable[[int, int], None]
-"""Called with the number of files of orders that are written, and of all."""
+"""Called with the number of order files written so far, and their total."""
 
 
 def write_files(

@@ -23,7 +23,7 @@ log = structlog.get_logger()
 RETRY_AFTER = timedelta(minutes=5)
 """Wait after no channel accepted a notification."""
 PUBLIC_CHARACTERS = 3
-"""A part of an address that is no longer than this hides nothing, and is in many words."""
+"""Parts of an address up to this length are not masked: they are no secrets."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Notification:
     """A notification about the nights.
 
     Args:
-      key: What it is about; the same trouble has the same key.
+      key: Identity of its cause; a cause is notified once.
       title: Its first line.
       message: The sentence that is sent.
-      is_failure: Otherwise it says that something works again.
+      is_failure: Whether it reports a failure; otherwise a recovery.
     """
 
     key: tuple[object, ...]
@@ -160,7 +160,7 @@ class Notifier:
 def due_notification(
     done: EndedNight | None, failed: EndedNight | None, last_was_failure: bool
 ) -> Notification | None:
-    """The notification that the newest nights call for, sent already or not; no I/O.
+    """Decides which notification the newest nights require, sent already or not; no I/O.
 
     Args:
       done: The newest night that was done; None without one.
@@ -186,7 +186,7 @@ def _covers(done: EndedNight, failed: EndedNight) -> bool:
 
 
 def _failure(failed: EndedNight, done: EndedNight | None) -> Notification:
-    """A second failure is news if it has another reason, or came after the day was done."""
+    """The failure notification; its key differs by reason, and after the day was done."""
     night = failed.origin_on or f"run {failed.run_id}"
     since = done.run_id if done is not None and _covers(done, failed) else 0
     return Notification(

@@ -37,11 +37,11 @@ DEADLINE = timedelta(hours=3)
 LEADER_POLL_S = 5.0
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
-"""After this a night that is not done was missed; a fleet's very first is left to the next."""
+"""Time after which a night that is not done was missed; a fleet's first night is skipped then."""
 MAX_ATTEMPTS = 3
 """Attempts per origin and scheduler."""
 MAX_LATE_ATTEMPTS = 12
-"""The same for a late feed, whose files arrive one by one."""
+"""Attempts per origin whose feed was late, because its files arrive one by one."""
 
 
 def utc_now() -> datetime:
@@ -83,7 +83,7 @@ def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
 
 
 def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
-    """The origin of the newest night that should have begun, if it is not done.
+    """The origin of the newest night that was due, if it is not done.
 
     Args:
       engine: Database the pipelines own.

@@ -96,10 +96,10 @@ def test_the_dashboard_takes_settings_and_schema_only_from_the_pipelines():
             for name in imported(path.read_text())
             if name.startswith("pipelines") and not name.split(".")[-1][0].isupper()
         }
-        strange = {
+        forbidden = {
             name for name in modules if ".".join(name.split(".")[:2]) not in allowed
         }
-        assert not strange, f"{path} imports {', '.join(sorted(strange))}"
+        assert not forbidden, f"{path} imports {', '.join(sorted(forbidden))}"
 
 
 def test_only_the_command_line_of_the_pipelines_knows_the_dashboard():
@@ -150,7 +150,7 @@ import forecaster.inference.infer
 assert "pandas" not in sys.modules, "it takes longer to import than all that serves"
 import forecaster.backtest, pipelines.forecasting.forecast, pipelines.cli
 import pipelines.cli.dashboard, dashboard.sql.fleet
-import pipelines.monitoring.probe, pipelines.monitoring.watcher
+import pipelines.monitoring.server, pipelines.monitoring.watcher
 """
     done = subprocess.run(
         [sys.executable, "-c", code],

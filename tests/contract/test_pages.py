@@ -22,7 +22,7 @@ from pipelines.cli import app
 from pipelines.training import train
 from tests.conftest import empty_tables
 from tests.make import make_artefact
-from tests.pages import ROOT, VERSION, comparable, transcripts, written
+from tests.pages import ROOT, VERSION, comparable, transcripts, with_output
 
 DOCS = ROOT / "deploy" / "docs"
 # Each goes on where the one before ended.
@@ -102,7 +102,7 @@ def printed(engine, database_url, tmp_path_factory):
             commands = [each for block in transcripts(text) for each in block]
             pages[name] = []
             for each in commands:
-                pages[name].append((each, typed(each.command, folder)))
+                pages[name].append((each, typed(each.line, folder)))
     yield pages
     empty_tables(engine)
 
@@ -115,13 +115,11 @@ def test_a_page_says_what_its_commands_print(printed, name):
         outputs = [
             "\n".join(map(str.rstrip, now.splitlines())) for _, now in printed[name]
         ]
-        page.write_text(written(page.read_text(), outputs))
+        page.write_text(with_output(page.read_text(), outputs))
         pytest.skip("written, not compared")
     for each, now in printed[name]:
-        assert comparable(each.command, now) == comparable(each.command, each.printed)
-        assert not VERSION.search(each.command), (
-            "versions differ from machine to machine"
-        )
+        assert comparable(each.line, now) == comparable(each.line, each.output)
+        assert not VERSION.search(each.line), "versions differ from machine to machine"
 
 
 def test_every_page_of_the_story_has_transcripts():

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, ROOT, tool
+from tests.deploy.tools import DEPLOY, ROOT, find_tool
 
 DOCKERFILE = DEPLOY / "Dockerfile"
 JAX = {"jax", "jaxlib", "flax", "optax", "orbax-checkpoint"}
@@ -96,7 +96,7 @@ def test_an_accelerator_adds_to_the_jax_that_was_tested(accelerator, has):
 
 
 def test_what_builds_the_wheel_is_cut_out_of_the_lock_with_its_hashes():
-    tool("awk", "mawk")
+    find_tool("awk", "mawk")
     (script,) = re.findall(r"RUN (awk .*?) > build.lock", DOCKERFILE.read_text())
     done = subprocess.run(
         script, shell=True, cwd=ROOT, capture_output=True, text=True, check=True

@@ -9,7 +9,7 @@ from pipelines.settings import Settings
 from pipelines.settings.secret_files import secret_names
 from tests.deploy import cluster
 from tests.deploy.cluster import OVERLAYS
-from tests.deploy.tools import lacking
+from tests.deploy.tools import skip_or_fail
 
 OLDEST, NEWEST = "1.27", "1.34"
 """Releases of Kubernetes whose schemas all must fit; 1.27 knows a CronJob's time zone."""
@@ -27,7 +27,9 @@ def test_kubernetes_would_take_it(release):
     try:
         import kubernetes_validate
     except ImportError:
-        lacking("needs kubernetes-validate: pip install -r tests/deploy/tools.lock")
+        skip_or_fail(
+            "needs kubernetes-validate: pip install -r tests/deploy/tools.lock"
+        )
     # Overlays have much in common, which is looked at once.
     different = {json.dumps(each) for name in OVERLAYS for each in _known(name)}
     assert len(different) > 20
@@ -37,7 +39,7 @@ def test_kubernetes_would_take_it(release):
 
 def _known(overlay):
     """What Kubernetes has a schema of: all but a JobSet, and that one's jobs."""
-    for manifest in cluster.built(overlay):
+    for manifest in cluster.build_overlay(overlay):
         jobset = manifest["kind"] == "JobSet"
         yield from cluster.jobs_of(manifest) if jobset else [manifest]
 
@@ -116,7 +118,9 @@ def test_nothing_is_reached_that_no_policy_names():
         policies = cluster.of_kind(overlay, "NetworkPolicy")
         everybody = policies["deny-all"]["spec"]
         assert everybody == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
-        pods = [labels for labels in map(_labels, cluster.built(overlay)) if labels]
+        pods = [
+            labels for labels in map(_labels, cluster.build_overlay(overlay)) if labels
+        ]
         for name, policy in policies.items():
             ways = policy["spec"].get("ingress", [])
             assert all(way.get("from") for way in ways), f"{name} lets everybody in"
@@ -196,7 +200,7 @@ def test_a_bucket_is_the_volume_that_everybody_mounts():
     assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
     assert claim["spec"]["storageClassName"] == volume["spec"]["storageClassName"] == ""
     assert volume["spec"]["claimRef"] == {"namespace": "harbor-fleet", "name": "home"}
-    for manifest in cluster.built("bucket"):
+    for manifest in cluster.build_overlay("bucket"):
         pod = cluster.pod(manifest) or {}
         mounts = [each for each in pod.get("volumes", []) if each["name"] == "home"]
         asks = "gke-gcsfuse/volumes" in str(manifest)

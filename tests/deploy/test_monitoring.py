@@ -17,7 +17,7 @@ from pipelines.monitoring.notifications import Notifier
 from pipelines.monitoring.server import MonitorState, Probe, serving
 from pipelines.monitoring.watcher import Watcher
 from pipelines.settings import Settings
-from tests.deploy.tools import DEPLOY, tool
+from tests.deploy.tools import DEPLOY, find_tool
 from tests.pipelines.monitoring.monitored import (
     NOW,
     PAGE,
@@ -75,7 +75,7 @@ def amtool(*arguments):
 def checked(name, package, *arguments):
     """What a tool prints that accepts what it is given."""
     done = subprocess.run(
-        [tool(name, package), *arguments],
+        [find_tool(name, package), *arguments],
         cwd=PROMETHEUS,
         capture_output=True,
         text=True,
@@ -202,7 +202,7 @@ def scraped(clean_engine, database_url, tmp_path):
 @pytest.fixture
 def prometheus(scraped, tmp_path):
     """A real Prometheus with our rules that scrapes the watch; gets a path of its API."""
-    program = tool("prometheus", "prometheus")
+    program = find_tool("prometheus", "prometheus")
     config = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     rules = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, run, tool
+from tests.deploy.tools import DEPLOY, find_tool, run
 
 UNITS = DEPLOY / "systemd"
 SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
@@ -19,7 +19,7 @@ MOST_EXPOSED = 20
 @pytest.fixture
 def root(tmp_path):
     """A root folder as RUNBOOK.md has it; the program itself is empty."""
-    tool("systemd-analyze", "systemd")
+    find_tool("systemd-analyze", "systemd")
     own = Path("lib/systemd/system")
     shutil.copytree("/" / own, tmp_path / own, symlinks=True)
     shutil.copytree(UNITS, tmp_path / "etc/systemd/system")

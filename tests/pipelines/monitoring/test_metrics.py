@@ -20,7 +20,7 @@ from pipelines.monitoring.server import (
     application,
 )
 from pipelines.monitoring.watcher import SLOW_EVERY, Watcher, take_snapshot
-from tests.deploy.tools import tool
+from tests.deploy.tools import find_tool
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
@@ -242,7 +242,7 @@ def test_a_watch_that_does_not_look_is_to_be_started_anew(monitor_state):
 def test_promtool_takes_what_is_served(
     clean_engine, reader_engine, settings, monitor_state
 ):
-    promtool = tool("promtool", "prometheus")
+    promtool = find_tool("promtool", "prometheus")
     seed_watched(clean_engine)
     monitor_state.snapshot = take_snapshot(reader_engine, settings, NOW)
     monitor_state.probe = Probe(NOW, 0.5)
