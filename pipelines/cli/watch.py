@@ -66,11 +66,11 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     from dashboard.sql import fleet
     from pipelines.monitoring.notifications import Notifier, channels_of
     from pipelines.monitoring.server import MonitorState, Snapshot, serving
-    from pipelines.monitoring.watcher import INTERVAL_S, Page, Watcher
+    from pipelines.monitoring.watcher import INTERVAL_S, PageQueries, Watcher
 
     state = MonitorState(settings.home, datetime.now(UTC))
     notifier = Notifier(channels_of(settings))
-    page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
+    page = PageQueries(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     stopped = Event()
     with serving(state, address, port):
         while not stopped.is_set():

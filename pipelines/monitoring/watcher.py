@@ -39,13 +39,13 @@ FORTNIGHT = timedelta(days=14)
 
 
 @dataclass(frozen=True)
-class Page:
+class PageQueries:
     """The statements of the dashboard's first page, in the order it sends them.
 
     Args:
       freshness: Freshness of data and forecast.
-      totals: Of the whole fleet by day.
-      week: Of every depot.
+      totals: Totals of the fleet by day.
+      week: Days ahead of every depot.
     """
 
     freshness: str
@@ -68,7 +68,7 @@ class Watcher:
     settings: Settings
     engine: sa.Engine
     state: MonitorState
-    page: Page
+    page: PageQueries
     notifier: Notifier
     _slow: tuple[Sample, ...] = field(default=(), init=False)
     _slow_at: datetime | None = field(default=None, init=False)
@@ -145,7 +145,7 @@ def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snaps
     return Snapshot(now, schema_is_current=True, samples=samples)
 
 
-def probe_dashboard(url: str, page: Page, engine: sa.Engine) -> float | None:
+def probe_dashboard(url: str, page: PageQueries, engine: sa.Engine) -> float | None:
     """Seconds until the dashboard answered and its first page's queries ended.
 
     The pages travel by websocket; what takes time in them is their queries, which are
@@ -170,7 +170,7 @@ def probe_dashboard(url: str, page: Page, engine: sa.Engine) -> float | None:
     return time.monotonic() - began
 
 
-def _query(connection: sa.Connection, page: Page) -> None:
+def _query(connection: sa.Connection, page: PageQueries) -> None:
     freshness = connection.execute(sa.text(page.freshness)).one()
     if freshness.origin_on is None or freshness.last_on is None:
         return

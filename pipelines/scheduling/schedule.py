@@ -1,11 +1,11 @@
 """The scheduler of the nightly run.
 
-APScheduler says when: a `CronTrigger` at the hour of the night, and every ten minutes a
-look for a night that was missed, that failed, or whose feed came late. A session-level
-advisory lock says who: of several schedulers on one database one leads, the others stand
-by. One child process with a deadline says how. The ledger of runs says what was done, so
-it does not matter for how long no scheduler ran: its next look makes up for the newest
-night, and 'harbor backfill' for those before.
+APScheduler starts the jobs: a `CronTrigger` at the hour of the night, and every ten minutes
+a check for a night that was missed, that failed, or whose feed came late. A session-level
+advisory lock elects one leader among the schedulers of a database; the others stand by. Each
+night runs in a child process with a deadline. The ledger of runs records which nights are
+done, so no scheduler needs a memory of its own: after any downtime the next check catches up
+on the newest night, and 'harbor backfill' on those before.
 """
 
 import logging
@@ -164,7 +164,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
 
 
 def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
-    # A look that waits for a night to end is no news.
+    # A check that is skipped because a night is running is no news.
     logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
     scheduler = BackgroundScheduler(
         timezone=settings.zone,

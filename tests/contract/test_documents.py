@@ -29,20 +29,20 @@ def commands_in(text):
     """Every `harbor …` in code, as words after `harbor`."""
     for block in blocks(text):
         for line in block.replace("\\\n", " ").splitlines():
-            for found in re.finditer(r"(?<![\w./@:=-])harbor (?=[a-z])(.*)", line):
+            for match in re.finditer(r"(?<![\w./@:=-])harbor (?=[a-z])(.*)", line):
                 # A sentence that the program prints has its commands in quotes.
-                quoted = line[: found.start()].endswith("'")
-                words = found[1].partition("'")[0] if quoted else found[1]
+                quoted = line[: match.start()].endswith("'")
+                words = match[1].partition("'")[0] if quoted else match[1]
                 yield words_of(words) or words.split()
 
 
 def commands_started_in(text):
     """As a line of words, or as a list of them."""
     code = re.sub("#.*", "", text)
-    for found in re.findall(
+    for match in re.findall(
         r"(?<=[\s/])harbor +([a-z].*)", re.sub(r'[][",]', " ", code)
     ):
-        yield found.split()
+        yield match.split()
 
 
 def problem_of(words):
@@ -139,10 +139,10 @@ def test_every_file_that_a_page_links_to_is_there():
 def test_every_make_target_that_a_page_names_is_there():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     named = {
-        found
+        target
         for text in PAGES.values()
         for block in blocks(text)
-        for found in re.findall(r"(?:^|`|&& |\$ )make ([a-z][a-z-]+)", block, re.M)
+        for target in re.findall(r"(?:^|`|&& |\$ )make ([a-z][a-z-]+)", block, re.M)
     }
     assert named - targets == set()
 
@@ -155,15 +155,17 @@ def test_every_page_for_a_task_is_in_the_readme():
 
 
 def test_the_login_that_a_page_shows_is_one_once_its_secret_is_a_secret(tmp_path):
-    (shown,) = re.findall(
+    (example,) = re.findall(
         r"```toml\n(.*?)```", PAGES["deploy/docs/login.md"], re.DOTALL
     )
     (tmp_path / login.FILE).touch(0o600)
-    (tmp_path / login.FILE).write_text(textwrap.dedent(shown))
+    (tmp_path / login.FILE).write_text(textwrap.dedent(example))
     with pytest.raises(ConfigError, match=r"cookie_secret in login\.toml has"):
         login.read_rule(tmp_path)
-    whole = shown.replace("32 or more random characters", secrets.token_urlsafe(32))
-    (tmp_path / login.FILE).write_text(textwrap.dedent(whole))
+    complete = example.replace(
+        "32 or more random characters", secrets.token_urlsafe(32)
+    )
+    (tmp_path / login.FILE).write_text(textwrap.dedent(complete))
     rule = login.read_rule(tmp_path)
     assert rule is not None
     assert (rule.domains, rule.emails) == ({"example.com"}, {"partner@example.org"})

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from dashboard import queries
 from dashboard.queries import depot as depot_queries
 from pipelines import schema
-from tests.dashboard.queries.test_queries import as_dates, shown
+from tests.dashboard.queries.test_queries import as_dates, published_forecasts
 from tests.dashboard.seed import CHAMPION, seed
 
 pytestmark = pytest.mark.db
@@ -26,7 +26,9 @@ def test_a_depots_days_have_history_forecast_and_events(freshness, seeded):
     past = days[days["day_on"].dt.date <= seeded.through]
     assert past["actual"].tolist() == own["orders"].tolist()[-56:]
     ahead = days[days["day_on"].dt.date > seeded.through]
-    mine = shown(seeded)[shown(seeded)["depot_id"] == "RTM-03"]
+    mine = published_forecasts(seeded)[
+        published_forecasts(seeded)["depot_id"] == "RTM-03"
+    ]
     np.testing.assert_allclose(ahead["p50"], mine["p50"])
     assert ahead["events"].tolist() == [[], ["closed"], [], [], [], [], []]
     assert ahead["is_closed"].tolist() == [False, True, *[False] * 5]
@@ -78,9 +80,9 @@ def test_the_previous_forecast_is_that_of_the_previous_origin(freshness, seeded)
     days = queries.depot_days("LON-01", freshness)
     made = seeded.forecasts.query("depot_id == 'LON-01'")
     then = made[made["origin_on"] == seeded.through - A_DAY].sort_values("target_on")
-    known = days.dropna(subset=["p50_before"])
-    assert as_dates(known["day_on"]) == then["target_on"].tolist()
-    np.testing.assert_allclose(known["p50_before"], then["p50"])
+    comparable = days.dropna(subset=["p50_before"])
+    assert as_dates(comparable["day_on"]) == then["target_on"].tolist()
+    np.testing.assert_allclose(comparable["p50_before"], then["p50"])
 
 
 def test_corrections_and_events_since_the_previous_forecast_are_counted(seeded, write):

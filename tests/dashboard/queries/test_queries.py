@@ -19,7 +19,7 @@ A_DAY = timedelta(days=1)
 A_WEEK = timedelta(days=7)
 
 
-def shown(seeded):
+def published_forecasts(seeded):
     """The newest forecast."""
     made = seeded.forecasts
     return made[made["origin_on"] == seeded.through]
@@ -61,12 +61,20 @@ def test_the_forecast_time_is_the_end_of_its_run(seeded, write):
 
 
 def test_the_champions_forecast_is_preferred_to_a_newer_one(seeded, write):
-    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    write(
+        sa.insert(schema.forecasts).values(
+            remade(published_forecasts(seeded), JUDGE, hours=3)
+        )
+    )
     assert queries.freshness().model == CHAMPION
 
 
 def test_without_the_champions_forecast_the_newest_is_shown(seeded, write):
-    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    write(
+        sa.insert(schema.forecasts).values(
+            remade(published_forecasts(seeded), JUDGE, hours=3)
+        )
+    )
     write(sa.update(schema.models).values(role="retired"))
     freshness = queries.freshness()
     assert (freshness.champion, freshness.model) == (None, JUDGE)
@@ -76,11 +84,13 @@ def test_without_the_champions_forecast_the_newest_is_shown(seeded, write):
 def test_daily_totals_are_sums_of_depots(freshness, seeded, city):
     here = seeded.depots
     names = set(here.loc[(here["city"] == city) | (city == ""), "depot_id"])
-    known = seeded.demand[seeded.demand["depot_id"].isin(names)]
-    ahead = shown(seeded)[shown(seeded)["depot_id"].isin(names)]
+    observed = seeded.demand[seeded.demand["depot_id"].isin(names)]
+    ahead = published_forecasts(seeded)[
+        published_forecasts(seeded)["depot_id"].isin(names)
+    ]
     totals = queries.daily_totals(city, freshness).set_index("day_on")
     assert len(totals) == 28
-    for day, orders in known.groupby("service_on")["orders"].sum().items():
+    for day, orders in observed.groupby("service_on")["orders"].sum().items():
         if day > seeded.through - timedelta(days=21):
             assert totals.loc[pd.Timestamp(day), "actual"] == orders
     for day, orders in ahead.groupby("target_on")["p50"].sum().items():
@@ -118,8 +128,8 @@ def test_the_command_prints_the_totals_of_the_page(
     with engine.connect() as connection:
         command = read_totals(connection, seeded.through, CHAMPION)
     assert [each["city"] for each in command] == [city] * 7
-    told = [each["p50"] for each in command]
-    np.testing.assert_allclose(told, page["p50"])
+    printed = [each["p50"] for each in command]
+    np.testing.assert_allclose(printed, page["p50"])
     assert [(each["p10"], each["p90"]) for each in command] == [(1.0, 3.0)] * 7
 
 
@@ -170,16 +180,18 @@ def test_the_days_ahead_follow_the_forecasts_horizon(seeded, write):
 
 def test_the_week_ahead_has_the_orders_of_the_week_before(freshness, seeded):
     week = queries.fleet_week(freshness)
-    known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
-    assert len(week) == len(shown(seeded)) == 42
+    observed = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
+    assert len(week) == len(published_forecasts(seeded)) == 42
     both = week.assign(target_on=week["target_on"].dt.date).merge(
-        shown(seeded), on=["depot_id", "target_on"], suffixes=("", "_seeded")
+        published_forecasts(seeded),
+        on=["depot_id", "target_on"],
+        suffixes=("", "_seeded"),
     )
     assert len(both) == 42
     for quantile in ("p10", "p50", "p90"):
         np.testing.assert_allclose(both[quantile], both[f"{quantile}_seeded"])
     for row in both.to_dict("records"):
-        expected = known.get((row["depot_id"], row["target_on"] - A_WEEK), np.nan)
+        expected = observed.get((row["depot_id"], row["target_on"] - A_WEEK), np.nan)
         if row["basis"] == "closed":
             expected = np.nan
         np.testing.assert_equal(row["week_before"], expected)
@@ -197,8 +209,8 @@ def test_a_day_closed_a_week_ago_is_not_compared(seeded, write):
 def test_change_is_relative_to_the_same_known_days(freshness, seeded):
     week = queries.fleet_week(freshness)
     for _, rows in week.groupby("depot_id"):
-        known = rows[rows["week_before"].notna()]
-        expected = known["p50"].sum() / known["week_before"].sum() - 1
+        observed = rows[rows["week_before"].notna()]
+        expected = observed["p50"].sum() / observed["week_before"].sum() - 1
         np.testing.assert_allclose(rows["change"], expected)
 
 
@@ -210,15 +222,15 @@ def test_the_week_ahead_is_ordered_and_marks_late_depots(freshness):
 
 
 def test_the_week_ahead_has_the_previous_forecast(freshness, seeded):
-    """Of each day that both are of; the one made last where two began there."""
+    """Both forecasts of each common day; the latest where two have the same origin."""
     made = seeded.forecasts
     older = made[made["origin_on"] < seeded.through]
     before_on = older["origin_on"].max()
     before = older[older["origin_on"] == before_on].sort_values("made_at")
-    said = before.set_index(["depot_id", "target_on"])["p50"].to_dict()
+    previous_p50 = before.set_index(["depot_id", "target_on"])["p50"].to_dict()
     week = queries.fleet_week(freshness)
     expected = [
-        said.get((row["depot_id"], row["target_on"].date()), np.nan)
+        previous_p50.get((row["depot_id"], row["target_on"].date()), np.nan)
         for row in week.to_dict("records")
     ]
     np.testing.assert_allclose(week["p50_before"], expected)

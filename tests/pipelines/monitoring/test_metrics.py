@@ -108,12 +108,12 @@ def test_accuracy_agrees_with_a_plain_loop(clean_engine, watcher, monitor_state)
         and row["seasonal_naive"] is not None and row["median4"] is not None
     ]  # fmt: skip
     assert len(rows) > 100
-    for model, said in (
+    for model, column in (
         ("shown", "p50"),
         ("seasonal_naive", "seasonal_naive"),
         ("median4", "median4"),
     ):
-        gaps = [row[said] - row["actual"] for row in rows]
+        gaps = [row[column] - row["actual"] for row in rows]
         volume = sum(row["actual"] for row in rows)
         shares = [abs(gap) / row["actual"] for gap, row in zip(gaps, rows, strict=True)]
         expected = {
@@ -205,15 +205,15 @@ def test_a_database_that_is_away_is_a_sentence(settings, monitor_state):
 def test_another_schema_is_a_deployment_in_progress(
     clean_engine, reader_engine, settings, monitor_state
 ):
-    asked = sa.text("update alembic_version set version_num = :version")
+    statement = sa.text("update alembic_version set version_num = :version")
     with clean_engine.begin() as connection:
         right = connection.scalar(sa.text("select version_num from alembic_version"))
-        connection.execute(asked, {"version": "0001"})
+        connection.execute(statement, {"version": "0001"})
     try:
         monitor_state.snapshot = take_snapshot(reader_engine, settings, NOW)
     finally:
         with clean_engine.begin() as connection:
-            connection.execute(asked, {"version": right})
+            connection.execute(statement, {"version": right})
     assert "older program" in monitor_state.snapshot.not_ready_reason
     assert plain(scraped(monitor_state), "deployment_in_progress") == 1
     assert plain(scraped(monitor_state), "schema_current") == 0

@@ -80,9 +80,9 @@ def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url)
         "HARBOR_WATCH_DASHBOARD": "",
     }
     port = free_port()
-    asked = [sys.executable, "-m", "pipelines", "watch", "--port", str(port)]
+    command = [sys.executable, "-m", "pipelines", "watch", "--port", str(port)]
     with subprocess.Popen(
-        asked, env=environment, stderr=subprocess.PIPE, text=True
+        command, env=environment, stderr=subprocess.PIPE, text=True
     ) as watch:
         try:
             status, body = _wait_for(f"http://127.0.0.1:{port}/readyz", "no forecast")
@@ -91,9 +91,9 @@ def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url)
             assert _get(f"http://127.0.0.1:{port}/else")[0] == 404
         finally:
             watch.terminate()
-            said = watch.stderr.read()
+            log_output = watch.stderr.read()
     assert watch.returncode == 128 + 15
-    assert "Traceback" not in said
+    assert "Traceback" not in log_output
 
 
 def test_other_machines_are_answered_with_insecure_only():
@@ -115,8 +115,8 @@ def _wait_for(url, says):
 
 def _get(url):
     try:
-        with urllib.request.urlopen(url, timeout=10) as told:
-            return told.status, told.read().decode()
+        with urllib.request.urlopen(url, timeout=10) as response:
+            return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()

@@ -1,4 +1,4 @@
-"""When the night runs, what becomes of missed ones, and which of two schedulers leads."""
+"""Times of the nightly run, missed nights, and the election of the leading scheduler."""
 
 import os
 import subprocess
@@ -414,12 +414,12 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     monkeypatch.setattr(CommandContext, "now", at("2026-06-10 06:00"))
     monkeypatch.setattr(command, "open_context", open_context)
     command.show()
-    said = capsys.readouterr()
-    assert "Thu 11 Jun 2026 04:30 CEST" in said.out
-    assert "Thu 11 Jun 02:30" in said.out
-    assert "2026-06-10" in said.out
-    assert "done" in said.out
-    assert "No scheduler is running" in said.err
+    printed = capsys.readouterr()
+    assert "Thu 11 Jun 2026 04:30 CEST" in printed.out
+    assert "Thu 11 Jun 02:30" in printed.out
+    assert "2026-06-10" in printed.out
+    assert "done" in printed.out
+    assert "No scheduler is running" in printed.err
 
 
 @pytest.mark.db
@@ -427,8 +427,8 @@ def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
     clean_engine, monkeypatch
 ):
     def finding():
-        found = check_nights(clean_engine, Settings())
-        return next(each for each in found if each.what == "scheduler")
+        findings = check_nights(clean_engine, Settings())
+        return next(each for each in findings if each.what == "scheduler")
 
     assert finding().good
     assert "harbor schedule run" in finding().says
