@@ -8,7 +8,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.auth import session
-from dashboard.components import parts
+from dashboard.components import widgets
 from dashboard.components.banner import banner
 from forecaster.errors import HarborError
 from pipelines.settings import Settings
@@ -25,14 +25,14 @@ font-size="17" fill="#1787ac" textLength="112" lengthAdjust="spacingAndGlyphs">H
 
 def show_freshness(on_no_data: Callable[[str], None]) -> None:
     """Shows the data freshness banner; `on_no_data` gets a message where there is no data."""
-    fresh = queries.freshness()
-    if fresh.depots == 0:
+    freshness = queries.freshness()
+    if freshness.depots == 0:
         on_no_data(
             "No depots yet. Load orders with `harbor ingest PATH`, then run "
             "`harbor nightly`."
         )
         return
-    if fresh.last_on is None:
+    if freshness.last_on is None:
         on_no_data(
             "Depots are loaded, but they have no orders yet. Load orders with "
             "`harbor ingest PATH`, then run `harbor nightly`."
@@ -40,8 +40,8 @@ def show_freshness(on_no_data: Callable[[str], None]) -> None:
         return
     settings = Settings.load()
     now = datetime.now(settings.zone)
-    due_on = settings.due_on(now, dict(fresh.zones))
-    texts = banner(fresh, now.date(), due_on, settings.zone)
+    due_on = settings.due_on(now, dict(freshness.zones))
+    texts = banner(freshness, now.date(), due_on, settings.zone)
     st.caption(texts.facts)
     if texts.warning:
         st.error(texts.warning, icon=":material/schedule:")
@@ -69,7 +69,7 @@ st.title(page.title)
 try:
     session.require_login()
     # Runs and refused files are shown even before any orders are loaded.
-    show_freshness(parts.empty_state if page.title == PIPELINE else parts.stop_with)
+    show_freshness(widgets.empty_state if page.title == PIPELINE else widgets.stop_page)
     page.run()
 except HarborError as error:
     st.error(str(error), icon=":material/error:")

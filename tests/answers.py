@@ -1,4 +1,4 @@
-"""What each command prints with `--json`: the types that `deploy/docs/json.md` shows.
+"""Types of the `--json` output of each command, as `deploy/docs/json.md` shows them.
 
 Keys may be added; a key that stands here is always there. Rows of tables have the columns
 of `pipelines.schema`, so a column that is renamed is renamed in the answer.
@@ -26,26 +26,26 @@ from pipelines.store.quarantine import QuarantinedRow, WholeQuarantinedRow
 from pipelines.training.artefact_pruning import Pruned
 from pipelines.training.train import TrainedModel
 
-Moment, Day = datetime, date
+Timestamp, Day = datetime, date
 
 
 def _row(name: str, table: sa.Table, **more: Any) -> Any:
-    """A row of a table, and what comes beside its columns."""
+    """The columns of a table, and further keys."""
     columns = {column.name: _type(column) for column in table.columns}
     return TypedDict(name, columns | more)
 
 
 def _type(column: sa.Column[Any]) -> Any:
     of_json = isinstance(column.type, sa.JSON)
-    found = Any if of_json else column.type.python_type
-    return found | None if column.nullable and not of_json else found
+    python_type = Any if of_json else column.type.python_type
+    return python_type | None if column.nullable and not of_json else python_type
 
 
 def _record(name: str, source: type, **more: Any) -> Any:
-    """The fields of a dataclass, and what comes beside them."""
+    """The fields of a dataclass, and further keys."""
     hints = get_type_hints(source)
-    known = {field.name: hints[field.name] for field in fields(source)}
-    return TypedDict(name, known | more)
+    columns = {field.name: hints[field.name] for field in fields(source)}
+    return TypedDict(name, columns | more)
 
 
 Run = _row("Run", schema.runs)
@@ -106,13 +106,13 @@ class Scores(TypedDict):
 
 
 class WarmedUp(TypedDict):
-    """Of `train --warm-up`, which only compiles."""
+    """The answer of `train --warm-up`, which only compiles."""
 
     trained_through: Day
 
 
 class HelperProcess(TypedDict):
-    """Of `train` in a process that is not the first."""
+    """The answer of `train` in a process that is not the first."""
 
     process: int
     trained_through: Day
@@ -155,7 +155,7 @@ class LiveAnswer(TypedDict):
 
 class Plan(TypedDict):
     plan: int
-    created_at: Moment
+    created_at: Timestamp
     state: str
     request: Any
     seconds_left: float | None
@@ -214,11 +214,11 @@ class Address(TypedDict):
 
 
 class NextNight(TypedDict):
-    next: Moment
+    next: Timestamp
 
 
 class Schedule(NextNight):
-    next_utc: Moment
+    next_utc: Timestamp
     next_origin: Day | None
     timezone: str
     due_now: Day | None
@@ -323,14 +323,14 @@ ANSWERS: dict[str, Any] = {
     "backup create": Backup,
     "backup restore": Restored,
 }
-"""By the words after `harbor`."""
+"""Types by command, without `harbor`."""
 
 WORDS = {
     str: "text",
     int: "whole number",
     float: "number",
     bool: "true or false",
-    Moment: "moment",
+    Timestamp: "timestamp",
     Day: "day",
     type(None): "null",
     list: "list",
@@ -338,8 +338,8 @@ WORDS = {
 }
 
 
-def words_of_the_command() -> str:
-    """Which command runs now, as the words after `harbor`; empty where none does."""
+def current_command() -> str:
+    """The command that is running, without `harbor`; empty if there is none."""
     context = get_current_context(silent=True)
     return "" if context is None else context.command_path.partition(" ")[2]
 

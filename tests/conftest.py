@@ -1,4 +1,4 @@
-"""What every test may ask for: a migrated Postgres, and nothing of the user's own."""
+"""Fixtures of all tests: a migrated Postgres, sample data, random numbers; no user settings."""
 
 import os
 import shutil
@@ -17,12 +17,16 @@ settings.load_profile("harbor")
 # Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
 os.environ["JAX_PLATFORMS"] = "cpu"
 # Hundreds of loads, each of which would start a parser; those that want one say so.
-PARSED_HERE = {"HARBOR_PARSER_MEMORY_MIB": "0", "HARBOR_SETTLE_SECONDS": "0"}
-OF_THE_TESTS = {"HARBOR_SAMPLE_DATA", "HARBOR_REQUIRE_BROWSER", "HARBOR_REQUIRE_TOOLS"}
+TEST_ENVIRONMENT = {"HARBOR_PARSER_MEMORY_MIB": "0", "HARBOR_SETTLE_SECONDS": "0"}
+TEST_VARIABLES = {
+    "HARBOR_SAMPLE_DATA",
+    "HARBOR_REQUIRE_BROWSER",
+    "HARBOR_REQUIRE_TOOLS",
+}
 for name in [name for name in os.environ if name.startswith("HARBOR_")]:
-    if name not in OF_THE_TESTS:
+    if name not in TEST_VARIABLES:
         del os.environ[name]
-os.environ.update(PARSED_HERE)
+os.environ.update(TEST_ENVIRONMENT)
 
 from jaxtyping import install_import_hook
 
@@ -37,7 +41,7 @@ from pipelines.schema import metadata
 TEST_DATABASE = "test_harbor"
 
 
-ON_REQUEST = {
+OPT_IN_MARKERS = {
     "faults": "the whole matrix of faults, several minutes; only with -m faults",
     "soak": "a month of nights, minutes; only with -m soak",
     "image": "builds the images and starts them, minutes; only with -m image",
@@ -45,21 +49,23 @@ ON_REQUEST = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Names the markers of what runs only when it is asked for."""
-    for marker, says in ON_REQUEST.items():
-        config.addinivalue_line("markers", f"{marker}: {says}")
+    """Registers the markers of opt-in tests."""
+    for marker, description in OPT_IN_MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {description}")
 
 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Leaves out what runs only when it is asked for, unless it is."""
-    unasked = [name for name in ON_REQUEST if name not in config.option.markexpr]
-    left_out = [
-        item for item in items if any(item.get_closest_marker(name) for name in unasked)
+    """Deselects opt-in tests whose marker is not selected with -m."""
+    unselected = [name for name in OPT_IN_MARKERS if name not in config.option.markexpr]
+    deselected = [
+        item
+        for item in items
+        if any(item.get_closest_marker(name) for name in unselected)
     ]
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in deselected]
+    config.hook.pytest_deselected(items=deselected)
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +112,7 @@ def clean_engine(engine: sa.Engine) -> Iterator[sa.Engine]:
 
 
 def empty_tables(engine: sa.Engine) -> None:
-    """Takes every row out of every table."""
+    """Truncates every table."""
     tables = ", ".join(table.name for table in metadata.sorted_tables)
     with engine.begin() as connection:
         connection.execute(sa.text(f"truncate {tables} restart identity cascade"))
@@ -115,10 +121,10 @@ def empty_tables(engine: sa.Engine) -> None:
 @pytest.fixture
 def sample_data() -> Path:
     """The folder of real data, or a skip that says how to name it."""
-    named = os.environ.get("HARBOR_SAMPLE_DATA")
-    if not named:
+    path = os.environ.get("HARBOR_SAMPLE_DATA")
+    if not path:
         pytest.skip("needs real data: set HARBOR_SAMPLE_DATA to the folder that has it")
-    folder = Path(named).resolve()
+    folder = Path(path).resolve()
     if not folder.is_dir():
         pytest.skip(f"needs real data: HARBOR_SAMPLE_DATA names no folder ({folder})")
     return folder

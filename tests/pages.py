@@ -13,19 +13,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-HERE = re.compile(r"<<'(\w+)'")
+HERE_DOCUMENT = re.compile(r"<<'(\w+)'")
 VERSION = re.compile(r"\b\d{8}-[0-9a-f]{8}\b")
 # Scores, seconds and intervals hang on the processor; counts and sentences do not.
 NUMBER = re.compile(r"[-−]?\d[\d.,]*(e[-+]\d+)?")
-FITTED = ("harbor train", "harbor forecast", "harbor backtest")
+FITTING_COMMANDS = ("harbor train", "harbor forecast", "harbor backtest")
 
 
 @dataclass
-class Typed:
-    """One command of a transcript, and what was printed."""
+class Command:
+    """One command of a transcript, and its output."""
 
-    command: str
-    printed: str
+    line: str
+    output: str
 
 
 def pages() -> list[Path]:
@@ -34,29 +34,29 @@ def pages() -> list[Path]:
     return sorted(inside)
 
 
-def transcripts(text: str) -> Iterator[list[Typed]]:
+def transcripts(text: str) -> Iterator[list[Command]]:
     """The `console` blocks of a page."""
     for kind, block in FENCE.findall(text):
         if kind == "console":
-            yield _typed(block)
+            yield _commands_of(block)
 
 
 def blocks(text: str) -> Iterator[str]:
-    """What stands in code: every fenced block, then every span between backticks."""
+    """The code of a page: every fenced block, then every span between backticks."""
     yield from (block for _, block in FENCE.findall(text))
     yield from re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
 
 
-def written(text: str, printed: list[str]) -> str:
-    """The page with what its commands printed, in their order."""
+def with_output(text: str, printed: list[str]) -> str:
+    """The page with the output of its commands, in their order."""
     waiting = iter(printed)
 
     def fill(match: re.Match[str]) -> str:
         if match[1] != "console":
             return match[0]
         lines = []
-        for typed in _typed(match[2]):
-            lines += [f"$ {typed.command}", next(waiting)]
+        for command in _commands_of(match[2]):
+            lines += [f"$ {command.line}", next(waiting)]
         body = "\n".join(line.rstrip("\n") for line in lines if line)
         return f"```console\n{body}\n```"
 
@@ -64,11 +64,11 @@ def written(text: str, printed: list[str]) -> str:
 
 
 def comparable(command: str, printed: str) -> str:
-    """What must be the same wherever it is printed."""
+    """The output without what differs between machines: times, versions, fitted numbers."""
     text = VERSION.sub("VERSION", printed)
-    text = re.sub(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "MOMENT", text)
+    text = re.sub(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "TIMESTAMP", text)
     text = re.sub(r"\b\d+(\.\d+)? (s|min)\b", "TIME", text)
-    if command.startswith(FITTED):
+    if command.startswith(FITTING_COMMANDS):
         text = NUMBER.sub("N", text)
     else:
         text = re.sub(r"\b\d+\.\d+\b", "N", text)
@@ -81,20 +81,20 @@ def _markdown(path: Path) -> list[Path]:
     return [path] if path.suffix == ".md" else list(path.rglob("*.md"))
 
 
-def _typed(block: str) -> list[Typed]:
-    found: list[Typed] = []
+def _commands_of(block: str) -> list[Command]:
+    commands: list[Command] = []
     until = None
     for line in block.splitlines():
         if until is not None:
-            found[-1].command += f"\n{line}"
+            commands[-1].line += f"\n{line}"
             until = None if line == until else until
         elif line.startswith("$ "):
-            found.append(Typed(line[2:], ""))
-            opened = HERE.search(line)
+            commands.append(Command(line[2:], ""))
+            opened = HERE_DOCUMENT.search(line)
             until = opened[1] if opened else None
         else:
-            found[-1].printed += f"{line}\n"
-    return found
+            commands[-1].output += f"{line}\n"
+    return commands
 
 
 def words_of(line: str) -> list[str]:

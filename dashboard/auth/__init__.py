@@ -1,1 +1,1 @@
-"""Who may see the pages."""
+"""Login and access control of the pages."""

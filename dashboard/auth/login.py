@@ -62,7 +62,7 @@ def has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
     return datetime.fromtimestamp(expires_at, UTC) <= now
 
 
-def rule(home: Path) -> Rule | None:
+def read_rule(home: Path) -> Rule | None:
     """Reads the access rule from login.toml; None where there is no such file.
 
     Args:

@@ -15,7 +15,7 @@ def require_login() -> None:
     Raises:
       ConfigError: login.toml is incomplete.
     """
-    rule = login.rule(Settings.load().home)
+    rule = login.read_rule(Settings.load().home)
     if rule is None:
         return
     user = claims()

@@ -1,1 +1,1 @@
-"""Parts that several pages are built from."""
+"""Widgets and forms of the pages."""

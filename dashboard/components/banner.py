@@ -25,52 +25,56 @@ class Banner:
     notices: tuple[str, ...]
 
 
-def banner(fresh: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banner:
+def banner(freshness: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banner:
     """Writes the banner from the freshness of the data and the forecast.
 
     Args:
-      fresh: With known demand.
+      freshness: With known demand.
       today: Today in the fleet's zone.
       due_on: Newest day whose orders are due.
       zone: The fleet's time zone.
     """
-    assert fresh.last_on is not None, "requires known demand"
-    facts = [f"Orders up to **{formatting.day(fresh.last_on, today)}**"]
-    if fresh.made_at is not None and fresh.trained_through is not None:
+    assert freshness.last_on is not None, "requires known demand"
+    facts = [f"Orders up to **{formatting.day(freshness.last_on, today)}**"]
+    if freshness.made_at is not None and freshness.trained_through is not None:
         facts += [
-            f"forecast made {formatting.timestamp(fresh.made_at, zone)}",
-            f"model {formatting.short_version(fresh.model or formatting.UNKNOWN)}",
-            f"trained through {formatting.day(fresh.trained_through, today)}",
+            f"forecast made {formatting.timestamp(freshness.made_at, zone)}",
+            f"model {formatting.short_version(freshness.model or formatting.UNKNOWN)}",
+            f"trained through {formatting.day(freshness.trained_through, today)}",
         ]
-    notices = [formatting.format_dates(alarm, zone) for alarm in fresh.alarms]
-    if fresh.late_cities:
-        notices.insert(0, _late_cities(fresh, today))
-    warning = _delay(fresh, fresh.last_on, today, due_on) or _not_champion(fresh)
+    notices = [formatting.format_dates(alarm, zone) for alarm in freshness.alarms]
+    if freshness.late_cities:
+        notices.insert(0, _late_cities(freshness, today))
+    warning = _delay(freshness, freshness.last_on, today, due_on) or _not_champion(
+        freshness
+    )
     return Banner(" · ".join(facts), warning, tuple(notices))
 
 
-def _late_cities(fresh: Freshness, today: date) -> str:
+def _late_cities(freshness: Freshness, today: date) -> str:
     cities = [
-        f"{formatting.escape_markdown(city)} ({n})" for city, n in fresh.late_cities
+        f"{formatting.escape_markdown(city)} ({n})" for city, n in freshness.late_cities
     ]
     more = len(cities) - MAX_CITIES
     rest = f" and {more} more cities" if more > 0 else ""
     return (
-        f"Forecast with missing data: no orders for {formatting.day(fresh.origin, today)} "
+        f"Forecast with missing data: no orders for {formatting.day(freshness.origin, today)} "
         f"yet from some depots in {', '.join(cities[:MAX_CITIES])}{rest}. Their bands are "
         "wider."
     )
 
 
-def _delay(fresh: Freshness, last_on: date, today: date, due_on: date) -> str | None:
+def _delay(
+    freshness: Freshness, last_on: date, today: date, due_on: date
+) -> str | None:
     if last_on < due_on:
         return (
             f"The newest orders are from {_day_and_age(last_on, today)}. Load newer ones "
             "with `harbor ingest PATH`, then run `harbor nightly`."
         )
-    if fresh.origin_on is not None and fresh.origin_on < due_on:
+    if freshness.origin_on is not None and freshness.origin_on < due_on:
         return (
-            f"The newest forecast starts from {_day_and_age(fresh.origin_on, today)}, "
+            f"The newest forecast starts from {_day_and_age(freshness.origin_on, today)}, "
             "although newer orders are loaded. Run `harbor nightly`."
         )
     return None
@@ -81,16 +85,16 @@ def _day_and_age(day: date, today: date) -> str:
     return f"{formatting.day(day, today)}, {days} ago"
 
 
-def _not_champion(fresh: Freshness) -> str | None:
-    if fresh.model is None or fresh.model == fresh.champion:
+def _not_champion(freshness: Freshness) -> str | None:
+    if freshness.model is None or freshness.model == freshness.champion:
         return None
-    if fresh.champion is None:
+    if freshness.champion is None:
         return (
             "No model is champion, so this forecast will not be renewed. Choose one "
             "with `harbor models list` and `harbor models promote VERSION`, then run "
             "`harbor forecast`."
         )
     return (
-        f"This forecast is not from the champion (model {fresh.champion}). Update it "
+        f"This forecast is not from the champion (model {freshness.champion}). Update it "
         "with `harbor forecast`."
     )

@@ -27,7 +27,7 @@ def assumptions_form(week: pd.DataFrame, city: str) -> Assumptions:
         capacity = _number("Orders per van per day", "carries", default, minimum=1)
         vans = st.number_input(
             f"Vans in {formatting.escape_markdown(city)}", min_value=0,
-            max_value=MAX_NUMBER, value=planning.known_vans(week), step=1,
+            max_value=MAX_NUMBER, value=planning.total_vans(week), step=1,
             key=f"vans in {city}", bind="query-params", width=200,
             placeholder="As many as needed",
         )  # fmt: skip

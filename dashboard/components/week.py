@@ -17,21 +17,23 @@ ALL_CITIES = "All cities"
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def cities(fresh: Freshness) -> list[str]:
+def cities(freshness: Freshness) -> list[str]:
     """Names of the cities with forecast depots, sorted."""
-    return list(queries.fleet_week(fresh)["city"].unique())
+    return list(queries.fleet_week(freshness)["city"].unique())
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def figures_and_grid(city: str, order: str, fresh: Freshness) -> tuple[Figures, str]:
+def figures_and_grid(
+    city: str, order: str, freshness: Freshness
+) -> tuple[Figures, str]:
     """Key figures and grid of one of `cities` or `ALL_CITIES`, in a sort order."""
-    depots = ranked(city, order, fresh)
+    depots = ranked(city, order, freshness)
     return summaries.week_figures(depots), html_grids.week(depots)
 
 
-def ranked(city: str, order: str, fresh: Freshness) -> pd.DataFrame:
+def ranked(city: str, order: str, freshness: Freshness) -> pd.DataFrame:
     """The days ahead of one of `cities` or `ALL_CITIES`, in a sort order."""
-    week = queries.fleet_week(fresh)
+    week = queries.fleet_week(freshness)
     if city != ALL_CITIES:
         week = week[week["city"] == city]
     return ranking.rank(week, order)

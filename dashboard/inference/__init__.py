@@ -1,1 +1,1 @@
-"""What-if forecasts and drivers, computed from the served model on the CPU."""
+"""Scenarios and drivers of a forecast, computed on the CPU."""

@@ -1,7 +1,7 @@
 """What-if forecasts and drivers of one depot, computed on the CPU without JAX.
 
 The model that made the forecast runs in NumPy on changed inputs. Its relative change is
-applied to the forecast shown, so that data corrected since is not mistaken for an effect.
+applied to the published forecast, so that data corrected since is not mistaken for an effect.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ Tables = dict[str, pd.DataFrame]
 """depots, demand, events and holidays, as `build_panel` takes them."""
 
 
-def kinds(fresh: Freshness) -> list[str]:
+def kinds(freshness: Freshness) -> list[str]:
     """Kinds of scenarios: closed, and every kind of event in the training data.
 
     Raises:
@@ -36,46 +36,46 @@ def kinds(fresh: Freshness) -> list[str]:
     """
     events = [
         kind
-        for kind in load(fresh).kinds
+        for kind in load(freshness).kinds
         if kind != HOLIDAY and not kind.startswith(NAMED_HOLIDAY)
     ]
     return [CLOSED, *events]
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def simulate(depot: str, kind: str, day_on: date, fresh: Freshness) -> pd.DataFrame:
+def simulate(depot: str, kind: str, day_on: date, freshness: Freshness) -> pd.DataFrame:
     """Forecasts a depot's days ahead without and with an event on one of them.
 
     Returns:
-      target_on, forecast (as shown elsewhere), scenario, scenario_p10,
-      scenario_p90 (orders per day), a row per day of the forecast shown, in order.
+      target_on, forecast (as published), scenario, scenario_p10,
+      scenario_p90 (orders per day), a row per day of the published forecast, in order.
 
     Raises:
       ArtefactError: as `load`.
       NoDataError: no depot of the fleet has demand.
     """
-    shown = _days_ahead(queries.depot_days(depot, fresh))
-    model = _model_for_depot(depot, fresh)
-    tables = _inputs(model, depot, fresh)
+    published = _days_ahead(queries.depot_days(depot, freshness))
+    model = _model_for_depot(depot, freshness)
+    tables = _inputs(model, depot, freshness)
     event = {"kind": kind, "starts_on": day_on, "ends_on": day_on, "depot_id": depot}
     events = [*tables["events"].to_dict("records"), event]
     columns = tables["events"].columns
     changed = tables | {"events": pd.DataFrame(events, columns=columns, dtype=object)}
-    before, after = _predict(model, [tables, changed], depot, fresh)
+    before, after = _predict(model, [tables, changed], depot, freshness)
     ratio = (after / before.where(before > 0)).fillna(1.0)
     return pd.DataFrame(
         {
-            "target_on": shown["day_on"],
-            "forecast": shown["p50"],
-            "scenario": shown["p50"] * ratio["p50"],
-            "scenario_p10": shown["p10"] * ratio["p10"],
-            "scenario_p90": shown["p90"] * ratio["p90"],
+            "target_on": published["day_on"],
+            "forecast": published["p50"],
+            "scenario": published["p50"] * ratio["p50"],
+            "scenario_p10": published["p10"] * ratio["p10"],
+            "scenario_p90": published["p90"] * ratio["p90"],
         }
     )
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def drivers(depot: str, fresh: Freshness) -> pd.DataFrame:
+def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
     """Splits each day's forecast into drivers that add up to it.
 
     The model is rerun without events, then also without holidays; the differences are
@@ -89,44 +89,48 @@ def drivers(depot: str, fresh: Freshness) -> pd.DataFrame:
       ArtefactError: as `load`.
       NoDataError: no depot of the fleet has demand.
     """
-    days = queries.depot_days(depot, fresh)
-    shown = _days_ahead(days)
-    model = _model_for_depot(depot, fresh)
-    tables = _inputs(model, depot, fresh)
-    without_events = tables | {"events": _past_events(tables["events"], fresh.origin)}
+    days = queries.depot_days(depot, freshness)
+    published = _days_ahead(days)
+    model = _model_for_depot(depot, freshness)
+    tables = _inputs(model, depot, freshness)
+    without_events = tables | {
+        "events": _past_events(tables["events"], freshness.origin)
+    }
     holidays = tables["holidays"]
-    is_past = pd.to_datetime(holidays["day_on"]) <= pd.Timestamp(fresh.origin)
+    is_past = pd.to_datetime(holidays["day_on"]) <= pd.Timestamp(freshness.origin)
     without_both = without_events | {"holidays": holidays[is_past]}
     ordinary, holiday, full = (
         prediction["p50"]
         for prediction in _predict(
-            model, [without_both, without_events, tables], depot, fresh
+            model, [without_both, without_events, tables], depot, freshness
         )
     )
     # A closed day has no forecast to split.
     is_open = full > 0
-    share = (shown["p50"] / full.where(is_open)).fillna(0.0)
+    share = (published["p50"] / full.where(is_open)).fillna(0.0)
     parts = pd.DataFrame(
         {
-            "target_on": shown["day_on"],
+            "target_on": published["day_on"],
             "level": np.where(is_open, _level(days), 0.0),
             "weekday": 0.0,
             "holiday": share * (holiday - ordinary),
             "events": share * (full - holiday),
-            "forecast": shown["p50"],
+            "forecast": published["p50"],
         }
     )
     others = parts[["level", "holiday", "events"]].sum(axis=1)
     return parts.assign(weekday=parts["forecast"] - others)
 
 
-def load(fresh: Freshness) -> Artefact:
-    """Loads the model that made the forecast shown.
+def load(freshness: Freshness) -> Artefact:
+    """Loads the model that made the published forecast.
 
     Raises:
       ArtefactError: its file is missing, unusable, or not the one recorded.
     """
-    return _load(Settings.load().artefacts / str(fresh.filename), str(fresh.sha256))
+    return _load(
+        Settings.load().artefacts / str(freshness.filename), str(freshness.sha256)
+    )
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
@@ -134,10 +138,10 @@ def _load(path: Path, sha256: str) -> Artefact:
     return artefact.load(path, sha256)
 
 
-def _model_for_depot(depot: str, fresh: Freshness) -> Artefact:
+def _model_for_depot(depot: str, freshness: Freshness) -> Artefact:
     """The model, with the baseline fallback applied where the nightly run applied it."""
-    model = load(fresh)
-    if not queries.depot_status(depot, fresh).is_fallback:
+    model = load(freshness)
+    if not queries.depot_status(depot, freshness).is_fallback:
         return model
     fallback = tuple(sorted({*model.postprocessing.fallback_depots, depot}))
     return replace(
@@ -145,24 +149,24 @@ def _model_for_depot(depot: str, fresh: Freshness) -> Artefact:
     )
 
 
-def _inputs(model: Artefact, depot: str, fresh: Freshness) -> Tables:
-    first = fresh.origin - timedelta(days=predict.receptive_field_days(model))
-    return queries.panel_tables(depot, first, fresh.origin)
+def _inputs(model: Artefact, depot: str, freshness: Freshness) -> Tables:
+    first = freshness.origin - timedelta(days=predict.receptive_field_days(model))
+    return queries.panel_tables(depot, first, freshness.origin)
 
 
 def _predict(
-    model: Artefact, inputs: list[Tables], depot: str, fresh: Freshness
+    model: Artefact, inputs: list[Tables], depot: str, freshness: Freshness
 ) -> Iterator[pd.DataFrame]:
-    """p10, p50 and p90 of one depot for each input, a row per day of the forecast shown."""
+    """p10, p50 and p90 of one depot for each input, a row per day of the published forecast."""
     ahead = model.horizon + CALENDAR_REACH
     for tables in inputs:
-        panel = build_panel(**tables, through=fresh.origin, ahead=ahead)
+        panel = build_panel(**tables, through=freshness.origin, ahead=ahead)
         forecast = infer.forecast(model, panel)
         row = panel.depot_ids.index(depot)
         quantiles_hq = np.stack(
             [forecast.p10_dh[row], forecast.p50_dh[row], forecast.p90_dh[row]], axis=1
         )
-        yield pd.DataFrame(quantiles_hq[: fresh.horizon], columns=list(QUANTILES))
+        yield pd.DataFrame(quantiles_hq[: freshness.horizon], columns=list(QUANTILES))
 
 
 def _days_ahead(days: pd.DataFrame) -> pd.DataFrame:
@@ -171,15 +175,15 @@ def _days_ahead(days: pd.DataFrame) -> pd.DataFrame:
 
 def _level(days: pd.DataFrame) -> float:
     """Orders of a usual day: the mean of their logarithms over the last four weeks."""
-    known = days["actual"].dropna().tail(LEVEL_DAYS)
-    return float(np.expm1(np.log1p(known).mean())) if len(known) else 0.0
+    observed = days["actual"].dropna().tail(LEVEL_DAYS)
+    return float(np.expm1(np.log1p(observed).mean())) if len(observed) else 0.0
 
 
 def _past_events(events: pd.DataFrame, origin: date) -> pd.DataFrame:
     """The events without their days ahead; closures stay."""
     is_closure = events["kind"] == CLOSED
     is_past = pd.to_datetime(events["starts_on"]) <= pd.Timestamp(origin)
-    kept = events[is_past | is_closure].copy()
-    is_open_ended = pd.to_datetime(kept["ends_on"]) > pd.Timestamp(origin)
-    kept.loc[is_open_ended & (kept["kind"] != CLOSED), "ends_on"] = origin
-    return kept
+    past = events[is_past | is_closure].copy()
+    is_open_ended = pd.to_datetime(past["ends_on"]) > pd.Timestamp(origin)
+    past.loc[is_open_ended & (past["kind"] != CLOSED), "ends_on"] = origin
+    return past

@@ -35,15 +35,15 @@ class Assumptions:
     drivers_per_van: float = 1.0
 
 
-def known_vans(week: pd.DataFrame) -> int | None:
-    """Total known vans of depots in `queries.fleet_week`; None if none is known."""
-    known = week.drop_duplicates("depot_id")["vans"].dropna()
-    return None if known.empty else int(known.sum())
+def total_vans(week: pd.DataFrame) -> int | None:
+    """Total vans of the depots in `queries.fleet_week`; None if no depot has a number."""
+    vans = week.drop_duplicates("depot_id")["vans"].dropna()
+    return None if vans.empty else int(vans.sum())
 
 
 def default_capacity(week: pd.DataFrame) -> int:
-    """Default orders per van: with it the known vans suffice on the busiest day ahead."""
-    vans = known_vans(week)
+    """Default orders per van: with it the vans suffice on the busiest day ahead."""
+    vans = total_vans(week)
     busiest = week.groupby("target_on")["p90"].sum().max()
     return max(int(np.ceil(busiest / vans)), 1) if vans else DEFAULT_CAPACITY
 
@@ -56,7 +56,7 @@ def make_plan(
     Args:
       week: The city's rows of `queries.fleet_week`.
       changes: As `queries.overrides_ahead` returns it.
-      assumptions: Of the plan.
+      assumptions: The assumptions of the plan.
 
     Returns:
       The columns of `week` with p10, p50 and p90 moved to what planners set, and:

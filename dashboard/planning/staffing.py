@@ -23,7 +23,7 @@ TOLERANCE = 1e-9
 def quantile_orders(
     p10_r: np.ndarray, p50_r: np.ndarray, p90_r: np.ndarray, probability: float
 ) -> np.ndarray:
-    """Orders that a day stays within, with a probability between 0 and 1.
+    """The quantile of a day's orders at a probability between 0 and 1.
 
     Returns:
       Orders per day, not rounded, never negative; `p50_r` at 0.5.
@@ -68,7 +68,7 @@ def marginal_orders(
 def needed_by_cost(
     marginal_rv: np.ndarray, capacity: float, per_order: float, per_idle_van: float
 ) -> np.ndarray:
-    """The vans of least expected cost.
+    """The number of vans with the least expected cost.
 
     One more van pays as long as the cost of the orders it is expected to carry outweighs
     the cost of the part of it that is expected to stand idle.

@@ -22,18 +22,18 @@ class ScoreKinds:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def score_kinds(fresh: Freshness) -> ScoreKinds:
+def score_kinds(freshness: Freshness) -> ScoreKinds:
     """Whether there are scores of live forecasts and of hindcasts."""
     return ScoreKinds(**read_row(sql.SCORE_KINDS))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:
+def accuracy(live: bool, freshness: Freshness) -> pd.DataFrame:
     """Scores of forecasts and baselines over the last 8 weeks of scored days.
 
     Args:
       live: Live forecasts, or hindcasts; never both.
-      fresh: Keys the cache.
+      freshness: Keys the cache.
 
     Returns:
       One row per grain ('all', 'day', 'city', 'model', 'horizon', 'weekday'), its
@@ -54,7 +54,7 @@ def accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:
+def depot_accuracy(live: bool, freshness: Freshness) -> pd.DataFrame:
     """The 20 depots with the highest MAPE, worst first.
 
     Returns:
@@ -72,7 +72,7 @@ def depot_accuracy(live: bool, fresh: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def largest_errors(live: bool, fresh: Freshness) -> pd.DataFrame:
+def largest_errors(live: bool, freshness: Freshness) -> pd.DataFrame:
     """The 15 depot-days with the largest absolute errors in orders, largest first.
 
     Returns:
@@ -90,7 +90,7 @@ def largest_errors(live: bool, fresh: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def override_accuracy(fresh: Freshness) -> pd.DataFrame:
+def override_accuracy(freshness: Freshness) -> pd.DataFrame:
     """MAPE of overrides, forecast and seasonal naive on overridden days, by reason.
 
     Returns:

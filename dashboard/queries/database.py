@@ -48,7 +48,7 @@ MESSAGES = {
     "must read all tables and may add overrides. Run `harbor db upgrade` as the tables' "
     f"owner, and grant the user the role {ROLE}.",
 }
-"""By SQLSTATE."""
+"""Remedies of database errors, by SQLSTATE."""
 NO_ANSWER = (
     "The database does not answer. Check that it runs with `harbor doctor`, then load "
     "this page again."

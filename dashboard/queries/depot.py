@@ -57,21 +57,21 @@ class DepotStatus:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def depots(fresh: Freshness) -> pd.DataFrame:
+def depots(freshness: Freshness) -> pd.DataFrame:
     """depot_id and label (name, city and id in one) of every depot, by city and name."""
     return read(fleet_sql.DEPOTS)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def depot_status(depot: str, fresh: Freshness) -> DepotStatus:
+def depot_status(depot: str, freshness: Freshness) -> DepotStatus:
     """A depot's feed freshness, previous forecast and fallback state."""
     row = read_row(
         sql.DEPOT_STATUS,
         depot=depot,
-        as_of=fresh.newest,
-        since=fresh.lagging_day - FORTNIGHT,
-        origin=fresh.origin_on,
-        until=fresh.until_on,
+        as_of=freshness.newest,
+        since=freshness.lagging_day - FORTNIGHT,
+        origin=freshness.origin_on,
+        until=freshness.until_on,
     )
     previous = None
     if row["before_on"] is not None:
@@ -85,7 +85,7 @@ def depot_status(depot: str, fresh: Freshness) -> DepotStatus:
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def depot_days(depot: str, fresh: Freshness) -> pd.DataFrame:
+def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last 8 weeks of one depot and the days ahead, a row for each day.
 
     Returns:
@@ -94,21 +94,21 @@ def depot_days(depot: str, fresh: Freshness) -> pd.DataFrame:
       forecast of the day), planned (a planner's override of a day ahead, else NaN),
       reason, made_by.
     """
-    until = fresh.until if fresh.origin_on is not None else fresh.newest
+    until = freshness.until if freshness.origin_on is not None else freshness.newest
     return read(
         sql.DEPOT_DAYS,
         numbers=["actual", "p10", "p50", "p90", "p50_before", "planned"],
         days=["day_on"],
         depot=depot,
-        since=fresh.newest - timedelta(days=HISTORY_DAYS - 1),
-        until=max(fresh.newest, until),
-        origin=fresh.origin_on,
-        model=fresh.model,
+        since=freshness.newest - timedelta(days=HISTORY_DAYS - 1),
+        until=max(freshness.newest, until),
+        origin=freshness.origin_on,
+        model=freshness.model,
     )
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def past_forecasts(depot: str, fresh: Freshness) -> pd.DataFrame:
+def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last forecast of each of 28 past days, with the actuals.
 
     Returns:
@@ -125,7 +125,7 @@ def past_forecasts(depot: str, fresh: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def events_ahead(depot: str, fresh: Freshness) -> pd.DataFrame:
+def events_ahead(depot: str, freshness: Freshness) -> pd.DataFrame:
     """Holidays and events of a depot in the 28 days after the newest one.
 
     Returns:
@@ -136,8 +136,8 @@ def events_ahead(depot: str, fresh: Freshness) -> pd.DataFrame:
         sql.EVENTS_AHEAD,
         days=["starts_on", "ends_on"],
         depot=depot,
-        first=fresh.newest + timedelta(days=1),
-        until=fresh.newest + timedelta(days=EVENT_DAYS),
+        first=freshness.newest + timedelta(days=1),
+        until=freshness.newest + timedelta(days=EVENT_DAYS),
     )
 
 

@@ -15,7 +15,7 @@ MAX_MODELS = 100
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def daily_totals(city: str, fresh: Freshness) -> pd.DataFrame:
+def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     """Orders per day of a city, or of all ('').
 
     Returns:
@@ -29,15 +29,15 @@ def daily_totals(city: str, fresh: Freshness) -> pd.DataFrame:
         numbers=["actual", "p10", "p50", "p90"],
         days=["day_on"],
         city=city,
-        since=fresh.origin - timedelta(days=FLEET_DAYS - 1),
-        origin=fresh.origin,
-        model=fresh.model,
-        until=fresh.until,
+        since=freshness.origin - timedelta(days=FLEET_DAYS - 1),
+        origin=freshness.origin,
+        model=freshness.model,
+        until=freshness.until,
     )
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def fleet_week(fresh: Freshness) -> pd.DataFrame:
+def fleet_week(freshness: Freshness) -> pd.DataFrame:
     """The days ahead of every depot, by city and name; requires a forecast.
 
     Returns:
@@ -55,16 +55,16 @@ def fleet_week(fresh: Freshness) -> pd.DataFrame:
             "vans", "p10", "p50", "p90", "week_before", "change", "p50_before", "revised"
         ],
         days=["last_on", "target_on", "before_on"],
-        as_of=fresh.newest,
-        since=fresh.lagging_day - FORTNIGHT,
-        origin=fresh.origin,
-        model=fresh.model,
-        until=fresh.until,
+        as_of=freshness.newest,
+        since=freshness.lagging_day - FORTNIGHT,
+        origin=freshness.origin,
+        model=freshness.model,
+        until=freshness.until,
     )  # fmt: skip
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def models(fresh: Freshness) -> pd.DataFrame:
+def models(freshness: Freshness) -> pd.DataFrame:
     """The champion first, then the others, newest first; 100 at most.
 
     Returns:

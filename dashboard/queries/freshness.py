@@ -13,18 +13,18 @@ from pipelines.settings import Settings
 
 @dataclass(frozen=True)
 class Freshness:
-    """Freshness of everything shown; any change of the data changes it.
+    """Freshness of the data on the pages; any change of the data changes it.
 
     Attributes:
       depots: Number of depots.
       last_on: Newest day with known demand of any depot.
       champion: Version of the champion.
-      origin_on: Origin of the forecast shown.
+      origin_on: Origin of the published forecast.
       until_on: Last day of that forecast.
       model: Version of the model that made it.
       trained_through: Last day that model was trained on.
-      filename: Of that model's artefact.
-      sha256: Of that file.
+      filename: File name of that model's artefact.
+      sha256: SHA-256 of that file.
       made_at: When the forecast was written, in UTC.
       worked_at: When a pipeline step last started or finished, in UTC.
       last_override: Highest override_id.
@@ -52,19 +52,19 @@ class Freshness:
 
     @property
     def origin(self) -> date:
-        """Origin of the forecast shown; requires one."""
+        """Origin of the published forecast; requires one."""
         assert self.origin_on is not None, "requires a forecast"
         return self.origin_on
 
     @property
     def until(self) -> date:
-        """Last day of the forecast shown; requires one."""
+        """Last day of the published forecast; requires one."""
         assert self.until_on is not None, "requires a forecast"
         return self.until_on
 
     @property
     def horizon(self) -> int:
-        """Number of days of the forecast shown; requires one."""
+        """Number of days of the published forecast; requires one."""
         return (self.until - self.origin).days
 
     @property

@@ -11,7 +11,7 @@ MAX_OVERRIDES = 50
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def overrides_ahead(fresh: Freshness) -> pd.DataFrame:
+def overrides_ahead(freshness: Freshness) -> pd.DataFrame:
     """The latest override of each overridden day ahead; requires a forecast.
 
     Returns:
@@ -22,12 +22,12 @@ def overrides_ahead(fresh: Freshness) -> pd.DataFrame:
         sql.OVERRIDES_AHEAD,
         numbers=["orders"],
         days=["target_on"],
-        origin=fresh.origin,
+        origin=freshness.origin,
     )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def override_history(city: str, fresh: Freshness) -> pd.DataFrame:
+def override_history(city: str, freshness: Freshness) -> pd.DataFrame:
     """The newest 50 overrides of a city, or of all (''), newest first.
 
     Returns:

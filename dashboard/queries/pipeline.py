@@ -31,7 +31,7 @@ def runs() -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def files(fresh: Freshness) -> pd.DataFrame:
+def files(freshness: Freshness) -> pd.DataFrame:
     """The newest 25 loaded files and 25 refused ones, newest first.
 
     Returns:
@@ -48,7 +48,7 @@ def files(fresh: Freshness) -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def rejected_rows(fresh: Freshness) -> pd.DataFrame:
+def rejected_rows(freshness: Freshness) -> pd.DataFrame:
     """Rows in quarantine, not replayed, by file and reason; newest file first, 50 at most.
 
     Returns:
@@ -70,7 +70,7 @@ def backfills() -> pd.DataFrame:
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def calendar(fresh: Freshness) -> pd.DataFrame:
+def calendar(freshness: Freshness) -> pd.DataFrame:
     """State of the last 28 days of each depot; depots with most missing days first.
 
     Returns:
@@ -81,7 +81,7 @@ def calendar(fresh: Freshness) -> pd.DataFrame:
     return read(
         sql.CALENDAR,
         days=["last_on"],
-        since=fresh.newest - timedelta(days=CALENDAR_DAYS - 1),
-        until=fresh.newest,
+        since=freshness.newest - timedelta(days=CALENDAR_DAYS - 1),
+        until=freshness.newest,
         row_limit=MAX_DEPOTS,
     )

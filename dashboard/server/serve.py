@@ -34,7 +34,7 @@ def require_guard(address: str, home: Path, *, insecure: bool) -> None:
       BadInputError: other machines reach the address, and nothing guards it.
       ConfigError: login.toml is incomplete, or lets nobody in.
     """
-    has_login = login.rule(home) is not None
+    has_login = login.read_rule(home) is not None
     if address in LOOPBACK or insecure or has_login:
         return
     raise BadInputError(
@@ -49,7 +49,7 @@ def streamlit_arguments(
 ) -> list[str]:
     """The server's command line; arguments and errors as `require_guard`."""
     flags = {**FLAGS, "server.address": address, "server.port": str(port)}
-    has_login = login.rule(home) is not None
+    has_login = login.read_rule(home) is not None
     if has_login:
         flags["secrets.files"] = str(home / login.FILE)
     options = [f"--{name}={value}" for name, value in flags.items()]

@@ -25,10 +25,10 @@ def figures(values: dict[str, tuple[str, str]]) -> str:
     return f'<dl class="hf-figures">{cells}</dl>'
 
 
-def table(result: pd.DataFrame, on_wide: Collection[str] = ()) -> str:
+def table(result: pd.DataFrame, hidden_on_phones: Collection[str] = ()) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out; phones hide those of `on_wide`.
+    Columns that are empty in every row are left out; phones hide those of `hidden_on_phones`.
     """
     columns = {str(name): column(result[name], str(name)) for name in result.columns}
     columns = {
@@ -40,7 +40,9 @@ def table(result: pd.DataFrame, on_wide: Collection[str] = ()) -> str:
         classes[name] in ("fill word", "fill short") for name in rest
     )
     width = "" if any(classes[name] == "fill" for name in rest) else " numbers"
-    classes |= {name: f"{classes[name]} desk" for name in on_wide if name in columns}
+    classes |= {
+        name: f"{classes[name]} desk" for name in hidden_on_phones if name in columns
+    }
     heads = "".join(
         f'<th scope="col" class="{classes[name]}">{escape(name)}</th>' for name in rest
     )

@@ -18,7 +18,7 @@ HEADINGS = {
     "accepted": "New rows",
     "allocated": "Vans",
     "counted": "Days",
-    "coverage": "In band",
+    "coverage": "In the 80 % band",
     "day_on": "Day",
     "ends_on": "To",
     "error": "Forecast − actual",
@@ -46,7 +46,7 @@ HEADINGS = {
     "wape": "WAPE",
     "week_before": "Last week",
 }
-"""Of columns whose name does not read as a heading."""
+"""Headings of columns whose name is not one itself."""
 FRACTIONS = {
     "absolute_error", "bias", "coverage", "forecast_mape", "mape", "median_mape",
     "naive_mape", "override_mape", "service_level", "wape",
@@ -67,7 +67,7 @@ def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame
     headings = HEADINGS | renamed
     return pd.DataFrame(
         {
-            headings.get(name, formatting.event_name(name)): _displayed(result[name])
+            headings.get(name, formatting.display_name(name)): _displayed(result[name])
             for name in columns
         }
     )
@@ -119,13 +119,13 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
             inside=inside.map({True: "yes", False: "no"}),
         ).iloc[::-1],
         "target_on", "p50", "actual", "error", "absolute_error", "inside", "origin_on",
-        "model_version", inside="In band",
+        "model_version", inside="In the 80 % band",
     )  # fmt: skip
 
 
 def events(events: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.events_ahead`."""
-    kinds = events["what"].map(formatting.event_name)
+    kinds = events["what"].map(formatting.display_name)
     names = events["what"].where(events["is_holiday"], kinds)
     return display(events.assign(Event=names), "starts_on", "ends_on", "Event", "scope")
 
@@ -223,7 +223,7 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             Action=result["action"].map(overrides.DONE),
         ),
         "When", "name", "target_on", "Action", "orders", "p50", "reason", "made_by",
-        p50="Forecast then",
+        p50="Forecast at override",
     )  # fmt: skip
 
 
@@ -247,8 +247,8 @@ def refused_files(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def _named_files(files: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    came = [formatting.timestamp(at, zone) for at in files["came_at"]]
-    return files.assign(File=files["path"].map(_file_name), came=came)
+    timestamps = [formatting.timestamp(at, zone) for at in files["came_at"]]
+    return files.assign(File=files["path"].map(_file_name), came=timestamps)
 
 
 def rejected_rows(result: pd.DataFrame) -> pd.DataFrame:

@@ -1,1 +1,1 @@
-"""Numbers, days and findings as sentences."""
+"""Sentences and formatted numbers for the pages."""

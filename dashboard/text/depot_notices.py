@@ -27,14 +27,14 @@ def feed_warning(status: DepotStatus) -> str | None:
 
 
 def forecast_changes(
-    days: pd.DataFrame, previous: PreviousForecast | None, fresh: Freshness
+    days: pd.DataFrame, previous: PreviousForecast | None, freshness: Freshness
 ) -> list[str]:
     """Describes the change of the forecast and its likely causes, one sentence each.
 
     Args:
       days: As `queries.depot_days` returns it.
       previous: None where there is no previous forecast.
-      fresh: With a forecast.
+      freshness: With a forecast.
 
     Returns:
       Empty where the two forecasts have no day in common.
@@ -42,7 +42,7 @@ def forecast_changes(
     both = days.dropna(subset=["p50", "p50_before"])
     if previous is None or both.empty:
         return []
-    since = formatting.since(previous.origin_on, fresh.origin)
+    since = formatting.since(previous.origin_on, freshness.origin)
     change = _change(both["p50_before"].sum(), both["p50"].sum())
     common = formatting.count(len(both), "day")
     new_actuals = days.dropna(subset=["actual", "p50_before"]).to_dict("records")
@@ -54,7 +54,7 @@ def forecast_changes(
             f"({formatting.change(row['p50_before'], row['actual'])})."
             for row in new_actuals
         ),
-        *_causes(previous, fresh, since),
+        *_causes(previous, freshness, since),
     ]
 
 
@@ -67,16 +67,16 @@ def _change(before: float, after: float) -> str:
     return f"{direction} {abs(difference):,} from {formatting.orders(before)}"
 
 
-def _causes(previous: PreviousForecast, fresh: Freshness, since: str) -> list[str]:
+def _causes(previous: PreviousForecast, freshness: Freshness, since: str) -> list[str]:
     causes = []
-    if previous.model != fresh.model:
-        new = formatting.short_version(str(fresh.model))
+    if previous.model != freshness.model:
+        new = formatting.short_version(str(freshness.model))
         old = formatting.short_version(previous.model)
         causes.append(f"New model {since}: {new} instead of {old}.")
     if previous.corrected:
         counts = formatting.count(previous.corrected, "earlier daily count")
         causes.append(f"{counts} corrected.")
     if previous.events:
-        events = ", ".join(formatting.event_name(kind) for kind in previous.events)
+        events = ", ".join(formatting.display_name(kind) for kind in previous.events)
         causes.append(f"New or changed events: {events}.")
     return causes

@@ -63,12 +63,12 @@ def _format_match(match: re.Match[str], zone: ZoneInfo) -> str:
     if match[1] is None:
         return match[0]
     try:
-        at = datetime.fromisoformat(match[1])
+        parsed = datetime.fromisoformat(match[1])
     except ValueError:
         return match[0]
     if len(match[1]) == len("2025-11-21"):
         return iso_day(match[1])
-    local = at.astimezone(zone) if at.tzinfo else at
+    local = parsed.astimezone(zone) if parsed.tzinfo else parsed
     return f"{day(local)} {local.year}, {local:%H:%M}"
 
 
@@ -106,10 +106,10 @@ def signed_percent(fraction: float, digits: int = 1) -> str:
     """'+12 %' or '−3 %'; a dash where undefined."""
     if math.isnan(fraction):
         return UNKNOWN
-    shown = f"{abs(100 * fraction):.{digits}f} %"
-    if float(shown.removesuffix(" %")) == 0:
-        return shown
-    return ("+" if fraction > 0 else "−") + shown
+    text = f"{abs(100 * fraction):.{digits}f} %"
+    if float(text.removesuffix(" %")) == 0:
+        return text
+    return ("+" if fraction > 0 else "−") + text
 
 
 def change(before: float, after: float) -> str:
@@ -123,8 +123,8 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def event_name(name: str) -> str:
-    """Display name of an event kind: 'black_friday' becomes 'Black friday'."""
+def display_name(name: str) -> str:
+    """Display name of an identifier: 'black_friday' becomes 'Black friday'."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 
@@ -135,7 +135,7 @@ def day_notes(days: pd.DataFrame) -> list[list[str]]:
     return [
         [
             *holidays,
-            *(event_name(event) for event in events if event != "closed"),
+            *(display_name(event) for event in events if event != "closed"),
             *(["Closed"] if closed else []),
         ]
         for holidays, events, closed in rows

@@ -8,7 +8,7 @@ from dashboard.planning.planning import Assumptions
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 
-MAX_DAYS_NAMED = 3
+MAX_LISTED_DAYS = 3
 
 
 def assumptions_text(city: str, assumptions: Assumptions) -> str:
@@ -63,13 +63,13 @@ def shortage_sentence(days: pd.DataFrame, city: str) -> str:
             f"{city} has enough vans every day, with at least "
             f"{formatting.count(int(days['spare'].min()), 'van')} to spare."
         )
-    named = [
+    listed = [
         f"{formatting.day(day['target_on'])} ({int(day['needed'] - day['allocated']):,})"
-        for day in short.to_dict("records")[:MAX_DAYS_NAMED]
+        for day in short.to_dict("records")[:MAX_LISTED_DAYS]
     ]
-    more = len(short) - len(named)
+    more = len(short) - len(listed)
     rest = f" and {formatting.count(more, 'day')} more" if more else ""
     return (
-        f"Vans short on {', '.join(named)}{rest}. They are allocated to deliver as many "
+        f"Vans short on {', '.join(listed)}{rest}. They are allocated to deliver as many "
         "orders as possible."
     )

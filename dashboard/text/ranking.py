@@ -47,10 +47,10 @@ def rank(week: pd.DataFrame, order: str) -> pd.DataFrame:
     reasons = {
         row["depot_id"]: _reason(row, order) for row in ranked.to_dict("records")
     }
-    place = {depot: number for number, depot in enumerate(reasons)}
+    position = {depot: number for number, depot in enumerate(reasons)}
     return week.assign(
-        place=week["depot_id"].map(place), reason=week["depot_id"].map(reasons)
-    ).sort_values(["place", "target_on"], ignore_index=True)
+        position=week["depot_id"].map(position), reason=week["depot_id"].map(reasons)
+    ).sort_values(["position", "target_on"], ignore_index=True)
 
 
 def _keys(depots: pd.DataFrame, order: str) -> dict[str, pd.Series]:

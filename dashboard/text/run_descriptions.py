@@ -1,6 +1,6 @@
 """Runs and backfills as display tables; no I/O."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -23,7 +23,7 @@ def nightly_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
     Args:
       runs: With their steps.
-      zone: In which times are text.
+      zone: Time zone of the displayed times.
     """
     parents = parent_runs(runs)
     return _table(parents[parents["step"] == "nightly"], zone, "Night of", _origin)
@@ -59,7 +59,10 @@ def labels(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def duration(seconds: float) -> str:
-    """'12 s', '3 min 5 s', '2 h 4 min'; a dash where not known."""
+    """'12 s', '3 min 5 s', '2 h 4 min'; a dash where unknown.
+
+    The command line rounds its estimates to one unit: `approximate_duration`.
+    """
     if pd.isna(seconds):
         return formatting.UNKNOWN
     whole = round(seconds)
@@ -87,12 +90,15 @@ def backfills(result: pd.DataFrame) -> pd.DataFrame:
 
 
 def _table(
-    rows: pd.DataFrame, zone: ZoneInfo, heading: str, named: Any
+    rows: pd.DataFrame,
+    zone: ZoneInfo,
+    heading: str,
+    name_row: Callable[[Mapping[Any, Any]], str],
 ) -> pd.DataFrame:
     records = rows.to_dict("records")
     return pd.DataFrame(
         {
-            heading: [named(row) for row in records],
+            heading: [name_row(row) for row in records],
             "State": [STATES[row["state"]] for row in records],
             "Started": [
                 formatting.timestamp(row["started_at"], zone) for row in records
@@ -119,7 +125,7 @@ def _origin(row: Mapping[Any, Any]) -> str:
 
 
 def _step(row: Mapping[Any, Any]) -> str:
-    return formatting.event_name(row["step"])
+    return formatting.display_name(row["step"])
 
 
 def _progress(row: Mapping[Any, Any]) -> str:

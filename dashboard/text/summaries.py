@@ -19,22 +19,22 @@ def change(rows: Iterable[Row]) -> float:
     """Relative change of the forecast against the actuals seven days before.
 
     Args:
-      rows: With p50 and week_before; those without a known week before do not count.
+      rows: With p50 and week_before; rows without week_before are ignored.
 
     Returns:
-      0.1 for a tenth more; NaN where nothing is known.
+      0.1 for a tenth more; NaN where no row has a week before.
     """
-    known = [row for row in rows if not math.isnan(row["week_before"])]
-    before = sum(row["week_before"] for row in known)
-    return sum(row["p50"] for row in known) / before - 1 if before else math.nan
+    comparable = [row for row in rows if not math.isnan(row["week_before"])]
+    before = sum(row["week_before"] for row in comparable)
+    return sum(row["p50"] for row in comparable) / before - 1 if before else math.nan
 
 
 def week_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
     by_day = week.groupby("target_on")["p50"].sum()
-    known = week.dropna(subset=["week_before"])
+    comparable = week.dropna(subset=["week_before"])
     difference = formatting.signed_percent(
-        change(known[["p50", "week_before"]].to_dict("records"))
+        change(comparable[["p50", "week_before"]].to_dict("records"))
     )
     depots = week.drop_duplicates("depot_id")
     figures = {
@@ -62,14 +62,14 @@ def depot_figures(days: pd.DataFrame) -> Figures:
     """Key figures of one depot, from `queries.depot_days` with a forecast."""
     ahead = days.dropna(subset=["p50"])
     before = days[days["day_on"].isin(ahead["day_on"] - len(ahead) * A_DAY)]
-    n_known = before["actual"].notna().sum()
+    n_observed = before["actual"].notna().sum()
     days_before = formatting.count(len(ahead), "day")
-    known = "" if n_known == len(before) else f" ({n_known} with data)"
+    note = "" if n_observed == len(before) else f" ({n_observed} with data)"
     orders_before = formatting.orders(before["actual"].sum())
     return {
         f"Orders in {formatting.next_days(len(ahead))}": (
             formatting.orders(ahead["p50"].sum()),
-            f"{orders_before} in the previous {days_before}{known}",
+            f"{orders_before} in the previous {days_before}{note}",
         ),
         "Busiest day": _busiest(ahead.set_index("day_on")["p50"]),
     }
@@ -169,7 +169,7 @@ def missing_days_sentence(calendar: pd.DataFrame) -> str:
     if not n_missing:
         return f"No missing days in the last four weeks ({n_depots:,} depots)."
     is_cut = n_depots > len(calendar)
-    shown = f"; the first {len(calendar)} are shown" if is_cut else ""
+    cut_note = f"; the first {len(calendar)} are shown" if is_cut else ""
     least = "At least " if is_cut and n_missing == len(calendar) else ""
     of = formatting.count(n_depots, "depot")
-    return f"{least}{n_missing:,} of {of} have missing days{shown}."
+    return f"{least}{n_missing:,} of {of} have missing days{cut_note}."

@@ -4,7 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import parts
+from dashboard.components import widgets
 from dashboard.tables import tables
 from dashboard.text import formatting, summaries
 
@@ -16,10 +16,10 @@ NO_SCORES = {
     "and scores them.",
 }
 
-fresh = queries.freshness()
-kinds = queries.score_kinds(fresh)
+freshness = queries.freshness()
+kinds = queries.score_kinds(freshness)
 if not (kinds.has_live or kinds.has_hindcasts):
-    parts.stop_with(
+    widgets.stop_page(
         "No forecast has been scored yet. Scores appear the night after the forecast day; "
         "`harbor backfill run --from DAY --to DAY` makes and scores hindcasts of past days."
     )
@@ -34,14 +34,14 @@ kind = st.segmented_control(
 )
 live = kind == LIVE
 if not (kinds.has_live if live else kinds.has_hindcasts):
-    parts.stop_with(NO_SCORES[kind])
-parts.score_kind_notice(live)
+    widgets.stop_page(NO_SCORES[kind])
+widgets.score_kind_notice(live)
 
-scores = queries.accuracy(live, fresh)
-parts.key_figures(summaries.accuracy_figures(scores))
+scores = queries.accuracy(live, freshness)
+widgets.key_figures(summaries.accuracy_figures(scores))
 
 st.header("By day")
-parts.chart(
+widgets.chart(
     charts.accuracy_by_day,
     scores[scores["grain"] == "day"],
     summaries.accuracy_sentence(scores),
@@ -50,21 +50,21 @@ parts.chart(
 )
 
 st.header("By city")
-parts.small_table(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
+widgets.small_table(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
 
 ahead, weekdays = st.columns(2, gap="large")
 with ahead:
     st.header("By days ahead")
-    parts.small_table(
+    widgets.small_table(
         tables.accuracy(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
     )
 with weekdays:
     st.header("By weekday")
-    parts.small_table(
+    widgets.small_table(
         tables.accuracy(scores, "weekday", "Weekday"), "accuracy-by-weekday"
     )
 
-depots = queries.depot_accuracy(live, fresh)
+depots = queries.depot_accuracy(live, freshness)
 if not depots.empty:
     st.header("Least accurate depots")
     st.caption(
@@ -72,29 +72,29 @@ if not depots.empty:
         "Where MAPE is above Naive MAPE, the model does not yet beat last week. With "
         "Fallback on, the depot gets the baseline forecast until it does."
     )
-    parts.small_table(
-        tables.depot_accuracy(depots), "accuracy-by-depot", on_wide=("City",)
+    widgets.small_table(
+        tables.depot_accuracy(depots), "accuracy-by-depot", hidden_on_phones=("City",)
     )
 
 st.header("Biggest misses")
 st.caption(
     "Ranked by orders, using the last forecast of each day. Above zero: too high."
 )
-parts.small_table(
-    tables.largest_errors(queries.largest_errors(live, fresh)),
+widgets.small_table(
+    tables.largest_errors(queries.largest_errors(live, freshness)),
     "biggest-misses",
 )
 
 st.header("Overrides")
-overridden = queries.override_accuracy(fresh)
+overridden = queries.override_accuracy(freshness)
 if overridden.empty:
     st.caption("No overrides to score yet. Planners make them on the page “Plan”.")
 else:
     st.caption(summaries.override_sentence(overridden))
-    parts.small_table(tables.override_accuracy(overridden), "overrides")
+    widgets.small_table(tables.override_accuracy(overridden), "overrides")
 
 st.header("By model")
-parts.small_table(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
+widgets.small_table(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
 
 st.caption(
     "Last 8 weeks of scored days. Each depot, day and origin counts once, at every horizon, "

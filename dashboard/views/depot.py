@@ -4,45 +4,45 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import parts
+from dashboard.components import widgets
 from dashboard.inference import whatif
 from dashboard.tables import html_grids, tables
 from dashboard.text import depot_notices, formatting, summaries
 
-fresh = queries.freshness()
-depots = queries.depots(fresh)
+freshness = queries.freshness()
+depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
-depot = parts.choose_from_url("Depot", "depot", labels)
+depot = widgets.choose_from_url("Depot", "depot", labels)
 if not depot:
-    parts.stop_with("Choose a depot above, or click a name on the page “Days ahead”.")
+    widgets.stop_page("Choose a depot above, or click a name on the page “Days ahead”.")
 
-status = queries.depot_status(depot, fresh)
+status = queries.depot_status(depot, freshness)
 feed_warning = depot_notices.feed_warning(status)
 if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
-days = queries.depot_days(depot, fresh)
+days = queries.depot_days(depot, freshness)
 ahead = days[days["p50"].notna()]
 week, history = st.columns([2, 3], gap="large")
 with week:
     if ahead.empty:
-        parts.empty_state(
+        widgets.empty_state(
             "This depot has no forecast yet. The next `harbor nightly` adds one."
         )
     else:
-        parts.key_figures(summaries.depot_figures(days))
+        widgets.key_figures(summaries.depot_figures(days))
         st.html(html_grids.days_ahead(ahead))
         if status.is_fallback:
             st.caption(
                 "The model does not beat last week for this depot, so this is the "
                 "baseline forecast: recent level and weekday pattern."
             )
-        changes = depot_notices.forecast_changes(days, status.previous, fresh)
+        changes = depot_notices.forecast_changes(days, status.previous, freshness)
         if changes:
             st.caption(formatting.escape_markdown(" ".join(changes)))
 with history:
     if days["actual"].notna().any() or not ahead.empty:
-        parts.chart(
+        widgets.chart(
             charts.fan,
             days,
             "Orders per day, last 8 weeks. Triangles mark holidays and events."
@@ -53,22 +53,22 @@ with history:
             f"history-{depot}",
         )
     else:
-        parts.empty_state(
+        widgets.empty_state(
             "No data for this depot in the last 8 weeks. Load its orders with "
             "`harbor ingest PATH`."
         )
 
 st.header("Forecast vs actual")
-past = queries.past_forecasts(depot, fresh)
+past = queries.past_forecasts(depot, freshness)
 if past.empty:
-    parts.empty_state(
+    widgets.empty_state(
         "No forecast of this depot has been scored yet. Scores appear the night after the "
         "forecast day; `harbor backfill run --from DAY --to DAY` makes hindcasts of past "
         "days."
     )
 else:
-    parts.score_kind_notice(bool(past["is_live"].all()))
-    parts.chart(
+    widgets.score_kind_notice(bool(past["is_live"].all()))
+    widgets.chart(
         charts.past_forecasts,
         past,
         summaries.past_sentence(past),
@@ -77,13 +77,13 @@ else:
     )
 
 st.header("Upcoming holidays and events")
-events = queries.events_ahead(depot, fresh)
+events = queries.events_ahead(depot, freshness)
 if events.empty:
     st.caption("None in the next 4 weeks.")
 else:
-    parts.small_table(tables.events(events), f"events-{depot}")
+    widgets.small_table(tables.events(events), f"events-{depot}")
 
-if fresh.origin_on is None or ahead.empty:
+if freshness.origin_on is None or ahead.empty:
     st.stop()
 
 st.header("Why this forecast")
@@ -92,7 +92,9 @@ st.caption(
     "events in the model that made the forecast."
 )
 if st.toggle("Show drivers", key="drivers"):
-    parts.small_table(tables.drivers(whatif.drivers(depot, fresh)), f"drivers-{depot}")
+    widgets.small_table(
+        tables.drivers(whatif.drivers(depot, freshness)), f"drivers-{depot}"
+    )
 
 st.header("What if")
 st.caption(
@@ -102,9 +104,9 @@ st.caption(
 with st.container(horizontal=True):
     kind = st.selectbox(
         "Scenario",
-        whatif.kinds(fresh),
+        whatif.kinds(freshness),
         index=None,
-        format_func=formatting.event_name,
+        format_func=formatting.display_name,
         placeholder="None",
         key="what if",
         width=280,
@@ -113,8 +115,8 @@ with st.container(horizontal=True):
         "Day", ahead["day_on"].dt.date, format_func=formatting.day, width=180
     )
 if kind is not None:
-    outcome = whatif.simulate(depot, kind, day, fresh)
-    parts.chart(
+    outcome = whatif.simulate(depot, kind, day, freshness)
+    widgets.chart(
         charts.what_if,
         outcome,
         summaries.what_if_sentence(outcome),

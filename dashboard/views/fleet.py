@@ -4,27 +4,27 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import parts, week
+from dashboard.components import week, widgets
 from dashboard.components.week import ALL_CITIES
 from dashboard.tables import tables
 from dashboard.text import formatting, ranking
 
-fresh = queries.freshness()
-if fresh.origin_on is None:
-    parts.stop_with(
+freshness = queries.freshness()
+if freshness.origin_on is None:
+    widgets.stop_page(
         "No forecast has been made yet. Train a model with `harbor train`, then run "
         "`harbor forecast`; `harbor nightly` does both."
     )
 
-cities = week.cities(fresh)
+cities = week.cities(freshness)
 if not cities:
-    parts.stop_with("The newest forecast has no open depots. Run `harbor forecast`.")
+    widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
 figures_place = st.container()
 st.header("By depot")
 city_column, order_column = st.columns([2, 3], gap="medium")
 with city_column:
-    city = parts.choose_city([ALL_CITIES, *cities])
+    city = widgets.choose_city([ALL_CITIES, *cities])
 with order_column:
     order = st.pills(
         "Sort by",
@@ -35,9 +35,9 @@ with order_column:
         bind="query-params",
         wrap=True,
     )
-figures, grid = week.figures_and_grid(city, order, fresh)
+figures, grid = week.figures_and_grid(city, order, freshness)
 with figures_place:
-    parts.key_figures(figures)
+    widgets.key_figures(figures)
 st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
 st.caption(
@@ -45,17 +45,17 @@ st.caption(
     f"{ranking.SORT_ORDERS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
     "Click a name for details."
 )
-parts.data_expander(
-    lambda: tables.fleet_week(week.ranked(city, order, fresh)), "days-ahead"
+widgets.data_expander(
+    lambda: tables.fleet_week(week.ranked(city, order, freshness)), "days-ahead"
 )
 
 st.header("By day")
-totals = queries.daily_totals("" if city == ALL_CITIES else city, fresh)
-parts.chart(
+totals = queries.daily_totals("" if city == ALL_CITIES else city, freshness)
+widgets.chart(
     charts.daily_totals,
     totals,
     "Total orders per day: actuals of the last three weeks, and the forecast for "
-    f"{formatting.next_days(fresh.horizon)}. Paler bars have depots with missing data. Totals are sums "
+    f"{formatting.next_days(freshness.horizon)}. Paler bars have depots with missing data. Totals are sums "
     "of the depots' medians; the thin line is the 80 % band of the total, not a sum of the "
     "depots' bands.",
     tables.daily_totals(totals),

@@ -3,51 +3,51 @@
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import parts
-from dashboard.tables import backtests
+from dashboard.components import widgets
+from dashboard.tables import models as model_tables
 from dashboard.text import formatting
 
 models = queries.models(queries.freshness())
 if models.empty:
-    parts.stop_with("No model has been trained yet. Train one with `harbor train`.")
+    widgets.stop_page("No model has been trained yet. Train one with `harbor train`.")
 
 champions = models[models["role"] == "champion"]
 if champions.empty:
-    parts.empty_state(
+    widgets.empty_state(
         "No model is champion, so no forecasts will be made. Choose one below and promote it "
         "with `harbor models promote VERSION`."
     )
 
-labels, zone = backtests.labels(models), queries.zone()
-chosen = parts.choose_from_url("Model", "model", labels, models["version"].iloc[0])
+labels, zone = model_tables.labels(models), queries.zone()
+chosen = widgets.choose_from_url("Model", "model", labels, models["version"].iloc[0])
 model = models[models["version"] == chosen].to_dict("records")[0]
 
-parts.key_figures(backtests.figures(model, zone))
-st.markdown(formatting.escape_markdown(backtests.decision(model, zone)))
+widgets.key_figures(model_tables.figures(model, zone))
+st.markdown(formatting.escape_markdown(model_tables.decision(model, zone)))
 
 st.header("Holdout test")
-window = backtests.holdout_window(model["scores"])
+window = model_tables.holdout_window(model["scores"])
 if window is None:
-    parts.empty_state("Not evaluated, so there are no scores.")
+    widgets.empty_state("Not evaluated, so there are no scores.")
 else:
     st.caption(
         f"Origins {window}, forecast by a model with the same settings trained only on earlier "
         "days. MAPE is the mean of |forecast − actual| ÷ actual; WAPE and bias are shares of "
         "volume; MASE below 1 beats the seasonal naive in training."
     )
-    parts.small_table(
-        backtests.holdout_scores(model["scores"]).reset_index(), f"backtest-{chosen}"
+    widgets.small_table(
+        model_tables.holdout_scores(model["scores"]).reset_index(), f"backtest-{chosen}"
     )
 
 st.header("All models")
-parts.small_table(
-    backtests.all_models(models, zone),
+widgets.small_table(
+    model_tables.all_models(models, zone),
     "models",
-    on_wide=("Forecasts by", "Trained through", "MAPE", "Naive MAPE"),
+    hidden_on_phones=("Network weight", "Trained through", "MAPE", "Naive MAPE"),
 )
 
 st.header("Rollback")
-target = backtests.rollback_target(models)
+target = model_tables.rollback_target(models)
 if target is None:
     st.markdown(
         "There is no former champion. `harbor models promote VERSION` makes any "

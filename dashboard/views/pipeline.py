@@ -5,7 +5,7 @@ from datetime import datetime
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import parts
+from dashboard.components import widgets
 from dashboard.tables import html_grids, tables
 from dashboard.text import formatting, run_descriptions, summaries
 
@@ -22,48 +22,48 @@ HOW_TO_FIX = """
 The page *Correct a wrong file* (`deploy/docs/correct-a-file.md`) shows each with its output.
 """
 
-fresh = queries.freshness()
+freshness = queries.freshness()
 zone = queries.zone()
 runs = queries.runs()
 
 st.header("Nightly runs")
 nights = run_descriptions.nightly_runs(runs, zone)
 if nights.empty:
-    parts.empty_state(
+    widgets.empty_state(
         "None yet. `harbor nightly` runs one now; `harbor schedule run` runs one every "
         "night."
     )
 else:
     st.caption(f"Times in {zone.key}.")
-    parts.small_table(nights, "nights", on_wide=("Duration",))
+    widgets.small_table(nights, "nights", hidden_on_phones=("Duration",))
 
 labels = run_descriptions.labels(runs)
 if labels:
     st.header("Run steps")
-    chosen = parts.choose_from_url("Run", "run", labels, next(iter(labels)))
+    chosen = widgets.choose_from_url("Run", "run", labels, next(iter(labels)))
     steps = run_descriptions.steps(runs, int(chosen), zone)
     if steps.empty:
         st.caption("This run has no steps.")
     else:
-        parts.small_table(steps, f"run-{chosen}")
+        widgets.small_table(steps, f"run-{chosen}")
 
-if fresh.last_on is not None:
+if freshness.last_on is not None:
     st.header("Data by depot and day")
-    calendar = queries.calendar(fresh)
-    days = formatting.days_until(fresh.newest, queries.CALENDAR_DAYS)
+    calendar = queries.calendar(freshness)
+    days = formatting.days_until(freshness.newest, queries.CALENDAR_DAYS)
     signs = html_grids.DAY_STATES.values()
     legend = ", ".join(f"{sign} {meaning}" for sign, meaning in signs)
     st.caption(f"{summaries.missing_days_sentence(calendar)} {legend}.")
     st.html(html_grids.calendar(calendar, days))
-    parts.download_button(tables.calendar(calendar, days), "calendar")
+    widgets.download_button(tables.calendar(calendar, days), "calendar")
 
 st.header("Loaded files")
-files = queries.files(fresh)
+files = queries.files(freshness)
 loaded, refused = tables.loaded_files(files, zone), tables.refused_files(files, zone)
 if loaded.empty:
-    parts.empty_state("None yet. Load one with `harbor ingest PATH`.")
+    widgets.empty_state("None yet. Load one with `harbor ingest PATH`.")
 else:
-    parts.small_table(loaded, "files", on_wide=("Kind", "Ignored columns"))
+    widgets.small_table(loaded, "files", hidden_on_phones=("Kind", "Ignored columns"))
 
 st.header("Refused files")
 if refused.empty:
@@ -73,10 +73,10 @@ else:
         "Nothing from these files was loaded. Files in the inbox are retried every night "
         "until they are fixed or removed. [How to fix a file](#fix)"
     )
-    parts.small_table(refused, "refused-files")
+    widgets.small_table(refused, "refused-files")
 
 st.header("Rejected rows")
-rejected = queries.rejected_rows(fresh)
+rejected = queries.rejected_rows(freshness)
 if rejected.empty:
     st.caption("No rejected rows.")
 else:
@@ -84,8 +84,10 @@ else:
         "By file and reason, with the first row of each. The files' other rows were loaded. "
         "`harbor quarantine list` shows all rejected rows. [How to fix a file](#fix)"
     )
-    parts.small_table(
-        tables.rejected_rows(rejected), "rejected-rows", on_wide=("First line",)
+    widgets.small_table(
+        tables.rejected_rows(rejected),
+        "rejected-rows",
+        hidden_on_phones=("First line",),
     )
 
 if not (refused.empty and rejected.empty):
@@ -97,12 +99,12 @@ plans = queries.backfills()
 if plans.empty:
     st.caption("None yet. See `harbor backfill plan --help`.")
 else:
-    parts.small_table(run_descriptions.backfills(plans), "backfills")
+    widgets.small_table(run_descriptions.backfills(plans), "backfills")
 
 others = run_descriptions.other_runs(runs, zone)
 if not others.empty:
     st.header("Other runs")
-    parts.small_table(others, "other-runs")
+    widgets.small_table(others, "other-runs")
 st.caption(
     f"As of {formatting.timestamp(datetime.now(zone), zone)}. Reload to refresh."
 )

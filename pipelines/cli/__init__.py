@@ -37,7 +37,7 @@ from pipelines.cli import (
     train,
     watch,
 )
-from pipelines.cli.console import say
+from pipelines.cli.console import echo
 from pipelines.cli.logs import configure_logs, take_library_logs
 from pipelines.cli.stopping import INTERRUPTED
 from pipelines.runs.error_messages import describe_error, is_expected
@@ -103,17 +103,17 @@ def main() -> None:
     try:
         app()
     except HarborError as error:
-        say(f"harbor: {error}")
+        echo(f"harbor: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
         if not is_expected(error):
             raise
-        say(f"harbor: {describe_error(error)}")
+        echo(f"harbor: {describe_error(error)}")
         sys.exit(1)
     except SystemExit as end:
         # Typer turns Ctrl-C into this, without a word.
         if end.code == INTERRUPTED:
-            say("harbor: Stopped.")
+            echo("harbor: Stopped.")
         raise
 
 

@@ -1,4 +1,4 @@
-"""`harbor backfill`: forecasts for past origins, as they would have been."""
+"""`harbor backfill`: plans and applies hindcasts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,9 +27,9 @@ from pipelines.cli.backfill_plans import (
     show_plans,
     watch_plan,
 )
-from pipelines.cli.console import progress, say, show_json, show_table
-from pipelines.cli.stopping import kept
-from pipelines.cli.workplace import AsJson, Workplace, as_date, workplace
+from pipelines.cli.console import echo, progress, show_json, show_table
+from pipelines.cli.context import AsJson, CommandContext, as_date, open_context
+from pipelines.cli.stopping import report_interruption
 
 app = typer.Typer(
     name="backfill",
@@ -84,8 +84,8 @@ def plan(
     request = _request(
         first, last, tuple(depot or ()), tuple(city or ()), what=steps, only=only
     )
-    with workplace() as place:
-        planned = make_plan(place.engine, place.settings, request)
+    with open_context() as context:
+        planned = make_plan(context.engine, context.settings, request)
     if as_json:
         show_json(plan_as_json(planned))
     else:
@@ -98,12 +98,12 @@ def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill apply 3`
     """
-    with workplace() as place:
-        applied = _apply(place, backfill_id)
+    with open_context() as context:
+        applied = _apply(context, backfill_id)
         if as_json:
             show_json(plan_as_json(applied))
         else:
-            say(describe(place, applied))
+            echo(describe(context, applied))
             show_failures(applied)
     if applied.failed:
         raise HarborError(
@@ -135,8 +135,8 @@ def retry(
     """
     if not failed:
         raise typer.BadParameter("Add --failed: only failed slots can be tried again.")
-    with workplace() as place:
-        control.queue_failed(place.engine, backfill_id)
+    with open_context() as context:
+        control.queue_failed(context.engine, backfill_id)
     apply(backfill_id, as_json)
 
 
@@ -146,8 +146,8 @@ def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill pause 3`
     """
-    with workplace() as place:
-        _show_message(control.pause(place.engine, backfill_id), as_json)
+    with open_context() as context:
+        _show_message(control.pause(context.engine, backfill_id), as_json)
 
 
 @app.command("cancel")
@@ -156,8 +156,8 @@ def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill cancel 3`
     """
-    with workplace() as place:
-        _show_message(control.cancel(place.engine, backfill_id), as_json)
+    with open_context() as context:
+        _show_message(control.cancel(context.engine, backfill_id), as_json)
 
 
 @app.command("status")
@@ -174,23 +174,23 @@ def status(
 
     Example: `harbor backfill status 3 --watch`
     """
-    with workplace() as place:
+    with open_context() as context:
         if backfill_id is None:
-            show_plans(place, as_json)
+            show_plans(context, as_json)
             return
         if watch:
-            watch_plan(place, backfill_id)
-        stored = read_plan(place.engine, backfill_id)
+            watch_plan(context, backfill_id)
+        stored = read_plan(context.engine, backfill_id)
         if as_json:
             show_json(plan_as_json(stored))
         else:
-            say(describe(place, stored))
+            echo(describe(context, stored))
             show_failures(stored)
 
 
 @app.command("run")
 def run(first: First, last: Last, as_json: AsJson = False) -> None:
-    """Forecasts from each past day with a model that was trained on nothing later.
+    """Forecasts from each past day with a model trained on or before it.
 
     Plans and applies in one go, and replaces hindcasts that are there already.
 
@@ -202,16 +202,16 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
         "resume' continues it."
     )
     with (
-        kept(paused),
-        workplace() as place,
+        report_interruption(paused),
+        open_context() as context,
         progress("Hindcasting", len(request.origins)) as bar,
     ):
         applied = run_backfill(
-            place.engine,
-            place.settings,
+            context.engine,
+            context.settings,
             request.first,
             request.last,
-            place.now,
+            context.now,
             lambda _: bar.advance(bar.task_ids[0]),
         )
     slots = applied.of("forecast")
@@ -228,7 +228,7 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
         (str(slot.origin_on), slot.model or "skipped", slot.outcome) for slot in slots
     ]
     show_table("Hindcasts", ("origin", "model", "reason"), rows)
-    say(f"Days forecast from: {n_done}; skipped: {len(slots) - n_done}.")
+    echo(f"Days forecast from: {n_done}; skipped: {len(slots) - n_done}.")
 
 
 def _request(
@@ -248,18 +248,18 @@ def _request(
         raise typer.BadParameter(str(error)) from None
 
 
-def _apply(place: Workplace, backfill_id: int) -> BackfillPlan:
+def _apply(context: CommandContext, backfill_id: int) -> BackfillPlan:
     """Applies a plan beneath a progress bar."""
     paused = (
         f"Plan {backfill_id} is paused. 'harbor backfill resume {backfill_id}' "
         "continues it."
     )
     with (
-        kept(paused),
-        _progress(len(read_plan(place.engine, backfill_id).waiting)) as callbacks,
+        report_interruption(paused),
+        _progress(len(read_plan(context.engine, backfill_id).waiting)) as callbacks,
     ):
         return apply_plan(
-            place.engine, place.settings, backfill_id, place.now, callbacks
+            context.engine, context.settings, backfill_id, context.now, callbacks
         )
 
 
@@ -279,11 +279,11 @@ def _progress(n_slots: int) -> Iterator[ProgressCallbacks]:
 
             return on_epoch
 
-        yield ProgressCallbacks(on_slot=on_slot, on_message=say, on_fit=on_fit)
+        yield ProgressCallbacks(on_slot=on_slot, on_message=echo, on_fit=on_fit)
 
 
 def _show_message(message: str, as_json: bool) -> None:
     if as_json:
         show_json({"said": message})
     else:
-        say(message)
+        echo(message)

@@ -1,4 +1,4 @@
-"""Shows backfill plans to people, and as JSON."""
+"""Shows backfill plans as text and as JSON."""
 
 import time
 from dataclasses import asdict
@@ -6,8 +6,8 @@ from typing import Any
 
 from pipelines.backfill import BackfillPlan, control, read_plan
 from pipelines.backfill.request import REQUEST_JSON
-from pipelines.cli.console import say, show_json, show_table, standing_line
-from pipelines.cli.workplace import Workplace
+from pipelines.cli.console import echo, live_status, show_json, show_table
+from pipelines.cli.context import CommandContext
 from pipelines.store import backfill as store
 
 POLL_INTERVAL_S = 1.0
@@ -15,19 +15,19 @@ MAX_FAILURES = 3
 MAX_PLANS = 20
 
 
-def watch_plan(place: Workplace, backfill_id: int) -> None:
+def watch_plan(context: CommandContext, backfill_id: int) -> None:
     """Shows the progress of a plan until it is no longer applied."""
-    plan = read_plan(place.engine, backfill_id)
-    with standing_line(describe(place, plan)) as update:
-        while control.is_running(place.engine, plan):
+    plan = read_plan(context.engine, backfill_id)
+    with live_status(describe(context, plan)) as update:
+        while control.is_running(context.engine, plan):
             time.sleep(POLL_INTERVAL_S)
-            plan = read_plan(place.engine, backfill_id)
-            update(describe(place, plan))
+            plan = read_plan(context.engine, backfill_id)
+            update(describe(context, plan))
 
 
-def describe(place: Workplace, plan: BackfillPlan) -> str:
+def describe(context: CommandContext, plan: BackfillPlan) -> str:
     """The state of a plan, in a sentence or two."""
-    state = control.live_state(place.engine, plan)
+    state = control.live_state(context.engine, plan)
     if state == "interrupted":
         state += f" ('harbor backfill resume {plan.backfill_id}' continues it)"
     counts = ", ".join(
@@ -37,18 +37,20 @@ def describe(place: Workplace, plan: BackfillPlan) -> str:
     sentence = f"Plan {plan.backfill_id} is {state}: {counts}."
     seconds = plan.seconds_left()
     if plan.waiting and seconds is not None:
-        sentence += f" About {duration(seconds)} left, judging by past runs."
+        sentence += (
+            f" About {approximate_duration(seconds)} left, judging by past runs."
+        )
     return sentence
 
 
-def show_plans(place: Workplace, as_json: bool) -> None:
-    with place.engine.connect() as connection:
+def show_plans(context: CommandContext, as_json: bool) -> None:
+    with context.engine.connect() as connection:
         plans = store.plans(connection, MAX_PLANS)
     if as_json:
         show_json(plans)
         return
     if not plans:
-        say("No backfill has been planned. See 'harbor backfill plan --help'.")
+        echo("No backfill has been planned. See 'harbor backfill plan --help'.")
         return
     names = ("state", "done", "waiting", "failed", "skipped")
     rows = [
@@ -64,7 +66,7 @@ def show_plans(place: Workplace, as_json: bool) -> None:
 
 
 def show_plan(plan: BackfillPlan) -> None:
-    columns = ("slot", "origin", "action", "rows", "overwrites", "about", "reason")
+    columns = ("slot", "origin", "action", "rows", "replaces", "estimate", "reason")
     rows = [
         (
             str(slot.position),
@@ -72,15 +74,15 @@ def show_plan(plan: BackfillPlan) -> None:
             slot.action,
             slot.rows,
             slot.replaced_rows,
-            "–" if slot.estimate_s is None else duration(slot.estimate_s),
+            "–" if slot.estimate_s is None else approximate_duration(slot.estimate_s),
             ": ".join(filter(None, (slot.model_version, slot.reason))),
         )
         for slot in plan.slots
     ]
     show_table(f"Plan {plan.backfill_id}", columns, rows)
     if plan.without_model and "train" not in plan.request.what:
-        say(
-            "Days without a model that was trained on nothing later: "
+        echo(
+            "Origins with no model trained on or before them: "
             f"{len(plan.without_model)}. Plan with --what train,forecast,score to "
             f"train one through {plan.without_model[0]} first."
         )
@@ -88,9 +90,9 @@ def show_plan(plan: BackfillPlan) -> None:
     estimate = (
         "with no past run to tell how long they take"
         if seconds is None
-        else f"about {duration(seconds)} judging by past runs"
+        else f"about {approximate_duration(seconds)} judging by past runs"
     )
-    say(
+    echo(
         f"{len(plan.waiting)} of {len(plan.slots)} slots to do, {estimate}. Apply the "
         f"plan with 'harbor backfill apply {plan.backfill_id}'."
     )
@@ -99,9 +101,9 @@ def show_plan(plan: BackfillPlan) -> None:
 def show_failures(plan: BackfillPlan) -> None:
     for slot in plan.failed[:MAX_FAILURES]:
         day = f" {slot.origin_on}" if slot.origin_on else ""
-        say(f"Failed: {slot.step}{day}: {slot.error}")
+        echo(f"Failed: {slot.step}{day}: {slot.error}")
     if len(plan.failed) > MAX_FAILURES:
-        say(f"And {len(plan.failed) - MAX_FAILURES} more.")
+        echo(f"And {len(plan.failed) - MAX_FAILURES} more.")
 
 
 def plan_as_json(plan: BackfillPlan) -> dict[str, Any]:
@@ -116,7 +118,8 @@ def plan_as_json(plan: BackfillPlan) -> dict[str, Any]:
     }
 
 
-def duration(seconds: float) -> str:
+def approximate_duration(seconds: float) -> str:
+    """An estimate in one unit; measured durations have two, on the page Pipeline."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

@@ -1,4 +1,4 @@
-"""`harbor backtest`: hold the last days out, and see how far off the forecasts are."""
+"""`harbor backtest`: scores of forecasts of held-out days."""
 
 from datetime import date
 from typing import Annotated
@@ -8,9 +8,9 @@ import typer
 from forecaster import backtest as backtests
 from forecaster.baselines import BASELINES
 from forecaster.errors import BadInputError
-from pipelines.cli.console import say, show_json
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
-from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.runs.ledger import recorded
@@ -52,36 +52,36 @@ def backtest(
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
     names = tuple(name.strip() for name in against.split(",") if name.strip())
-    if strange := sorted(set(names) - set(BASELINES)):
+    if unknown := sorted(set(names) - set(BASELINES)):
         raise typer.BadParameter(
-            f"--against names {', '.join(strange)}, which is no baseline. Choose from "
+            f"--against names {', '.join(unknown)}, which is no baseline. Choose from "
             f"{', '.join(BASELINES)}."
         )
-    with workplace() as place:
-        newest = counting.default_origin(place.engine)
+    with open_context() as context:
+        newest = counting.default_origin(context.engine)
         origin = as_date(as_of, "--as-of") or newest
-        _require_there(origin, newest)
-        known = PanelsAsKnown(place.engine, origin, place.settings.zone).at
-        panel = known(origin) if as_of else read_panel(place.engine, origin)
+        _require_data_until(origin, newest)
+        panel_at = PanelsAsKnown(context.engine, origin, context.settings.zone).at
+        panel = panel_at(origin) if as_of else read_panel(context.engine, origin)
         split = backtests.split_holdout(panel, holdout_days, horizon, stride)
-        settings = place.settings.model_copy(update={"horizon": horizon})
+        settings = context.settings.model_copy(update={"horizon": horizon})
         recipe = train.build_recipe(settings, seed, epochs)
-        with recorded(place.engine, "backtest", origin), fit_progress() as report:
+        with recorded(context.engine, "backtest", origin), fit_progress() as report:
             scores, seconds = backtesting.run_backtest(
-                panel, known, split, recipe, names, report
+                panel, panel_at, split, recipe, names, report
             )
     result = backtests.as_json(split, scores, panel.n_depots, seconds)
     if as_json:
         show_json(result)
         return
-    say(
+    echo(
         f"{panel.n_depots} depots, trained through {split.trained_through} in "
         f"{seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
     )
     show_scores(result, f"Scores over the last {holdout_days} days, held out")
 
 
-def _require_there(origin: date, newest: date) -> None:
+def _require_data_until(origin: date, newest: date) -> None:
     if origin > newest:
         raise BadInputError(
             f"--as-of is {origin}, but the data ends on {newest}. Choose that day or "

@@ -1,4 +1,4 @@
-"""`harbor backup`: database and artefacts, saved and brought back together."""
+"""`harbor backup`: backs up and restores database and artefacts together."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from pipelines import backup
-from pipelines.cli.console import say, show_json
-from pipelines.cli.workplace import AsJson
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson
 from pipelines.database.engine import open_engine
 from pipelines.settings import Settings
 
@@ -47,14 +47,14 @@ def create(
         details = {"missing": manifest.missing, "removed": removed}
         show_json({"backup": created.folder, "bytes": created.size_bytes, **details})
         return
-    say(
+    echo(
         f"{created.folder}: {sum(manifest.tables.values()):,} rows and "
         f"{len(manifest.files) - 1} artefacts, {created.size_bytes / MIB:.1f} MiB."
     )
     for reason in manifest.missing.values():
-        say(f"Missing from the backup: {reason}")
+        echo(f"Missing from the backup: {reason}")
     if removed:
-        say(f"Removed: {', '.join(removed)}.")
+        echo(f"Removed: {', '.join(removed)}.")
 
 
 @app.command("restore")
@@ -87,9 +87,9 @@ def restore(
     if as_json:
         show_json({"backup": restored.folder, "rows": rows, "artefacts": artefacts})
         return
-    say(
+    echo(
         f"Restored {restored.folder.name}: {rows:,} rows and {artefacts} artefacts, "
         f"as of {manifest.made_at:%Y-%m-%d %H:%M %Z}."
     )
     for reason in manifest.missing.values():
-        say(f"Missing from the backup: {reason}")
+        echo(f"Missing from the backup: {reason}")

@@ -1,4 +1,4 @@
-"""Prints for people on stderr and for machines on stdout; no other module prints.
+"""Prints messages on stderr, and results on stdout; no other module prints.
 
 Everything is plain text: Rich's markup has no meaning, and control characters are shown,
 not sent to the terminal.
@@ -28,12 +28,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-people = Console(stderr=True, highlight=False, soft_wrap=True)
-machine = Console(highlight=False, soft_wrap=True)
+stderr_console = Console(stderr=True, highlight=False, soft_wrap=True)
+stdout_console = Console(highlight=False, soft_wrap=True)
 # A table that goes into a file or a pipe is not cut to a terminal's width.
 FILE_WIDTH = 200
-if not machine.is_terminal:
-    machine.width = FILE_WIDTH
+if not stdout_console.is_terminal:
+    stdout_console.width = FILE_WIDTH
 
 
 # Control characters, line separators, marks that turn the direction of writing, and the
@@ -53,18 +53,18 @@ def plain(text: str) -> Text:
     return Text("\n".join(map(visible, text.split("\n"))))
 
 
-def say(text: str) -> None:
-    """Prints a sentence for a person; only line ends have an effect."""
-    people.print(plain(text))
+def echo(text: str) -> None:
+    """Prints a message on stderr; only line ends have an effect."""
+    stderr_console.print(plain(text))
 
 
 def show_line(text: str) -> None:
-    """Prints one line for a machine."""
-    machine.print(Text(visible(text)))
+    """Prints one line on stdout."""
+    stdout_console.print(Text(visible(text)))
 
 
 def show_json(value: object) -> None:
-    """Prints one JSON value for a machine; NaN does not exist there and becomes null."""
+    """Prints a value as JSON on stdout; NaN, which JSON lacks, becomes null."""
     sys.stdout.write(json.dumps(_without_nan(value), default=str, indent=1) + "\n")
     sys.stdout.flush()
 
@@ -90,7 +90,7 @@ def _without_nan(value: Any) -> Any:
 def show_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]
 ) -> None:
-    """Prints a table; numbers stand to the right."""
+    """Prints a table on stdout; numbers are right-aligned."""
     heading = Text(visible(title), style="table.title")
     table = Table(title=heading, title_justify="left", box=None, pad_edge=False)
     for position, name in enumerate(columns):
@@ -99,7 +99,7 @@ def show_table(
         table.add_column(heading, justify="right" if numeric else "left")
     for row in rows:
         table.add_row(*(Text(visible(_cell(value))) for value in row))
-    machine.print(table)
+    stdout_console.print(table)
     # What is printed next goes to stderr, and must not overtake the table's last line.
     sys.stdout.flush()
 
@@ -114,7 +114,7 @@ def show_list(
     n_all: int = 0,
     noun: str = "rows",
 ) -> None:
-    """Prints records for a machine, or as a table for people.
+    """Prints records as JSON or as a table.
 
     Args:
       title: Above the table.
@@ -128,12 +128,12 @@ def show_list(
     if as_json:
         show_json([asdict(record) for record in records])
     elif not records:
-        say(empty)
+        echo(empty)
     else:
         rows = [row(record) for record in records]
         show_table(title, list(rows[0]), [list(each.values()) for each in rows])
         if n_all > len(records):
-            say(f"{len(records)} of {n_all:,} {noun}; show more with --limit.")
+            echo(f"{len(records)} of {n_all:,} {noun}; show more with --limit.")
 
 
 def _is_number(value: object) -> bool:
@@ -149,18 +149,18 @@ def _cell(value: object) -> str:
 
 
 @contextmanager
-def standing_line(text: str) -> Iterator[Callable[[str], None]]:
-    """A line that stands below what is printed and can be replaced, until the block ends.
+def live_status(text: str) -> Iterator[Callable[[str], None]]:
+    """Shows a status line below the output until the block ends; yields its setter.
 
     Args:
-      text: Its first content.
+      text: The first status.
     """
-    with Live(plain(text), console=people, transient=True) as live:
+    with Live(plain(text), console=stderr_console, transient=True) as live:
         yield lambda replacement: live.update(plain(replacement))
 
 
 class _Label(ProgressColumn):
-    """What is being done, as plain text."""
+    """The label of a progress bar, as plain text."""
 
     def render(self, task: Task) -> Text:
         return Text(visible(task.description))
@@ -170,12 +170,12 @@ class _Label(ProgressColumn):
 def progress(
     label: str, total: float | None, in_bytes: bool = False
 ) -> Iterator[Progress]:
-    """A bar for long work, on a terminal only; the task's id is 0.
+    """Shows a progress bar, on a terminal only; the id of its task is 0.
 
     Args:
-      label: What is being done.
-      total: Units of work in all; None where it is not known.
-      in_bytes: Whether those units are bytes.
+      label: Name of the work.
+      total: Units of work; None if unknown.
+      in_bytes: Whether the units are bytes.
     """
     bar = Progress(
         _Label(),
@@ -183,9 +183,9 @@ def progress(
         DownloadColumn(binary_units=True) if in_bytes else MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=people,
+        console=stderr_console,
         transient=True,
-        disable=not people.is_terminal,
+        disable=not stderr_console.is_terminal,
     )
     with bar:
         bar.add_task(label, total=total)

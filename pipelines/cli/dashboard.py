@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import HarborError
-from pipelines.cli.console import say, show_json
-from pipelines.cli.workplace import AsJson, Port, Workplace, workplace
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson, CommandContext, Port, open_context
 from pipelines.database.roles import READER
 from pipelines.monitoring import ports
 from pipelines.settings import Settings
@@ -40,13 +40,15 @@ def dashboard(
 
     require_guard(address, Settings.load().home, insecure=insecure)
     ports.require_free(address, port)
-    with workplace() as place:
+    with open_context() as context:
         if as_json:
             show_json({"url": f"http://{address}:{port}"})
-        serve(place, address, port, insecure=insecure)
+        serve(context, address, port, insecure=insecure)
 
 
-def serve(place: Workplace, address: str, port: int, *, insecure: bool = False) -> None:
+def serve(
+    context: CommandContext, address: str, port: int, *, insecure: bool = False
+) -> None:
     """Runs Streamlit as a child process until it ends or is stopped.
 
     It gets the address of the running database, so that it never starts one of its own.
@@ -56,15 +58,15 @@ def serve(place: Workplace, address: str, port: int, *, insecure: bool = False) 
     """
     from dashboard.server.serve import streamlit_arguments
 
-    say(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
-    home = place.settings.home
+    echo(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
+    home = context.settings.home
     arguments = streamlit_arguments(address, port, home, insecure=insecure)
     # Streamlit prints for people.
-    child = subprocess.Popen(arguments, env=_environment(place), stdout=sys.stderr)  # noqa: S603 - no shell
+    child = subprocess.Popen(arguments, env=_environment(context), stdout=sys.stderr)  # noqa: S603 - no shell
     try:
         _require_success(child.wait())
     except KeyboardInterrupt:
-        say("Stopping.")
+        echo("Stopping.")
     finally:
         child.terminate()
         child.wait()
@@ -84,10 +86,10 @@ def _require_success(status: int) -> None:
         )
 
 
-def _environment(place: Workplace) -> dict[str, str]:
+def _environment(context: CommandContext) -> dict[str, str]:
     """This process's environment, with the address of the open database."""
-    url = place.engine.url
-    if place.settings.database_url is None:
+    url = context.engine.url
+    if context.settings.database_url is None:
         # The pages get no right that they do not need.
         url = url.set(username=READER)
     inherited = {
@@ -98,5 +100,5 @@ def _environment(place: Workplace) -> dict[str, str]:
     return {
         **inherited,
         "HARBOR_DATABASE_URL": url.render_as_string(hide_password=False),
-        "HARBOR_HOME": str(place.settings.home),
+        "HARBOR_HOME": str(context.settings.home),
     }

@@ -5,8 +5,8 @@ from dataclasses import asdict
 import typer
 
 from forecaster.errors import NothingToDoError
-from pipelines.cli.console import say, show_json, show_line, show_table
-from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded, workplace
+from pipelines.cli.console import echo, show_json, show_line, show_table
+from pipelines.cli.context import AsJson, make_inbox, open_context, upgrade_embedded
 from pipelines.database import migrate, roles
 from pipelines.database.engine import database_url, open_engine
 from pipelines.demand.retention import drop_old_orders
@@ -63,14 +63,14 @@ def _warn_of_incomplete_roles(grants: list[roles.RoleGrants]) -> None:
     missing = [role.role for role in grants if not role.is_there]
     if missing:
         statements = "; ".join(f"create role {role}" for role in missing)
-        say(
+        echo(
             f"This user may not create {' and '.join(missing)}. Until a superuser has "
             f"run `{statements}`, and you have run 'harbor db roles', everything runs as "
             "the owner of the tables."
         )
     for role in grants:
         if role.too_much:
-            say(
+            echo(
                 f"{role.role} may still use {', '.join(role.too_much)}, as every role of "
                 "this database may. Only a superuser can take that away: run "
                 f"`psql --file={roles.PUBLIC_RIGHTS}` as one, in this database."
@@ -92,9 +92,9 @@ def _show_status(schema: migrate.SchemaStatus, as_json: bool) -> None:
     if as_json:
         show_json({"found": found, "wanted": wanted, "current": schema.is_current})
     elif schema.is_current:
-        say(f"The database is at schema {found}, as this program needs.")
+        echo(f"The database is at schema {found}, as this program needs.")
     else:
-        say(f"The database is at schema {found or 'none'}; {wanted} is needed.")
+        echo(f"The database is at schema {found or 'none'}; {wanted} is needed.")
 
 
 @app.command("check")
@@ -112,7 +112,7 @@ def check(as_json: AsJson = False) -> None:
     if as_json:
         show_json({"same": True})
         return
-    say("The migrations lead to the tables of pipelines/schema.")
+    echo("The migrations lead to the tables of pipelines/schema.")
 
 
 @app.command("prune")
@@ -125,12 +125,12 @@ def prune(as_json: AsJson = False) -> None:
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
-    with workplace() as place, recorded(place.engine, "prune") as run:
-        settings = place.settings
+    with open_context() as context, recorded(context.engine, "prune") as run:
+        settings = context.settings
         pruned, dropped = prune_artefacts(run.engine, settings), None
         run.metrics["artefacts"] = pruned.files
         if settings.keep_orders_days is not None:
-            dropped = drop_old_orders(run.engine, settings, place.now)
+            dropped = drop_old_orders(run.engine, settings, context.now)
             run.metrics["dropped"] = dropped.orders
         if as_json:
             dropped_json = None if dropped is None else asdict(dropped)
@@ -146,9 +146,9 @@ def prune(as_json: AsJson = False) -> None:
             )
     if as_json:
         return
-    say(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
+    echo(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
     if dropped is not None:
-        say(
+        echo(
             f"Orders dropped: {dropped.orders:,}. Demand of the days before "
             f"{dropped.before} is frozen."
         )

@@ -6,15 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from pipelines.cli.console import progress, say, show_json
+from pipelines.cli.console import echo, progress, show_json
+from pipelines.cli.context import AsJson, Port, open_context
 from pipelines.cli.dashboard import serve
-from pipelines.cli.stopping import kept
+from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import AsJson, Port, workplace
 from pipelines.demo import stages
-from pipelines.demo.stages import Advance, Demo
+from pipelines.demo.stages import Advance, DemoContext
 
-KEPT = "Stages that were done are kept. The same command continues from there."
+INTERRUPTION_MESSAGE = (
+    "Stages that were done are kept. The same command continues from there."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -40,30 +42,41 @@ def demo(
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
-    with kept(KEPT), workplace() as place:
-        plan = Demo(place.engine, place.settings, place.now, seed, depots, days)
-        done = _run_stages(plan)
-        say(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")
+    with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
+        demo_context = DemoContext(
+            context.engine, context.settings, context.now, seed, depots, days
+        )
+        done = _run_stages(demo_context)
+        echo(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")
         if as_json:
             show_json({"stages": done})
         if not no_serve:
-            serve(place, "127.0.0.1", port)
+            serve(context, "127.0.0.1", port)
 
 
-def _run_stages(plan: Demo) -> list[dict[str, Any]]:
+def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
     return [
-        _stage("Inventing a fleet", lambda tell: stages.write_fleet(plan, tell)),
-        _stage("Loading its files", lambda tell: stages.load_files(plan, tell)),
-        _train(plan),
-        _stage("Hindcasting and scoring", lambda tell: stages.hindcast(plan, tell)),
-        _stage("Forecasting", lambda _: stages.forecast(plan)),
+        _stage(
+            "Inventing a fleet",
+            lambda advance: stages.write_fleet(demo_context, advance),
+        ),
+        _stage(
+            "Loading its files",
+            lambda advance: stages.load_files(demo_context, advance),
+        ),
+        _train(demo_context),
+        _stage(
+            "Hindcasting and scoring",
+            lambda advance: stages.hindcast(demo_context, advance),
+        ),
+        _stage("Forecasting", lambda _: stages.forecast(demo_context)),
     ]
 
 
 def _stage(label: str, work: Callable[[Advance], str]) -> dict[str, Any]:
-    """One line for what is done, one for how long it took and what came of it."""
+    """Runs a stage, and prints its name, duration and outcome."""
     started = time.perf_counter()
-    say(f"{label} …")
+    echo(f"{label} …")
     with progress(label, None) as bar:
 
         def advance(done: float, total: float) -> None:
@@ -73,15 +86,15 @@ def _stage(label: str, work: Callable[[Advance], str]) -> dict[str, Any]:
     return _done(label, started, outcome)
 
 
-def _train(plan: Demo) -> dict[str, Any]:
+def _train(demo_context: DemoContext) -> dict[str, Any]:
     started = time.perf_counter()
-    say("Training …")
+    echo("Training …")
     with fit_progress() as report:
-        outcome = stages.train_model(plan, report)
+        outcome = stages.train_model(demo_context, report)
     return _done("Training", started, outcome)
 
 
 def _done(label: str, started: float, outcome: str) -> dict[str, Any]:
     seconds = time.perf_counter() - started
-    say(f"  {seconds:5.1f} s  {outcome}")
+    echo(f"  {seconds:5.1f} s  {outcome}")
     return {"stage": label, "seconds": round(seconds, 1), "outcome": outcome}

@@ -1,4 +1,4 @@
-"""`harbor depots`: which depots there are, and which want describing."""
+"""`harbor depots`: lists the depots, and flags incomplete ones."""
 
 from dataclasses import asdict
 from datetime import date
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.console import say, show_json, show_table
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.context import AsJson, open_context
 from pipelines.store.depots import KnownDepot, known_depots
 
 app = typer.Typer(name="depots", help="The depots of the fleet.", no_args_is_help=True)
@@ -30,8 +30,8 @@ def list_depots(
 
     Example: `harbor depots list --incomplete`
     """
-    with workplace() as place, place.engine.connect() as connection:
-        today = place.now.astimezone(place.settings.zone).date()
+    with open_context() as context, context.engine.connect() as connection:
+        today = context.now.astimezone(context.settings.zone).date()
         depots = known_depots(connection)
     if incomplete:
         depots = [depot for depot in depots if not depot.is_complete]
@@ -40,11 +40,11 @@ def list_depots(
     elif depots:
         show_table("Depots", COLUMNS, [_row(depot, today) for depot in depots])
     else:
-        say("Every depot is described." if incomplete else "There are no depots yet.")
+        echo("Every depot is described." if incomplete else "There are no depots yet.")
 
 
 def flags(depot: KnownDepot, today: date) -> list[str]:
-    """Returns what is out of the ordinary about a depot."""
+    """Flags of a depot: incomplete, closed, not yet open, closed weekdays."""
     names = []
     if not depot.is_complete:
         names.append("incomplete")

@@ -7,10 +7,10 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import DeviceError, HarborError
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.context import AsJson, make_inbox, upgrade_embedded
 from pipelines.cli.findings import Finding
-from pipelines.cli.night_findings import look_at_nights
-from pipelines.cli.workplace import AsJson, make_inbox, upgrade_embedded
+from pipelines.cli.night_findings import check_nights
 from pipelines.database import migrate, roles
 from pipelines.database.engine import open_engine, snapshot
 from pipelines.forecasting import forecast
@@ -59,7 +59,7 @@ def doctor(as_json: AsJson = False) -> None:
         ]
         show_table("", ("", "what", "finding"), rows)
     if not all(finding.good for finding in findings):
-        say("Lines marked LOOK need attention.")
+        echo("Lines marked LOOK need attention.")
         raise typer.Exit(1)
 
 
@@ -73,7 +73,7 @@ def _libraries() -> list[Finding]:
 
 
 def _accelerators() -> list[Finding]:
-    """Whether JAX would train on what this machine has; nothing without JAX."""
+    """Checks whether JAX would use the accelerators of this machine; empty without JAX."""
     if accelerators.installed("jax") is None:
         return []
     wheels = Finding("wheels", True, "match jax")
@@ -91,7 +91,7 @@ def _accelerators() -> list[Finding]:
 
 
 def device_finding(devices: accelerators.Devices) -> Finding:
-    """Whether JAX uses the accelerators whose device files are there."""
+    """Checks whether JAX uses the accelerators whose device files exist."""
     if devices.platform != "cpu":
         return Finding(
             "devices", True, f"JAX trains on {devices.count} × {devices.kind}"
@@ -135,7 +135,7 @@ def _inbox(settings: Settings) -> Finding:
 
 
 def _port() -> Finding:
-    """No failure in either case: the dashboard itself may use the port."""
+    """Reports whether the port is free; the dashboard itself may use it, so never a failure."""
     if ports.is_free(ADDRESS, PORT):
         return Finding("port", True, f"{PORT} is free for the dashboard")
     says = f"{PORT} is in use; if not by the dashboard, give it another with --port"
@@ -151,7 +151,7 @@ def _database(settings: Settings) -> list[Finding]:
             roles.set_role_on_connect(engine)
             return [
                 Finding("database", True, "answers"),
-                *look_at_nights(engine, settings),
+                *check_nights(engine, settings),
                 *_data(engine, settings),
             ]
     except HarborError as error:
@@ -169,8 +169,8 @@ def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
     return [
-        lateness(newest, settings.due_on(datetime.now(UTC), zones)),
-        odd_zones(odd),
+        data_finding(newest, settings.due_on(datetime.now(UTC), zones)),
+        zone_finding(odd),
         _closed_days(engine, newest),
         _champion(settings, champion),
     ]
@@ -186,15 +186,15 @@ def _champion(settings: Settings, champion: Model | None) -> Finding:
     return Finding("champion", True, f"{champion['version']}, its artefact is intact")
 
 
-def lateness(newest: date, due_on: date) -> Finding:
-    """How many days the newest day of data lies before the day that is due."""
+def data_finding(newest: date, due_on: date) -> Finding:
+    """Checks whether the newest day of data is the day that is due."""
     late = max((due_on - newest).days, 0)
     days = "1 day" if late == 1 else f"{late} days"
     return Finding("data", late == 0, f"ends {newest}, {days} late")
 
 
-def odd_zones(odd: list[OddZone]) -> Finding:
-    """Depots whose time zone is hours away from that of most depots of their city."""
+def zone_finding(odd: list[OddZone]) -> Finding:
+    """Checks for depots whose time zone is hours away from the rest of their city."""
     if not odd:
         return Finding("time zones", True, "fit the other depots of each city")
     listed = ", ".join(

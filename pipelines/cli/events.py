@@ -1,4 +1,4 @@
-"""`harbor events`: what moves demand and is known in advance, and taking it back."""
+"""`harbor events`: lists and withdraws events."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -7,8 +7,8 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
-from pipelines.cli.console import say, show_json, show_list
-from pipelines.cli.workplace import AsJson, as_date, workplace
+from pipelines.cli.console import echo, show_json, show_list
+from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.runs.ledger import recorded
 from pipelines.store import events
 from pipelines.store.events import Event
@@ -40,7 +40,7 @@ def list_events(
     Example: `harbor events list --kind closed --since 2026-08-01`
     """
     first = as_date(since, "--since")
-    with workplace() as place, place.engine.connect() as connection:
+    with open_context() as context, context.engine.connect() as connection:
         newest = events.newest(connection, kind, first, everything)
     show_list(
         "Events",
@@ -66,15 +66,15 @@ def withdraw_event(
 
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """
-    with workplace() as place, recorded(place.engine, "withdraw") as run:
+    with open_context() as context, recorded(context.engine, "withdraw") as run:
         with run.engine.begin() as connection:
             event = _standing(connection, event_id)
-            done = events.withdraw(connection, event, reason, place.now)
+            done = events.withdraw(connection, event, reason, context.now)
         run.metrics |= {"event_id": done.event_id}
     if as_json:
         show_json(asdict(done))
         return
-    say(
+    echo(
         f"Withdrew {done.event_id}: {done.kind}, {done.starts_on} to {done.ends_on}, "
         f"{_where(done)}. 'harbor forecast' forecasts its days anew."
     )

@@ -1,12 +1,12 @@
-"""`harbor files`: what was loaded, and taking it back."""
+"""`harbor files`: lists and withdraws loaded files."""
 
 from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from pipelines.cli.console import say, show_json, show_list
-from pipelines.cli.workplace import AsJson, workplace
+from pipelines.cli.console import echo, show_json, show_list
+from pipelines.cli.context import AsJson, open_context
 from pipelines.demand import counting
 from pipelines.ingest.withdrawal import Withdrawal, withdraw
 from pipelines.runs.ledger import recorded
@@ -30,7 +30,7 @@ def list_files(
 
     Example: `harbor files list --file orders-2026-03`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with open_context() as context, context.engine.connect() as connection:
         newest = store.newest_files(connection, limit, file)
     empty = "No file has been loaded."
     show_list("Files", newest, _row, as_json=as_json, empty=empty)
@@ -56,34 +56,34 @@ def withdraw_files(
 
     Example: `harbor files withdraw 12`
     """
-    with workplace() as place:
+    with open_context() as context:
         if dry_run:
-            done = withdraw(place.engine, file_ids, dry_run=True)
+            done = withdraw(context.engine, file_ids, dry_run=True)
         else:
-            with recorded(place.engine, "withdraw") as run:
+            with recorded(context.engine, "withdraw") as run:
                 done = withdraw(run.engine, file_ids)
                 run.metrics |= _counts(done)
-                counting.rebuild_in(run, place.now)
+                counting.rebuild_in(run, context.now)
     if as_json:
         show_json({"files": [asdict(each) for each in done.files]} | _counts(done))
         return
-    _say(done)
+    _show(done)
     if dry_run:
-        say("Nothing was changed; this was a dry run.")
+        echo("Nothing was changed; this was a dry run.")
 
 
 def _counts(done: Withdrawal) -> dict[str, int]:
     return {"removed": done.removed, "restored": done.restored, "depots": done.depots}
 
 
-def _say(done: Withdrawal) -> None:
+def _show(done: Withdrawal) -> None:
     names = ", ".join(f"{each.file_id} ({_name(each)})" for each in done.files)
-    say(
+    echo(
         f"Withdrawn: {names}. Rows taken back: {done.removed:,}; of these an earlier "
         f"file's row counts again: {done.restored:,}."
     )
     if done.depots:
-        say(f"Depots removed, which nothing names any more: {done.depots:,}.")
+        echo(f"Depots removed, which nothing names any more: {done.depots:,}.")
 
 
 def _row(each: LoadedFile) -> dict[str, object]:

@@ -1,12 +1,12 @@
-"""`harbor forecast`: the days ahead, from the champion."""
+"""`harbor forecast`: forecasts the days ahead with the champion."""
 
 from collections import defaultdict
 from typing import Annotated, Any
 
 import typer
 
-from pipelines.cli.console import say, show_csv, show_json, show_table
-from pipelines.cli.workplace import AsJson, past_day, workplace
+from pipelines.cli.console import echo, show_csv, show_json, show_table
+from pipelines.cli.context import AsJson, open_context, past_day
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
 from pipelines.forecasting import forecast as forecasting
@@ -37,12 +37,12 @@ def forecast(
     """
     if as_csv and as_json:
         raise typer.BadParameter("Give --csv or --json, not both.")
-    with workplace() as place:
-        engine, settings = place.engine, place.settings
-        day = past_day(place, origin, "--origin") or counting.default_origin(engine)
+    with open_context() as context:
+        engine, settings = context.engine, context.settings
+        day = past_day(context, origin, "--origin") or counting.default_origin(engine)
         with recorded(engine, "forecast", day) as run:
             version = forecasting.forecast_from(
-                engine, settings.artefacts, day, place.now, settings.zone, run
+                engine, settings.artefacts, day, context.now, settings.zone, run
             )
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)
@@ -52,7 +52,7 @@ def forecast(
     elif as_csv:
         show_csv(rows)
     else:
-        say(
+        echo(
             f"Forecast from {day} with model {version}; 80 % of days should fall "
             "between p10 and p90."
         )

@@ -7,9 +7,9 @@ import sqlalchemy as sa
 import typer
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
-from pipelines.cli.console import progress, say, show_json, show_table
-from pipelines.cli.stopping import kept
-from pipelines.cli.workplace import AsJson, Workplace, workplace
+from pipelines.cli.console import echo, progress, show_json, show_table
+from pipelines.cli.context import AsJson, CommandContext, open_context
+from pipelines.cli.stopping import report_interruption
 from pipelines.demand import counting
 from pipelines.ingest import Counts, FileOptions, IngestReport, LoadProgress, ingest
 from pipelines.ingest.options import DEFAULT_SOURCE, options_of_source
@@ -19,7 +19,7 @@ from pipelines.runs.ledger import recorded
 
 MAX_REASONS_SHOWN = 5
 UNCHANGED = "Nothing was changed."
-KEPT = (
+INTERRUPTION_MESSAGE = (
     "Files that were loaded completely are kept, the current one is not. The same "
     "command continues from there."
 )
@@ -110,17 +110,20 @@ def ingest_files(
         column, kind=kind, date_format=date_format, encoding=encoding, decimal=decimal,
         source=source, force=force,
     )  # fmt: skip
-    with kept(UNCHANGED if dry_run else KEPT), workplace() as place:
-        _require_known(options, place)
-        load = partial(_load, place, paths, options, query, dry_run)
+    with (
+        report_interruption(UNCHANGED if dry_run else INTERRUPTION_MESSAGE),
+        open_context() as context,
+    ):
+        _require_known(options, context)
+        load = partial(_load, context, paths, options, query, dry_run)
         if dry_run:
-            report = load(place.engine)
+            report = load(context.engine)
         else:
-            with recorded(place.engine, "ingest") as run:
+            with recorded(context.engine, "ingest") as run:
                 report = load(run.engine)
                 run.metrics |= {"files": len(report.files)} | _totals(report)
                 # Also where nothing is new: the load before may have died at this point.
-                counting.rebuild_in(run, place.now)
+                counting.rebuild_in(run, context.now)
     if as_json:
         show_json(report.as_json())
     else:
@@ -153,18 +156,18 @@ def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
         raise typer.BadParameter(str(error)) from None
 
 
-def _require_known(options: FileOptions, place: Workplace) -> None:
+def _require_known(options: FileOptions, context: CommandContext) -> None:
     """Refuses a source that harbor.toml does not have, before a run is recorded."""
     try:
         options_of_source(
-            options.source or DEFAULT_SOURCE, options, place.settings.sources
+            options.source or DEFAULT_SOURCE, options, context.settings.sources
         )
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
 
 
 def _load(
-    place: Workplace,
+    context: CommandContext,
     paths: list[str],
     options: FileOptions,
     query: str | None,
@@ -182,7 +185,13 @@ def _load(
             )
 
         return ingest(
-            engine, paths, options, place.settings, update, query=query, dry_run=dry_run
+            engine,
+            paths,
+            options,
+            context.settings,
+            update,
+            query=query,
+            dry_run=dry_run,
         )
 
 
@@ -205,11 +214,11 @@ def _show(report: IngestReport, dry_run: bool) -> None:
             files_of_note.setdefault(note, []).append(file.path.rsplit("/", 1)[-1])
     for note, names in files_of_note.items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        say(f"{names[0]}{more}: {note}")
+        echo(f"{names[0]}{more}: {note}")
     for note in report.notes:
-        say(note)
+        echo(note)
     if dry_run:
-        say("Nothing was changed; this was a dry run.")
+        echo("Nothing was changed; this was a dry run.")
 
 
 def _raise_unless_loaded(report: IngestReport, paths: list[str], dry_run: bool) -> None:

@@ -1,4 +1,4 @@
-"""Log lines: one event each, for people or as JSON, to stderr; a run's are stored, too."""
+"""Log lines on stderr, as text or JSON, one event each; those of runs are stored, too."""
 
 import logging
 import sys
@@ -55,9 +55,9 @@ def take_library_logs() -> None:
 
 
 def format_event(event: Mapping[str, Any]) -> str:
-    """One event as a line for people; what is not known is left out."""
-    known = {name: value for name, value in event.items() if value is not None}
-    return visible(str(CONSOLE(None, "", known)))
+    """One event as a line of text; fields that are None are left out."""
+    present = {name: value for name, value in event.items() if value is not None}
+    return visible(str(CONSOLE(None, "", present)))
 
 
 def _to_line(_: WrappedLogger, __: str, event: EventDict) -> str:

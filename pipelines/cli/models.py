@@ -1,4 +1,4 @@
-"""`harbor models`: which model is shown, and why."""
+"""`harbor models`: lists, promotes and rolls back models."""
 
 from datetime import UTC
 from typing import Annotated
@@ -7,9 +7,9 @@ import typer
 
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
 from forecaster.inference import postprocessing
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.context import AsJson, CommandContext, open_context
 from pipelines.cli.train import show_scores
-from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.forecasting import forecast, live_accuracy
 from pipelines.store import accuracy, models
 from pipelines.store.models import Model
@@ -26,14 +26,14 @@ def list_models(as_json: AsJson = False) -> None:
 
     Example: `harbor models list`
     """
-    with workplace() as place, place.engine.connect() as connection:
-        found = models.all_models(connection)
+    with open_context() as context, context.engine.connect() as connection:
+        all_models = models.all_models(connection)
     if as_json:
-        show_json(found)
+        show_json(all_models)
         return
     columns = ("version", "role", "trained through", "delivers", "reason")
     rows = []
-    for model in found:
+    for model in all_models:
         pruned = _pruned(model)
         reason = [
             model["decision_reason"] or "",
@@ -46,7 +46,7 @@ def list_models(as_json: AsJson = False) -> None:
 
 
 def _delivers(model: Model) -> str:
-    """Whether its forecast is the network's or the baseline."""
+    """Whether a model delivers the network's forecast or the baseline."""
     return postprocessing.describe_share(model["scores"].get("network_share"))
 
 
@@ -62,22 +62,22 @@ def show_model(version: str, as_json: AsJson = False) -> None:
 
     Example: `harbor models show 20260331-0a1b2c3d`
     """
-    with workplace() as place:
-        model = _read(place, version)
+    with open_context() as context:
+        model = _read(context, version)
     if as_json:
         show_json(model)
         return
     for name in ("version", "role", "trained_through", "created_at", "seed"):
-        say(f"{name.replace('_', ' ')}: {model[name]}")
-    say(f"delivers: {_delivers(model)}")
-    say(f"artefact: {_pruned(model) or model['filename']}")
-    say(f"reason: {model['decision_reason'] or '–'}")
+        echo(f"{name.replace('_', ' ')}: {model[name]}")
+    echo(f"delivers: {_delivers(model)}")
+    echo(f"artefact: {_pruned(model) or model['filename']}")
+    echo(f"reason: {model['decision_reason'] or '–'}")
     if result := model["scores"].get("canary"):
         outcome = "passed" if result["passed"] else "failed"
-        say(f"canary: {outcome}, from {result['origin']}")
+        echo(f"canary: {outcome}, from {result['origin']}")
         for check in result["checks"]:
             mark = "ok" if check["passed"] else "WRONG"
-            say(f"  {mark:5} {check['name']}: {check['says']}")
+            echo(f"  {mark:5} {check['name']}: {check['says']}")
     if model["scores"].get("models"):
         show_scores(model["scores"], "Scores on the holdout days")
 
@@ -103,21 +103,21 @@ def live(
         raise typer.BadParameter(
             f"--by is {by!r}, but must be one of {', '.join(accuracy.SEGMENTS)}."
         )
-    with workplace() as place:
-        found = live_accuracy.scores_by(place.engine, by, days)
-        with place.engine.connect() as connection:
+    with open_context() as context:
+        scores = live_accuracy.scores_by(context.engine, by, days)
+        with context.engine.connect() as connection:
             worse = (
                 live_accuracy.depots_worse_than_naive(connection)
                 if by == "depot"
                 else ()
             )
-    for row in found:
+    for row in scores:
         row["gated"] = row["part"] in worse
     if as_json:
-        show_json({"by": by, "days": days, "scores": found})
+        show_json({"by": by, "days": days, "scores": scores})
         return
-    if not found:
-        say(
+    if not scores:
+        echo(
             "No live forecast has been scored yet. Each night scores the forecasts "
             "whose actuals have come in."
         )
@@ -133,7 +133,7 @@ def live(
     }
     rows = [
         (str(row["part"]), *(row[name] for name in columns), "gated" * row["gated"])
-        for row in found
+        for row in scores
     ]
     heading = (by, *columns.values(), "naive gate")
     show_table(f"Live forecasts of {days} days", heading, rows)
@@ -156,8 +156,8 @@ def promote(
 
     Example: `harbor models promote 20260331-0a1b2c3d --reason "New fleet"`
     """
-    with workplace() as place:
-        model = _read(place, version)
+    with open_context() as context:
+        model = _read(context, version)
         if model["role"] == "evaluation":
             raise BadInputError(
                 f"{version} is the evaluation fit of a challenger and serves "
@@ -165,8 +165,8 @@ def promote(
             )
         forecast.require_kept(model)
         if model["promoted_at"] is None and not unchecked:
-            _require_canary(place, model)
-        _set_champion(place, model, reason, as_json)
+            _require_canary(context, model)
+        _set_champion(context, model, reason, as_json)
 
 
 @app.command("rollback")
@@ -180,22 +180,24 @@ def rollback(
 
     Example: `harbor models rollback --reason "Too high in Ghent since Monday"`
     """
-    with workplace() as place:
-        with place.engine.connect() as connection:
+    with open_context() as context:
+        with context.engine.connect() as connection:
             before = models.rollback_target(connection)
         if before is None:
             raise NothingToDoError(
                 "There is no earlier champion to go back to. See 'harbor models list'."
             )
-        _set_champion(place, before, reason, as_json)
+        _set_champion(context, before, reason, as_json)
 
 
-def _require_canary(place: Workplace, model: Model) -> None:
+def _require_canary(context: CommandContext, model: Model) -> None:
     """Refuses a model whose canary fails, and stores the result."""
-    with place.engine.connect() as connection:
+    with context.engine.connect() as connection:
         champion = models.champion(connection)
-    result = canary.run_canary(place.engine, place.settings.artefacts, model, champion)
-    with place.engine.begin() as connection:
+    result = canary.run_canary(
+        context.engine, context.settings.artefacts, model, champion
+    )
+    with context.engine.begin() as connection:
         models.set_canary(connection, model["version"], result.to_json())
     if not result.passed:
         raise BadInputError(
@@ -203,23 +205,25 @@ def _require_canary(place: Workplace, model: Model) -> None:
         )
 
 
-def _set_champion(place: Workplace, model: Model, reason: str, as_json: bool) -> None:
+def _set_champion(
+    context: CommandContext, model: Model, reason: str, as_json: bool
+) -> None:
     """Makes a model the champion, if its artefact is intact."""
-    forecast.load_recorded(place.settings.artefacts, model)
+    forecast.load_recorded(context.settings.artefacts, model)
     version = model["version"]
-    with place.engine.begin() as connection:
+    with context.engine.begin() as connection:
         promoted = models.promote(connection, version, reason)
     if not promoted:
         # Pruned while its file was read.
-        forecast.require_kept(_read(place, version))
+        forecast.require_kept(_read(context, version))
     if as_json:
         show_json({"champion": version, "reason": reason})
     else:
-        say(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
+        echo(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
 
 
-def _read(place: Workplace, version: str) -> Model:
-    with place.engine.connect() as connection:
+def _read(context: CommandContext, version: str) -> Model:
+    with context.engine.connect() as connection:
         model = models.model(connection, version)
     if model is None:
         raise NoModelError(f"There is no model {version}. See 'harbor models list'.")

@@ -13,12 +13,12 @@ from pipelines.settings import Settings
 from pipelines.store import runs
 
 
-def look_at_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
+def check_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
     """Fails runs that died, and checks the ledger and the live accuracy.
 
     Args:
       engine: On a database that is up to date.
-      settings: Say when accuracy is an alarm.
+      settings: Thresholds of the accuracy alarms.
     """
     dead = fail_dead_runs(engine)
     with engine.connect() as connection:
@@ -42,7 +42,7 @@ def _dead_runs(dead: list[int]) -> Finding:
 
 
 def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
-    """Nights may be run by another program's clock, so that none runs is no failure."""
+    """Checks the scheduler; its absence is no failure, cron may start the nights."""
     now = datetime.now(UTC)
     upcoming = settings.next_night(now)
     if not schedule.has_leader(engine):
@@ -73,7 +73,7 @@ def _last_night(last: dict[str, Any] | None) -> Finding:
 
 
 def _problem(last: dict[str, Any]) -> str | None:
-    """What a night that was done met, and what to do about it."""
+    """The problem of a nightly run that was done, with advice; None if there was none."""
     metrics = last["metrics"]
     if refused := metrics.get("refused"):
         files = "1 file of the inbox was"

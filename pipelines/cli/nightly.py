@@ -1,19 +1,19 @@
-"""`harbor nightly`: everything that happens in a night, once."""
+"""`harbor nightly`: runs the nightly run once."""
 
 import logging
 from typing import Annotated
 
 import typer
 
-from pipelines.cli.console import say, show_json
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson, open_context, past_day
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.stopping import kept
+from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import AsJson, past_day, workplace
 from pipelines.nightly.run import run_nightly
 from pipelines.nightly.steps import NightlyContext
 
-KEPT = "Finished steps are kept. 'harbor nightly' continues from there."
+INTERRUPTION_MESSAGE = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
 """A server that restarts is waited for: nobody is there at night to start again."""
 
@@ -40,18 +40,23 @@ def nightly(
     Example: `harbor nightly --origin 2026-03-31`
     """
     configure_logs(logging.INFO)
-    with kept(KEPT), workplace(DATABASE_AWAY_S) as place, fit_progress() as report:
-        day = past_day(place, origin, "--origin")
-        context = NightlyContext(place.engine, place.settings, place.now, day, report)
-        result = run_nightly(context)
+    with (
+        report_interruption(INTERRUPTION_MESSAGE),
+        open_context(DATABASE_AWAY_S) as context,
+        fit_progress() as report,
+    ):
+        day = past_day(context, origin, "--origin")
+        result = run_nightly(
+            NightlyContext(context.engine, context.settings, context.now, day, report)
+        )
     if as_json:
         show_json(result)
         return
     if refused := result["steps"]["ingest"].get("refused"):
-        say(
+        echo(
             f"Files of the inbox that were refused: {refused}. 'harbor runs show "
             f"{result['run_id']}' lists them with the reasons."
         )
-    say(
+    echo(
         f"The night of {result['origin']} is done. See 'harbor runs show {result['run_id']}'."
     )

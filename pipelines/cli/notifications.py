@@ -1,10 +1,10 @@
-"""`harbor notifications`: what 'harbor watch' sends when a night fails or works again."""
+"""`harbor notifications`: sends a test notification."""
 
 import typer
 
 from forecaster.errors import ConfigError
-from pipelines.cli.console import say, show_json
-from pipelines.cli.workplace import AsJson
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson
 from pipelines.settings import Settings
 
 app = typer.Typer(
@@ -37,6 +37,6 @@ def send_test(as_json: AsJson = False) -> None:
         show_json([{"channel": name, "error": error} for name, error in errors])
     else:
         for name, error in errors:
-            say(f"{name}: {f'not accepted: {error}' if error else 'accepted'}.")
+            echo(f"{name}: {f'not accepted: {error}' if error else 'accepted'}.")
     if any(error for _, error in errors):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`harbor quarantine`: rows that were put aside, and why."""
+"""`harbor quarantine`: lists, replays and dismisses rejected rows."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
-from pipelines.cli.console import say, show_json, show_list
+from pipelines.cli.console import echo, show_json, show_list
+from pipelines.cli.context import AsJson, open_context
 from pipelines.cli.ingest import Columns, DateFormat, Decimal, file_options
-from pipelines.cli.workplace import AsJson, workplace
 from pipelines.demand import counting
 from pipelines.ingest import replay
 from pipelines.runs.ledger import recorded
@@ -38,7 +38,7 @@ def list_rejected(
 
     Example: `harbor quarantine list --file orders-2026-03`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with open_context() as context, context.engine.connect() as connection:
         rows, n_all = quarantine.newest_rejected(
             connection, limit, file, dismissed=dismissed
         )
@@ -58,7 +58,7 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
 
     Example: `harbor quarantine show 12`
     """
-    with workplace() as place, place.engine.connect() as connection:
+    with open_context() as context, context.engine.connect() as connection:
         row = quarantine.rejected(connection, quarantine_id)
     if row is None:
         raise NoDataError(
@@ -80,8 +80,8 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
         "dismissed_at",
         "dismissed_because",
     ):
-        say(f"{name.replace('_', ' ')}: {_text(cells[name])}")
-    say(f"cells: {row.raw}")
+        echo(f"{name.replace('_', ' ')}: {_text(cells[name])}")
+    echo(f"cells: {row.raw}")
 
 
 @app.command("replay")
@@ -101,21 +101,21 @@ def replay_rejected(
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
     options = file_options(column, date_format=date_format, decimal=decimal)
-    with workplace() as place, recorded(place.engine, "replay") as run:
-        done = replay(run.engine, options, place.settings, place.now, file)
+    with open_context() as context, recorded(context.engine, "replay") as run:
+        done = replay(run.engine, options, context.settings, context.now, file)
         run.metrics |= {"accepted": done.accepted, "left": done.left}
-        counting.rebuild_in(run, place.now)
+        counting.rebuild_in(run, context.now)
     if as_json:
         show_json(asdict(done))
     for reason in done.reasons:
-        say(reason)
+        echo(reason)
     if not done.accepted + done.unchanged:
         raise NothingToDoError(
             f"No rows could be loaded from quarantine; still there: {done.left:,}. "
             "'harbor quarantine list' says why."
         )
     if not as_json:
-        say(
+        echo(
             f"Rows loaded: {done.accepted:,}; known already or replaced since: "
             f"{done.unchanged:,}; still in quarantine: {done.left:,}."
         )
@@ -147,7 +147,7 @@ def dismiss_rejected(
         raise typer.BadParameter(
             "Give a --reason, and either the ids of rows or --file with a part of a path."
         )
-    with workplace() as place, place.engine.begin() as connection:
+    with open_context() as context, context.engine.begin() as connection:
         done = quarantine.dismiss(connection, reason, quarantine_ids or (), file)
     if as_json:
         show_json({"dismissed": done})
@@ -157,7 +157,7 @@ def dismiss_rejected(
             "list'."
         )
     if not as_json:
-        say(f"Rows dismissed: {done:,}.")
+        echo(f"Rows dismissed: {done:,}.")
 
 
 def _row(row: QuarantinedRow) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`harbor runs`: what ran, what it logged, and how it ended."""
+"""`harbor runs`: lists, shows and follows runs."""
 
 import time
 from datetime import UTC
@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import NoDataError
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.logs import format_event
-from pipelines.cli.workplace import AsJson, as_date, workplace
 from pipelines.database.engine import snapshot
 from pipelines.runs import tail
 from pipelines.runs.ledger import fail_dead_runs
@@ -46,9 +46,9 @@ def list_runs(
     options = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
     filters = {name: value for name, value in options.items() if value is not None}
     with_steps = steps or step is not None
-    with workplace() as place:
-        fail_dead_runs(place.engine)
-        with place.engine.connect() as connection:
+    with open_context() as context:
+        fail_dead_runs(context.engine)
+        with context.engine.connect() as connection:
             rows = runs.recent_runs(connection, limit, with_steps, filters)
     if as_json:
         show_json(rows)
@@ -56,7 +56,7 @@ def list_runs(
         _show(rows, "Newest runs", with_steps)
     else:
         that = " that matches" if filters else ""
-        say(f"There is no run{that}. 'harbor runs list' shows the newest of all runs.")
+        echo(f"There is no run{that}. 'harbor runs list' shows the newest of all runs.")
 
 
 @app.command("show")
@@ -69,9 +69,9 @@ def show_run(
 
     Example: `harbor runs show 12`
     """
-    with workplace() as place:
-        fail_dead_runs(place.engine)
-        with snapshot(place.engine) as connection:
+    with open_context() as context:
+        fail_dead_runs(context.engine)
+        with snapshot(context.engine) as connection:
             rows = runs.run_with_steps(connection, run_id)
             log_lines = run_lines.lines_of(connection, run_id, newest=lines)
     if not rows:
@@ -81,7 +81,7 @@ def show_run(
         return
     _show(rows, f"Run {run_id}", True)
     for line in log_lines:
-        say(_line(line))
+        echo(_line(line))
 
 
 @app.command("follow")
@@ -98,14 +98,14 @@ def follow_run(
 
     Example: `harbor runs follow 12`
     """
-    with workplace() as place:
-        followed = tail.newest_run(place.engine) if run_id is None else run_id
-        for update in tail.follow(place.engine, followed, time.sleep):
+    with open_context() as context:
+        followed = tail.newest_run(context.engine) if run_id is None else run_id
+        for update in tail.follow(context.engine, followed, time.sleep):
             for line in update.lines:
-                say(_line(line))
+                echo(_line(line))
             for row in update.changed:
-                say(_state(row))
-        with place.engine.connect() as connection:
+                echo(_state(row))
+        with context.engine.connect() as connection:
             rows = runs.run_with_steps(connection, followed)
     if as_json:
         show_json({"run": rows[0], "steps": rows[1:]})
@@ -121,7 +121,7 @@ def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
             str(row["origin_on"] or "–"),
             row["state"],
             f"{row['started_at'].astimezone(UTC):%Y-%m-%d %H:%M:%S}",
-            _took(row),
+            _duration(row),
             row["error"] or describe(row["metrics"], closely),
         )
         for row in rows
@@ -130,7 +130,7 @@ def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
     show_table(title, columns, cells)
 
 
-def _took(row: dict[str, Any]) -> str:
+def _duration(row: dict[str, Any]) -> str:
     if row["finished_at"] is None:
         return "–"
     return f"{(row['finished_at'] - row['started_at']).total_seconds():.1f} s"
@@ -139,10 +139,10 @@ def _took(row: dict[str, Any]) -> str:
 def _line(line: dict[str, Any]) -> str:
     if line["event"] == "traceback":
         return "".join(line["fields"]["lines"]).rstrip()
-    at = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
+    time_of_day = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
     columns = ("level", "event", "run_id", "step")
-    shown = {"timestamp": at} | {name: line[name] for name in columns}
-    return format_event(shown | line["fields"])
+    event = {"timestamp": time_of_day} | {name: line[name] for name in columns}
+    return format_event(event | line["fields"])
 
 
 def _state(row: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`harbor schedule`: the clock of the nightly run."""
+"""`harbor schedule`: the scheduler of the nightly run."""
 
 import logging
 from datetime import UTC, datetime
@@ -11,9 +11,9 @@ import typer
 from sqlalchemy.exc import SQLAlchemyError
 
 from forecaster.errors import DatabaseError
-from pipelines.cli.console import say, show_json, show_table
+from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.context import AsJson, CommandContext, open_context
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.workplace import AsJson, Workplace, workplace
 from pipelines.scheduling import schedule
 from pipelines.store.runs import last_night
 
@@ -36,13 +36,13 @@ def run(as_json: AsJson = False) -> None:
     """
     configure_logs(logging.INFO)
     stopped = Event()
-    with workplace() as place:
-        _greet(place, as_json)
+    with open_context() as context:
+        _greet(context, as_json)
     while not stopped.is_set():
         # Opened anew each time: the embedded database is started again if it went away.
         try:
-            with workplace() as place:
-                schedule.run_scheduler(place.engine, place.settings, stopped)
+            with open_context() as context:
+                schedule.run_scheduler(context.engine, context.settings, stopped)
         except (SQLAlchemyError, DatabaseError) as error:
             reason = str(error).strip().splitlines()[0]
             log.warning("database_unavailable", reason=reason, doing="waiting for it")
@@ -55,23 +55,23 @@ def show(as_json: AsJson = False) -> None:
 
     Example: `harbor schedule show`
     """
-    with workplace() as place:
-        overview = _overview(place)
+    with open_context() as context:
+        overview = _overview(context)
     if as_json:
         show_json(overview)
     else:
         _show(overview)
 
 
-def _greet(place: Workplace, as_json: bool) -> None:
-    upcoming = place.settings.next_night(place.now)
+def _greet(context: CommandContext, as_json: bool) -> None:
+    upcoming = context.settings.next_night(context.now)
     if as_json:
         show_json({"next": upcoming.isoformat()})
-    say(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
+    echo(f"The next night starts on {upcoming:%a %d %b at %H:%M %Z}. Ctrl-C stops.")
 
 
-def _overview(place: Workplace) -> dict[str, Any]:
-    settings, engine, now = place.settings, place.engine, place.now
+def _overview(context: CommandContext) -> dict[str, Any]:
+    settings, engine, now = context.settings, context.engine, context.now
     upcoming = settings.next_night(now)
     with engine.connect() as connection:
         last = last_night(connection, that_worked=True)
@@ -99,13 +99,13 @@ def _show(overview: dict[str, Any]) -> None:
     columns = ("night", "origin", f"local ({zone})", "UTC", "state", "run")
     show_table("The nightly run", columns, rows)
     if last is None:
-        say("No night has run yet.")
+        echo("No night has run yet.")
     if overview["due_now"]:
-        say(f"The night of {overview['due_now']} is due, and not done.")
+        echo(f"The night of {overview['due_now']} is due, and not done.")
     if not overview["scheduler_runs"]:
-        say("No scheduler is running. Start one with 'harbor schedule run'.")
+        echo("No scheduler is running. Start one with 'harbor schedule run'.")
 
 
-def _times(moment: datetime, zone: ZoneInfo) -> tuple[str, str]:
-    local, utc = moment.astimezone(zone), moment.astimezone(UTC)
+def _times(timestamp: datetime, zone: ZoneInfo) -> tuple[str, str]:
+    local, utc = timestamp.astimezone(zone), timestamp.astimezone(UTC)
     return f"{local:%a %d %b %Y %H:%M %Z}", f"{utc:%a %d %b %H:%M}"

@@ -1,4 +1,4 @@
-"""What a long command says when Ctrl-C or SIGTERM stops it."""
+"""The message of a long command that Ctrl-C or SIGTERM stops."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,19 +18,19 @@ class StoppedError(HarborError):
 
 
 @contextmanager
-def kept(what: str) -> Iterator[None]:
-    """Ends with a sentence if Ctrl-C or SIGTERM stops what is done inside.
+def report_interruption(message: str) -> Iterator[None]:
+    """Turns Ctrl-C and SIGTERM inside the block into an error with a message.
 
     Args:
-      what: Says what was kept, and what to type to go on.
+      message: States what was kept, and how to continue.
 
     Raises:
-      StoppedError: it was stopped.
+      StoppedError: the block was interrupted.
     """
     try:
         yield
     except KeyboardInterrupt:
-        raise StoppedError(f"Stopped. {what}", INTERRUPTED) from None
-    except SystemExit as asked:
-        code = asked.code if isinstance(asked.code, int) else 1
-        raise StoppedError(f"Stopped. {what}", code) from None
+        raise StoppedError(f"Stopped. {message}", INTERRUPTED) from None
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+        raise StoppedError(f"Stopped. {message}", code) from None

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.console import say, show_json
-from pipelines.cli.workplace import AsJson
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson
 from pipelines.settings import Settings
 
 MIB, GIB = 2**20, 2**30
@@ -48,13 +48,13 @@ def tpu_check(
         return
     used, memory = checked.bytes_per_core, checked.hbm_bytes_per_core
     collectives = [f"{count} × {name}" for name, count in checked.collectives.items()]
-    say(
+    echo(
         f"The training step compiles for {checked.topology}: {checked.cores} cores, "
         f"{checked.batch_size} windows a step, in {checked.compile_seconds} s."
     )
-    say(
+    echo(
         f"Memory: {used / MIB:.0f} MiB of {memory / GIB:.0f} GiB a core "
         f"({used / memory:.1%}); depots are streamed, so a larger fleet needs no more."
     )
-    say(f"Collectives: {', '.join(collectives) or 'none'}.")
-    say(f"About {checked.largest_batch:,} depots would fit in one single step.")
+    echo(f"Collectives: {', '.join(collectives) or 'none'}.")
+    echo(f"About {checked.largest_batch:,} depots would fit in one single step.")

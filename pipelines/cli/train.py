@@ -1,4 +1,4 @@
-"""`harbor train`: trains and judges a model, and shows its scores."""
+"""`harbor train`: trains and evaluates a model, and shows its scores."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import structlog
 import typer
 
-from pipelines.cli.console import progress, say, show_json, show_table
-from pipelines.cli.stopping import kept
-from pipelines.cli.workplace import AsJson, past_day, workplace
+from pipelines.cli.console import echo, progress, show_json, show_table
+from pipelines.cli.context import AsJson, open_context, past_day
+from pipelines.cli.stopping import report_interruption
 from pipelines.demand import counting
 from pipelines.runs.ledger import recorded
 from pipelines.training import promotion
@@ -24,7 +24,9 @@ from pipelines.training.train import FitReporter, TrainedModel
 log = structlog.get_logger()
 
 LINES_PER_FIT = 10
-KEPT = "No model was recorded. The same command continues from the last checkpoint."
+INTERRUPTION_MESSAGE = (
+    "No model was recorded. The same command continues from the last checkpoint."
+)
 FITS = {"evaluation": "First fit (evaluation)", "production": "Second fit (production)"}
 
 Epochs = Annotated[
@@ -69,9 +71,9 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
-    with kept(KEPT), workplace() as place:
-        engine, settings = place.engine, place.settings
-        day = past_day(place, through, "--through") or counting.default_origin(engine)
+    with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
+        engine, settings = context.engine, context.settings
+        day = past_day(context, through, "--through") or counting.default_origin(engine)
         recipe = training.build_recipe(settings, seed, epochs, bfloat16)
         if warm_up:
             with fit_progress() as report:
@@ -85,9 +87,11 @@ def train(
             with (
                 recorded(engine, "train", day) as run,
                 fit_progress() as report,
-                _profiled(report, profile) as watched,
+                _profiled(report, profile) as profiled_report,
             ):
-                model = training.train(engine, settings, day, recipe, watched, run)
+                model = training.train(
+                    engine, settings, day, recipe, profiled_report, run
+                )
                 decision = promotion.promote_if_better(
                     engine, settings.artefacts, model.version
                 )
@@ -99,7 +103,7 @@ def _show_compilation(day: date, metrics: dict[str, Any], as_json: bool) -> None
     if as_json:
         show_json({"trained_through": day, **metrics})
         return
-    say(
+    echo(
         f"Compiled {metrics['compilations']} programs and found {metrics['cache_hits']} "
         f"in the cache, in {metrics['compile_seconds']:.1f} s. The next training on "
         "this kind of machine finds them all there."
@@ -110,7 +114,7 @@ def _show_share(day: date, process: int, as_json: bool) -> None:
     if as_json:
         show_json({"process": process, "trained_through": day})
     else:
-        say(f"Process {process} has done its share; process 0 records the model.")
+        echo(f"Process {process} has done its share; process 0 records the model.")
 
 
 def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:
@@ -118,18 +122,18 @@ def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> No
     if as_json:
         show_json(asdict(model) | {"promoted": promoted, "reason": reason})
         return
-    say(
+    echo(
         f"Model {model.version}, trained through {model.trained_through} in "
         f"{model.seconds} s."
     )
-    say(f"NumPy and Flax agree within {model.parity_error:.0e} log counts.")
+    echo(f"NumPy and Flax agree within {model.parity_error:.0e} log counts.")
     show_scores(model.scores, "Scores on the holdout days")
     if model.scores["network_share"] == 0:
-        say(
+        echo(
             "Its network did not help on those days, so it delivers the baseline: the "
             "plain forecast without the network's correction."
         )
-    say(f"{'Champion' if promoted else 'Not promoted'}. {reason}")
+    echo(f"{'Champion' if promoted else 'Not promoted'}. {reason}")
 
 
 @contextmanager
@@ -174,12 +178,14 @@ def fit_progress() -> Iterator[FitReporter]:
             def report(epoch: int, epochs: int, best: float) -> None:
                 nonlocal logged
                 # A fit without validation days, such as the production fit, has no best.
-                known = {"best_mape": best} if math.isfinite(best) else {}
+                best_mape = {"best_mape": best} if math.isfinite(best) else {}
                 part = LINES_PER_FIT * epoch // epochs
                 if part > logged:
-                    log.info("fit", fit=fit, epoch=epoch, most=epochs, **known)
+                    log.info("fit", fit=fit, epoch=epoch, most=epochs, **best_mape)
                 logged = part
-                label = f"{FITS[fit]}, MAPE {100 * best:.2f} %" if known else FITS[fit]
+                label = (
+                    f"{FITS[fit]}, MAPE {100 * best:.2f} %" if best_mape else FITS[fit]
+                )
                 bar.update(task, completed=epoch, total=epochs, description=label)
 
             return report

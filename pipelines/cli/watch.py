@@ -1,4 +1,4 @@
-"""`harbor watch`: how the program does, for Prometheus and for people."""
+"""`harbor watch`: metrics for Prometheus, and notifications."""
 
 import logging
 from datetime import UTC, datetime
@@ -9,9 +9,9 @@ import structlog
 import typer
 
 from forecaster.errors import BadInputError, DatabaseError
-from pipelines.cli.console import say, show_json
+from pipelines.cli.console import echo, show_json
+from pipelines.cli.context import AsJson, Port
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.workplace import AsJson, Port
 from pipelines.database.engine import database_url
 from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import ports
@@ -49,7 +49,7 @@ def watch(
     ports.require_free(address, port)
     if as_json:
         show_json({"url": f"http://{address}:{port}"})
-    say(f"Watching: http://{address}:{port}/metrics  (Ctrl-C stops)")
+    echo(f"Watching: http://{address}:{port}/metrics  (Ctrl-C stops)")
     _serve(settings, address, port)
 
 
@@ -66,11 +66,11 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     from dashboard.sql import fleet
     from pipelines.monitoring.notifications import Notifier, channels_of
     from pipelines.monitoring.server import MonitorState, Snapshot, serving
-    from pipelines.monitoring.watcher import INTERVAL_S, Page, Watcher
+    from pipelines.monitoring.watcher import INTERVAL_S, PageQueries, Watcher
 
     state = MonitorState(settings.home, datetime.now(UTC))
     notifier = Notifier(channels_of(settings))
-    page = Page(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
+    page = PageQueries(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
     stopped = Event()
     with serving(state, address, port):
         while not stopped.is_set():

@@ -8,7 +8,7 @@ import structlog
 from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
 from pipelines.runs.ledger import Run
-from pipelines.settings.complete_days import newest_whole_day
+from pipelines.settings.complete_days import newest_complete_day
 from pipelines.store import demand as store
 from pipelines.store.demand import DemandChange
 
@@ -95,7 +95,7 @@ def require_complete_day(
     """
     with engine.connect() as connection:
         names = store.zones(connection) or {zone: 1}
-    newest = max(newest_whole_day(now, {name: 1}) for name in names)
+    newest = max(newest_complete_day(now, {name: 1}) for name in names)
     if day > newest:
         raise BadInputError(
             f"The day is {day}, but it is not over at any depot; the newest day that "
@@ -121,4 +121,4 @@ def require_recent_demand(engine: sa.Engine, origin: date) -> None:
 def first_incomplete_day(connection: sa.Connection, now: datetime) -> date:
     """Returns the first day that is not over at half of the active depots."""
     zones = store.zones(connection) or {"UTC": 1}
-    return newest_whole_day(now, zones) + timedelta(days=1)
+    return newest_complete_day(now, zones) + timedelta(days=1)

@@ -73,19 +73,23 @@ def invent_depots(
     """
     city_d = np.resize(TURNS, n_depots)
     number_d = pd.Series(city_d).groupby(city_d).cumcount()
-    places = list(zip([CITIES[index] for index in city_d], number_d, strict=True))
+    city_and_number = list(
+        zip([CITIES[index] for index in city_d], number_d, strict=True)
+    )
     size_d = rng.lognormal(0, 0.30, n_depots).clip(0.5, 2.0)
     vans_d = VANS_PER_DEPOT * n_depots * size_d / size_d.sum()
     opened_on = np.full(n_depots, None, object)
     opened_on[3:4] = days[len(days) // 2].date()
     return pd.DataFrame(
         {
-            "depot_id": [f"{city.code}-{number + 1:02d}" for city, number in places],
-            "name": [_name(city, number) for city, number in places],
-            "city": [city.name for city, _ in places],
-            "timezone": [city.timezone for city, _ in places],
-            "country": [city.country for city, _ in places],
-            "subdivision": [city.subdivision for city, _ in places],
+            "depot_id": [
+                f"{city.code}-{number + 1:02d}" for city, number in city_and_number
+            ],
+            "name": [_name(city, number) for city, number in city_and_number],
+            "city": [city.name for city, _ in city_and_number],
+            "timezone": [city.timezone for city, _ in city_and_number],
+            "country": [city.country for city, _ in city_and_number],
+            "subdivision": [city.subdivision for city, _ in city_and_number],
             # Rounded so that the sum is exact.
             "vans": np.diff(np.rint(vans_d.cumsum()), prepend=0).astype(int),
             "opened_on": opened_on,

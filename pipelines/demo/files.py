@@ -28,7 +28,7 @@ REPEATED_SHARE = 0.002
 CORRECTED_SHARE = 0.004
 
 Progress = Callable[[int, int], None]
-"""Called with the number of files of orders that are written, and of all."""
+"""Called with the number of order files written so far, and their total."""
 
 
 def write_files(
@@ -125,12 +125,14 @@ def _write(fleet: Fleet, city: City, orders: pd.DataFrame, path: Path) -> None:
     if orders.empty:
         return
     numbers = pc.utf8_lpad(pa.array(orders["number"]).cast(pa.string()), 8, "0")
-    moments = pa.array(orders["ordered_at"]).cast(pa.timestamp("s", city.timezone))
+    timestamps = pa.array(orders["ordered_at"]).cast(pa.timestamp("s", city.timezone))
     if path.suffix == ".csv":
         offset = "%Ez" if city.writes_offset else ""
-        ordered_at = pc.strftime(moments, format=f"%Y-%m-%dT%H:%M:%S{offset}")
+        ordered_at = pc.strftime(timestamps, format=f"%Y-%m-%dT%H:%M:%S{offset}")
     else:
-        ordered_at = moments if city.writes_offset else pc.local_timestamp(moments)
+        ordered_at = (
+            timestamps if city.writes_offset else pc.local_timestamp(timestamps)
+        )
     columns = {
         "order_id": pc.binary_join_element_wise(city.code, numbers, ""),
         "depot_id": pa.array(fleet.depots["depot_id"]).take(pa.array(orders["depot"])),

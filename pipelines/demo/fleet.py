@@ -1,4 +1,4 @@
-"""The invented fleet: its orders by depot and day, and what moves them."""
+"""The invented fleet: its orders by depot and day, and the effects that move them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ def _open_days(
 
 
 def _silent_days(depots: pd.DataFrame, n_days: int) -> Bool[np.ndarray, "depot time"]:
-    """Days without a feed in the first city, at seven tenths: not among those judged on."""
+    """Days without a feed in the first city, from 70 % of the history on: before the holdout."""
     after_t = np.arange(n_days) - n_days * 7 // 10
     is_first_d = depots["city_index"].to_numpy() == 0
     return is_first_d[:, None] & (after_t >= 0) & (after_t < SILENT_DAYS)
@@ -114,7 +114,7 @@ def _log_demand(
     events: pd.DataFrame,
     days: pd.DatetimeIndex,
 ) -> Float[np.ndarray, "depot time"]:
-    """Everything that moves demand, as a sum of logs; its mean has no meaning."""
+    """The sum of all effects on log demand, up to a constant."""
     n_days, city_d = len(days), depots["city_index"]
     residential_d1 = depots["residential"].to_numpy()[:, None]
     week_dw = residential_d1 * HOME_WEEK + (1 - residential_d1) * BUSINESS_WEEK
@@ -198,7 +198,7 @@ def _pay_days(city: City, days: pd.DatetimeIndex) -> Float[np.ndarray, " time"]:
 def _after(
     starts: Any, lift: tuple[float, ...], days: pd.DatetimeIndex
 ) -> Float[np.ndarray, " time"]:
-    """Zero but for a lift that begins on each start."""
+    """The lift of each day, by days since a start; zero elsewhere."""
     lift_t = pd.Series(0.0, index=days)
     for start in starts:
         during = pd.date_range(start, periods=len(lift))

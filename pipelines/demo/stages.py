@@ -1,4 +1,4 @@
-"""The demonstration, stage by stage; a stage that is done already is not done again."""
+"""The stages of the demonstration; a completed stage is not repeated."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,12 +26,12 @@ from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
 
 Advance = Callable[[float, float], None]
-"""Called with the work that is done and the work in all."""
+"""Called with the work done so far and the total work."""
 
 
 @dataclass(frozen=True)
-class Demo:
-    """Options of the demonstration, and where it works."""
+class DemoContext:
+    """Options, settings and database of the demonstration."""
 
     engine: sa.Engine
     settings: Settings
@@ -42,7 +42,7 @@ class Demo:
 
     @property
     def folder(self) -> Path:
-        """Where the invented files lie; whole once it is there."""
+        """Folder of the invented files; it exists only once they are complete."""
         options = f"{self.n_depots}-depots-{self.n_days}-days-seed-{self.seed}"
         return self.settings.home / "demo" / options
 
@@ -53,7 +53,7 @@ class Demo:
         return min(days) - timedelta(days=1)
 
 
-def write_fleet(demo: Demo, advance: Advance) -> str:
+def write_fleet(demo: DemoContext, advance: Advance) -> str:
     """Invents the fleet and writes its files, unless they lie there already.
 
     Raises:
@@ -68,8 +68,8 @@ def write_fleet(demo: Demo, advance: Advance) -> str:
     return f"{n_orders:,} orders of {demo.n_depots} depots up to {demo.yesterday}"
 
 
-def load_files(demo: Demo, advance: Advance) -> str:
-    """Loads the files as anyone's, and counts demand."""
+def load_files(demo: DemoContext, advance: Advance) -> str:
+    """Loads the files as `harbor ingest` does, and counts demand."""
 
     def report_progress(load: LoadProgress) -> None:
         advance(load.done, load.total)
@@ -92,7 +92,7 @@ def load_files(demo: Demo, advance: Advance) -> str:
     return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
 
 
-def train_model(demo: Demo, report: FitReporter) -> str:
+def train_model(demo: DemoContext, report: FitReporter) -> str:
     """Trains and promotes a model, unless there is a champion."""
     with demo.engine.connect() as connection:
         champion = models.champion(connection)
@@ -106,31 +106,31 @@ def train_model(demo: Demo, report: FitReporter) -> str:
     return promotion.promote_if_better(demo.engine, artefacts, model.version).reason
 
 
-def hindcast(demo: Demo, advance: Advance) -> str:
-    """Forecasts the days that the evaluated fit had not seen, and scores them."""
+def hindcast(demo: DemoContext, advance: Advance) -> str:
+    """Hindcasts the holdout days of the evaluation fit, and scores them."""
     origin = counting.default_origin(demo.engine)
     with snapshot(demo.engine) as connection:
-        judge = models.newest_evaluation(connection)
-        if judge is None or forecasts.has_scores(connection):
+        evaluation = models.newest_evaluation(connection)
+        if evaluation is None or forecasts.has_scores(connection):
             return "scored already"
-    first, last = judge["trained_through"], origin - timedelta(days=1)
+    first, last = evaluation["trained_through"], origin - timedelta(days=1)
     days = (last - first).days + 1
     slots: list[backfill.Slot] = []
 
-    def told(slot: backfill.Slot) -> None:
+    def on_slot(slot: backfill.Slot) -> None:
         slots.append(slot)
         advance(len(slots), days)
 
     done = backfill.run_backfill(
-        demo.engine, demo.settings, first, last, demo.now, told
+        demo.engine, demo.settings, first, last, demo.now, on_slot
     )
     made = sum(slot.model is not None for slot in done.of("forecast"))
     scored = sum(slot.rows for slot in done.of("score"))
     return f"{made} origins, {scored:,} depot-days scored"
 
 
-def forecast(demo: Demo) -> str:
-    """Forecasts the next days with the champion, unless that is done."""
+def forecast(demo: DemoContext) -> str:
+    """Forecasts the next days with the champion, unless this is done already."""
     origin = counting.default_origin(demo.engine)
     settings = demo.settings
     with snapshot(demo.engine) as connection:
@@ -145,8 +145,8 @@ def forecast(demo: Demo) -> str:
     return f"the {settings.horizon} days after {origin}, with model {version}"
 
 
-def _claim_database(demo: Demo) -> None:
-    """Notes in the database that it holds this fleet: own files are refused from then on."""
+def _claim_database(demo: DemoContext) -> None:
+    """Records that the database holds this fleet; real files are refused from then on."""
     requested = DemoFleet(demo.seed, demo.n_depots, demo.n_days)
     with demo.engine.begin() as connection:
         held = read_demo_fleet(connection)
@@ -157,10 +157,10 @@ def _claim_database(demo: Demo) -> None:
                 "This database holds a fleet invented with other options. Give the same, "
                 "or set HARBOR_HOME to a new place."
             )
-        if known := depot_store.depot_ids(connection):
+        if depot_ids := depot_store.depot_ids(connection):
             raise BadInputError(
-                f"This database holds {len(known)} depots that are not invented, such as "
-                f"{min(known)}; the demonstration would mix with them. Set HARBOR_HOME to "
+                f"This database holds {len(depot_ids)} depots that are not invented, such as "
+                f"{min(depot_ids)}; the demonstration would mix with them. Set HARBOR_HOME to "
                 "a new place."
             )
         record_demo_fleet(connection, requested)

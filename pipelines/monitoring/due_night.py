@@ -1,4 +1,4 @@
-"""The nightly run whose forecast should be ready by now, and until when it had time."""
+"""The newest nightly run whose forecast should be ready, with its deadline."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from datetime import date, datetime, time, timedelta
 from pipelines.settings import Settings
 
 READY_AFTER = timedelta(minutes=30)
-"""From the start of the night to its deadline, where HARBOR_READY_BY is not set."""
+"""Time from the start of a night to its deadline, if HARBOR_READY_BY is not set."""
 MAX_DAYS_BACK = 2
 """A deadline is at most a day after the start of its night, which is at most today's."""
 
 
 @dataclass(frozen=True)
 class DueNight:
-    """A nightly run that should have been made.
+    """A nightly run that was due.
 
     Args:
       origin_on: The last day its forecast may see.
-      starts_at: When it should have begun.
-      ready_by: When its forecast should have been ready.
+      starts_at: The time at which it was due to begin.
+      ready_by: The deadline of its forecast.
     """
 
     origin_on: date

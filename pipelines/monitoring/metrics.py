@@ -1,6 +1,6 @@
 """The metrics of the fleet: read from the database, and converted for Prometheus.
 
-Moments are seconds since 1970, so that an age is `time()` less the metric whenever it is
+Timestamps are seconds since 1970, so that an age is `time()` less the metric whenever it is
 queried. An unknown value is absent, never 0.
 """
 
@@ -90,7 +90,7 @@ HELP = {
     "live_horizon_mape_ratio": "MAPE by days ahead.",
     "live_horizon_coverage_ratio": "Share inside the 80 % interval, by days ahead.",
 }
-"""Of each metric, without its prefix `harbor_`."""
+"""Help text of each metric, by name without the prefix `harbor_`."""
 
 
 def families(
@@ -109,7 +109,7 @@ def families(
 def current_samples(
     connection: sa.Connection, settings: Settings, now: datetime
 ) -> Iterator[Sample]:
-    """What is read every few seconds: runs, the newest data and forecast, backfills."""
+    """Samples read every few seconds: runs, the newest data and forecast, backfills."""
     zones = demand.zones(connection)
     due_on = settings.due_on(now, zones)
     since = now - COMPILE_CACHE_PERIOD
@@ -136,7 +136,7 @@ def current_samples(
 
 
 def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
-    """What takes seconds in a large fleet: late depots, totals of rows, live accuracy.
+    """Samples that take seconds in a large fleet: late depots, row totals, live accuracy.
 
     Args:
       connection: For one short transaction.

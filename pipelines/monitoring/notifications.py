@@ -21,9 +21,9 @@ from pipelines.store.monitoring import EndedNight
 log = structlog.get_logger()
 
 RETRY_AFTER = timedelta(minutes=5)
-"""Where no channel accepted a notification."""
+"""Wait after no channel accepted a notification."""
 PUBLIC_CHARACTERS = 3
-"""A part of an address that is no longer than this hides nothing, and is in many words."""
+"""Parts of an address up to this length are not masked: they are no secrets."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Notification:
     """A notification about the nights.
 
     Args:
-      key: What it is about; the same trouble has the same key.
+      key: Identity of its cause; a cause is notified once.
       title: Its first line.
       message: The sentence that is sent.
-      is_failure: Otherwise it says that something works again.
+      is_failure: Whether it reports a failure; otherwise a recovery.
     """
 
     key: tuple[object, ...]
@@ -75,7 +75,7 @@ class Channel:
         return None if is_sent else self._without_secrets(reason) or "no reason given"
 
     def _without_secrets(self, text: str) -> str:
-        """Any part of the address may be a secret; which one, only the service knows."""
+        """Masks every part of the address in a text; any of them may be a secret."""
         address = self._url.partition("://")[2]
         parts = set(
             re.split(r"[/:@?&=]", address) + re.split(r"[/:@?&=]", unquote(address))
@@ -134,8 +134,8 @@ class Notifier:
         with engine.connect() as connection:
             done = store.newest_night(connection, "done")
             failed = store.newest_night(connection, "failed")
-        has_told_failure = bool(self._sent) and self._sent[-1].is_failure
-        notification = due_notification(done, failed, has_told_failure)
+        last_was_failure = bool(self._sent) and self._sent[-1].is_failure
+        notification = due_notification(done, failed, last_was_failure)
         if notification is None or notification.key in {
             each.key for each in self._sent
         }:
@@ -147,7 +147,7 @@ class Notifier:
             self._retry_at = now + RETRY_AFTER
 
     def _send(self, notification: Notification) -> bool:
-        """Whether any channel accepted it: others are not told twice."""
+        """Sends to all channels once; returns whether any accepted it."""
         log.info("notification", says=notification.message)
         reasons = [channel.send(notification) for channel in self.channels]
         for channel, reason in zip(self.channels, reasons, strict=True):
@@ -158,18 +158,18 @@ class Notifier:
 
 
 def due_notification(
-    done: EndedNight | None, failed: EndedNight | None, has_told_failure: bool
+    done: EndedNight | None, failed: EndedNight | None, last_was_failure: bool
 ) -> Notification | None:
-    """The notification that the newest nights call for, sent already or not; no I/O.
+    """Decides which notification the newest nights require, sent already or not; no I/O.
 
     Args:
       done: The newest night that was done; None without one.
       failed: The newest night that failed; None without one.
-      has_told_failure: Whether the newest notification was of a failure.
+      last_was_failure: Whether the last notification sent was of a failure.
     """
     if failed is not None and not _is_resolved(failed, done):
         return _failure(failed, done)
-    if done is not None and has_told_failure:
+    if done is not None and last_was_failure:
         return _recovery(done)
     return None
 
@@ -186,7 +186,7 @@ def _covers(done: EndedNight, failed: EndedNight) -> bool:
 
 
 def _failure(failed: EndedNight, done: EndedNight | None) -> Notification:
-    """A second failure is news if it has another reason, or came after the day was done."""
+    """The failure notification; its key differs by reason, and after the day was done."""
     night = failed.origin_on or f"run {failed.run_id}"
     since = done.run_id if done is not None and _covers(done, failed) else 0
     return Notification(
@@ -207,5 +207,5 @@ def _recovery(done: EndedNight) -> Notification:
     )
 
 
-def _clock(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+def _clock(timestamp: datetime) -> str:
+    return f"{timestamp.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -6,7 +6,7 @@ from forecaster.errors import BadInputError
 
 
 def is_free(address: str, port: int) -> bool:
-    """Whether we could listen there now."""
+    """Whether this process could listen on the port now."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -19,33 +19,33 @@ from prometheus_client.registry import Collector
 from pipelines.monitoring.metrics import families
 from pipelines.store.monitoring import Sample, sample
 
-DEPLOYING = timedelta(minutes=10)
-"""After the watch began: a deployment restarts every process, the watch too."""
-STUCK = timedelta(minutes=5)
-"""Without a snapshot: the watch should be restarted."""
+DEPLOYMENT_TIME = timedelta(minutes=10)
+"""Time after the start of the watch, which a deployment restarts like every process."""
+MAX_SNAPSHOT_AGE = timedelta(minutes=5)
+"""An older snapshot means that the watch should be restarted."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was read from the database at one moment.
+    """The samples read from the database at one time.
 
     Args:
-      at: When, with a time zone.
-      trouble: Why nothing could be read, in one sentence; None where all could.
-      schema_is_current: Whether the tables are of this release; None where unknown.
-      samples: Empty where nothing could be read.
+      taken_at: With a time zone.
+      error: The reason why nothing could be read, in one sentence; None if all was read.
+      schema_is_current: Whether the tables are of this release; None if unknown.
+      samples: Empty if nothing could be read.
     """
 
-    at: datetime
-    trouble: str | None = None
+    taken_at: datetime
+    error: str | None = None
     schema_is_current: bool | None = None
     samples: tuple[Sample, ...] = ()
 
     @property
-    def not_ready(self) -> str | None:
-        """Why nobody should be sent here yet; None where they may."""
-        if self.trouble is not None:
-            return self.trouble
+    def not_ready_reason(self) -> str | None:
+        """The reason why the program cannot serve yet; None if it can."""
+        if self.error is not None:
+            return self.error
         if all(each.name != "forecast_lag_seconds" for each in self.samples):
             return "There is no forecast yet. Run 'harbor train' and 'harbor forecast'."
         return None
@@ -53,24 +53,24 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Probe:
-    """How the dashboard answered a probe.
+    """The result of probing the dashboard.
 
     Args:
-      at: When it was asked.
-      seconds: Until it had answered and its first page's queries ended; None: it failed.
+      probed_at: With a time zone.
+      seconds: Duration of its answer and its first page's queries; None if they failed.
     """
 
-    at: datetime
+    probed_at: datetime
     seconds: float | None
 
 
 @dataclass(eq=False)
 class MonitorState(Collector):
-    """What is served; written by the watcher, each part replaced whole.
+    """The state that is served; the watcher replaces each part as a whole.
 
     Args:
-      home: HARBOR_HOME, whose disk is shown.
-      started_at: When the watch began.
+      home: HARBOR_HOME, whose disk is measured.
+      started_at: Start of the watch.
     """
 
     home: Path
@@ -85,19 +85,20 @@ class MonitorState(Collector):
         self.snapshot = Snapshot(self.started_at, sentence)
 
     def collect(self) -> Iterable[Metric]:
-        """Every metric, as of now."""
+        """Collects every metric."""
         return families(self.samples(datetime.now(UTC)))
 
     def samples(self, now: datetime) -> Iterator[Sample]:
-        """Every sample: of the snapshot, of the probe and of this machine."""
+        """Yields the samples of the snapshot, of the probe and of this machine."""
         snapshot = self.snapshot
-        yield sample("up", snapshot.trouble is None)
-        yield sample("ready", snapshot.not_ready is None)
-        yield sample("snapshot_timestamp_seconds", snapshot.at)
+        yield sample("up", snapshot.error is None)
+        yield sample("ready", snapshot.not_ready_reason is None)
+        yield sample("snapshot_timestamp_seconds", snapshot.taken_at)
         if snapshot.schema_is_current is not None:
             yield sample("schema_current", snapshot.schema_is_current)
         is_deploying = (
-            now - self.started_at < DEPLOYING or snapshot.schema_is_current is False
+            now - self.started_at < DEPLOYMENT_TIME
+            or snapshot.schema_is_current is False
         )
         yield sample("deployment_in_progress", is_deploying)
         yield sample("build_info", 1, version=version("harbor-fleet"))
@@ -118,10 +119,10 @@ class MonitorState(Collector):
         yield sample("home_disk_free_bytes", disk.free)
         yield sample("home_disk_used_bytes", disk.used)
 
-    def not_alive(self, now: datetime) -> str | None:
-        """Why the watch should be restarted; None where it should not."""
-        age = now - self.snapshot.at
-        if age < STUCK:
+    def not_alive_reason(self, now: datetime) -> str | None:
+        """The reason why the watch should be restarted; None if it should not."""
+        age = now - self.snapshot.taken_at
+        if age < MAX_SNAPSHOT_AGE:
             return None
         return (
             f"The watch has not read the database for {age.total_seconds():.0f} s, but "
@@ -141,15 +142,15 @@ def application(state: MonitorState) -> WSGIApplication:
             case "/metrics":
                 return metrics(environ, start)
             case "/healthz":
-                wrong, good = state.not_alive(datetime.now(UTC)), "alive"
+                problem, ok = state.not_alive_reason(datetime.now(UTC)), "alive"
             case "/readyz":
-                wrong, good = state.snapshot.not_ready, "ready"
+                problem, ok = state.snapshot.not_ready_reason, "ready"
             case _:
                 start("404 Not Found", [("Content-Type", "text/plain; charset=utf-8")])
                 return [b"There are /metrics, /healthz and /readyz.\n"]
-        status = "503 Service Unavailable" if wrong else "200 OK"
+        status = "503 Service Unavailable" if problem else "200 OK"
         start(status, [("Content-Type", "text/plain; charset=utf-8")])
-        return [f"{wrong or good}\n".encode()]
+        return [f"{problem or ok}\n".encode()]
 
     return answer
 
@@ -165,7 +166,7 @@ class _QuietHandler(WSGIRequestHandler):
 
 @contextmanager
 def serving(state: MonitorState, address: str, port: int) -> Iterator[int]:
-    """Answers while this is open; yields the port, which is chosen where it is 0."""
+    """Serves until the block ends; yields the port, which the system chooses if it is 0."""
     with make_server(
         address, port, application(state), ThreadingWSGIServer, _QuietHandler
     ) as server:

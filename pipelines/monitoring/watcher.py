@@ -30,22 +30,22 @@ log = structlog.get_logger()
 INTERVAL_S = 15.0
 PROBE_EVERY = timedelta(minutes=1)
 SLOW_EVERY = timedelta(minutes=15)
-"""A night has the database first."""
+"""Rarely, because these queries would slow down a nightly run."""
 SLOW_SECONDS = 60
-PROBE_PATIENCE_S = 10
+PROBE_TIMEOUT_S = 10
 HEALTH = "/_stcore/health"
 DAYS_SHOWN = timedelta(days=20)
 FORTNIGHT = timedelta(days=14)
 
 
 @dataclass(frozen=True)
-class Page:
+class PageQueries:
     """The statements of the dashboard's first page, in the order it sends them.
 
     Args:
-      freshness: Says what there is to show.
-      totals: Of the whole fleet by day.
-      week: Of every depot.
+      freshness: Freshness of data and forecast.
+      totals: Totals of the fleet by day.
+      week: Days ahead of every depot.
     """
 
     freshness: str
@@ -58,17 +58,17 @@ class Watcher:
     """Watches one database until it is stopped.
 
     Args:
-      settings: Say what is due, and which dashboard is probed.
+      settings: Time of the nights, and the dashboard to probe.
       engine: A read-only engine.
-      state: Serves what is seen.
-      page: What the dashboard's first page asks.
+      state: Receives the snapshots and probes.
+      page: Queries of the dashboard's first page.
       notifier: Sends notifications.
     """
 
     settings: Settings
     engine: sa.Engine
     state: MonitorState
-    page: Page
+    page: PageQueries
     notifier: Notifier
     _slow: tuple[Sample, ...] = field(default=(), init=False)
     _slow_at: datetime | None = field(default=None, init=False)
@@ -83,18 +83,18 @@ class Watcher:
                 return
 
     def watch_once(self, now: datetime) -> None:
-        """Takes a snapshot and does what is due; a database that is away ends nothing."""
-        before = self.state.snapshot.trouble
-        taken = take_snapshot(self.engine, self.settings, now)
-        if taken.trouble is not None and taken.trouble != before:
-            log.warning("snapshot_failed", reason=taken.trouble)
-        if taken.trouble is not None:
-            self.state.snapshot = taken
+        """Takes a snapshot, and probes and notifies if due; survives a lost database."""
+        previous_error = self.state.snapshot.error
+        new = take_snapshot(self.engine, self.settings, now)
+        if new.error is not None and new.error != previous_error:
+            log.warning("snapshot_failed", reason=new.error)
+        if new.error is not None:
+            self.state.snapshot = new
             return
         if self._slow_at is None or now - self._slow_at >= SLOW_EVERY:
             self._slow_at = now
             self._slow = self._read_slow(now) or self._slow
-        self.state.snapshot = replace(taken, samples=taken.samples + self._slow)
+        self.state.snapshot = replace(new, samples=new.samples + self._slow)
         self._probe(now)
         try:
             self.notifier.check(self.engine, now)
@@ -103,7 +103,7 @@ class Watcher:
         self.state.notifications_failed = self.notifier.failed
 
     def _read_slow(self, now: datetime) -> tuple[Sample, ...]:
-        """In a transaction of its own: one that takes too long takes nothing else away."""
+        """Reads the slow samples in their own transaction, whose timeout affects nothing else."""
         try:
             with snapshot(self.engine) as connection:
                 connection.execute(
@@ -117,17 +117,17 @@ class Watcher:
 
     def _probe(self, now: datetime) -> None:
         last, url = self.state.probe, self.settings.watch_dashboard
-        if url and (last is None or now - last.at >= PROBE_EVERY):
+        if url and (last is None or now - last.probed_at >= PROBE_EVERY):
             seconds = probe_dashboard(url, self.page, self.engine)
             self.state.probe = Probe(now, seconds)
 
 
 def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snapshot:
-    """Reads the database; never raises because of what it finds there.
+    """Reads the database into a snapshot, which holds the error if that fails.
 
     Args:
       engine: A read-only engine.
-      settings: Say what is due, and when.
+      settings: Time of the nights.
       now: With a time zone.
     """
     try:
@@ -145,7 +145,7 @@ def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snaps
     return Snapshot(now, schema_is_current=True, samples=samples)
 
 
-def probe_dashboard(url: str, page: Page, engine: sa.Engine) -> float | None:
+def probe_dashboard(url: str, page: PageQueries, engine: sa.Engine) -> float | None:
     """Seconds until the dashboard answered and its first page's queries ended.
 
     The pages travel by websocket; what takes time in them is their queries, which are
@@ -153,7 +153,7 @@ def probe_dashboard(url: str, page: Page, engine: sa.Engine) -> float | None:
 
     Args:
       url: Of the dashboard.
-      page: What its first page asks.
+      page: Queries of its first page.
       engine: A read-only engine.
 
     Returns:
@@ -161,7 +161,7 @@ def probe_dashboard(url: str, page: Page, engine: sa.Engine) -> float | None:
     """
     began = time.monotonic()
     try:
-        with urllib.request.urlopen(url + HEALTH, timeout=PROBE_PATIENCE_S) as answer:  # noqa: S310 - settings let http and https through only
+        with urllib.request.urlopen(url + HEALTH, timeout=PROBE_TIMEOUT_S) as answer:  # noqa: S310 - settings let http and https through only
             answer.read()
         with engine.connect() as connection:
             _query(connection, page)
@@ -170,19 +170,19 @@ def probe_dashboard(url: str, page: Page, engine: sa.Engine) -> float | None:
     return time.monotonic() - began
 
 
-def _query(connection: sa.Connection, page: Page) -> None:
-    fresh = connection.execute(sa.text(page.freshness)).one()
-    if fresh.origin_on is None or fresh.last_on is None:
+def _query(connection: sa.Connection, page: PageQueries) -> None:
+    freshness = connection.execute(sa.text(page.freshness)).one()
+    if freshness.origin_on is None or freshness.last_on is None:
         return
     parameters = {
-        "origin": fresh.origin_on,
-        "model": fresh.model_version,
-        "until": fresh.until_on,
+        "origin": freshness.origin_on,
+        "model": freshness.model_version,
+        "until": freshness.until_on,
     }
-    since = fresh.origin_on - DAYS_SHOWN
+    since = freshness.origin_on - DAYS_SHOWN
     totals = {"city": "", "since": since, **parameters}
     connection.execute(sa.text(page.totals), totals).fetchall()
-    since = min(fresh.last_on, fresh.origin_on) - FORTNIGHT
-    as_of = max(fresh.last_on, fresh.origin_on)
+    since = min(freshness.last_on, freshness.origin_on) - FORTNIGHT
+    as_of = max(freshness.last_on, freshness.origin_on)
     week = {"as_of": as_of, "since": since, **parameters}
     connection.execute(sa.text(page.week), week).fetchall()

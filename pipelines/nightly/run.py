@@ -1,7 +1,7 @@
 """The nightly run: its steps in order, one run at a time, once per origin and data."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from forecaster.errors import HarborError, NothingToDoError
 from pipelines.demand import counting
@@ -21,20 +21,25 @@ REPORTED_METRICS = {
     "promote": ("canary_failed",),
     "forecast": ("late_depots", "gated"),
 }
-"""The metrics of the steps that are repeated on the nightly run itself."""
+"""Metrics of steps that are copied to the nightly run, by step."""
+
+
+class NightlyResult(TypedDict):
+    """The result of a nightly run; `steps` holds the metrics of each step."""
+
+    origin: str
+    run_id: int
+    steps: dict[str, dict[str, Any]]
 
 
 class NightlyError(HarborError):
-    """Steps of a nightly run failed; what was raised first is the cause."""
+    """Steps of a nightly run failed; the first error is the cause."""
 
 
-def run_nightly(context: NightlyContext) -> dict[str, Any]:
+def run_nightly(context: NightlyContext) -> NightlyResult:
     """Runs every step, each recorded beneath the nightly run.
 
     After an interruption it is run again in the same way: finished work is not repeated.
-
-    Returns:
-      The origin, the run id, and the metrics of each step.
 
     Raises:
       NothingToDoError: the origin's nightly run is done and no data has arrived since,
@@ -51,7 +56,7 @@ def run_nightly(context: NightlyContext) -> dict[str, Any]:
         return _run_steps(context, lock)
 
 
-def _run_steps(context: NightlyContext, lock: HeldLock) -> dict[str, Any]:
+def _run_steps(context: NightlyContext, lock: HeldLock) -> NightlyResult:
     metrics: dict[str, dict[str, Any]] = {}
     failures: dict[str, Exception] = {}
     with recorded(context.engine, "nightly", context.origin, lock=lock) as parent:

@@ -48,7 +48,7 @@ def describe_error(error: BaseException) -> str:
         else str(error).strip().splitlines()[:1]
     )
     message = ": ".join([type(error).__name__, *first]).rstrip(".")
-    return f"{message}. {_what_to_do(error)}."
+    return f"{message}. {_advice(error)}."
 
 
 def is_expected(error: BaseException) -> bool:
@@ -57,11 +57,11 @@ def is_expected(error: BaseException) -> bool:
     Expected are every error of `forecaster.errors`, a full disk, a lost database and an
     unusable path.
     """
-    known = isinstance(error, HarborError) or _is_unusable_path(error)
-    return known or _is_full_disk(error) or _is_lost_database(error)
+    is_foreseen = isinstance(error, HarborError) or _is_unusable_path(error)
+    return is_foreseen or _is_full_disk(error) or _is_lost_database(error)
 
 
-def _what_to_do(error: BaseException) -> str:
+def _advice(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "Give the machine more memory, or stop what else runs on it"
     if _is_full_disk(error):

@@ -18,12 +18,12 @@ from structlog.contextvars import bound_contextvars
 from forecaster.errors import NothingToDoError
 from pipelines.runs.error_messages import describe_error, is_expected
 from pipelines.runs.locks import HeldLock, own_session
-from pipelines.runs.run_log import stored_in
+from pipelines.runs.run_log import store_lines_in
 from pipelines.store import runs
 
 log = structlog.get_logger()
 
-DEAD = (
+DEAD_RUN_MESSAGE = (
     "Its database session ended before it did: process %s on %s was killed, or lost the "
     "database. What it stored is complete; start it again, and it continues from there."
 )
@@ -66,7 +66,7 @@ def recorded(
     """
     if parent is None:
         fail_dead_runs(engine)
-    with _session(engine, parent, lock) as session, stored_in(engine):
+    with _session(engine, parent, lock) as session, store_lines_in(engine):
         with session.begin() as connection:
             parent_id = parent.run_id if parent else None
             process = socket.gethostname(), os.getpid()
@@ -104,7 +104,7 @@ def _end(
         runs.end_run(connection, run.run_id, state, run.metrics, error)
     fields = run.metrics if error is None else {}
     if run.is_step and error is not None:
-        # What ends a top-level run is raised, and told by its caller.
+        # The error of a top-level run is raised, and reported by its caller.
         fields = {"error": error}
     took_seconds = round(time.monotonic() - run.started_s, 1)
     log.info(state, step=step, run_id=run.run_id, took_seconds=took_seconds, **fields)
@@ -129,7 +129,7 @@ def _end_after(error: BaseException, engine: sa.Engine, run: Run, step: str) -> 
 def fail_dead_runs(engine: sa.Engine) -> list[int]:
     """Marks running runs whose session has ended as failed, and returns their ids."""
     with engine.begin() as connection:
-        dead = runs.fail_dead(connection, DEAD)
+        dead = runs.fail_dead(connection, DEAD_RUN_MESSAGE)
     for run_id in dead:
         log.warning("run_died", run_id=run_id)
     return dead

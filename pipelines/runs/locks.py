@@ -74,7 +74,7 @@ def is_free(connection: sa.Connection, key: int) -> bool:
 
 @contextmanager
 def try_lock(engine: sa.Engine, key: int) -> Iterator[HeldLock | None]:
-    """Holds a lock while this is open; None where another session has it.
+    """Holds a lock until the block ends; yields None if another session holds it.
 
     Args:
       engine: Database the pipelines own.
@@ -82,8 +82,10 @@ def try_lock(engine: sa.Engine, key: int) -> Iterator[HeldLock | None]:
     """
     with own_session(engine) as session:
         with session.begin() as connection:
-            taken = connection.scalar(sa.select(sa.func.pg_try_advisory_lock(key)))
-        yield HeldLock(key, session) if taken else None
+            is_acquired = connection.scalar(
+                sa.select(sa.func.pg_try_advisory_lock(key))
+            )
+        yield HeldLock(key, session) if is_acquired else None
 
 
 @contextmanager

@@ -45,9 +45,9 @@ def measure_training(metrics: dict[str, Any]) -> Iterator[None]:
             }
 
 
-def step_metrics(learnt: "TrainingResult") -> dict[str, float | None]:
+def step_metrics(result: "TrainingResult") -> dict[str, float | None]:
     """Seconds of the first training step, with compilation, and of a later one."""
-    first = learnt.evaluation_fit
+    first = result.evaluation_fit
     step = None if math.isnan(first.step_seconds) else round(first.step_seconds, 4)
     return {
         "first_step_seconds": round(first.first_step_seconds, 3),

@@ -1,4 +1,4 @@
-"""Stores what a run logs beside it, so that it can be followed from elsewhere."""
+"""Stores the log lines of a run in the database, where other processes can follow them."""
 
 import math
 from collections.abc import Iterator
@@ -20,8 +20,8 @@ _ENGINE: ContextVar[sa.Engine | None] = ContextVar("engine of the run", default=
 
 
 @contextmanager
-def stored_in(engine: sa.Engine | None) -> Iterator[None]:
-    """Log lines with a run id are stored in this database while this is open."""
+def store_lines_in(engine: sa.Engine | None) -> Iterator[None]:
+    """Stores log lines that have a run id in this database until the block ends."""
     token = _ENGINE.set(engine)
     try:
         yield
@@ -37,7 +37,11 @@ def store_line(_: WrappedLogger, method: str, event: EventDict) -> EventDict:
     engine = _ENGINE.get()
     if engine is not None and isinstance(event.get("run_id"), int):
         # What the driver logs meanwhile is not stored.
-        with stored_in(None), suppress(SQLAlchemyError), engine.begin() as connection:
+        with (
+            store_lines_in(None),
+            suppress(SQLAlchemyError),
+            engine.begin() as connection,
+        ):
             run_lines.write_line(connection, _line(method, event))
     return event
 

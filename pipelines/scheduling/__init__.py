@@ -1,1 +1,1 @@
-"""When nightly runs are due, and the scheduler that starts them."""
+"""The scheduler of the nightly runs."""

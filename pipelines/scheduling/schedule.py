@@ -1,11 +1,11 @@
 """The scheduler of the nightly run.
 
-APScheduler says when: a `CronTrigger` at the hour of the night, and every ten minutes a
-look for a night that was missed, that failed, or whose feed came late. A session-level
-advisory lock says who: of several schedulers on one database one leads, the others stand
-by. One child process with a deadline says how. The ledger of runs says what was done, so
-it does not matter for how long no scheduler ran: its next look makes up for the newest
-night, and 'harbor backfill' for those before.
+APScheduler starts the jobs: a `CronTrigger` at the hour of the night, and every ten minutes
+a check for a night that was missed, that failed, or whose feed came late. A session-level
+advisory lock elects one leader among the schedulers of a database; the others stand by. Each
+night runs in a child process with a deadline. The ledger of runs records which nights are
+done, so no scheduler needs a memory of its own: after any downtime the next check catches up
+on the newest night, and 'harbor backfill' on those before.
 """
 
 import logging
@@ -37,11 +37,11 @@ DEADLINE = timedelta(hours=3)
 LEADER_POLL_S = 5.0
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
-"""After this a night that is not done was missed; a fleet's very first is left to the next."""
+"""Time after which a night that is not done was missed; a fleet's first night is skipped then."""
 MAX_ATTEMPTS = 3
 """Attempts per origin and scheduler."""
 MAX_LATE_ATTEMPTS = 12
-"""The same for a late feed, whose files arrive one by one."""
+"""Attempts per origin whose feed was late, because its files arrive one by one."""
 
 
 def utc_now() -> datetime:
@@ -83,7 +83,7 @@ def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
 
 
 def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
-    """The origin of the newest night that should have begun, if it is not done.
+    """The origin of the newest night that was due, if it is not done.
 
     Args:
       engine: Database the pipelines own.
@@ -107,7 +107,7 @@ class NightlyJobs:
         self,
         engine: sa.Engine,
         settings: Settings,
-        run: Callable[[Sequence[str]], int],
+        run: Callable[[Sequence[str]], int | None],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         """Creates the jobs.
@@ -115,7 +115,7 @@ class NightlyJobs:
         Args:
           engine: Database the pipelines own.
           settings: Time of the nightly run, and the inbox.
-          run: Runs a command to its end and returns its exit status.
+          run: Runs a command and returns its exit status; None if it was not started.
           now: Returns the current time, with a time zone.
         """
         self._engine, self._settings, self._run, self._now = engine, settings, run, now
@@ -164,7 +164,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
 
 
 def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
-    # A look that waits for a night to end is no news.
+    # A check that is skipped because a night is running is no news.
     logging.getLogger("apscheduler.scheduler").setLevel(logging.ERROR)
     scheduler = BackgroundScheduler(
         timezone=settings.zone,

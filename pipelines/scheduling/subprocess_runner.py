@@ -10,7 +10,6 @@ import structlog
 log = structlog.get_logger()
 
 GRACE_PERIOD_S = 60.0
-NOT_STARTED = -1
 
 
 class SubprocessRunner:
@@ -22,10 +21,13 @@ class SubprocessRunner:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = Event()
 
-    def run(self, command: Sequence[str]) -> int:
-        """Runs a command until it ends, or ends it; returns its exit status."""
+    def run(self, command: Sequence[str]) -> int | None:
+        """Runs a command until it ends or its deadline; returns its exit status.
+
+        None if `stop` was called before: the command is not started.
+        """
         if self._stopped.is_set():
-            return NOT_STARTED
+            return None
         with subprocess.Popen(command, stdin=subprocess.DEVNULL) as self._process:  # noqa: S603 - our own program, no shell
             if self._stopped.is_set():
                 terminate(self._process)

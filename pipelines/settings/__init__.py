@@ -158,7 +158,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         Raises:
           ConfigError: a value breaks its rule, or a name is mistyped; all are listed.
         """
-        cls._require_known_names()
+        cls._require_valid_names()
         try:
             return cls()
         except ValidationError as error:
@@ -173,18 +173,20 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
             ) from None
 
     @classmethod
-    def _require_known_names(cls) -> None:
+    def _require_valid_names(cls) -> None:
         """Rejects mistyped names, which would be ignored otherwise."""
         fields = {*cls.model_fields, *(name + SUFFIX for name in secret_names(cls))}
-        known = [f"{PREFIX}{name.upper()}" for name in fields]
+        valid_names = [f"{PREFIX}{name.upper()}" for name in fields]
         messages = [
-            f"{name} is set in the environment, but is no setting; {meant} is"
-            for name, meant in mistyped(os.environ, [*known, LOG_JSON]).items()
+            f"{name} is set in the environment, but is no setting; {suggestion} is"
+            for name, suggestion in mistyped(
+                os.environ, [*valid_names, LOG_JSON]
+            ).items()
         ]
         for name in cls._harbor_toml():
             if name not in fields:
-                meant = nearest(name, fields)
-                advice = f"; {meant!r} is" if meant else ""
+                suggestion = nearest(name, fields)
+                advice = f"; {suggestion!r} is" if suggestion else ""
                 messages.append(
                     f"harbor.toml has {name!r}, but that is no setting{advice}"
                 )

@@ -1,11 +1,11 @@
-"""Which local day is over, in all the zones a fleet lies in."""
+"""The newest complete local day of a fleet that spans time zones."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 
-def newest_whole_day(moment: datetime, zones: Mapping[str, int]) -> date:
+def newest_complete_day(now: datetime, zones: Mapping[str, int]) -> date:
     """The newest day that is over at half of the depots or more.
 
     Not at all of them: one depot far to the west, or one whose zone is mistyped, would
@@ -13,16 +13,16 @@ def newest_whole_day(moment: datetime, zones: Mapping[str, int]) -> date:
     there; until then its forecast starts from the day before.
 
     Args:
-      moment: With a time zone.
-      zones: How many depots lie in each zone; at least one.
+      now: With a time zone.
+      zones: Number of depots by time zone; at least one zone.
     """
-    over = {
-        name: moment.astimezone(ZoneInfo(name)).date() - timedelta(days=1)
+    complete_until = {
+        name: now.astimezone(ZoneInfo(name)).date() - timedelta(days=1)
         for name in zones
     }
 
-    def depots_past(day: date) -> int:
-        return sum(zones[name] for name in zones if over[name] >= day)
+    def n_depots_complete(day: date) -> int:
+        return sum(zones[name] for name in zones if complete_until[name] >= day)
 
     half = sum(zones.values()) / 2
-    return max(day for day in over.values() if depots_past(day) >= half)
+    return max(day for day in complete_until.values() if n_depots_complete(day) >= half)

@@ -6,10 +6,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 
-def _hour_and_minute(at: str) -> str:
-    if re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", at) is None:
+def _hour_and_minute(clock: str) -> str:
+    if re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", clock) is None:
         raise ValueError("must be hour and minute, 00:00 to 23:59, such as 04:30")
-    return at
+    return clock
 
 
 WallClock = Annotated[str, AfterValidator(_hour_and_minute)]

@@ -1,4 +1,4 @@
-"""How files come in: what is bounded, what is put aside, and how each source writes."""
+"""Settings of ingest: limits, rejection, and the file formats of each source."""
 
 from collections.abc import Mapping
 from typing import Literal

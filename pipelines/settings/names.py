@@ -13,35 +13,35 @@ MIN_SIMILARITY = 0.75
 """`difflib` ratio from which a name is taken for a mistyped one."""
 
 
-def mistyped(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Returns the names that are close to a known one, each with that one.
+def mistyped(names: Iterable[str], valid_names: Iterable[str]) -> dict[str, str]:
+    """Returns the names that are close to a valid one, each with that one.
 
-    Names unlike any other are left out: the prefix is not ours alone.
+    Names unlike any other are left out: other programs may use the prefix, too.
 
     Args:
       names: Names in the environment, in any case.
-      known: Names of the settings, in capitals, with the prefix.
+      valid_names: Names of the settings, in capitals, with the prefix.
     """
-    ours = {name.removeprefix(PREFIX) for name in known}
-    meant = {}
+    valid = {name.removeprefix(PREFIX) for name in valid_names}
+    suggestions = {}
     for name in sorted(names):
         own = name.upper().removeprefix(PREFIX)
-        if not name.upper().startswith(PREFIX) or own in ours:
+        if not name.upper().startswith(PREFIX) or own in valid:
             continue
         if own.startswith(TEST_PREFIXES) or SERVICE.search(own):
             continue
-        if near := _nearest(own, ours):
-            meant[name] = PREFIX + near
-    return meant
+        if near := _nearest(own, valid):
+            suggestions[name] = PREFIX + near
+    return suggestions
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like another one, in any case; None if none is."""
-    near = _nearest(name.upper(), {each.upper() for each in known})
+def nearest(name: str, valid_names: Iterable[str]) -> str | None:
+    """The valid name most similar to another one, in any case; None if none is similar."""
+    near = _nearest(name.upper(), {each.upper() for each in valid_names})
     return None if near is None else near.lower()
 
 
-def _nearest(name: str, known: set[str]) -> str | None:
-    similar = difflib.get_close_matches(name, sorted(known), 1, MIN_SIMILARITY)
-    longer = sorted(each for each in known if each.startswith(f"{name}_"))
+def _nearest(name: str, valid_names: set[str]) -> str | None:
+    similar = difflib.get_close_matches(name, sorted(valid_names), 1, MIN_SIMILARITY)
+    longer = sorted(each for each in valid_names if each.startswith(f"{name}_"))
     return next(iter([*similar, *longer]), None)

@@ -1,4 +1,4 @@
-"""When the night runs, of which fleet, and what should be there after it."""
+"""Settings of the nightly run, and the days and times that follow from them."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,19 +9,19 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
-from pipelines.settings.complete_days import newest_whole_day
+from pipelines.settings.complete_days import newest_complete_day
 from pipelines.settings.countries import known_countries
 from pipelines.settings.field_types import WallClock
 
-# How long a night may take before what it should have brought is called late.
-NIGHT_TAKES = timedelta(hours=1)
+# Time that a night is given before its data is called late.
+NIGHT_ALLOWANCE = timedelta(hours=1)
 
 NO_ZONES: Mapping[str, int] = MappingProxyType({})
 
 
 @cache
 def _zones() -> set[str]:
-    """Names of the zones this machine knows; they take a walk through its folders."""
+    """Names of the time zones; cached because listing them reads many folders."""
     return available_timezones()
 
 
@@ -50,14 +50,14 @@ class NightSettings(BaseSettings):
 
     @field_validator("timezone")
     @classmethod
-    def _known_zone(cls, name: str) -> str:
+    def _valid_zone(cls, name: str) -> str:
         if name not in _zones():
             raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
         return name
 
     @field_validator("country")
     @classmethod
-    def _known_country(cls, code: str) -> str:
+    def _valid_country(cls, code: str) -> str:
         if code.upper() not in known_countries():
             raise ValueError("must be an ISO 3166 country of two letters, such as NL")
         return code.upper()
@@ -68,7 +68,7 @@ class NightSettings(BaseSettings):
         return ZoneInfo(self.timezone)
 
     def night_on(self, day: date) -> datetime:
-        """When the night of a local day begins, in the fleet's time zone.
+        """The start of the night of a local day, in the fleet's time zone.
 
         A time that a clock change skips is moved forward by the change; of a time that
         occurs twice, the first is used. So every day has exactly one night.
@@ -77,14 +77,14 @@ class NightSettings(BaseSettings):
         return local.astimezone(UTC).astimezone(self.zone)
 
     def next_night(self, now: datetime) -> datetime:
-        """When the next night begins, in the fleet's time zone."""
+        """The start of the next night, in the fleet's time zone."""
         today = now.astimezone(self.zone).date()
         nights = (self.night_on(today + timedelta(days=n)) for n in range(-1, 3))
         # In UTC: times in one zone compare by wall clock, which a clock change sets back.
         return next(night for night in nights if night.astimezone(UTC) >= now)
 
     def last_night(self, now: datetime) -> datetime:
-        """When the newest night should have begun, in the fleet's time zone."""
+        """The time at which the newest night was due, in the fleet's time zone."""
         today = now.astimezone(self.zone).date()
         nights = (self.night_on(today - timedelta(days=n)) for n in range(-1, 3))
         return next(night for night in nights if night.astimezone(UTC) <= now)
@@ -96,7 +96,7 @@ class NightSettings(BaseSettings):
           hour: With a time zone.
           zones: How many active depots lie in each; the fleet's own without any.
         """
-        return newest_whole_day(hour, zones or {self.timezone: 1})
+        return newest_complete_day(hour, zones or {self.timezone: 1})
 
     def due_on(self, now: datetime, zones: Mapping[str, int] = NO_ZONES) -> date:
         """The newest day whose orders and forecast should be there by now.
@@ -108,4 +108,4 @@ class NightSettings(BaseSettings):
           now: With a time zone.
           zones: As `origin_of`.
         """
-        return self.origin_of(self.last_night(now - NIGHT_TAKES), zones)
+        return self.origin_of(self.last_night(now - NIGHT_ALLOWANCE), zones)

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from forecaster.data.panel import Panel
-from pipelines.cli.workplace import workplace
+from pipelines.cli.context import open_context
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 
@@ -22,5 +22,5 @@ def panel_of(folder: Path) -> Panel:
         os.environ["HARBOR_HOME"] = home
         command = [sys.executable, "-m", "pipelines", "ingest", str(folder)]
         subprocess.run(command, check=True)
-        with workplace() as place:
-            return read_panel(place.engine, counting.default_origin(place.engine))
+        with open_context() as context:
+            return read_panel(context.engine, counting.default_origin(context.engine))

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from forecaster.inference import artefact, infer
 from pipelines.backfill import BackfillRequest, apply_plan, make_plan
-from pipelines.cli.workplace import Workplace, workplace
+from pipelines.cli.context import CommandContext, open_context
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.forecasting import forecast
@@ -55,27 +55,29 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="harbor-bench-") as home:
         os.environ["HARBOR_HOME"] = home
-        with workplace() as place:
-            found = _measure(place, asked.depots, asked.origins, asked.singles)
+        with open_context() as context:
+            found = _measure(context, asked.depots, asked.origins, asked.singles)
     ratios.write(asked.json, "hindcast", found)
 
 
 def _measure(
-    place: Workplace, n_depots: int, n_origins: int, n_singles: int
+    context: CommandContext, n_depots: int, n_origins: int, n_singles: int
 ) -> dict[str, float]:
     """Prints seconds an origin, and returns how many times faster the backfill is."""
-    last = _fill(place, n_depots) - timedelta(days=8)
+    last = _fill(context, n_depots) - timedelta(days=8)
     first = last - timedelta(days=n_origins - 1)
-    _add_model(place, first)
+    _add_model(context, first)
     singles = [last - timedelta(days=ago * 7) for ago in range(n_singles)]
     # The first looks the holidays up, which are kept.
-    _single(place, singles[0])
-    single = _timed(lambda: [_single(place, origin) for origin in singles]) / n_singles
-    said = _stored(place, singles)
-    panels = PanelsAsKnown(place.engine, last, place.settings.zone)
-    one_by_one = _timed(lambda: _one_by_one(place, panels, singles)) / n_singles
-    whole = _timed(lambda: _backfill(place, first, last))
-    np.testing.assert_allclose(_stored(place, singles), said, rtol=5e-3)
+    _single(context, singles[0])
+    single = (
+        _timed(lambda: [_single(context, origin) for origin in singles]) / n_singles
+    )
+    said = _stored(context, singles)
+    panels = PanelsAsKnown(context.engine, last, context.settings.zone)
+    one_by_one = _timed(lambda: _one_by_one(context, panels, singles)) / n_singles
+    whole = _timed(lambda: _backfill(context, first, last))
+    np.testing.assert_allclose(_stored(context, singles), said, rtol=5e-3)
     print(stamp())
     print(f"{n_depots:,} depots, {n_origins} origins, 7 days each")
     print(
@@ -91,32 +93,36 @@ def _measure(
     return found
 
 
-def _single(place: Workplace, origin: date) -> None:
-    settings = place.settings
+def _single(context: CommandContext, origin: date) -> None:
+    settings = context.settings
     forecast.forecast_from(
-        place.engine, settings.artefacts, origin, _now(), settings.zone
+        context.engine, settings.artefacts, origin, _now(), settings.zone
     )
 
 
-def _one_by_one(place: Workplace, panels: PanelsAsKnown, origins: list[date]) -> None:
-    settings = place.settings
-    with place.engine.connect() as connection:
+def _one_by_one(
+    context: CommandContext, panels: PanelsAsKnown, origins: list[date]
+) -> None:
+    settings = context.settings
+    with context.engine.connect() as connection:
         model = forecast.model_for(connection, origins[-1])
     loaded = forecast.load_recorded(settings.artefacts, model)
     for origin in origins:
         panel = panels.at(origin)
         made, version = infer.forecast(loaded, panel), str(model["version"])
-        forecast.write(place.engine, panel, made, version, _now(), settings.zone, None)
+        forecast.write(
+            context.engine, panel, made, version, _now(), settings.zone, None
+        )
 
 
-def _backfill(place: Workplace, first: date, last: date) -> None:
+def _backfill(context: CommandContext, first: date, last: date) -> None:
     asked = BackfillRequest(first, last, what=("forecast",), only="all")
-    plan = make_plan(place.engine, place.settings, asked)
-    done = apply_plan(place.engine, place.settings, plan.backfill_id, _now())
+    plan = make_plan(context.engine, context.settings, asked)
+    done = apply_plan(context.engine, context.settings, plan.backfill_id, _now())
     assert done.count("done") == len(asked.origins), done.state
 
 
-def _fill(place: Workplace, n_depots: int) -> date:
+def _fill(context: CommandContext, n_depots: int) -> date:
     """Depots with daily counts; returns the last day."""
     panel = invented_panel(n_depots, N_DAYS)
     places = [
@@ -127,7 +133,7 @@ def _fill(place: Workplace, n_depots: int) -> date:
         for number, depot_id in enumerate(panel.depot_ids)
     ]  # fmt: skip
     days = [START + timedelta(days=step) for step in range(N_DAYS)]
-    with place.engine.begin() as connection:
+    with context.engine.begin() as connection:
         connection.execute(sa.insert(depots), places)
         rows = (
             (depot_id, day, int(orders), 1)
@@ -135,15 +141,15 @@ def _fill(place: Workplace, n_depots: int) -> date:
             for day, orders in zip(days, of_depot, strict=True)
         )
         copy_rows(connection, "daily_counts", COUNTS, rows)
-    counting.rebuild(place.engine, _now())
+    counting.rebuild(context.engine, _now())
     return days[-1]
 
 
-def _add_model(place: Workplace, through: date) -> None:
+def _add_model(context: CommandContext, through: date) -> None:
     """One of the size that is delivered, with the weights it began with."""
-    made = invented_artefact(read_panel(place.engine, through))
-    path = artefact.save(made, Path(place.settings.artefacts))
-    with place.engine.begin() as connection:
+    made = invented_artefact(read_panel(context.engine, through))
+    path = artefact.save(made, Path(context.settings.artefacts))
+    with context.engine.begin() as connection:
         models.add_model(
             connection, version=made.version, trained_through=through, seed=0,
             data_watermark="", filename=path.name, role="evaluation", scores={},
@@ -151,8 +157,8 @@ def _add_model(place: Workplace, through: date) -> None:
         )  # fmt: skip
 
 
-def _stored(place: Workplace, origins: list[date]) -> np.ndarray:
-    with place.engine.connect() as connection:
+def _stored(context: CommandContext, origins: list[date]) -> np.ndarray:
+    with context.engine.connect() as connection:
         rows = connection.execute(sa.text(AS_STORED), {"origins": origins}).all()
     return np.array([tuple(row) for row in rows])
 

@@ -25,7 +25,7 @@ import sqlalchemy as sa
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet as pq
 
-from pipelines.cli.workplace import Workplace, workplace
+from pipelines.cli.context import CommandContext, open_context
 from pipelines.database.engine import open_engine
 from pipelines.demand import counting
 from pipelines.demand.retention import drop_old_orders
@@ -56,7 +56,7 @@ def main() -> None:
         os.environ["HARBOR_HOME"] = home
         _in_child("files", home, asked.rows)
         print(stamp())
-        with workplace():  # keeps the database up between the steps
+        with open_context():  # keeps the database up between the steps
             told = {step: _in_child(step, home, asked.rows) for step in STEPS}
     for step, each in told.items():
         share = told["copy"]["seconds"] / each["seconds"]
@@ -109,7 +109,7 @@ def _child(step: str, home: str, n_rows: int) -> dict[str, Any]:
         _write_files(folder, n_rows)
         return {}
     # Emptying a table, and writing past its rules, is for the owner alone.
-    with workplace() as place, open_engine(place.settings) as owner:
+    with open_context() as context, open_engine(context.settings) as owner:
         if step not in ONTO_THE_LAST:
             with owner.begin() as connection:
                 connection.execute(sa.text("truncate orders, files cascade"))
@@ -117,9 +117,9 @@ def _child(step: str, home: str, n_rows: int) -> dict[str, Any]:
         if step == "copy":
             _copy(owner, folder / "orders.csv")
         else:
-            _take(step, place, folder)
+            _take(step, context, folder)
         seconds = time.perf_counter() - started
-        with place.engine.connect() as connection:
+        with context.engine.connect() as connection:
             held = connection.scalar(sa.text("select count(*) from orders"))
             taken = connection.scalar(
                 sa.text("select pg_total_relation_size('orders')")
@@ -133,17 +133,17 @@ def _child(step: str, home: str, n_rows: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _take(step: str, place: Workplace, folder: Path) -> None:
+def _take(step: str, context: CommandContext, folder: Path) -> None:
     """One step of the program."""
     if step in ("demand", "recount"):
-        counting.rebuild(place.engine, END)
+        counting.rebuild(context.engine, END)
     elif step == "prune":
-        kept = place.settings.model_copy(update={"keep_orders_days": N_DAYS // 2})
-        drop_old_orders(place.engine, kept, END)
+        kept = context.settings.model_copy(update={"keep_orders_days": N_DAYS // 2})
+        drop_old_orders(context.engine, kept, END)
     else:
         name = "orders.parquet" if step == "parquet" else "orders.csv"
         report = ingest(
-            place.engine, [str(folder / name)], FileOptions(), place.settings,
+            context.engine, [str(folder / name)], FileOptions(), context.settings,
             today=END.date(),
         )  # fmt: skip
         (file,) = report.files

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from pipelines.cli.workplace import workplace
+from pipelines.cli.context import open_context
 from tests.benchmarks.invented import CITIES, invented_panel
 from tests.benchmarks.machine import cores, stamp
 from tests.dashboard.browser import browser
@@ -65,8 +65,8 @@ def main() -> None:
         home = Path(folder)
         home.chmod(0o755)  # as root, the server's account must be able to enter
         os.environ |= {"HARBOR_HOME": folder, "HARBOR_SETTLE_SECONDS": "0"}
-        with workplace() as place:
-            url = place.engine.url.render_as_string(hide_password=False)
+        with open_context() as context:
+            url = context.engine.url.render_as_string(hide_password=False)
             last = prepare(home, asked.depots, asked.days)
             with browser.serving(url, home) as address:
                 asyncio.run(measure(address, home, last, asked.people, asked.views))

@@ -1,4 +1,4 @@
-"""What the documents tell people to type exists: commands, options, targets, files."""
+"""Commands, options, targets and files that the documents name exist."""
 
 import re
 import secrets
@@ -29,24 +29,24 @@ def commands_in(text):
     """Every `harbor …` in code, as words after `harbor`."""
     for block in blocks(text):
         for line in block.replace("\\\n", " ").splitlines():
-            for found in re.finditer(r"(?<![\w./@:=-])harbor (?=[a-z])(.*)", line):
+            for match in re.finditer(r"(?<![\w./@:=-])harbor (?=[a-z])(.*)", line):
                 # A sentence that the program prints has its commands in quotes.
-                quoted = line[: found.start()].endswith("'")
-                words = found[1].partition("'")[0] if quoted else found[1]
+                quoted = line[: match.start()].endswith("'")
+                words = match[1].partition("'")[0] if quoted else match[1]
                 yield words_of(words) or words.split()
 
 
 def commands_started_in(text):
     """As a line of words, or as a list of them."""
     code = re.sub("#.*", "", text)
-    for found in re.findall(
+    for match in re.findall(
         r"(?<=[\s/])harbor +([a-z].*)", re.sub(r'[][",]', " ", code)
     ):
-        yield found.split()
+        yield match.split()
 
 
-def wrong_with(words):
-    """What of a command line does not exist; None where all does."""
+def problem_of(words):
+    """Names the first part of a command line that does not exist; None if all exist."""
     command, words = ROOT_COMMAND, list(words)
     while hasattr(command, "commands"):
         if not words or ENDS.match(words[0]):
@@ -55,12 +55,12 @@ def wrong_with(words):
         if name not in command.commands:
             return f"there is no command {name!r}"
         command = command.commands[name]
-    known = {name for each in command.params for name in (*each.opts, "--help")}
+    valid_options = {name for each in command.params for name in (*each.opts, "--help")}
     for word in words:
         if word in {"|", "||", "&&", ";", ">", "<", "·"} or word.startswith("2>"):
             break
         option = re.match(r"\[?(--[a-z0-9-]+)", word)
-        if option and option[1] not in known:
+        if option and option[1] not in valid_options:
             return f"{command.name} has no option {option[1]}"
     return None
 
@@ -71,7 +71,7 @@ def test_every_command_that_a_page_names_or_a_file_starts_exists():
         for texts, find in ((PAGES, commands_in), (STARTERS, commands_started_in))
         for name, text in texts.items()
         for words in find(text)
-        if (problem := wrong_with(words))
+        if (problem := problem_of(words))
     ]
     assert not wrong, wrong
 
@@ -99,7 +99,7 @@ def test_what_starts_the_program_is_found():
 )
 def test_a_command_that_does_not_exist_is_seen(line, expected):
     (words,) = commands_in(f"`harbor {line}`")
-    problem = wrong_with(words)
+    problem = problem_of(words)
     assert problem == expected or expected in problem
 
 
@@ -139,10 +139,10 @@ def test_every_file_that_a_page_links_to_is_there():
 def test_every_make_target_that_a_page_names_is_there():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     named = {
-        found
+        target
         for text in PAGES.values()
         for block in blocks(text)
-        for found in re.findall(r"(?:^|`|&& |\$ )make ([a-z][a-z-]+)", block, re.M)
+        for target in re.findall(r"(?:^|`|&& |\$ )make ([a-z][a-z-]+)", block, re.M)
     }
     assert named - targets == set()
 
@@ -155,15 +155,17 @@ def test_every_page_for_a_task_is_in_the_readme():
 
 
 def test_the_login_that_a_page_shows_is_one_once_its_secret_is_a_secret(tmp_path):
-    (shown,) = re.findall(
+    (example,) = re.findall(
         r"```toml\n(.*?)```", PAGES["deploy/docs/login.md"], re.DOTALL
     )
     (tmp_path / login.FILE).touch(0o600)
-    (tmp_path / login.FILE).write_text(textwrap.dedent(shown))
+    (tmp_path / login.FILE).write_text(textwrap.dedent(example))
     with pytest.raises(ConfigError, match=r"cookie_secret in login\.toml has"):
-        login.rule(tmp_path)
-    whole = shown.replace("32 or more random characters", secrets.token_urlsafe(32))
-    (tmp_path / login.FILE).write_text(textwrap.dedent(whole))
-    rule = login.rule(tmp_path)
+        login.read_rule(tmp_path)
+    complete = example.replace(
+        "32 or more random characters", secrets.token_urlsafe(32)
+    )
+    (tmp_path / login.FILE).write_text(textwrap.dedent(complete))
+    rule = login.read_rule(tmp_path)
     assert rule is not None
     assert (rule.domains, rule.emails) == ({"example.com"}, {"partner@example.org"})

@@ -96,10 +96,10 @@ def test_the_dashboard_takes_settings_and_schema_only_from_the_pipelines():
             for name in imported(path.read_text())
             if name.startswith("pipelines") and not name.split(".")[-1][0].isupper()
         }
-        strange = {
+        forbidden = {
             name for name in modules if ".".join(name.split(".")[:2]) not in allowed
         }
-        assert not strange, f"{path} imports {', '.join(sorted(strange))}"
+        assert not forbidden, f"{path} imports {', '.join(sorted(forbidden))}"
 
 
 def test_only_the_command_line_of_the_pipelines_knows_the_dashboard():

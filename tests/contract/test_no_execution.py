@@ -1,4 +1,4 @@
-"""What comes in is never run. Ruff's S and TID251 forbid pickle, eval and shells.
+"""Input is never executed. Ruff's S and TID251 forbid pickle, eval and shells.
 
 Here is what they leave open: NumPy's pickles, and statements put together from text.
 """
@@ -29,7 +29,7 @@ OWN_NAMES = {
     "pipelines/store/observed_zeros.py": {"table"},  # of a tuple beside it
     "pipelines/cli/db.py": {"role"},  # a sentence for people
 }
-"""What a statement may contain besides constants of a module."""
+"""Names that a statement may contain besides constants of a module."""
 
 
 def composed_statements(source, own_names=frozenset()):

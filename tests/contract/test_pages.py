@@ -22,7 +22,7 @@ from pipelines.cli import app
 from pipelines.training import train
 from tests.conftest import empty_tables
 from tests.make import make_artefact
-from tests.pages import ROOT, VERSION, comparable, transcripts, written
+from tests.pages import ROOT, VERSION, comparable, transcripts, with_output
 
 DOCS = ROOT / "deploy" / "docs"
 # Each goes on where the one before ended.
@@ -31,7 +31,7 @@ WRITES = bool(os.environ.get("WRITE_PAGES"))
 
 
 def harbor(words):
-    """What `main` would print, and the exit code."""
+    """The output and exit code of `main`."""
     with capture_logs():
         done = CliRunner().invoke(app, words)
     if isinstance(done.exception, HarborError):
@@ -42,7 +42,7 @@ def harbor(words):
     return done.output, 0
 
 
-def typed(command, folder):
+def run_command(command, folder):
     """Runs a command of a page as a person would: `harbor` here, the rest in a shell."""
     output = None
     if command.startswith("harbor "):
@@ -65,8 +65,8 @@ def expanded(command, folder):
     return done.stdout.split("\0")[:-1]
 
 
-def learn_at_once(panel, *_):
-    """The plain forecast beside weights by chance: what is printed has the same shape."""
+def train_instantly(panel, *_):
+    """Replaces training by random weights and the baseline forecast, with results of the same shape."""
     chance = len(list(Path(os.environ["HARBOR_HOME"]).glob("artefacts/*.npz")))
     earlier = panel.as_of(panel.origin - timedelta(days=28))
     plain = Postprocessing(network_share=0.0)
@@ -86,7 +86,7 @@ def learn_at_once(panel, *_):
 
 @pytest.fixture(scope="module")
 def printed(engine, database_url, tmp_path_factory):
-    """What every command of the story prints, page by page."""
+    """The output of every command of the story, by page."""
     folder = tmp_path_factory.mktemp("pages")
     here = {"HARBOR_HOME": str(folder / "home"), "HARBOR_DATABASE_URL": database_url}
     pages = {}
@@ -94,7 +94,7 @@ def printed(engine, database_url, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         if not WRITES:
-            patch.setattr(train, "_fit", learn_at_once)
+            patch.setattr(train, "_fit", train_instantly)
         for name, value in here.items():
             patch.setenv(name, value)
         for name in STORY:
@@ -102,7 +102,7 @@ def printed(engine, database_url, tmp_path_factory):
             commands = [each for block in transcripts(text) for each in block]
             pages[name] = []
             for each in commands:
-                pages[name].append((each, typed(each.command, folder)))
+                pages[name].append((each, run_command(each.line, folder)))
     yield pages
     empty_tables(engine)
 
@@ -115,13 +115,11 @@ def test_a_page_says_what_its_commands_print(printed, name):
         outputs = [
             "\n".join(map(str.rstrip, now.splitlines())) for _, now in printed[name]
         ]
-        page.write_text(written(page.read_text(), outputs))
+        page.write_text(with_output(page.read_text(), outputs))
         pytest.skip("written, not compared")
     for each, now in printed[name]:
-        assert comparable(each.command, now) == comparable(each.command, each.printed)
-        assert not VERSION.search(each.command), (
-            "versions differ from machine to machine"
-        )
+        assert comparable(each.line, now) == comparable(each.line, each.output)
+        assert not VERSION.search(each.line), "versions differ from machine to machine"
 
 
 def test_every_page_of_the_story_has_transcripts():

@@ -76,7 +76,7 @@ def test_no_help_shows_it(tmp_path):
 
 
 def test_no_error_shows_it(tmp_path):
-    """Of a database that is not there, of an unknown host, and of no address at all."""
+    """Errors of a missing database, an unknown host, and an invalid address."""
     urls = (
         f"postgresql://me:{PLANTED}@127.0.0.1:1/none",
         f"postgresql://me:{PLANTED}@no-such-host.invalid/none",

@@ -64,11 +64,11 @@ def seeded(dashboard: Path, clean_engine: sa.Engine, yesterday: date) -> Seeded:
 
 @pytest.fixture
 def open_page() -> Open:
-    """Opens a page as a browser would, with what its URL says."""
+    """Opens a page as a browser would, with query parameters."""
 
-    def opened(view: str = "fleet", **asked: str) -> AppTest:
+    def opened(view: str = "fleet", **query_params: str) -> AppTest:
         app = AppTest.from_file(str(APP), default_timeout=SECONDS)
-        for name, value in asked.items():
+        for name, value in query_params.items():
             app.query_params[name] = value
         app.run()
         return app.switch_page(f"views/{view}.py").run()
@@ -77,8 +77,8 @@ def open_page() -> Open:
 
 
 @pytest.fixture
-def fresh(seeded: Seeded) -> Freshness:
-    """Of the seeded fleet."""
+def freshness(seeded: Seeded) -> Freshness:
+    """The freshness of the seeded fleet."""
     return queries.freshness()
 
 

@@ -38,7 +38,7 @@ WEEK = np.array([1.0, 0.95, 1.0, 1.1, 1.35, 0.8, 0.6])
 
 @dataclass(frozen=True)
 class Seeded:
-    """What was written, for oracles that do not use SQL."""
+    """The seeded rows, for expected values computed without SQL."""
 
     through: date
     depots: pd.DataFrame
@@ -225,23 +225,23 @@ def make_forecasts(
 
 
 def make_scores(made: pd.DataFrame, demand: pd.DataFrame) -> pd.DataFrame:
-    """Of every forecast whose day is known and open, beside both baselines."""
-    known = demand.set_index(["depot_id", "service_on"])["orders"]
+    """Scores of every forecast whose day is observed and open, with both baselines."""
+    observed = demand.set_index(["depot_id", "service_on"])["orders"]
     rows = []
     for row in made[made["basis"] != "closed"].to_dict("records"):
         depot_id, origin, target = row["depot_id"], row["origin_on"], row["target_on"]
-        if (depot_id, target) not in known.index:
+        if (depot_id, target) not in observed.index:
             continue
         weeks = [target - timedelta(days=7 * n) for n in range(1, 7)]
         seen = [
-            known[(depot_id, day)]
+            observed[(depot_id, day)]
             for day in weeks
-            if day <= origin and (depot_id, day) in known.index
+            if day <= origin and (depot_id, day) in observed.index
         ][:4]
-        kept = {name: row[name] for name in SCORE_COLUMNS}
-        kept["seasonal_naive"] = seen[0] if seen else None
-        kept["median4"] = float(np.median(seen)) if seen else None
-        rows.append(kept | {"actual": known[(depot_id, target)]})
+        score = {name: row[name] for name in SCORE_COLUMNS}
+        score["seasonal_naive"] = seen[0] if seen else None
+        score["median4"] = float(np.median(seen)) if seen else None
+        rows.append(score | {"actual": observed[(depot_id, target)]})
     columns = [*SCORE_COLUMNS, "seasonal_naive", "median4", "actual"]
     return pd.DataFrame(rows, columns=columns)
 

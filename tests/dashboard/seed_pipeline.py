@@ -48,10 +48,13 @@ def _night(connection: sa.Connection, origin: date, failed: bool) -> None:
         STEPS[: STEPS.index("train") + 1] if failed else STEPS
     ):
         broke = failed and step == "train"
-        said = {"demand": {"new": 6, "corrected": 0}, "score": {"scored": 42}}
+        metrics_of_step = {
+            "demand": {"new": 6, "corrected": 0},
+            "score": {"scored": 42},
+        }
         at = begins + timedelta(seconds=15 * number)
-        counted = {} if broke else said.get(step, {})
-        add_run(connection, step, origin, at, 12.5, counted, broke, parent)
+        step_metrics = {} if broke else metrics_of_step.get(step, {})
+        add_run(connection, step, origin, at, 12.5, step_metrics, broke, parent)
 
 
 def add_run(
@@ -105,12 +108,12 @@ def _files(connection: sa.Connection, through: date) -> None:
 def add_line(
     connection: sa.Connection, run_id: int, path: str, at: datetime, reason: str | None
 ) -> None:
-    """What a load said of a file, which it refused if there is a reason."""
-    said = {"state": "refused", "reason": reason} if reason else {"state": "loaded"}
+    """Adds the log line of a file; it was refused if there is a reason."""
+    fields = {"state": "refused", "reason": reason} if reason else {"state": "loaded"}
     connection.execute(
         sa.insert(schema.run_lines).values(
             run_id=run_id, written_at=at, level="info", event="file",
-            fields={"path": path} | said,
+            fields={"path": path} | fields,
         )
     )  # fmt: skip
 

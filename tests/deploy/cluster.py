@@ -1,17 +1,17 @@
-"""The overlays as kustomize builds them, and the pods within."""
+"""Builds the Kubernetes overlays, and finds the pods in them."""
 
 import functools
 import re
 
 import yaml
 
-from tests.deploy.tools import DEPLOY, lacking, run, tool
+from tests.deploy.tools import DEPLOY, find_tool, run, skip_or_fail
 
 KUBERNETES = DEPLOY / "kubernetes"
 OVERLAYS = sorted(path.name for path in (KUBERNETES / "overlays").iterdir())
-OLDEST = 4
-"""Of kustomize: what came before knows neither components nor replacements."""
-NESTED = {
+MIN_KUSTOMIZE_VERSION = 4
+"""Older versions know neither components nor replacements."""
+POD_SPEC_PATHS = {
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
     "Job": ("spec", "template", "spec"),
     "Deployment": ("spec", "template", "spec"),
@@ -20,13 +20,15 @@ NESTED = {
 
 
 @functools.cache
-def built(overlay):
+def build_overlay(overlay):
     """Everything that `kubectl apply -k` would send for one overlay."""
-    kubectl = tool("kubectl", "kubernetes-client")
+    kubectl = find_tool("kubectl", "kubernetes-client")
     printed = run(kubectl, "version", "--client").stdout
     version = re.search(r"Kustomize Version: v(\d+)", printed)
-    if version is None or int(version[1]) < OLDEST:
-        lacking(f"needs a kubectl whose kustomize is at least {OLDEST}")
+    if version is None or int(version[1]) < MIN_KUSTOMIZE_VERSION:
+        skip_or_fail(
+            f"needs a kubectl whose kustomize is at least {MIN_KUSTOMIZE_VERSION}"
+        )
     done = run(kubectl, "kustomize", KUBERNETES / "overlays" / overlay)
     assert done.returncode == 0, done.stderr
     return list(yaml.safe_load_all(done.stdout))
@@ -34,17 +36,17 @@ def built(overlay):
 
 def workloads(overlay):
     """Name and pod of all that runs containers."""
-    found = [(each["metadata"]["name"], pod(each)) for each in built(overlay)]
-    return {name: spec for name, spec in found if spec is not None}
+    pods = [(each["metadata"]["name"], pod(each)) for each in build_overlay(overlay)]
+    return {name: spec for name, spec in pods if spec is not None}
 
 
 def pod(manifest):
     """The pod's spec of a workload; None for what has none."""
     if manifest["kind"] == "JobSet":
         return jobs_of(manifest)[0]["spec"]["template"]["spec"]
-    if manifest["kind"] not in NESTED:
+    if manifest["kind"] not in POD_SPEC_PATHS:
         return None
-    for key in NESTED[manifest["kind"]]:
+    for key in POD_SPEC_PATHS[manifest["kind"]]:
         manifest = manifest[key]
     return manifest
 
@@ -75,6 +77,6 @@ def of_kind(overlay, kind):
     """The manifests of one kind, by name."""
     return {
         each["metadata"]["name"]: each
-        for each in built(overlay)
+        for each in build_overlay(overlay)
         if each["kind"] == kind
     }

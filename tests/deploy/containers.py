@@ -14,9 +14,9 @@ from tests.deploy.tools import DEPLOY
 
 SERVICES = yaml.safe_load((DEPLOY / "compose.yml").read_text())["services"]
 UNITS = {"m": 2**20, "g": 2**30}
-OWN = {"mount", "pid", "ipc", "uts"}
-MEMORY = {"scheduler": "6g"}
-"""Where the file asks for a variable."""
+NAMESPACES = {"mount", "pid", "ipc", "uts"}
+MEMORY_LIMITS = {"scheduler": "6g"}
+"""Memory limits of services for which the Compose file asks for a variable."""
 
 
 class Container:
@@ -56,7 +56,7 @@ class Container:
         return self._log.read_text()
 
     @property
-    def runs(self):
+    def is_running(self):
         """Whether it has not ended."""
         return self._process.poll() is None
 
@@ -66,7 +66,7 @@ class Container:
 
     def stop(self):
         """Ends it as Compose does: with a signal first."""
-        if self.runs:
+        if self.is_running:
             subprocess.run(["runc", "kill", self._name, "TERM"], check=False)
         try:
             self._process.wait(30)
@@ -76,10 +76,10 @@ class Container:
 
 
 def _describe(spec, image, service, folder, port, command):
-    """Puts into runc's own words what image and Compose file say."""
+    """Translates the image and the Compose service into a runc specification."""
     root, config = image
     environment = {
-        name: _here(str(value), port)
+        name: _on_this_machine(str(value), port)
         for name, value in service["environment"].items()
         if not str(value).startswith("${")
     }
@@ -99,33 +99,35 @@ def _describe(spec, image, service, folder, port, command):
     }
     spec["root"] = {"path": str(root), "readonly": service["read_only"]}
     namespaces = spec["linux"]["namespaces"]
-    spec["linux"]["namespaces"] = [each for each in namespaces if each["type"] in OWN]
+    spec["linux"]["namespaces"] = [
+        each for each in namespaces if each["type"] in NAMESPACES
+    ]
     closed = {"/sys", "/sys/fs/cgroup"}
     own = [each for each in spec["mounts"] if each["destination"] not in closed]
     spec["mounts"] = [*own, *_mounts(service, folder)]
 
 
 def _mounts(service, folder):
-    for place in service["tmpfs"]:
+    for mount_point in service["tmpfs"]:
         options = ["nosuid", "nodev", "noexec", "mode=1777"]
         yield {
-            "destination": place,
+            "destination": mount_point,
             "type": "tmpfs",
             "source": "tmpfs",
             "options": options,
         }
     for volume in service.get("volumes", []):
-        name, place, *how = volume.split(":")
+        name, mount_point, *modes = volume.split(":")
         if name == "home":
-            yield _bind(folder / "home", place, how or ["rw"])
+            yield _bind(folder / "home", mount_point, modes or ["rw"])
     for secret in service.get("secrets", []):
         yield _bind(folder / "secrets" / secret, f"/run/secrets/{secret}", ["ro"])
 
 
-def _bind(source, place, how):
-    options = ["rbind", *how]
+def _bind(source, mount_point, modes):
+    options = ["rbind", *modes]
     return {
-        "destination": place,
+        "destination": mount_point,
         "type": "bind",
         "source": str(source),
         "options": options,
@@ -133,11 +135,11 @@ def _bind(source, place, how):
 
 
 def _memory(service):
-    limit = MEMORY.get(service, SERVICES[service]["mem_limit"])
+    limit = MEMORY_LIMITS.get(service, SERVICES[service]["mem_limit"])
     return int(limit[:-1]) * UNITS[limit[-1]]
 
 
-def _here(value, port):
+def _on_this_machine(value, port):
     """The hosts of the Compose file are this machine."""
     return value.replace("@database:5432", f"@127.0.0.1:{port}").replace(
         "//dashboard:", "//127.0.0.1:"

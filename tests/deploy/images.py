@@ -19,27 +19,27 @@ from pathlib import Path
 from tests.deploy.tools import DEPLOY, ROOT
 
 SUITE = "bookworm"
-IN_BASE = "python3,python3-venv"
+BASE_PACKAGES = "python3,python3-venv"
 WHEELS_INSIDE = "/var/cache/harbor-wheels"
 PIP = f"[global]\nno-index = true\nfind-links = {WHEELS_INSIDE}\n"
 CACHE = Path(os.environ.get("HARBOR_DEPLOY_CACHE", "/var/tmp/harbor-deploy-check"))
 
 
-def debian():
+def build_debian_base():
     """A minimal Debian with Python, as a folder; made once."""
-    base = CACHE / f"{SUITE}-{hashlib.sha256(IN_BASE.encode()).hexdigest()[:12]}"
+    base = CACHE / f"{SUITE}-{hashlib.sha256(BASE_PACKAGES.encode()).hexdigest()[:12]}"
     if not base.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         staged = base.with_suffix(".part")
         shutil.rmtree(staged, ignore_errors=True)
-        include = f"--include={IN_BASE}"
-        _quietly("debootstrap", "--variant=minbase", include, SUITE, staged)
+        include = f"--include={BASE_PACKAGES}"
+        _output_of("debootstrap", "--variant=minbase", include, SUITE, staged)
         shutil.rmtree(staged / "var/cache/apt/archives")
         staged.rename(base)
     return base
 
 
-def wheels(*locks):
+def download_wheels(*locks):
     """A folder with every file that the locks name; fetched once, with their hashes."""
     folder = CACHE / "wheels"
     folder.mkdir(parents=True, exist_ok=True)
@@ -49,13 +49,13 @@ def wheels(*locks):
         if not stamp.exists():
             fetch = ["download", "--quiet", "--no-deps", "--require-hashes"]
             pip = [sys.executable, "-m", "pip", *fetch]
-            _quietly(*pip, "--dest", folder, "--requirement", ROOT / lock)
+            _output_of(*pip, "--dest", folder, "--requirement", ROOT / lock)
             stamp.touch()
     return folder
 
 
-def build_lock(folder):
-    """What builds the program's own wheel, cut out of the lock as the Dockerfile does."""
+def write_build_lock(folder):
+    """Writes the lock of the build dependencies, cut out of the lock as the Dockerfile does."""
     script = re.search(
         r"RUN (awk .*?) > build.lock", (DEPLOY / "Dockerfile").read_text()
     )
@@ -68,7 +68,7 @@ def build_lock(folder):
 
 
 class Store:
-    """Where images are built; one folder, with all of buildah's state."""
+    """A folder with the state of buildah, in which images are built."""
 
     def __init__(self):
         """Takes the base in."""
@@ -78,7 +78,7 @@ class Store:
         self._folder.mkdir(parents=True)
         (self._folder / "pip.conf").write_text(PIP)
         container = self._buildah("from", "scratch")
-        self._buildah("add", "--quiet", container, debian(), "/")
+        self._buildah("add", "--quiet", container, build_debian_base(), "/")
         self._buildah("commit", "--quiet", "--rm", container, "harbor-base")
 
     def build(self, target):
@@ -88,7 +88,7 @@ class Store:
           The folder that is its root, and what the image says of how it is started.
         """
         lock = f"deploy/{target}.lock"
-        fetched = wheels(lock, build_lock(self._folder))
+        fetched = download_wheels(lock, write_build_lock(self._folder))
         self._buildah(
             "build",
             "--isolation=chroot",
@@ -120,12 +120,12 @@ class Store:
     def _buildah(self, *words):
         state = ["--root", self._folder / "images", "--runroot", self._folder / "run"]
         state += ["--storage-driver", _driver()]
-        return _quietly("buildah", *state, *words).strip()
+        return _output_of("buildah", *state, *words).strip()
 
 
 @functools.cache
 def _driver():
-    """How layers are kept: over one another, or each whole where that cannot be."""
+    """The storage driver of buildah: overlay where it can be mounted, else vfs."""
     with tempfile.TemporaryDirectory(dir=CACHE) as probe:
         lower, upper, work, merged = (Path(probe) / name for name in "luwm")
         for each in (lower, upper, work, merged):
@@ -138,8 +138,8 @@ def _driver():
         return "overlay"
 
 
-def _quietly(*command):
-    """What a program prints; what it complained of, where it fails."""
+def _output_of(*command):
+    """Runs a program and returns its output; fails with the end of the output."""
     words = [str(word) for word in command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (

@@ -19,7 +19,7 @@ ROLES = {
     "watch": ("harbor_writer", {"writer_password"}),
     "dashboard": ("harbor_dashboard", {"reader_password"}),
 }
-"""Of what is ours: the database role, and the secrets that it is given."""
+"""Database role and secrets of each of our services."""
 
 
 def test_compose_accepts_the_file():

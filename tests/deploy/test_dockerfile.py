@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, ROOT, tool
+from tests.deploy.tools import DEPLOY, ROOT, find_tool
 
 DOCKERFILE = DEPLOY / "Dockerfile"
 JAX = {"jax", "jaxlib", "flax", "optax", "orbax-checkpoint"}
@@ -16,37 +16,37 @@ TARGETS = ("pipelines", "train", "dashboard")
 def stages():
     """Stages of the Dockerfile by name: what each is built from, and its lines."""
     text = DOCKERFILE.read_text().replace("\\\n", " ")
-    found, name = {}, None
+    stages, name = {}, None
     for line in text.splitlines():
         if line.startswith("#"):
             continue
         if starts := re.fullmatch(r"FROM (\S+) AS (\S+)", line):
             name = starts[2]
-            found[name] = (starts[1], [])
+            stages[name] = (starts[1], [])
         elif name and line.strip():
-            found[name][1].append(line)
-    return found
+            stages[name][1].append(line)
+    return stages
 
 
 def lines_behind(target):
     """Lines of every stage that leaves something in an image, its own first."""
-    found, waiting, seen = [], [target], set()
+    instructions, waiting, seen = [], [target], set()
     while waiting:
         name = waiting.pop()
         if name in stages() and name not in seen:
             seen.add(name)
             base, lines = stages()[name]
-            found += lines
+            instructions += lines
             copied = re.findall(r"--from=(\S+)", "\n".join(lines))
             waiting += [base, *copied]
-    return found
+    return instructions
 
 
 def pins(path):
-    """What a lock installs, as name and version."""
-    found = re.findall(r"^([a-z0-9-]+)==([^\s;\\]+)", path.read_text(), re.M)
-    assert found, f"{path.name} pins nothing"
-    return dict(found)
+    """Versions that a lock pins, by package."""
+    pins = re.findall(r"^([a-z0-9-]+)==([^\s;\\]+)", path.read_text(), re.M)
+    assert pins, f"{path.name} pins nothing"
+    return dict(pins)
 
 
 def test_an_image_is_made_of_its_lock_alone_with_hashes():
@@ -96,7 +96,7 @@ def test_an_accelerator_adds_to_the_jax_that_was_tested(accelerator, has):
 
 
 def test_what_builds_the_wheel_is_cut_out_of_the_lock_with_its_hashes():
-    tool("awk", "mawk")
+    find_tool("awk", "mawk")
     (script,) = re.findall(r"RUN (awk .*?) > build.lock", DOCKERFILE.read_text())
     done = subprocess.run(
         script, shell=True, cwd=ROOT, capture_output=True, text=True, check=True

@@ -14,7 +14,7 @@ import pytest
 from tests.deploy.containers import SERVICES, Container
 from tests.deploy.images import Store
 from tests.deploy.server import postgres
-from tests.deploy.tools import tool
+from tests.deploy.tools import find_tool
 from tests.ports import free_port
 
 pytestmark = pytest.mark.image
@@ -24,7 +24,7 @@ JAX = ("jax", "jaxlib", "flax", "optax", "orbax")
 
 
 @pytest.fixture(scope="module")
-def place():
+def service_folder():
     """Folders that a container's user can enter, outside the tests' own closed ones."""
     folder = Path(tempfile.mkdtemp(prefix="harbor-images-"))
     folder.chmod(0o755)
@@ -39,7 +39,7 @@ def store():
         ("runc", "runc"),
         ("debootstrap", "debootstrap"),
     ):
-        tool(program, package)
+        find_tool(program, package)
     store = Store()
     yield store
     store.remove()
@@ -56,9 +56,9 @@ def dashboard(store):
 
 
 @pytest.fixture(scope="module")
-def passwords(place):
+def passwords(service_folder):
     """Every secret of the Compose file, as RUNBOOK.md has them made."""
-    folder = place / "secrets"
+    folder = service_folder / "secrets"
     folder.mkdir(mode=0o700)
     passwords = {name: secrets.token_hex(24) for name in ("owner", "writer", "reader")}
     for name, password in passwords.items():
@@ -68,29 +68,29 @@ def passwords(place):
 
 
 @pytest.fixture(scope="module")
-def home(place):
-    folder = place / "home"
+def home(service_folder):
+    folder = service_folder / "home"
     folder.mkdir()
     shutil.chown(folder, 10001, 10001)
     return folder
 
 
 @pytest.fixture(scope="module")
-def database(pipelines, place, home, passwords):
+def database(pipelines, service_folder, home, passwords):
     """A server whose tables the service `migrate` has made."""
     with postgres(passwords["owner"]) as port:
-        migrate = Container(pipelines, "migrate", place, port)
+        migrate = Container(pipelines, "migrate", service_folder, port)
         assert migrate.wait() == 0, migrate.output
         yield port
 
 
 @pytest.fixture
-def start(place, database):
+def start(service_folder, database):
     """Starts services, and stops them at the end."""
     started = []
 
     def start(image, service, command):
-        started.append(Container(image, service, place, database, command))
+        started.append(Container(image, service, service_folder, database, command))
         return started[-1]
 
     yield start
@@ -98,16 +98,16 @@ def start(place, database):
         container.stop()
 
 
-def answer(container, url):
-    """What a server answers, once it does."""
+def wait_for_answer(container, url):
+    """Waits until a server answers; returns status and text."""
     until = time.monotonic() + PATIENCE_S
-    while container.runs and time.monotonic() < until:
+    while container.is_running and time.monotonic() < until:
         try:
             with urllib.request.urlopen(url, timeout=5) as response:
                 return response.status, response.read().decode()
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
-    pytest.fail(f"{url} does not answer: {container.output}")
+    pytest.fail(f"{url} does not wait_for_answer: {container.output}")
 
 
 def on_port(service, port):
@@ -120,16 +120,16 @@ def on_port(service, port):
 def test_the_dashboard_answers(start, dashboard):
     port = free_port()
     container = start(dashboard, "dashboard", on_port("dashboard", port))
-    health = answer(container, f"http://127.0.0.1:{port}/_stcore/health")
+    health = wait_for_answer(container, f"http://127.0.0.1:{port}/_stcore/health")
     assert health == (200, "ok")
 
 
 def test_the_watch_answers(start, pipelines):
     port = free_port()
     container = start(pipelines, "watch", on_port("watch", port))
-    status, _ = answer(container, f"http://127.0.0.1:{port}/healthz")
+    status, _ = wait_for_answer(container, f"http://127.0.0.1:{port}/healthz")
     assert status == 200
-    _, metrics = answer(container, f"http://127.0.0.1:{port}/metrics")
+    _, metrics = wait_for_answer(container, f"http://127.0.0.1:{port}/metrics")
     assert "harbor_" in metrics
 
 
@@ -154,12 +154,12 @@ import forecaster.inference.infer
 def test_a_container_is_nobody_and_writes_nowhere_but_tmp(start, dashboard):
     code = """
 import os
-for place in ("/", "/opt/harbor", "/etc", "/var/lib/harbor", "/tmp"):
+for folder in ("/", "/opt/harbor", "/etc", "/var/lib/harbor", "/tmp"):
     try:
-        open(f"{place}/probe", "w").close()
-        print(place, "written")
+        open(f"{folder}/probe", "w").close()
+        print(folder, "written")
     except OSError as error:
-        print(place, error.strerror)
+        print(folder, error.strerror)
 print(os.getuid(), os.getgid())
 print([l for l in open("/proc/self/status") if l.startswith(("CapBnd", "NoNew"))])
 """
@@ -167,8 +167,8 @@ print([l for l in open("/proc/self/status") if l.startswith(("CapBnd", "NoNew"))
     assert status == 0, output
     assert output.splitlines() == [
         *(
-            f"{place} Read-only file system"
-            for place in ("/", "/opt/harbor", "/etc", "/var/lib/harbor")
+            f"{folder} Read-only file system"
+            for folder in ("/", "/opt/harbor", "/etc", "/var/lib/harbor")
         ),
         "/tmp written",
         "10001 10001",

@@ -9,7 +9,7 @@ from pipelines.settings import Settings
 from pipelines.settings.secret_files import secret_names
 from tests.deploy import cluster
 from tests.deploy.cluster import OVERLAYS
-from tests.deploy.tools import lacking
+from tests.deploy.tools import skip_or_fail
 
 OLDEST, NEWEST = "1.27", "1.34"
 """Releases of Kubernetes whose schemas all must fit; 1.27 knows a CronJob's time zone."""
@@ -27,7 +27,9 @@ def test_kubernetes_would_take_it(release):
     try:
         import kubernetes_validate
     except ImportError:
-        lacking("needs kubernetes-validate: pip install -r tests/deploy/tools.lock")
+        skip_or_fail(
+            "needs kubernetes-validate: pip install -r tests/deploy/tools.lock"
+        )
     # Overlays have much in common, which is looked at once.
     different = {json.dumps(each) for name in OVERLAYS for each in _known(name)}
     assert len(different) > 20
@@ -36,8 +38,8 @@ def test_kubernetes_would_take_it(release):
 
 
 def _known(overlay):
-    """What Kubernetes has a schema of: all but a JobSet, and that one's jobs."""
-    for manifest in cluster.built(overlay):
+    """The manifests that have a schema: all but JobSets, and the jobs of those."""
+    for manifest in cluster.build_overlay(overlay):
         jobset = manifest["kind"] == "JobSet"
         yield from cluster.jobs_of(manifest) if jobset else [manifest]
 
@@ -79,30 +81,34 @@ def test_each_connects_as_the_role_it_needs():
             if name == "database":
                 continue
             role, secrets = ROLES[name]
-            given = {each["name"]: each.get("value", "") for each in container["env"]}
-            url = given["HARBOR_DATABASE_URL"]
+            variables = {
+                each["name"]: each.get("value", "") for each in container["env"]
+            }
+            url = variables["HARBOR_DATABASE_URL"]
             assert url == f"postgresql://{role}@$(DATABASE_HOST):5432/harbor"
             # A variable is put into those after it only.
-            assert list(given).index("DATABASE_HOST") < list(given).index(
+            assert list(variables).index("DATABASE_HOST") < list(variables).index(
                 "HARBOR_DATABASE_URL"
             )
             volumes = cluster.workloads(overlay)[name]["volumes"]
             (mounted,) = [each["secret"] for each in volumes if "secret" in each]
             assert {item["key"] for item in mounted["items"]} == secrets
-            files = {value for key, value in given.items() if key.endswith("_FILE")}
+            files = {value for key, value in variables.items() if key.endswith("_FILE")}
             assert files == {f"/run/secrets/harbor/{each}" for each in secrets}
 
 
 def test_every_setting_given_is_one_that_is_read():
     files = {f"{name}_file" for name in secret_names(Settings)}
-    known = set(Settings.model_fields) | files
+    valid_names = set(Settings.model_fields) | files
     for overlay in OVERLAYS:
         containers = cluster.containers(overlay)
-        given = {each["name"] for _, one in containers for each in one["env"]}
-        given |= set(fleet_settings(overlay))
-        ours = {name for name in given if name.startswith("HARBOR_")}
-        assert len(ours) >= 5
-        assert {name.removeprefix("HARBOR_").lower() for name in ours} <= known
+        variables = {each["name"] for _, one in containers for each in one["env"]}
+        variables |= set(fleet_settings(overlay))
+        harbor_variables = {name for name in variables if name.startswith("HARBOR_")}
+        assert len(harbor_variables) >= 5
+        assert {
+            name.removeprefix("HARBOR_").lower() for name in harbor_variables
+        } <= valid_names
 
 
 def fleet_settings(overlay):
@@ -116,7 +122,9 @@ def test_nothing_is_reached_that_no_policy_names():
         policies = cluster.of_kind(overlay, "NetworkPolicy")
         everybody = policies["deny-all"]["spec"]
         assert everybody == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
-        pods = [labels for labels in map(_labels, cluster.built(overlay)) if labels]
+        pods = [
+            labels for labels in map(_labels, cluster.build_overlay(overlay)) if labels
+        ]
         for name, policy in policies.items():
             ways = policy["spec"].get("ingress", [])
             assert all(way.get("from") for way in ways), f"{name} lets everybody in"
@@ -129,8 +137,10 @@ def test_a_volume_that_is_mounted_is_there():
         claims = set(cluster.of_kind(overlay, "PersistentVolumeClaim"))
         for name, pod in cluster.workloads(overlay).items():
             volumes = {each["name"]: each for each in pod["volumes"]}
-            found = [each.get("persistentVolumeClaim") for each in volumes.values()]
-            assert {each["claimName"] for each in found if each} <= claims, name
+            claim_sources = [
+                each.get("persistentVolumeClaim") for each in volumes.values()
+            ]
+            assert {each["claimName"] for each in claim_sources if each} <= claims, name
             mounts = {each["name"] for each in pod["containers"][0]["volumeMounts"]}
             assert mounts - set(volumes) <= {"data"}, name
 
@@ -157,8 +167,8 @@ def test_the_night_has_its_devices(overlay, devices, platforms, image):
     (night,) = cluster.workloads(overlay)["nightly"]["containers"]
     limits = night["resources"]["limits"]
     assert {name: n for name, n in limits.items() if "/" in name} == devices
-    given = {each["name"]: each.get("value") for each in night["env"]}
-    assert given["JAX_PLATFORMS"] == platforms
+    variables = {each["name"]: each.get("value") for each in night["env"]}
+    assert variables["JAX_PLATFORMS"] == platforms
     assert night["image"].split(":")[0] == image
 
 
@@ -178,15 +188,15 @@ def test_hosts_that_train_together_find_each_other():
     (job,) = train["spec"]["replicatedJobs"]
     spec = job["template"]["spec"]
     (container,) = spec["template"]["spec"]["containers"]
-    given = {each["name"]: each for each in container["env"]}
-    processes = int(given["HARBOR_PROCESSES"]["value"])
+    variables = {each["name"]: each for each in container["env"]}
+    processes = int(variables["HARBOR_PROCESSES"]["value"])
     assert processes == spec["parallelism"] == spec["completions"]
     assert spec["completionMode"] == "Indexed"
     # A pod of a JobSet is set-job-index-completion, beneath the set's own name.
     host = f"{train['metadata']['name']}-{job['name']}-0-0.{train['metadata']['name']}"
     port = container["ports"][0]["containerPort"]
-    assert given["HARBOR_COORDINATOR"]["value"] == f"{host}:{port}"
-    index = given["HARBOR_PROCESS"]["valueFrom"]["fieldRef"]["fieldPath"]
+    assert variables["HARBOR_COORDINATOR"]["value"] == f"{host}:{port}"
+    index = variables["HARBOR_PROCESS"]["valueFrom"]["fieldRef"]["fieldPath"]
     assert index == "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
@@ -196,7 +206,7 @@ def test_a_bucket_is_the_volume_that_everybody_mounts():
     assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
     assert claim["spec"]["storageClassName"] == volume["spec"]["storageClassName"] == ""
     assert volume["spec"]["claimRef"] == {"namespace": "harbor-fleet", "name": "home"}
-    for manifest in cluster.built("bucket"):
+    for manifest in cluster.build_overlay("bucket"):
         pod = cluster.pod(manifest) or {}
         mounts = [each for each in pod.get("volumes", []) if each["name"] == "home"]
         asks = "gke-gcsfuse/volumes" in str(manifest)

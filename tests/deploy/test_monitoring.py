@@ -17,7 +17,7 @@ from pipelines.monitoring.notifications import Notifier
 from pipelines.monitoring.server import MonitorState, Probe, serving
 from pipelines.monitoring.watcher import Watcher
 from pipelines.settings import Settings
-from tests.deploy.tools import DEPLOY, tool
+from tests.deploy.tools import DEPLOY, find_tool
 from tests.pipelines.monitoring.monitored import (
     NOW,
     PAGE,
@@ -40,19 +40,19 @@ NAME = re.compile(r"\b(?:harbor|process|scrape)[_:][a-z0-9_:]+\b|\bup\b|\bALERTS
 
 
 def panels(board):
-    found = json.loads(BOARDS[board].read_text())["panels"]
-    return [panel for panel in found if panel["type"] != "row"]
+    panels = json.loads(BOARDS[board].read_text())["panels"]
+    return [panel for panel in panels if panel["type"] != "row"]
 
 
 def queries():
     """Every query of alerts and boards, by where it stands."""
-    found = {rule["alert"]: rule["expr"] for rule in ALERTS}
+    expressions = {rule["alert"]: rule["expr"] for rule in ALERTS}
     for board in BOARDS:
         for panel in panels(board):
             for target in panel["targets"]:
                 where = f"{board}: {panel['title']} {target['refId']}"
-                found[where] = target["expr"]
-    return found
+                expressions[where] = target["expr"]
+    return expressions
 
 
 def anchors(page):
@@ -73,9 +73,9 @@ def amtool(*arguments):
 
 
 def checked(name, package, *arguments):
-    """What a tool prints that accepts what it is given."""
+    """Runs a checking tool, which must succeed, and returns its output."""
     done = subprocess.run(
-        [tool(name, package), *arguments],
+        [find_tool(name, package), *arguments],
         cwd=PROMETHEUS,
         capture_output=True,
         text=True,
@@ -202,7 +202,7 @@ def scraped(clean_engine, database_url, tmp_path):
 @pytest.fixture
 def prometheus(scraped, tmp_path):
     """A real Prometheus with our rules that scrapes the watch; gets a path of its API."""
-    program = tool("prometheus", "prometheus")
+    program = find_tool("prometheus", "prometheus")
     config = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
     rules = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())
@@ -237,7 +237,7 @@ def prometheus(scraped, tmp_path):
 
 
 def wait_for(get, seconds=60):
-    """What a function returns, once it is anything."""
+    """Calls a function until it returns something, and returns that."""
     until = time.monotonic() + seconds
     pause = threading.Event()
     while time.monotonic() < until:

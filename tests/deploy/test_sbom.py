@@ -5,14 +5,14 @@ import json
 import re
 import sys
 
-from tests.deploy.tools import ROOT, lacking, run
+from tests.deploy.tools import ROOT, run, skip_or_fail
 
 LOCK = ROOT / "requirements.lock"
 
 
 def test_the_bill_names_every_locked_package_with_its_hashes(tmp_path):
     if importlib.util.find_spec("cyclonedx_py") is None:
-        lacking("needs cyclonedx-bom: pip install -r tests/deploy/tools.lock")
+        skip_or_fail("needs cyclonedx-bom: pip install -r tests/deploy/tools.lock")
     bill = tmp_path / "sbom.json"
     done = run(
         *(sys.executable, "-m", "cyclonedx_py", "requirements"),

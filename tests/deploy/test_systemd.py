@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import DEPLOY, run, tool
+from tests.deploy.tools import DEPLOY, find_tool, run
 
 UNITS = DEPLOY / "systemd"
 SERVICES = sorted(path.name for path in UNITS.glob("*.service"))
@@ -19,7 +19,7 @@ MOST_EXPOSED = 20
 @pytest.fixture
 def root(tmp_path):
     """A root folder as RUNBOOK.md has it; the program itself is empty."""
-    tool("systemd-analyze", "systemd")
+    find_tool("systemd-analyze", "systemd")
     own = Path("lib/systemd/system")
     shutil.copytree("/" / own, tmp_path / own, symlinks=True)
     shutil.copytree(UNITS, tmp_path / "etc/systemd/system")
@@ -77,9 +77,9 @@ def test_only_what_trains_may_make_code_while_it_runs():
 
 
 def test_the_pages_are_served_to_this_machine_alone():
-    said = lines("harbor-dashboard.service")
-    assert "IPAddressDeny=any" in said
-    assert any("--address 127.0.0.1" in line for line in said)
+    unit_lines = lines("harbor-dashboard.service")
+    assert "IPAddressDeny=any" in unit_lines
+    assert any("--address 127.0.0.1" in line for line in unit_lines)
     assert not any("--insecure" in line for name in SERVICES for line in lines(name))
 
 
@@ -90,9 +90,13 @@ def test_two_clocks_do_not_run_side_by_side():
 
 @pytest.mark.parametrize("name", ["scheduler", "dashboard", "watch"])
 def test_a_database_that_is_away_at_boot_stops_no_service_for_good(name):
-    """What is required and fails takes them along, and nobody starts them again."""
-    said = lines(f"harbor-{name}.service")
-    assert {"Wants=harbor-migrate.service", "After=harbor-migrate.service"} <= {*said}
-    assert not [line for line in said if line.startswith(("Requires=", "BindsTo="))]
-    assert {"Restart=always", "SuccessExitStatus=143"} <= {*said}
+    """A failed required unit would stop them for good."""
+    unit_lines = lines(f"harbor-{name}.service")
+    assert {"Wants=harbor-migrate.service", "After=harbor-migrate.service"} <= {
+        *unit_lines
+    }
+    assert not [
+        line for line in unit_lines if line.startswith(("Requires=", "BindsTo="))
+    ]
+    assert {"Restart=always", "SuccessExitStatus=143"} <= {*unit_lines}
     assert "Restart=on-failure" in lines("harbor-migrate.service")

@@ -11,14 +11,14 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 
 
-def lacking(why):
+def skip_or_fail(why):
     """Skips with a sentence; fails where everything must be there, as in CI."""
     if os.environ.get("HARBOR_REQUIRE_TOOLS"):
         pytest.fail(why)
     pytest.skip(why)
 
 
-def tool(name, package):
+def find_tool(name, package):
     """A program's path.
 
     Args:
@@ -27,7 +27,7 @@ def tool(name, package):
     """
     path = shutil.which(name)
     if path is None:
-        lacking(f"needs {name}: apt-get install {package}")
+        skip_or_fail(f"needs {name}: apt-get install {package}")
     return path
 
 
@@ -37,7 +37,7 @@ def compose():
         version = run("docker", "compose", "version")
         if version.returncode == 0:
             return ["docker", "compose"]
-    return [tool("docker-compose", "docker-compose")]
+    return [find_tool("docker-compose", "docker-compose")]
 
 
 def run(*command, **environment):

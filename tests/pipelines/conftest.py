@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from pipelines.cli import console
-from tests.answers import ANSWERS, words_of_the_command
+from tests.answers import ANSWERS, current_command
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -16,7 +16,7 @@ def answers_are_checked():
 
     def dumps(value, **options):
         text = plain.dumps(value, **options)
-        command = words_of_the_command()
+        command = current_command()
         if command in ANSWERS:
             TypeAdapter(ANSWERS[command]).validate_json(text)
         return text

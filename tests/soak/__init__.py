@@ -1,1 +1,1 @@
-"""What only time shows: a month of nights in minutes."""
+"""A soak test: a month of nights in minutes."""

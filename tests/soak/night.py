@@ -20,7 +20,7 @@ from pipelines.settings import Settings
 from pipelines.training import train
 from tests.pipelines.faults.faults import Victim
 from tests.pipelines.faults.victim import CHECKPOINT, mid_checkpoint
-from tests.soak.arrivals import origin_of
+from tests.soak.inbox_files import origin_of
 
 ROOT = Path(__file__).parents[2]
 HOUR = time(4, 30, tzinfo=UTC)

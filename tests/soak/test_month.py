@@ -1,7 +1,7 @@
 """A month in which much goes wrong ends with the tables of one in which nothing did.
 
 Late files, a correction, a new depot and a closure come to both. In one of them a night is
-killed in training, nights are run twice, and a bad model is shown and rolled back; many of
+killed in training, nights are run twice, and a bad model is published and rolled back; many of
 its nights run in processes of their own, as the scheduler starts them. The other one's all
 run in this process.
 """
@@ -20,43 +20,43 @@ from pipelines.settings import Settings
 from pipelines.store import models as store
 from tests.conftest import empty_tables
 from tests.pipelines.faults.faults import TABLES, tables
-from tests.soak import arrivals
-from tests.soak.arrivals import NIGHTS, Inbox, origin_of
-from tests.soak.figures import Figures
+from tests.soak import inbox_files
+from tests.soak.inbox_files import NIGHTS, Inbox, origin_of
 from tests.soak.night import IN_TRAINING, now_after, run_here, start
+from tests.soak.resource_usage import ResourceUsage
 
 pytestmark = [pytest.mark.db, pytest.mark.soak]
 
-KILLED_NIGHT, WORSE_NIGHT = 18, 22
-RUN_AGAIN = {3, 20}
-IN_CHILDREN = {0, 1, KILLED_NIGHT, *RUN_AGAIN, *range(5, NIGHTS, 3)}
+KILLED_NIGHT, BAD_MODEL_NIGHT = 18, 22
+REPEATED_NIGHTS = {3, 20}
+SUBPROCESS_NIGHTS = {0, 1, KILLED_NIGHT, *REPEATED_NIGHTS, *range(5, NIGHTS, 3)}
 LATER = timedelta(hours=3)
-MOST_GROWN = 1.10
-SPOILT = -8.0
-"""Spreads put on the point: a model that says far too much."""
+MAX_GROWTH = 1.10
+BAD_SHIFT = -8.0
+"""Shift of the bad model's forecasts, in spreads; they become far too high."""
 
 
 @dataclass
 class Month:
-    """How a month ended."""
+    """The tables and measurements at the end of a month."""
 
     tables: dict[str, list[str]]
-    truth: arrivals.Counts
-    demand: arrivals.Counts
-    scored: arrivals.Counts
+    expected_demand: inbox_files.DailyCounts
+    demand: inbox_files.DailyCounts
+    scored: inbox_files.DailyCounts
     costs: list[dict]
-    figures: Figures
-    worse: str | None = None
+    usage: ResourceUsage
+    bad_version: str | None = None
 
 
 @pytest.fixture(scope="module")
-def bad(engine, database_url, tmp_path_factory):
-    home = tmp_path_factory.mktemp("bad")
-    settings, figures = Settings(home=home), Figures()
-    inbox, worse = Inbox(settings.inbox), None
+def disturbed(engine, database_url, tmp_path_factory):
+    home = tmp_path_factory.mktemp("disturbed")
+    settings, usage = Settings(home=home), ResourceUsage()
+    inbox, bad_version = Inbox(settings.inbox), None
 
     def run(night):
-        if night not in IN_CHILDREN:
+        if night not in SUBPROCESS_NIGHTS:
             run_here(engine, settings, night)
             return
         if night == KILLED_NIGHT:
@@ -66,68 +66,70 @@ def bad(engine, database_url, tmp_path_factory):
             victim.end()
         status, output = start(home, database_url, night).end()
         assert status == 0, output
-        if night in RUN_AGAIN:
+        if night in REPEATED_NIGHTS:
             _, output = start(home, database_url, night).end()
             assert f"night of {origin_of(night)} is done" in output
 
     for night in range(NIGHTS):
-        inbox.before(night)
+        inbox.add_files_before(night)
         run(night)
-        figures.measure(home)
-        if inbox.after(night):
+        usage.measure(home)
+        if inbox.add_late_files(night):
             run_here(engine, settings, night, LATER)
-        if night == WORSE_NIGHT:
-            worse = show_a_worse_model(engine, settings, night)
-    yield month(engine, inbox, figures, worse)
+        if night == BAD_MODEL_NIGHT:
+            bad_version = publish_a_worse_model(engine, settings, night)
+    yield month(engine, inbox, usage, bad_version)
     empty_tables(engine)
 
 
 @pytest.fixture(scope="module")
-def good(engine, bad, tmp_path_factory):
-    home = tmp_path_factory.mktemp("good")
+def undisturbed(engine, disturbed, tmp_path_factory):
+    home = tmp_path_factory.mktemp("undisturbed")
     empty_tables(engine)
-    settings, figures = Settings(home=home), Figures()
+    settings, usage = Settings(home=home), ResourceUsage()
     inbox = Inbox(settings.inbox)
     for night in range(NIGHTS):
-        inbox.before(night)
+        inbox.add_files_before(night)
         run_here(engine, settings, night)
-        figures.measure(home)
-        if inbox.after(night):
+        usage.measure(home)
+        if inbox.add_late_files(night):
             run_here(engine, settings, night, LATER)
-    yield month(engine, inbox, figures)
+    yield month(engine, inbox, usage)
     empty_tables(engine)
 
 
-def show_a_worse_model(engine, settings, night):
-    """Promotes a spoilt champion, forecasts with it, and goes back as people do."""
+def publish_a_worse_model(engine, settings, night):
+    """Promotes a bad model, forecasts with it, and rolls back."""
     with engine.connect() as connection:
         champion = store.champion(connection)
-    whole = forecasting.load_recorded(settings.artefacts, champion)
-    spoilt = replace(
-        whole, postprocessing=Postprocessing(shift=SPOILT), seed=whole.seed + 1
+    champion_artefact = forecasting.load_recorded(settings.artefacts, champion)
+    bad_model = replace(
+        champion_artefact,
+        postprocessing=Postprocessing(shift=BAD_SHIFT),
+        seed=champion_artefact.seed + 1,
     )
-    path = artefact.save(spoilt, settings.artefacts)
+    path = artefact.save(bad_model, settings.artefacts)
     row = {
         name: champion[name] for name in ("trained_through", "data_watermark", "scores")
     }
     with engine.begin() as connection:
         store.add_model(
-            connection, version=spoilt.version, filename=path.name, seed=spoilt.seed,
+            connection, version=bad_model.version, filename=path.name, seed=bad_model.seed,
             sha256=artefact.file_sha256(path), role="challenger", run_id=None, **row,
         )  # fmt: skip
-        store.promote(connection, spoilt.version, "It looked better.")
+        store.promote(connection, bad_model.version, "It looked better.")
     before = total(engine, champion["version"], night)
-    assert forecast(engine, settings, night, LATER) == spoilt.version
-    assert total(engine, spoilt.version, night) > 1.2 * before
+    assert forecast(engine, settings, night, LATER) == bad_model.version
+    assert total(engine, bad_model.version, night) > 1.2 * before
     with engine.begin() as connection:
         back = store.rollback_target(connection)
         store.promote(connection, back["version"], "Too high everywhere.")
     assert forecast(engine, settings, night, 2 * LATER) == champion["version"]
-    return spoilt.version
+    return bad_model.version
 
 
 def forecast(engine, settings, night, later):
-    """What was made last is what was shown, so each has a moment of its own."""
+    """Forecasts at a given time; the latest forecast is the published one."""
     now = now_after(night, later)
     origin = origin_of(night)
     return forecasting.forecast_from(
@@ -142,7 +144,7 @@ def total(engine, version, night):
         return connection.scalar(sa.text(query), values)
 
 
-def month(engine, inbox, figures, worse=None):
+def month(engine, inbox, usage, bad_version=None):
     with engine.connect() as connection:
         demand = connection.execute(
             sa.text(
@@ -161,79 +163,89 @@ def month(engine, inbox, figures, worse=None):
         )
         return Month(
             tables(engine),
-            inbox.truth,
+            inbox.expected_demand,
             {(depot, day): orders for depot, day, orders in demand},
             {(depot, day): actual for depot, day, actual in scored},
             list(costs),
-            figures,
-            worse,
+            usage,
+            bad_version,
         )
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_both_months_end_with_the_same_tables(bad, good, name):
-    without = [row for row in bad.tables[name] if bad.worse not in row]
+def test_both_months_end_with_the_same_tables(disturbed, undisturbed, name):
+    without = [
+        row for row in disturbed.tables[name] if disturbed.bad_version not in row
+    ]
     if name == "models":
         # Who was champion between is told by the role; in the end it is the same one.
-        assert len(bad.tables[name]) == len(without) + 1
-    assert without == good.tables[name]
+        assert len(disturbed.tables[name]) == len(without) + 1
+    assert without == undisturbed.tables[name]
     assert without or name in {"orders", "quarantine"}
 
 
-def test_what_is_known_in_the_end_is_what_the_files_said_last(bad, good):
+def test_what_is_known_in_the_end_is_what_the_files_said_last(disturbed, undisturbed):
     closed = {
-        (arrivals.CLOSED_DEPOT, origin_of(night)) for night in arrivals.CLOSED_DAYS
+        (inbox_files.CLOSED_DEPOT, origin_of(night))
+        for night in inbox_files.CLOSED_DAYS
     }
-    for each in (bad, good):
+    for each in (disturbed, undisturbed):
         open_days = {
-            key: value for key, value in each.truth.items() if key not in closed
+            key: value
+            for key, value in each.expected_demand.items()
+            if key not in closed
         }
         demand = {key: value for key, value in each.demand.items() if key not in closed}
         assert demand == open_days
 
 
-def test_forecasts_are_scored_by_the_counts_that_hold(bad):
-    assert len(bad.scored) > NIGHTS * len(arrivals.DEPOTS) / 2
-    assert bad.scored == {key: bad.truth[key] for key in bad.scored}
-    corrected = (arrivals.CORRECTED_DEPOT, origin_of(arrivals.CORRECTED_DAY))
-    assert corrected in bad.scored
+def test_forecasts_are_scored_by_the_counts_that_hold(disturbed):
+    assert len(disturbed.scored) > NIGHTS * len(inbox_files.DEPOTS) / 2
+    assert disturbed.scored == {
+        key: disturbed.expected_demand[key] for key in disturbed.scored
+    }
+    corrected = (inbox_files.CORRECTED_DEPOT, origin_of(inbox_files.CORRECTED_DAY))
+    assert corrected in disturbed.scored
     assert not any(
-        (arrivals.CLOSED_DEPOT, origin_of(night)) in bad.scored
-        for night in arrivals.CLOSED_DAYS
+        (inbox_files.CLOSED_DEPOT, origin_of(night)) in disturbed.scored
+        for night in inbox_files.CLOSED_DAYS
     )
 
 
-def test_nights_after_the_first_find_everything_compiled(bad):
-    first, *others = bad.costs
+def test_nights_after_the_first_find_everything_compiled(disturbed):
+    first, *others = disturbed.costs
     assert first["compilations"] > 0
     hits = sum(cost["cache_hits"] for cost in others)
     lookups = hits + sum(cost["cache_misses"] for cost in others)
     assert hits / lookups >= 0.95
 
 
-def test_memory_stays_level(bad, good):
-    """Of the process that ran a whole month, and of each night's own."""
-    assert good.figures.memory[-1] < MOST_GROWN * good.figures.memory[9]
-    peaks = own_peaks(bad)
-    assert max(peaks[5:]) < MOST_GROWN * max(peaks[:5])
+def test_memory_stays_level(disturbed, undisturbed):
+    """Memory of the process that ran a month, and of the subprocess of each night."""
+    assert undisturbed.usage.memory[-1] < MAX_GROWTH * undisturbed.usage.memory[9]
+    peaks = own_peaks(disturbed)
+    assert max(peaks[5:]) < MAX_GROWTH * max(peaks[:5])
 
 
-def test_disk_stays_level(bad, good):
+def test_disk_stays_level(disturbed, undisturbed):
     """Models are kept, as many bytes a night as the night before; nothing else is."""
-    for each in (bad, good):
-        grown = each.figures.grown("artefacts", WORSE_NIGHT + 1)
-        assert max(grown) < MOST_GROWN * min(grown)
-        assert each.figures.disk[-1]["checkpoints"] == 0
-        compiled = [sizes["compiled"] for sizes in each.figures.disk]
-        assert compiled[-1] <= MOST_GROWN * compiled[10]
+    for each in (disturbed, undisturbed):
+        grown = each.usage.growth("artefacts", BAD_MODEL_NIGHT + 1)
+        assert max(grown) < MAX_GROWTH * min(grown)
+        assert each.usage.disk[-1]["checkpoints"] == 0
+        compiled = [sizes["compiled"] for sizes in each.usage.disk]
+        assert compiled[-1] <= MAX_GROWTH * compiled[10]
 
 
-def own_peaks(bad):
-    """The most that each night held which ran in a process of its own."""
-    return [bad.costs[night]["host_memory_peak_bytes"] for night in sorted(IN_CHILDREN)]
+def own_peaks(disturbed):
+    """Peak memory of each night that ran in a subprocess."""
+    return [
+        disturbed.costs[night]["host_memory_peak_bytes"]
+        for night in sorted(SUBPROCESS_NIGHTS)
+    ]
 
 
-@pytest.mark.usefixtures("bad")
-def test_a_night_that_is_done_stays_done(engine, good, tmp_path):
+@pytest.mark.usefixtures("disturbed")
+def test_a_night_that_is_done_stays_done(engine, undisturbed, tmp_path):
     with pytest.raises(NothingToDoError, match="is done"):
         run_here(engine, Settings(home=tmp_path), NIGHTS - 1)

@@ -37,7 +37,7 @@ def write(home, text, mode=0o600):
 @pytest.fixture
 def rule(tmp_path):
     write(tmp_path, AUTH + ALLOW)
-    return login.rule(tmp_path)
+    return login.read_rule(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_an_unverified_address_is_refused(rule, email, verified):
 def test_a_provider_without_verified_addresses_admits_by_object_id(tmp_path):
     write(tmp_path, AUTH + '[allow]\nclaim = "oid"\nvalues = ["0f3a"]')
     entra = {"email": "anna@example.com", "tid": "77aa"}
-    rule = login.rule(tmp_path)
+    rule = login.read_rule(tmp_path)
     assert rule.admits({**entra, "oid": "0f3a"})
     assert not rule.admits({**entra, "oid": "0f3b"})
 
@@ -105,7 +105,7 @@ def test_a_login_expires_with_its_token(ends):
 
 
 def test_without_a_file_there_is_no_login(tmp_path):
-    assert login.rule(tmp_path) is None
+    assert login.read_rule(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_without_a_file_there_is_no_login(tmp_path):
 def test_an_incomplete_login_file_admits_nobody(tmp_path, text, message):
     write(tmp_path, text)
     with pytest.raises(ConfigError, match=message) as error:
-        login.rule(tmp_path)
+        login.read_rule(tmp_path)
     assert "nobody guesses" not in str(error.value)
 
 
@@ -145,13 +145,13 @@ def test_a_login_file_that_other_accounts_can_read_or_write_admits_nobody(
 ):
     write(tmp_path, AUTH + ALLOW, mode)
     with pytest.raises(ConfigError, match=f"has mode {mode:04o}.*chmod 600"):
-        login.rule(tmp_path)
+        login.read_rule(tmp_path)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400, 0o440])
 def test_a_login_file_readable_by_its_account_and_group_is_accepted(tmp_path, mode):
     write(tmp_path, AUTH + ALLOW, mode)
-    assert login.rule(tmp_path) is not None
+    assert login.read_rule(tmp_path) is not None
 
 
 @pytest.mark.parametrize("kind", ["dangling link", "folder"])
@@ -162,7 +162,7 @@ def test_a_login_file_that_is_no_regular_file_is_an_error(tmp_path, kind):
     else:
         path.symlink_to(tmp_path / "gone.toml")
     with pytest.raises(ConfigError, match=r"login\.toml cannot be read"):
-        login.rule(tmp_path)
+        login.read_rule(tmp_path)
 
 
 def test_with_a_login_other_machines_are_served_and_streamlit_reads_the_file(tmp_path):

@@ -45,7 +45,7 @@ class Person:
 
 @dataclass
 class Provider:
-    """What the provider knows: its people, its key, and the codes it gave out."""
+    """State of the provider: its users, its key, and the codes it has issued."""
 
     people: Mapping[str, Person]
     address: str = ""
@@ -53,7 +53,7 @@ class Provider:
     codes: dict[str, tuple[Person, dict[str, str]]] = field(default_factory=dict)
 
     def discovery(self) -> dict[str, Any]:
-        """Where everything else is."""
+        """The discovery document."""
         return {
             "issuer": self.address,
             "authorization_endpoint": f"{self.address}/authorize",
@@ -66,37 +66,37 @@ class Provider:
         }
 
     def keys(self) -> dict[str, Any]:
-        """By which its signature is checked."""
+        """Public keys with which its signatures are verified."""
         public = self.key.as_dict(private=False)
         return {"keys": [public | {"kid": self.key.thumbprint(), "use": "sig"}]}
 
-    def choice(self, asked: dict[str, str]) -> str:
-        """The page on which a person says who they are; each link carries its code."""
-        assert asked["client_id"] == CLIENT_ID
-        assert asked["response_type"] == "code"
-        assert asked["code_challenge_method"] == "S256"
+    def choice(self, request: dict[str, str]) -> str:
+        """The login page: one link per user, each with a code."""
+        assert request["client_id"] == CLIENT_ID
+        assert request["response_type"] == "code"
+        assert request["code_challenge_method"] == "S256"
         links = []
         for email, person in self.people.items():
             code = secrets.token_urlsafe()
-            self.codes[code] = (person, asked)
-            back = urlencode({"code": code, "state": asked["state"]})
-            href = escape(f"{asked['redirect_uri']}?{back}")
+            self.codes[code] = (person, request)
+            back = urlencode({"code": code, "state": request["state"]})
+            href = escape(f"{request['redirect_uri']}?{back}")
             links.append(f'<p><a href="{href}">{escape(email)}</a></p>')
         return f"<!doctype html><title>Who are you?</title>{''.join(links)}"
 
     def token(self, sent: dict[str, str], authorization: str) -> dict[str, Any]:
-        """What a code is worth, once."""
-        known = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
-        assert authorization == f"Basic {known}"
-        person, asked = self.codes.pop(sent["code"])
-        assert sent["redirect_uri"] == asked["redirect_uri"]
+        """Exchanges a code for tokens, once."""
+        credentials = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        assert authorization == f"Basic {credentials}"
+        person, request = self.codes.pop(sent["code"])
+        assert sent["redirect_uri"] == request["redirect_uri"]
         digest = hashlib.sha256(sent["code_verifier"].encode()).digest()
         proof = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
-        assert proof == asked["code_challenge"]
+        assert proof == request["code_challenge"]
         return {
             "access_token": secrets.token_urlsafe(),
             "token_type": "Bearer",
-            "id_token": self._signed(person, asked["nonce"]),
+            "id_token": self._signed(person, request["nonce"]),
         }
 
     def _signed(self, person: Person, nonce: str) -> str:
@@ -131,14 +131,14 @@ def providing(*people: Person) -> Iterator[Provider]:
 def _door_of(provider: Provider) -> type[BaseHTTPRequestHandler]:
     class Door(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked = urlsplit(self.path)
-            match asked.path:
+            request = urlsplit(self.path)
+            match request.path:
                 case "/.well-known/openid-configuration":
                     self._answer(json.dumps(provider.discovery()))
                 case "/jwks":
                     self._answer(json.dumps(provider.keys()))
                 case "/authorize":
-                    page = provider.choice(dict(parse_qsl(asked.query)))
+                    page = provider.choice(dict(parse_qsl(request.query)))
                     self._answer(page, "text/html")
                 case _:
                     self.send_response(204)

@@ -77,6 +77,12 @@ def test_a_chosen_city_is_shared_by_its_url(fleet, visit):
     assert "Greenwich" not in text
 
 
+def test_an_unknown_city_in_the_url_is_explained(fleet, visit):
+    text = visit(fleet[0], "phone").to("/?city=Atlantis")
+    assert "There is no city “Atlantis”. Shown instead: All cities." in text
+    assert "Waalhaven" in text
+
+
 def test_a_scenario_is_chosen_by_keyboard(fleet, visit):
     window = visit(fleet[0])
     window.to("/depot?depot=LON-01")

@@ -71,11 +71,11 @@ def share_of_change(folder, seeded, scenario, demand=None, model=None):
 @pytest.mark.parametrize("kind", ["closed", "promotion"])
 @pytest.mark.parametrize("depot", ["LON-01", "RTM-02"])
 def test_a_scenario_scales_the_forecast_shown_as_it_scales_the_models(
-    dashboard, fresh, seeded, kind, depot
+    dashboard, freshness, seeded, kind, depot
 ):
     """The seeded forecasts are not the model's own, so the two can be told apart."""
     scenario = (depot, kind, ordinary_day(seeded))
-    outcome = whatif.simulate(*scenario, fresh)
+    outcome = whatif.simulate(*scenario, freshness)
     share = share_of_change(dashboard, seeded, scenario)
     assert (share != 1).any()
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, depot))
@@ -87,25 +87,25 @@ def test_a_scenario_scales_the_forecast_shown_as_it_scales_the_models(
     ]
 
 
-def test_corrected_counts_are_no_effect_of_the_scenario(fresh, seeded, write):
+def test_corrected_counts_are_no_effect_of_the_scenario(freshness, seeded, write):
     versions = schema.demand_versions
     write(sa.update(versions).values(orders=versions.c.orders * 3))
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.simulate("LON-01", "closed", day, fresh)
+    outcome = whatif.simulate("LON-01", "closed", day, freshness)
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, "LON-01"))
     others = outcome.drop(index=3)
     np.testing.assert_allclose(others["scenario"], others["forecast"], rtol=0.2)
 
 
 def test_a_depot_of_an_unknown_city_is_forecast_from_the_whole_fleet(
-    dashboard, fresh, seeded, write
+    dashboard, freshness, seeded, write
 ):
     versions = schema.demand_versions
     write(sa.delete(versions).where(versions.c.depot_id.like("LON-%")))
     left = seeded.demand[~seeded.demand["depot_id"].str.startswith("LON-")]
     day = seeded.through + timedelta(days=2)
     scenario = ("LON-02", "promotion", day)
-    outcome = whatif.simulate(*scenario, fresh)
+    outcome = whatif.simulate(*scenario, freshness)
     share = share_of_change(dashboard, seeded, scenario, left)
     np.testing.assert_allclose(
         outcome["scenario"], shown(seeded, "LON-02") * share, rtol=1e-5
@@ -113,17 +113,17 @@ def test_a_depot_of_an_unknown_city_is_forecast_from_the_whole_fleet(
 
 
 def test_the_inputs_cover_the_models_receptive_field(
-    dashboard, seeded, fresh, monkeypatch
+    dashboard, seeded, freshness, monkeypatch
 ):
     reads = []
     read = queries.panel_tables
     monkeypatch.setattr(
         queries, "panel_tables", lambda *keys: reads.append(keys) or read(*keys)
     )
-    whatif.simulate("LON-01", "closed", ordinary_day(seeded), fresh)
+    whatif.simulate("LON-01", "closed", ordinary_day(seeded), freshness)
     [(_, first, through)] = reads
     days = (through - first).days + 1
-    assert days >= predict.receptive_field_days(whatif.load(fresh))
+    assert days >= predict.receptive_field_days(whatif.load(freshness))
 
 
 def test_a_depot_with_the_baseline_fallback_is_simulated_with_it(
@@ -172,22 +172,22 @@ def test_nothing_is_written_even_by_a_connection_that_may_write(
     assert fingerprints(clean_engine) == before
 
 
-def test_kinds_of_scenarios_are_those_of_the_training_data(fresh):
-    assert whatif.kinds(fresh) == ["closed", "promotion"]
+def test_kinds_of_scenarios_are_those_of_the_training_data(freshness):
+    assert whatif.kinds(freshness) == ["closed", "promotion"]
 
 
-def test_a_missing_artefact_is_an_error_with_a_remedy(dashboard, fresh):
+def test_a_missing_artefact_is_an_error_with_a_remedy(dashboard, freshness):
     for path in dashboard.glob("*.npz"):
         path.unlink()
     with pytest.raises(ArtefactError, match=r"is not there.*harbor models promote"):
-        whatif.load(fresh)
+        whatif.load(freshness)
 
 
-def test_a_corrupt_artefact_is_not_used(dashboard, fresh):
+def test_a_corrupt_artefact_is_not_used(dashboard, freshness):
     [path] = dashboard.glob("*.npz")
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ArtefactError, match="so it is not used"):
-        whatif.load(fresh)
+        whatif.load(freshness)
 
 
 def test_an_artefact_with_another_hash_is_not_used(seeded, write):
@@ -196,9 +196,9 @@ def test_an_artefact_with_another_hash_is_not_used(seeded, write):
         whatif.load(queries.freshness())
 
 
-def test_the_drivers_add_up_to_the_forecast_shown(dashboard, fresh):
-    parts = whatif.drivers("LON-01", fresh)
-    assert len(parts) == fresh.horizon
+def test_the_drivers_add_up_to_the_forecast_shown(dashboard, freshness):
+    parts = whatif.drivers("LON-01", freshness)
+    assert len(parts) == freshness.horizon
     np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
     assert (parts["forecast"] > 0).all()
 
@@ -238,8 +238,8 @@ def test_a_holiday_ahead_is_in_its_driver(seeded, write):
     np.testing.assert_allclose(after["level"], before["level"])
 
 
-def test_a_usual_day_is_the_mean_of_the_last_four_weeks(fresh, seeded):
+def test_a_usual_day_is_the_mean_of_the_last_four_weeks(freshness, seeded):
     orders = seeded.demand[seeded.demand["depot_id"] == "LON-01"]["orders"].dropna()
     usual = np.exp(np.log(orders.tail(28) + 1).mean()) - 1
-    level = whatif.drivers("LON-01", fresh)["level"]
+    level = whatif.drivers("LON-01", freshness)["level"]
     np.testing.assert_allclose(level, usual)

@@ -95,10 +95,10 @@ def test_a_withdrawn_override_is_the_forecast_again(week):
 
 
 def test_the_default_capacity_makes_the_vans_suffice_on_the_busiest_day(week):
-    assert planning.known_vans(week) == 6
+    assert planning.total_vans(week) == 6
     assert planning.default_capacity(week) == 70  # (200 + 149) * 1.2 / 6
     without = week.assign(vans=np.nan)
-    assert planning.known_vans(without) is None
+    assert planning.total_vans(without) is None
     assert planning.default_capacity(without) == planning.DEFAULT_CAPACITY
 
 

@@ -75,7 +75,7 @@ def test_without_a_database_the_error_names_the_command(dashboard, monkeypatch):
 
 
 def test_all_reads_of_a_snapshot_see_the_same_state(seeded, clean_engine):
-    """What commits between two of its statements is seen by neither."""
+    """A commit between two of its statements is visible to neither."""
     count = "select count(*) as n from depots"
     with database.snapshot() as connection:
         before = database.select(connection, count).iloc[0]["n"]

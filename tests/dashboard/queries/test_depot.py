@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from dashboard import queries
 from dashboard.queries import depot as depot_queries
 from pipelines import schema
-from tests.dashboard.queries.test_queries import as_dates, shown
+from tests.dashboard.queries.test_queries import as_dates, published_forecasts
 from tests.dashboard.seed import CHAMPION, seed
 
 pytestmark = pytest.mark.db
@@ -19,24 +19,26 @@ A_DAY = timedelta(days=1)
 A_WEEK = timedelta(days=7)
 
 
-def test_a_depots_days_have_history_forecast_and_events(fresh, seeded):
-    days = queries.depot_days("RTM-03", fresh)
+def test_a_depots_days_have_history_forecast_and_events(freshness, seeded):
+    days = queries.depot_days("RTM-03", freshness)
     own = seeded.demand[seeded.demand["depot_id"] == "RTM-03"]
     assert len(days) == 56 + 7
     past = days[days["day_on"].dt.date <= seeded.through]
     assert past["actual"].tolist() == own["orders"].tolist()[-56:]
     ahead = days[days["day_on"].dt.date > seeded.through]
-    mine = shown(seeded)[shown(seeded)["depot_id"] == "RTM-03"]
+    mine = published_forecasts(seeded)[
+        published_forecasts(seeded)["depot_id"] == "RTM-03"
+    ]
     np.testing.assert_allclose(ahead["p50"], mine["p50"])
     assert ahead["events"].tolist() == [[], ["closed"], [], [], [], [], []]
     assert ahead["is_closed"].tolist() == [False, True, *[False] * 5]
     assert ahead["basis"].tolist() == mine["basis"].tolist()
 
 
-def test_unknown_days_are_nan_and_weekly_closing_days_are_closed(fresh, seeded):
-    days = queries.depot_days("RTM-01", fresh).set_index("day_on")
+def test_unknown_days_are_nan_and_weekly_closing_days_are_closed(freshness, seeded):
+    days = queries.depot_days("RTM-01", freshness).set_index("day_on")
     assert np.isnan(days.loc[pd.Timestamp(seeded.through - 10 * A_DAY), "actual"])
-    shut = queries.depot_days("RTM-02", fresh)
+    shut = queries.depot_days("RTM-02", freshness)
     assert (shut["is_closed"] == (shut["day_on"].dt.day_of_week == 6)).all()
 
 
@@ -63,24 +65,24 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
     )
 
 
-def test_a_late_depot_has_its_last_and_due_days(fresh, seeded):
-    poplar = queries.depot_status("LON-03", fresh)
+def test_a_late_depot_has_its_last_and_due_days(freshness, seeded):
+    poplar = queries.depot_status("LON-03", freshness)
     assert poplar.is_late
     assert (poplar.last_on, poplar.due_on) == (seeded.through - A_DAY, seeded.through)
-    assert not queries.depot_status("LON-01", fresh).is_late
+    assert not queries.depot_status("LON-01", freshness).is_late
 
 
-def test_the_previous_forecast_is_that_of_the_previous_origin(fresh, seeded):
-    before = queries.depot_status("LON-01", fresh).previous
+def test_the_previous_forecast_is_that_of_the_previous_origin(freshness, seeded):
+    before = queries.depot_status("LON-01", freshness).previous
     assert before is not None
     assert (before.origin_on, before.model) == (seeded.through - A_DAY, CHAMPION)
     assert (before.corrected, before.events) == (0, ())
-    days = queries.depot_days("LON-01", fresh)
+    days = queries.depot_days("LON-01", freshness)
     made = seeded.forecasts.query("depot_id == 'LON-01'")
     then = made[made["origin_on"] == seeded.through - A_DAY].sort_values("target_on")
-    known = days.dropna(subset=["p50_before"])
-    assert as_dates(known["day_on"]) == then["target_on"].tolist()
-    np.testing.assert_allclose(known["p50_before"], then["p50"])
+    comparable = days.dropna(subset=["p50_before"])
+    assert as_dates(comparable["day_on"]) == then["target_on"].tolist()
+    np.testing.assert_allclose(comparable["p50_before"], then["p50"])
 
 
 def test_corrections_and_events_since_the_previous_forecast_are_counted(seeded, write):
@@ -130,17 +132,17 @@ def test_data_of_the_previous_nightly_run_is_not_new(seeded, write):
 
 def test_the_first_forecast_has_no_previous_one(dashboard, clean_engine, yesterday):
     seed(clean_engine, yesterday, live=False, hindcasts=False)
-    fresh = queries.freshness()
-    assert queries.depot_status("LON-01", fresh).previous is None
-    assert queries.depot_days("LON-01", fresh)["p50_before"].isna().all()
+    freshness = queries.freshness()
+    assert queries.depot_status("LON-01", freshness).previous is None
+    assert queries.depot_days("LON-01", freshness)["p50_before"].isna().all()
 
 
 def test_a_depot_on_the_baseline_fallback_is_marked(seeded, write):
     gate(write, seeded, "LON-01")
-    fresh = queries.freshness()
-    assert queries.depot_status("LON-01", fresh).is_fallback
-    assert not queries.depot_status("LON-02", fresh).is_fallback
-    scored = queries.depot_accuracy(True, fresh)
+    freshness = queries.freshness()
+    assert queries.depot_status("LON-01", freshness).is_fallback
+    assert not queries.depot_status("LON-02", freshness).is_fallback
+    scored = queries.depot_accuracy(True, freshness)
     assert scored.loc[scored["is_fallback"], "depot_id"].tolist() == ["LON-01"]
 
 
@@ -152,7 +154,7 @@ def gate(write, seeded, depot):
     write(sa.update(schema.forecasts).where(newest).values(run_id=1))
 
 
-def test_overrides_are_beside_the_forecast(fresh, seeded, write):
+def test_overrides_are_beside_the_forecast(freshness, seeded, write):
     row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "p50": 1.0}
     row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
     for action, orders in (("set", 900.0), ("lock", 950.0)):
@@ -165,8 +167,8 @@ def test_overrides_are_beside_the_forecast(fresh, seeded, write):
     assert days[["planned", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
 
 
-def test_past_forecasts_are_the_last_of_each_day(fresh, seeded):
-    past = queries.past_forecasts("LON-01", fresh)
+def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):
+    past = queries.past_forecasts("LON-01", freshness)
     live = seeded.scores.query("depot_id == 'LON-01' and is_live")
     last = live.sort_values("origin_on").groupby("target_on").last()
     assert as_dates(past["target_on"]) == last.index.tolist()
@@ -177,29 +179,29 @@ def test_past_forecasts_are_the_last_of_each_day(fresh, seeded):
 def test_a_depot_without_live_scores_shows_its_hindcasts(seeded, write):
     scores = schema.scores
     write(sa.delete(scores).where(scores.c.is_live, scores.c.depot_id == "LON-01"))
-    fresh = queries.freshness()
-    past = queries.past_forecasts("LON-01", fresh)
+    freshness = queries.freshness()
+    past = queries.past_forecasts("LON-01", freshness)
     assert len(past) == depot_queries.PAST_DAYS
     assert not past["is_live"].any()
-    assert queries.past_forecasts("LON-02", fresh)["is_live"].all()
+    assert queries.past_forecasts("LON-02", freshness)["is_live"].all()
 
 
-def test_events_ahead_are_the_depots_the_citys_and_the_countrys(fresh, seeded):
+def test_events_ahead_are_the_depots_the_citys_and_the_countrys(freshness, seeded):
     day = seeded.through
-    london = queries.events_ahead("LON-01", fresh)
+    london = queries.events_ahead("LON-01", freshness)
     assert london[["what", "scope"]].to_numpy().tolist() == [
         ["promotion", "all of London"]
     ]
     assert as_dates(london["ends_on"]) == [day + 5 * A_DAY]
-    delfshaven = queries.events_ahead("RTM-03", fresh)
+    delfshaven = queries.events_ahead("RTM-03", freshness)
     assert delfshaven[["what", "scope"]].to_numpy().tolist() == [
         ["closed", "this depot"],
         ["Harbour Day 0", "public holiday"],
     ]
 
 
-def test_depots_are_labelled_by_name_city_and_id(fresh):
-    depots = queries.depots(fresh)
+def test_depots_are_labelled_by_name_city_and_id(freshness):
+    depots = queries.depots(freshness)
     assert depots["label"].tolist()[0] == "Greenwich · London · LON-01"
     assert depots["depot_id"].tolist() == [
         "LON-01", "LON-03", "LON-02", "RTM-03", "RTM-02", "RTM-01",

@@ -19,7 +19,7 @@ A_DAY = timedelta(days=1)
 A_WEEK = timedelta(days=7)
 
 
-def shown(seeded):
+def published_forecasts(seeded):
     """The newest forecast."""
     made = seeded.forecasts
     return made[made["origin_on"] == seeded.through]
@@ -30,18 +30,22 @@ def as_dates(column):
 
 
 def test_freshness_of_an_empty_database_is_empty(dashboard):
-    fresh = queries.freshness()
-    assert (fresh.depots, fresh.last_on, fresh.champion) == (0, None, None)
-    assert fresh.zones == ()
-    assert (fresh.origin_on, fresh.model, fresh.made_at) == (None, None, None)
+    freshness = queries.freshness()
+    assert (freshness.depots, freshness.last_on, freshness.champion) == (0, None, None)
+    assert freshness.zones == ()
+    assert (freshness.origin_on, freshness.model, freshness.made_at) == (
+        None,
+        None,
+        None,
+    )
 
 
-def test_freshness_has_the_newest_orders_and_forecast(fresh, seeded):
-    assert fresh.depots == 6
-    assert dict(fresh.zones).keys() == {"Europe/London", "Europe/Amsterdam"}
-    assert fresh.last_on == fresh.origin_on == seeded.through
-    assert fresh.champion == fresh.model == CHAMPION
-    assert fresh.made_at == datetime.combine(
+def test_freshness_has_the_newest_orders_and_forecast(freshness, seeded):
+    assert freshness.depots == 6
+    assert dict(freshness.zones).keys() == {"Europe/London", "Europe/Amsterdam"}
+    assert freshness.last_on == freshness.origin_on == seeded.through
+    assert freshness.champion == freshness.model == CHAMPION
+    assert freshness.made_at == datetime.combine(
         seeded.through + A_DAY, datetime.min.time().replace(hour=4, minute=31), UTC
     )
 
@@ -57,26 +61,36 @@ def test_the_forecast_time_is_the_end_of_its_run(seeded, write):
 
 
 def test_the_champions_forecast_is_preferred_to_a_newer_one(seeded, write):
-    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    write(
+        sa.insert(schema.forecasts).values(
+            remade(published_forecasts(seeded), JUDGE, hours=3)
+        )
+    )
     assert queries.freshness().model == CHAMPION
 
 
 def test_without_the_champions_forecast_the_newest_is_shown(seeded, write):
-    write(sa.insert(schema.forecasts).values(remade(shown(seeded), JUDGE, hours=3)))
+    write(
+        sa.insert(schema.forecasts).values(
+            remade(published_forecasts(seeded), JUDGE, hours=3)
+        )
+    )
     write(sa.update(schema.models).values(role="retired"))
-    fresh = queries.freshness()
-    assert (fresh.champion, fresh.model) == (None, JUDGE)
+    freshness = queries.freshness()
+    assert (freshness.champion, freshness.model) == (None, JUDGE)
 
 
 @pytest.mark.parametrize("city", ["", "London"])
-def test_daily_totals_are_sums_of_depots(fresh, seeded, city):
+def test_daily_totals_are_sums_of_depots(freshness, seeded, city):
     here = seeded.depots
     names = set(here.loc[(here["city"] == city) | (city == ""), "depot_id"])
-    known = seeded.demand[seeded.demand["depot_id"].isin(names)]
-    ahead = shown(seeded)[shown(seeded)["depot_id"].isin(names)]
-    totals = queries.daily_totals(city, fresh).set_index("day_on")
+    observed = seeded.demand[seeded.demand["depot_id"].isin(names)]
+    ahead = published_forecasts(seeded)[
+        published_forecasts(seeded)["depot_id"].isin(names)
+    ]
+    totals = queries.daily_totals(city, freshness).set_index("day_on")
     assert len(totals) == 28
-    for day, orders in known.groupby("service_on")["orders"].sum().items():
+    for day, orders in observed.groupby("service_on")["orders"].sum().items():
         if day > seeded.through - timedelta(days=21):
             assert totals.loc[pd.Timestamp(day), "actual"] == orders
     for day, orders in ahead.groupby("target_on")["p50"].sum().items():
@@ -102,18 +116,20 @@ def test_a_total_has_its_own_band(seeded, write):
 
 
 @pytest.mark.parametrize("city", ["", "London"])
-def test_the_command_prints_the_totals_of_the_page(fresh, seeded, write, engine, city):
+def test_the_command_prints_the_totals_of_the_page(
+    freshness, seeded, write, engine, city
+):
     row = {"city": city, "origin_on": seeded.through, "model_version": CHAMPION}
     for ahead in range(1, 8):
         day = seeded.through + ahead * A_DAY
         band = {"target_on": day, "p10": 1.0, "p90": 3.0}
         write(sa.insert(schema.forecast_totals).values(**row, **band))
-    page = queries.daily_totals(city, fresh).dropna(subset=["p50"])
+    page = queries.daily_totals(city, freshness).dropna(subset=["p50"])
     with engine.connect() as connection:
         command = read_totals(connection, seeded.through, CHAMPION)
     assert [each["city"] for each in command] == [city] * 7
-    told = [each["p50"] for each in command]
-    np.testing.assert_allclose(told, page["p50"])
+    printed = [each["p50"] for each in command]
+    np.testing.assert_allclose(printed, page["p50"])
     assert [(each["p10"], each["p90"]) for each in command] == [(1.0, 3.0)] * 7
 
 
@@ -123,11 +139,11 @@ def lacking(totals):
     return dict(zip(as_dates(short["day_on"]), short["missing"], strict=True))
 
 
-def test_a_total_has_the_number_of_missing_depots(fresh, seeded):
+def test_a_total_has_the_number_of_missing_depots(freshness, seeded):
     """As seeded: one has not reported, one missed a day, one is shut on Sundays."""
     expected = {seeded.through: 1, seeded.through - 10 * A_DAY: 1}
-    assert lacking(queries.daily_totals("", fresh)) == expected
-    assert lacking(queries.daily_totals("London", fresh)) == {seeded.through: 1}
+    assert lacking(queries.daily_totals("", freshness)) == expected
+    assert lacking(queries.daily_totals("London", freshness)) == {seeded.through: 1}
 
 
 def test_an_unknown_day_has_a_row_without_a_forecast(seeded, write):
@@ -155,25 +171,27 @@ def test_a_depot_is_not_missing_before_its_first_count(seeded, write):
 def test_the_days_ahead_follow_the_forecasts_horizon(seeded, write):
     made = schema.forecasts
     write(sa.delete(made).where(made.c.target_on > seeded.through + 3 * A_DAY))
-    fresh = queries.freshness()
-    assert (fresh.horizon, fresh.until) == (3, seeded.through + 3 * A_DAY)
-    assert len(queries.daily_totals("", fresh)) == 21 + 3
-    assert len(queries.fleet_week(fresh)) == 3 * 6
-    assert len(queries.depot_days("LON-01", fresh)) == 56 + 3
+    freshness = queries.freshness()
+    assert (freshness.horizon, freshness.until) == (3, seeded.through + 3 * A_DAY)
+    assert len(queries.daily_totals("", freshness)) == 21 + 3
+    assert len(queries.fleet_week(freshness)) == 3 * 6
+    assert len(queries.depot_days("LON-01", freshness)) == 56 + 3
 
 
-def test_the_week_ahead_has_the_orders_of_the_week_before(fresh, seeded):
-    week = queries.fleet_week(fresh)
-    known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
-    assert len(week) == len(shown(seeded)) == 42
+def test_the_week_ahead_has_the_orders_of_the_week_before(freshness, seeded):
+    week = queries.fleet_week(freshness)
+    observed = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
+    assert len(week) == len(published_forecasts(seeded)) == 42
     both = week.assign(target_on=week["target_on"].dt.date).merge(
-        shown(seeded), on=["depot_id", "target_on"], suffixes=("", "_seeded")
+        published_forecasts(seeded),
+        on=["depot_id", "target_on"],
+        suffixes=("", "_seeded"),
     )
     assert len(both) == 42
     for quantile in ("p10", "p50", "p90"):
         np.testing.assert_allclose(both[quantile], both[f"{quantile}_seeded"])
     for row in both.to_dict("records"):
-        expected = known.get((row["depot_id"], row["target_on"] - A_WEEK), np.nan)
+        expected = observed.get((row["depot_id"], row["target_on"] - A_WEEK), np.nan)
         if row["basis"] == "closed":
             expected = np.nan
         np.testing.assert_equal(row["week_before"], expected)
@@ -188,31 +206,31 @@ def test_a_day_closed_a_week_ago_is_not_compared(seeded, write):
     assert as_dates(mine.index[mine.isna()].to_series()) == [day + A_WEEK]
 
 
-def test_change_is_relative_to_the_same_known_days(fresh, seeded):
-    week = queries.fleet_week(fresh)
+def test_change_is_relative_to_the_same_known_days(freshness, seeded):
+    week = queries.fleet_week(freshness)
     for _, rows in week.groupby("depot_id"):
-        known = rows[rows["week_before"].notna()]
-        expected = known["p50"].sum() / known["week_before"].sum() - 1
+        observed = rows[rows["week_before"].notna()]
+        expected = observed["p50"].sum() / observed["week_before"].sum() - 1
         np.testing.assert_allclose(rows["change"], expected)
 
 
-def test_the_week_ahead_is_ordered_and_marks_late_depots(fresh):
-    week = queries.fleet_week(fresh)
+def test_the_week_ahead_is_ordered_and_marks_late_depots(freshness):
+    week = queries.fleet_week(freshness)
     keys = ["city", "name", "target_on"]
     assert week[keys].equals(week[keys].sort_values(keys))
     assert set(week.loc[week["is_late"], "depot_id"]) == {"LON-03"}
 
 
-def test_the_week_ahead_has_the_previous_forecast(fresh, seeded):
-    """Of each day that both are of; the one made last where two began there."""
+def test_the_week_ahead_has_the_previous_forecast(freshness, seeded):
+    """Both forecasts of each common day; the latest where two have the same origin."""
     made = seeded.forecasts
     older = made[made["origin_on"] < seeded.through]
     before_on = older["origin_on"].max()
     before = older[older["origin_on"] == before_on].sort_values("made_at")
-    said = before.set_index(["depot_id", "target_on"])["p50"].to_dict()
-    week = queries.fleet_week(fresh)
+    previous_p50 = before.set_index(["depot_id", "target_on"])["p50"].to_dict()
+    week = queries.fleet_week(freshness)
     expected = [
-        said.get((row["depot_id"], row["target_on"].date()), np.nan)
+        previous_p50.get((row["depot_id"], row["target_on"].date()), np.nan)
         for row in week.to_dict("records")
     ]
     np.testing.assert_allclose(week["p50_before"], expected)
@@ -299,12 +317,12 @@ def test_a_depot_closed_for_weeks_is_not_late(seeded, write):
 def test_depots_of_one_name_are_shown_with_their_ids(seeded, write):
     here = schema.depots.c.city == "London"
     write(sa.update(schema.depots).where(here).values(name="Addison"))
-    fresh = queries.freshness()
+    freshness = queries.freshness()
     for rows in (
-        queries.fleet_week(fresh),
-        queries.depot_accuracy(True, fresh),
-        queries.largest_errors(True, fresh),
-        queries.calendar(fresh),
+        queries.fleet_week(freshness),
+        queries.depot_accuracy(True, freshness),
+        queries.largest_errors(True, freshness),
+        queries.calendar(freshness),
     ):
         for row in rows.to_dict("records"):
             of_two = row["city"] == "London"
@@ -334,9 +352,9 @@ def test_late_cities_and_alarms_are_of_the_run_that_forecast(seeded, write):
                 step="accuracy", state="done", metrics={"alarms": alarms}
             )
         )
-    fresh = queries.freshness()
-    assert fresh.late_cities == (("London", 1),)
-    assert fresh.alarms == ("Worse than the naive.",)
+    freshness = queries.freshness()
+    assert freshness.late_cities == (("London", 1),)
+    assert freshness.alarms == ("Worse than the naive.",)
 
 
 def test_a_nightly_run_changes_the_cache_key(seeded, write, clean_engine):

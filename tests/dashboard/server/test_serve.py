@@ -1,4 +1,4 @@
-"""How the pages are started, and that a host without JAX can serve them."""
+"""Starting the pages, also on a host without JAX."""
 
 import os
 import subprocess

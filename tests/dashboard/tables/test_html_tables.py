@@ -20,7 +20,7 @@ def test_small_tables_are_escaped():
 
 def test_an_empty_column_is_left_out():
     table = pd.DataFrame({"Depot": ["A", "B"], "Gate": ["", ""], "Why": ["", "x"]})
-    read = Cells(html_tables.table(table, on_wide=("Gate",)))
+    read = Cells(html_tables.table(table, hidden_on_phones=("Gate",)))
     assert read.text == [["Depot", "Why"], ["A", ""], ["B", "x"]]
     nothing = Cells(html_tables.table(table.iloc[:0]))
     assert nothing.text == [["Depot", "Gate", "Why"]]
@@ -54,7 +54,7 @@ def test_a_table_with_a_long_text_is_wide_and_hides_columns_on_phones():
     result = pd.DataFrame(
         {"File": ["a.csv"], "Kind": ["daily"], "Why": ["It is empty. " * 9]}
     )
-    read = Cells(html_tables.table(result, on_wide=("Kind",)))
+    read = Cells(html_tables.table(result, hidden_on_phones=("Kind",)))
     assert ("table", {"class": "hf"}) in read.tags
     classes = [kind["class"] for tag, kind in read.tags if tag == "td"]
     assert classes == ["fill short desk", "fill"]

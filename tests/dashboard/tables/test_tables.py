@@ -95,7 +95,7 @@ def test_past_forecasts_come_newest_first_with_their_errors():
         }
     )
     newest, oldest = rows(tables.past_forecasts(past))
-    assert (newest["Day"], newest["Absolute % error"], newest["In band"]) == (
+    assert (newest["Day"], newest["Absolute % error"], newest["In the 80 % band"]) == (
         DAYS[1], None, "yes",
     )  # fmt: skip
     assert (oldest["Forecast − actual"], oldest["Absolute % error"]) == (10, 10.0)
@@ -213,7 +213,7 @@ def test_accuracy_has_a_row_per_name_in_percent():
     [row] = rows(tables.accuracy(scores, "city", "City").round(9))
     assert row == {
         "City": "Ghent", "MAPE": 8.0, "Naive MAPE": 12.0, "Median MAPE": 10.0,
-        "WAPE": 7.0, "Bias": -1.0, "In band": 79.0, "Days": 6,
+        "WAPE": 7.0, "Bias": -1.0, "In the 80 % band": 79.0, "Days": 6,
     }  # fmt: skip
 
 

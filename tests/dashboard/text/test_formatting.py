@@ -50,7 +50,7 @@ def test_timestamps_are_in_the_given_zone():
         (formatting.signed(1250), "+1,250"),
         (formatting.count(1, "day"), "1 day"),
         (formatting.count(2000, "day"), "2,000 days"),
-        (formatting.event_name("black_friday"), "Black friday"),
+        (formatting.display_name("black_friday"), "Black friday"),
         (formatting.integer(-1234), "−1,234"),
         (formatting.short_version("20251119-7fde911c"), "7fde911c"),
         (formatting.short_version("v1"), "v1"),

@@ -1,4 +1,4 @@
-"""What the ledger says, as people say it."""
+"""Display tables of runs and backfills."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

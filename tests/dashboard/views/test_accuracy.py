@@ -29,16 +29,16 @@ def scores_of(rows, forecast):
     return np.mean(shares), absolute / volume, signed / volume, len(shares)
 
 
-def assert_scores(found, rows):
+def assert_scores(scores, rows):
     columns = {"forecast": "p50", "seasonal naive": "seasonal_naive"}
     columns["median of 4"] = "median4"
     every, rows = rows, rows.dropna(subset=["seasonal_naive", "median4"])
-    assert sorted(found["forecaster"]) == sorted(columns)
-    for row in found.to_dict("records"):
+    assert sorted(scores["forecaster"]) == sorted(columns)
+    for row in scores.to_dict("records"):
         expected = scores_of(rows, columns[row["forecaster"]])
-        said = [row[name] for name in ("mape", "wape", "bias", "counted")]
-        np.testing.assert_allclose(said, expected)
-    own = found[found["forecaster"] == "forecast"].iloc[0]
+        measured = [row[name] for name in ("mape", "wape", "bias", "counted")]
+        np.testing.assert_allclose(measured, expected)
+    own = scores[scores["forecaster"] == "forecast"].iloc[0]
     inside = rows["actual"].between(rows["p10"], rows["p90"])
     np.testing.assert_allclose(own["coverage"], inside.mean())
     mape, _, _, counted = scores_of(every, "p50")
@@ -47,29 +47,29 @@ def assert_scores(found, rows):
 
 @pytest.mark.parametrize("live", [True, False], ids=["live", "hindcast"])
 def test_accuracy_agrees_with_plain_loops_for_live_forecasts_and_hindcasts(
-    fresh, seeded, live
+    freshness, seeded, live
 ):
-    found = queries.accuracy(live, fresh)
+    scores = queries.accuracy(live, freshness)
     rows = seeded.scores[seeded.scores["is_live"] == live]
     rows = rows[rows["target_on"] > rows["target_on"].max() - timedelta(days=56)]
-    assert_scores(found[found["grain"] == "all"], rows)
+    assert_scores(scores[scores["grain"] == "all"], rows)
     for day in (rows["target_on"].min(), rows["target_on"].max()):
-        on = found["day_on"] == pd.Timestamp(day)
-        of_day = found[(found["grain"] == "day") & on]
+        on = scores["day_on"] == pd.Timestamp(day)
+        of_day = scores[(scores["grain"] == "day") & on]
         assert_scores(of_day, rows[rows["target_on"] == day])
     cities = seeded.depots.set_index("depot_id")["city"]
     for city in ("London", "Rotterdam"):
-        of_city = found[(found["grain"] == "city") & (found["city"] == city)]
+        of_city = scores[(scores["grain"] == "city") & (scores["city"] == city)]
         assert_scores(of_city, rows[rows["depot_id"].map(cities) == city])
     horizon = (rows["target_on"] - rows["origin_on"]).map(lambda gap: gap.days)
     weekday = rows["target_on"].map(lambda day: day.isoweekday())
     for grain, of_row in (("horizon", horizon), ("weekday", weekday)):
-        assert set(found.loc[found["grain"] == grain, grain]) == set(of_row)
+        assert set(scores.loc[scores["grain"] == grain, grain]) == set(of_row)
         for value in set(of_row):
-            mine = (found["grain"] == grain) & (found[grain] == value)
-            assert_scores(found[mine], rows[of_row == value])
+            mine = (scores["grain"] == grain) & (scores[grain] == value)
+            assert_scores(scores[mine], rows[of_row == value])
     model = CHAMPION if live else JUDGE
-    of_model = found[found["grain"] == "model"]
+    of_model = scores[scores["grain"] == "model"]
     assert set(of_model["model_version"]) == {model}
     assert_scores(of_model, rows)
 
@@ -81,8 +81,8 @@ def test_a_day_without_orders_counts_for_wape_but_not_for_mape(seeded, write):
     rows = seeded.scores.copy()
     mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
     rows.loc[mine, "actual"] = 0.0
-    found = queries.accuracy(True, queries.freshness())
-    assert_scores(found[found["grain"] == "all"], rows[rows["is_live"]])
+    scores = queries.accuracy(True, queries.freshness())
+    assert_scores(scores[scores["grain"] == "all"], rows[rows["is_live"]])
 
 
 def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
@@ -94,8 +94,8 @@ def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
     write(sa.insert(schema.scores).values(records(again)))
     live = seeded.scores[seeded.scores["is_live"]]
     expected = pd.concat([live[live["origin_on"] != origin], again])
-    found = queries.accuracy(True, queries.freshness())
-    assert_scores(found[found["grain"] == "all"], expected)
+    scores = queries.accuracy(True, queries.freshness())
+    assert_scores(scores[scores["grain"] == "all"], expected)
 
 
 def test_a_day_without_a_baseline_is_not_compared(seeded, write):
@@ -110,12 +110,12 @@ def test_a_day_without_a_baseline_is_not_compared(seeded, write):
     rows.loc[mine, columns] = [np.nan, np.nan, 1.0, 0.0]
     live = rows[rows["is_live"]]
     assert live["seasonal_naive"].isna().sum() == 7
-    found = queries.accuracy(True, queries.freshness())
-    assert_scores(found[found["grain"] == "all"], live)
+    scores = queries.accuracy(True, queries.freshness())
+    assert_scores(scores[scores["grain"] == "all"], live)
 
 
 def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
-    """Of two old days one is the 56th and counts, the other is the 57th."""
+    """The 56th newest scored day counts, the 57th does not."""
     newest = seeded.scores.query("is_live")["target_on"].max()
     template = seeded.scores.query("is_live").iloc[[0]]
     shifted = [
@@ -130,9 +130,9 @@ def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
     made = made[[name for name in names if name in made]]
     write(sa.insert(schema.forecasts).values(records(made)))
     write(sa.insert(schema.scores).values(records(both)))
-    found = queries.accuracy(True, queries.freshness())
+    scores = queries.accuracy(True, queries.freshness())
     live = seeded.scores[seeded.scores["is_live"]]
-    assert_scores(found[found["grain"] == "all"], pd.concat([live, both.iloc[[0]]]))
+    assert_scores(scores[scores["grain"] == "all"], pd.concat([live, both.iloc[[0]]]))
 
 
 @pytest.mark.parametrize("live", [True, False])
@@ -147,37 +147,37 @@ def test_score_kinds_state_whether_live_forecasts_and_hindcasts_are_scored(
 
 @pytest.fixture(params=[56, 9], ids="{} days".format)
 def live_scores(request, monkeypatch, seeded):
-    """Of the days the page looks at; nine begin amid what some origins said."""
+    """Live scores of the newest 56 or 9 days; nine begin within the horizon of older origins."""
     asking = import_module("dashboard.queries.accuracy")
     monkeypatch.setattr(asking, "SCORED_DAYS", request.param)
     live = seeded.scores[seeded.scores["is_live"]]
     return live[live["target_on"] > live["target_on"].max() - request.param * A_DAY]
 
 
-def test_depots_are_ordered_by_mape(fresh, live_scores):
-    found = queries.depot_accuracy(True, fresh)
-    assert found["mape"].is_monotonic_decreasing
-    assert (found["n_depots"] == 6).all()
+def test_depots_are_ordered_by_mape(freshness, live_scores):
+    scores = queries.depot_accuracy(True, freshness)
+    assert scores["mape"].is_monotonic_decreasing
+    assert (scores["n_depots"] == 6).all()
     live = live_scores.dropna(subset=["seasonal_naive", "median4"])
-    for row in found.to_dict("records"):
+    for row in scores.to_dict("records"):
         mine = live[live["depot_id"] == row["depot_id"]]
         mape, _, bias, counted = scores_of(mine, "p50")
-        said = [row[name] for name in ("mape", "bias", "counted")]
-        np.testing.assert_allclose(said, [mape, bias, counted])
+        measured = [row[name] for name in ("mape", "bias", "counted")]
+        np.testing.assert_allclose(measured, [mape, bias, counted])
         naive, *_ = scores_of(mine, "seasonal_naive")
         np.testing.assert_allclose(row["naive_mape"], naive)
 
 
-def test_largest_errors_are_by_orders_with_their_events(fresh, seeded, live_scores):
-    found = queries.largest_errors(True, fresh)
+def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, live_scores):
+    scores = queries.largest_errors(True, freshness)
     live = live_scores.sort_values("origin_on")
     last = live.groupby(["depot_id", "target_on"]).last().reset_index()
     last = last.assign(off=(last["p50"] - last["actual"]).abs())
     expected = last.sort_values("off", ascending=False)["off"].head(15)
-    off = (found["p50"] - found["actual"]).abs()
+    off = (scores["p50"] - scores["actual"]).abs()
     np.testing.assert_allclose(off, expected)
     promoted = {seeded.through + n * A_DAY for n in (-12, -11, -10)}
-    for row in found.to_dict("records"):
+    for row in scores.to_dict("records"):
         is_on = row["city"] == "London" and row["target_on"].date() in promoted
         assert row["events"] == (["promotion"] if is_on else [])
 
@@ -198,10 +198,10 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
         values = base | dict(zip(names, row, strict=True))
         write(sa.insert(schema.overrides).values(**values))
     whole, strike = queries.override_accuracy(queries.freshness()).to_dict("records")
-    known = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
-    actual = known["LON-01", day]
+    orders = seeded.demand.set_index(["depot_id", "service_on"])["orders"]
+    actual = orders["LON-01", day]
     assert (strike["reason"], strike["counted"], whole["counted"]) == ("A strike", 1, 1)
     assert strike["override_mape"] == pytest.approx(abs(1200 - actual) / actual)
     assert strike["forecast_mape"] == pytest.approx(abs(1000 - actual) / actual)
-    naive = known["LON-01", day - 7 * A_DAY]
+    naive = orders["LON-01", day - 7 * A_DAY]
     assert strike["naive_mape"] == pytest.approx(abs(naive - actual) / actual)

@@ -131,20 +131,20 @@ def test_every_page_states_that_data_was_missing_at_forecast_time(
 def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
     app = open_page("fleet")
     assert_no_traceback(app)
-    shown = page_text(app)
+    text = page_text(app)
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    assert f"{round(newest['p50'].sum()):,}" in shown
+    assert f"{round(newest['p50'].sum()):,}" in text
     for name in seeded.depots["name"]:
-        assert name in shown
-    assert "missing data after" in shown
+        assert name in text
+    assert "missing data after" in text
 
 
 def test_a_city_in_the_url_is_the_only_one_shown(seeded, open_page):
     app = open_page("fleet", city="London")
     assert app.pills(key="city").value == "London"
-    shown = page_text(app)
-    assert "Greenwich" in shown
-    assert "Waalhaven" not in shown
+    text = page_text(app)
+    assert "Greenwich" in text
+    assert "Waalhaven" not in text
 
 
 def test_a_chosen_city_is_the_only_one_shown(seeded, open_page):
@@ -154,10 +154,22 @@ def test_a_chosen_city_is_the_only_one_shown(seeded, open_page):
     assert "Greenwich" not in page_text(app)
 
 
-def test_an_unknown_city_shows_all_of_them(seeded, open_page):
+def test_an_unknown_city_is_explained_until_another_is_chosen(seeded, open_page):
     app = open_page("fleet", city="Atlantis")
+    explained = "There is no city “Atlantis”. Shown instead: All cities."
+    assert explained in page_text(app)
     assert "Greenwich" in page_text(app)
     assert "Waalhaven" in page_text(app)
+    app.pills(key="city").select("London").run()
+    assert "Atlantis" not in page_text(app)
+
+
+def test_an_unknown_city_is_no_longer_explained_when_the_url_names_another(
+    seeded, open_page
+):
+    app = open_page("fleet", city="Atlantis")
+    app.query_params["city"] = "London"
+    assert "Atlantis" not in page_text(app.run())
 
 
 def first_of(app, city):

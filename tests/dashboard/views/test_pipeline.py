@@ -34,13 +34,26 @@ def test_models_are_listed_champion_first_without_evaluation_models(worked):
     assert queries.models(worked)["version"].tolist() == [CHAMPION, REFUSED, BEFORE]
 
 
+def test_a_rollback_is_to_the_last_champion(worked, clean_engine):
+    add_unpromoted = """
+        insert into models (version, trained_through, data_watermark, filename, sha256,
+                            seed, role)
+        select 'older', trained_through, data_watermark, filename, sha256, seed, 'retired'
+        from models where version = :version
+        """
+    with clean_engine.begin() as connection:
+        connection.execute(sa.text(add_unpromoted), {"version": BEFORE})
+    models = queries.models(worked)
+    assert set(models["rollback_target"]) == {BEFORE}
+
+
 def test_the_models_page_states_the_reason_of_each_decision(worked, open_page):
     app = open_page("models")
     assert_no_traceback(app)
-    shown = page_text(app)
-    assert "It beats the seasonal naive\\: MAPE 8.10 % against 12.00 %." in shown
-    assert f"makes {BEFORE} champion again" in shown
-    assert "harbor models rollback" in shown
+    text = page_text(app)
+    assert "It beats the seasonal naive\\: MAPE 8.10 % against 12.00 %." in text
+    assert f"makes {BEFORE} champion again" in text
+    assert "harbor models rollback" in text
 
 
 def test_a_model_in_the_url_is_shown(worked, open_page):
@@ -102,8 +115,8 @@ def test_a_refused_file_is_listed_until_it_is_fixed_or_removed(seeded, clean_eng
     load(False, 2, {"mended.csv": None})
     load(True, 1, {"/in/still.csv": "No kind at all.", "/in/fine.csv": None})
 
-    found = queries.files(queries.freshness())
-    listed = found[["path", "refused_because"]].to_numpy().tolist()
+    files = queries.files(queries.freshness())
+    listed = files[["path", "refused_because"]].to_numpy().tolist()
     assert listed == [
         ["/in/still.csv", "No kind at all."],
         ["by-hand.csv", "It is empty."],
@@ -111,8 +124,10 @@ def test_a_refused_file_is_listed_until_it_is_fixed_or_removed(seeded, clean_eng
 
 
 def test_rejected_rows_are_counted_by_file_and_reason(worked):
-    found = queries.rejected_rows(worked)
-    assert found[["reason", "n_rows", "first_line", "value"]].to_numpy().tolist() == [
+    rejected = queries.rejected_rows(worked)
+    assert rejected[
+        ["reason", "n_rows", "first_line", "value"]
+    ].to_numpy().tolist() == [
         ["is no moment", 2, 10, "=cmd()"],
         ["names no depot", 1, 12, "32.13.2025"],
     ]
@@ -122,8 +137,8 @@ def test_replayed_rows_are_not_listed(worked, write):
     rows = schema.quarantine
     again = rows.c.reason == "is no moment"
     write(sa.update(rows).where(again).values(replayed_at=sa.func.now()))
-    found = queries.rejected_rows(queries.freshness())
-    assert found["reason"].tolist() == ["names no depot"]
+    rejected = queries.rejected_rows(queries.freshness())
+    assert rejected["reason"].tolist() == ["names no depot"]
 
 
 def test_a_backfill_has_the_number_of_its_slots_by_state(worked):
@@ -134,7 +149,7 @@ def test_a_backfill_has_the_number_of_its_slots_by_state(worked):
 
 def test_the_calendar_agrees_with_the_seeded_counts(worked, seeded):
     calendar = queries.calendar(worked).set_index("depot_id")
-    known = set(
+    counted = set(
         zip(seeded.demand["depot_id"], seeded.demand["service_on"], strict=True)
     )
     for depot_id, row in calendar.iterrows():
@@ -142,7 +157,7 @@ def test_the_calendar_agrees_with_the_seeded_counts(worked, seeded):
             day = seeded.through - back * A_DAY
             is_shut = depot_id == "RTM-02" and day.isoweekday() == 7
             expected = "closed" if is_shut else "missing"
-            assert state == ("counted" if (depot_id, day) in known else expected)
+            assert state == ("counted" if (depot_id, day) in counted else expected)
     assert set(calendar.index[:2]) == {"RTM-01", "LON-03"}
     assert (calendar["n_depots"] == 6).all()
 

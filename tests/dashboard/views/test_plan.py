@@ -32,10 +32,10 @@ def test_the_plan_of_a_city_names_its_depots_and_no_others(seeded, open_page):
     app = open_page("plan")
     app.pills(key="city").select("Rotterdam").run()
     assert_no_traceback(app)
-    shown = page_text(app)
-    assert "Waalhaven" in shown
-    assert "Greenwich" not in shown
-    assert "Vans needed" in shown
+    text = page_text(app)
+    assert "Waalhaven" in text
+    assert "Greenwich" not in text
+    assert "Vans needed" in text
 
 
 def test_the_assumptions_are_read_from_the_url(seeded, open_page):
@@ -56,10 +56,10 @@ def test_an_override_is_in_the_plan_and_in_its_history(seeded, open_page):
     assert_no_traceback(app)
     assert not app.error
     assert " changed." in app.success[0].value
-    shown = page_text(app)
-    assert "set 4,321" in shown
-    assert "A strike" in shown
-    assert "Anna" in shown
+    text = page_text(app)
+    assert "set 4,321" in text
+    assert "A strike" in text
+    assert "Anna" in text
 
 
 def test_an_override_without_a_reason_is_refused(seeded, open_page):
@@ -92,14 +92,14 @@ def test_without_known_vans_every_depot_gets_what_it_needs(seeded, write, open_p
     write(sa.update(schema.depots).values(vans=None))
     app = open_page("plan")
     assert_no_traceback(app)
-    shown = page_text(app)
-    assert "The number of vans in London is not known" in shown
-    assert 'class="short"' not in shown
-    assert "Vans to spare" not in shown
+    text = page_text(app)
+    assert "The number of vans in London is not known" in text
+    assert 'class="short"' not in text
+    assert "Vans to spare" not in text
     app.number_input(key="vans in London").set_value(3).run()
-    shown = page_text(app)
-    assert "3 vans per day" in shown
-    assert 'class="short"' in shown
+    text = page_text(app)
+    assert "3 vans per day" in text
+    assert 'class="short"' in text
 
 
 def test_a_late_fleet_is_planned_with_a_warning(

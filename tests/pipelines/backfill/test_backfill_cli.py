@@ -70,7 +70,7 @@ def test_a_plan_for_people_says_why_a_slot_is_left_out_and_offers_to_train(
     add_model(days_before(7))
     span = ("--from", days_before(9), "--to", days_before(6))
     said = harbor("plan", *span).stderr
-    assert "Days without a model that was trained on nothing later: 2." in said
+    assert "Origins with no model trained on or before them: 2." in said
     assert f"--what train,forecast,score to train one through {days_before(9)}" in said
     assert "3 of 5 slots to do, with no past run to tell how long they take." in said
     assert "Apply the plan with 'harbor backfill apply 1'." in said

@@ -32,67 +32,69 @@ HOSTILE = [
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """What a terminal in colour receives, whoever prints."""
+    """The output of a terminal with colours."""
     received = io.StringIO()
-    shown = Console(
+    test_console = Console(
         file=received, force_terminal=True, color_system="truecolor", width=WIDE,
         highlight=False,
     )  # fmt: skip
-    monkeypatch.setattr(console, "people", shown)
-    monkeypatch.setattr(console, "machine", shown)
+    monkeypatch.setattr(console, "stderr_console", test_console)
+    monkeypatch.setattr(console, "stdout_console", test_console)
     return received
 
 
 def table_of(cell):
     received = io.StringIO()
-    shown = Console(file=received, force_terminal=True, width=WIDE, highlight=False)
+    test_console = Console(
+        file=received, force_terminal=True, width=WIDE, highlight=False
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(console, "machine", shown)
+        patch.setattr(console, "stdout_console", test_console)
         console.show_table("", ("value",), [(cell,)])
     (row,) = received.getvalue().splitlines()[1:]
     return row
 
 
-@pytest.mark.parametrize(("value", "shown"), HOSTILE)
-def test_a_cell_is_shown_as_it_is_with_its_controls_made_visible(value, shown):
-    assert table_of(value).rstrip() == shown
+@pytest.mark.parametrize(("value", "expected"), HOSTILE)
+def test_a_cell_is_shown_as_it_is_with_its_controls_made_visible(value, expected):
+    assert table_of(value).rstrip() == expected
 
 
-@pytest.mark.parametrize(("value", "shown"), HOSTILE)
-def test_so_are_titles_and_headings(terminal, value, shown):
+@pytest.mark.parametrize(("value", "expected"), HOSTILE)
+def test_so_are_titles_and_headings(terminal, value, expected):
     console.show_table(value, (value,), [("x",)])
     styled = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
-    assert [line.rstrip() for line in styled.splitlines()] == [shown, shown, "x"]
+    assert [line.rstrip() for line in styled.splitlines()] == [expected, expected, "x"]
 
 
-@pytest.mark.parametrize(("value", "shown"), HOSTILE)
-def test_so_are_sentences_for_people_and_lines_for_machines(terminal, value, shown):
-    console.say(value)
+@pytest.mark.parametrize(("value", "expected"), HOSTILE)
+def test_so_are_sentences_for_people_and_lines_for_machines(terminal, value, expected):
+    console.echo(value)
     console.show_line(value)
-    assert terminal.getvalue() == f"{shown}\n{shown}\n"
+    assert terminal.getvalue() == f"{expected}\n{expected}\n"
 
 
 def test_a_sentence_may_have_several_lines(terminal):
-    console.say("one\ntwo")
+    console.echo("one\ntwo")
     assert terminal.getvalue() == "one\ntwo\n"
 
 
-@pytest.mark.parametrize(("value", "shown"), HOSTILE)
-def test_so_is_what_a_bar_and_a_standing_line_say(terminal, value, shown):
+@pytest.mark.parametrize(("value", "expected"), HOSTILE)
+def test_so_is_what_a_bar_and_a_status_line_say(terminal, value, expected):
     with console.progress(value, 1):
         pass
-    with console.standing_line(value) as update:
+    with console.live_status(value) as update:
         update(f"then {value}")
-    assert terminal.getvalue().count(shown) >= 3
+    assert terminal.getvalue().count(expected) >= 3
 
 
-@pytest.mark.parametrize(("value", "shown"), HOSTILE)
-def test_so_is_a_line_of_the_log(value, shown):
+@pytest.mark.parametrize(("value", "expected"), HOSTILE)
+def test_so_is_a_line_of_the_log(value, expected):
     out = io.StringIO()
     configure_logs(out=out)
     structlog.get_logger().warning("file", path=value)
     structlog.reset_defaults()
-    assert shown in out.getvalue()
+    assert expected in out.getvalue()
     assert out.getvalue().count("\n") == 1
 
 
@@ -101,7 +103,7 @@ def test_any_text_in_a_cell_comes_out_as_it_went_in_and_moves_nothing(text):
     row = table_of(text).rstrip(" ")
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", row)
     escaped = [each.encode("unicode_escape").decode() for each in text]
-    shown = [
+    cells = [
         each if each in row else code for each, code in zip(text, escaped, strict=True)
     ]
-    assert row == "".join(shown)
+    assert row == "".join(cells)

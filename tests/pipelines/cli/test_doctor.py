@@ -1,4 +1,4 @@
-"""What `harbor doctor` says of how old the data is."""
+"""Findings of `harbor doctor` on late data and odd time zones."""
 
 from datetime import date
 
@@ -10,7 +10,7 @@ from tests.pipelines.make import add_depot
 
 
 @pytest.mark.parametrize(
-    ("newest", "is_fine", "said"),
+    ("newest", "is_fine", "message"),
     [
         (date(2026, 3, 9), True, "ends 2026-03-09, 0 days late"),
         (date(2026, 3, 8), False, "ends 2026-03-08, 1 day late"),
@@ -18,9 +18,9 @@ from tests.pipelines.make import add_depot
         (date(2026, 3, 10), True, "ends 2026-03-10, 0 days late"),
     ],
 )
-def test_data_that_ends_before_the_day_that_is_due_is_late(newest, is_fine, said):
-    found = doctor.lateness(newest, due_on=date(2026, 3, 9))
-    assert (found.good, found.says) == (is_fine, said)
+def test_data_that_ends_before_the_day_that_is_due_is_late(newest, is_fine, message):
+    finding = doctor.data_finding(newest, due_on=date(2026, 3, 9))
+    assert (finding.good, finding.says) == (is_fine, message)
 
 
 @pytest.mark.db
@@ -29,9 +29,9 @@ def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection
         add_depot(connection, depot_id)
     add_depot(connection, "D", timezone="Europe/London")
     add_depot(connection, "E", city="Honolulu", timezone="Pacific/Honolulu")
-    assert doctor.odd_zones(far_from_their_city(connection)).good
+    assert doctor.zone_finding(far_from_their_city(connection)).good
     add_depot(connection, "F", timezone="Pacific/Honolulu")
-    found = doctor.odd_zones(far_from_their_city(connection))
-    assert not found.good
-    assert "F (Pacific/Honolulu; Delft is in Europe/Amsterdam)" in found.says
-    assert "'harbor ingest'" in found.says
+    finding = doctor.zone_finding(far_from_their_city(connection))
+    assert not finding.good
+    assert "F (Pacific/Honolulu; Delft is in Europe/Amsterdam)" in finding.says
+    assert "'harbor ingest'" in finding.says

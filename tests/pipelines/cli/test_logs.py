@@ -17,8 +17,8 @@ from pipelines.runs.ledger import recorded
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """What is written, as JSON lines."""
+def output(monkeypatch):
+    """Log output as JSON lines."""
     monkeypatch.setenv("HARBOR_LOG_JSON", "1")
     out = io.StringIO()
     configure_logs(logging.INFO, out)
@@ -43,14 +43,14 @@ def lines(out):
 
 
 @pytest.mark.db
-def test_every_line_of_a_run_names_it(clean_engine, told, library):
+def test_every_line_of_a_run_names_it(clean_engine, output, library):
     with recorded(clean_engine, "nightly") as whole:
         structlog.get_logger().warning("ours", share=0.5)
         library.warning("of a %s", "library")
         with recorded(clean_engine, "train", parent=whole) as step:
             library.error("broke", exc_info=ValueError("x"))
-    found = [(line["run_id"], line["event"]) for line in lines(told)]
-    assert found == [
+    logged = [(line["run_id"], line["event"]) for line in lines(output)]
+    assert logged == [
         (whole.run_id, "started"),
         (whole.run_id, "ours"),
         (whole.run_id, "library"),
@@ -59,14 +59,14 @@ def test_every_line_of_a_run_names_it(clean_engine, told, library):
         (step.run_id, "done"),
         (whole.run_id, "done"),
     ]
-    broke = lines(told)[4]
+    broke = lines(output)[4]
     assert (broke["library"], broke["message"]) == ("some.library", "broke")
     assert (broke["error"], broke["level"]) == ("ValueError('x')", "error")
 
 
 @pytest.fixture
 def words(monkeypatch):
-    """What is written, as lines for people."""
+    """Log output as lines of text."""
     monkeypatch.delenv("HARBOR_LOG_JSON", raising=False)
     out = io.StringIO()
     configure_logs(logging.INFO, out)
@@ -85,10 +85,10 @@ def test_a_line_says_when_what_and_of_which_run(clean_engine, words):
             structlog.get_logger().warning("feed_late", reason="3 depots are late.")
         raise NoDataError("No demand.")
     lines = words.getvalue().splitlines()
-    moment = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
-    assert all(moment.match(line) for line in lines)
-    shown = [" ".join(moment.sub("", line).split()) for line in lines]
-    assert [re.sub(r"\d+\.\d", "SECONDS", line) for line in shown] == [
+    timestamp = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
+    assert all(timestamp.match(line) for line in lines)
+    events = [" ".join(timestamp.sub("", line).split()) for line in lines]
+    assert [re.sub(r"\d+\.\d", "SECONDS", line) for line in events] == [
         "[info ] started origin=2026-03-31 run_id=1 step=nightly",
         "[info ] started run_id=2 step=ingest",
         "[warning ] feed_late reason='3 depots are late.' run_id=2 step=ingest",
@@ -103,9 +103,9 @@ def test_a_value_neither_breaks_its_line_nor_reaches_the_terminal():
     assert line.isprintable()
 
 
-def test_what_json_does_not_know_is_written_as_words(told):
+def test_what_json_does_not_know_is_written_as_words(output):
     url = sa.URL.create("postgresql", "me", "s3cret", "db")
     structlog.get_logger().info("here", url=url, many=[{"url": url, "n": 1}])
-    (line,) = lines(told)
+    (line,) = lines(output)
     assert line["url"] == "postgresql://me:***@db"
     assert line["many"] == [{"url": "postgresql://me:***@db", "n": 1}]

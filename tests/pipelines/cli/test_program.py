@@ -27,7 +27,7 @@ def harbor(*words):
 
 
 def printed(*words):
-    """What a process of its own prints on standard output; logs go to stderr there."""
+    """Standard output of a subprocess, whose logs go to stderr."""
     command = [sys.executable, "-m", "pipelines", *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 

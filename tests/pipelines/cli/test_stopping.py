@@ -27,28 +27,30 @@ def harbor(*arguments, **environment):
 
 
 def interrupted(victim):
-    """What a command says after Ctrl-C at its point, and how it ends."""
+    """Interrupts a command at its point; returns its exit code and output."""
     with victim.process:
         victim.reach_point()
         victim.process.send_signal(signal.SIGINT)
         return victim.end()
 
 
-def told(said):
-    """What it says to people, beside its log."""
-    return [line for line in said.splitlines() if line.startswith("harbor: ")]
+def messages(output):
+    """Messages of the command, without its log lines."""
+    return [line for line in output.splitlines() if line.startswith("harbor: ")]
 
 
 def test_ctrl_c_in_a_load_says_what_was_kept(clean_engine, database_url, tmp_path):
     fill_inbox(tmp_path)
     load = ("ingest", str(tmp_path / "inbox"))
-    status, said = interrupted(faults.start("mid-COPY", tmp_path, database_url, *load))
-    assert status == 130, said
-    (line,) = told(said)
+    status, output = interrupted(
+        faults.start("mid-COPY", tmp_path, database_url, *load)
+    )
+    assert status == 130, output
+    (line,) = messages(output)
     assert line.startswith(
         "harbor: Stopped. Files that were loaded completely are kept"
     )
-    assert "Traceback" not in said
+    assert "Traceback" not in output
     with clean_engine.connect() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(files)) == 1
         assert connection.scalar(sa.select(runs.c.state)) == "failed"
@@ -68,21 +70,21 @@ def test_ctrl_c_in_a_training_says_what_was_kept(
     fill_inbox(tmp_path)
     inbox = str(tmp_path / "inbox")
     assert harbor("ingest", inbox, HARBOR_DATABASE_URL=database_url).returncode == 0
-    status, said = interrupted(
+    status, output = interrupted(
         faults.start("artefact not renamed", tmp_path, database_url, *command)
     )
-    assert status == 130, said
-    (line,) = told(said)
+    assert status == 130, output
+    (line,) = messages(output)
     assert line.startswith(f"harbor: Stopped. {sentence}")
 
 
 def test_ctrl_c_elsewhere_is_told_too(clean_engine, database_url, tmp_path):
     fill_inbox(tmp_path)
     assert faults.start("nowhere", tmp_path, database_url, *NIGHT).end()[0] == 0
-    status, said = interrupted(
+    status, output = interrupted(
         faults.start("mid-forecast", tmp_path, database_url, "forecast")
     )
-    assert (status, told(said)) == (130, ["harbor: Stopped."]), said
+    assert (status, messages(output)) == (130, ["harbor: Stopped."]), output
 
 
 @pytest.mark.parametrize("home", ["/dev/null", "/dev/null/below"])
@@ -120,15 +122,15 @@ def test_a_disk_that_became_full_is_told_at_the_next_start():
 
 
 def children(pid):
-    found = []
+    process_ids = []
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             text = status.read_text()
         except OSError:  # it has ended meanwhile
             continue
         if f"PPid:\t{pid}\n" in text:
-            found.append(int(status.parent.name))
-    return found
+            process_ids.append(int(status.parent.name))
+    return process_ids
 
 
 def test_a_dashboard_whose_server_was_killed_ends_as_a_failure(engine, database_url):
@@ -139,10 +141,10 @@ def test_a_dashboard_whose_server_was_killed_ends_as_a_failure(engine, database_
     )  # fmt: skip
     with dashboard:
         assert dashboard.stderr is not None
-        said = dashboard.stderr.readline()
-        assert said.startswith("Dashboard: http://127.0.0.1:")
-        while not (found := children(dashboard.pid)):
+        output = dashboard.stderr.readline()
+        assert output.startswith("Dashboard: http://127.0.0.1:")
+        while not (process_ids := children(dashboard.pid)):
             assert dashboard.poll() is None
-        os.kill(found[0], signal.SIGKILL)
+        os.kill(process_ids[0], signal.SIGKILL)
         assert "ended, by signal SIGKILL" in dashboard.communicate()[1]
     assert dashboard.returncode == 1

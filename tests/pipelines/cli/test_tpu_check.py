@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from tests.deploy.tools import lacking
+from tests.deploy.tools import skip_or_fail
 
 COMMAND = [sys.executable, "-m", "pipelines", "tpu-check"]
 
 
 def test_the_step_of_a_v4_8_compiles_and_fits():
     if importlib.util.find_spec("libtpu") is None:
-        lacking("needs libtpu, the TPU's compiler: pip install -r deploy/tpu.lock")
+        skip_or_fail("needs libtpu, the TPU's compiler: pip install -r deploy/tpu.lock")
     done = subprocess.run(
         [*COMMAND, "--json"], capture_output=True, text=True, check=True
     )

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from dashboard.queries import database
 from forecaster.errors import DatabaseError, HarborError
 from pipelines.cli import dashboard as dashboard_command
-from pipelines.cli.workplace import Workplace, workplace
+from pipelines.cli.context import CommandContext, open_context
 from pipelines.database import migrate, roles
 from pipelines.database.roles import READER, WRITER
 from pipelines.schema import metadata
@@ -250,7 +250,7 @@ def test_only_the_owner_grants_privileges(as_role, database_url):
 
 def test_a_pipeline_works_as_the_writer(database_url, engine, monkeypatch):
     monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
-    with workplace() as place, place.engine.connect() as connection:
+    with open_context() as context, context.engine.connect() as connection:
         assert connection.scalar(sa.text("select current_user")) == WRITER
 
 
@@ -313,8 +313,8 @@ def test_the_embedded_dashboard_connects_as_the_reader(
     settings = Settings(home=tmp_path, database_url=named and database_url)
     monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
     monkeypatch.setenv("HARBOR_DATABASE_URL_FILE", "/of-the-parent")
-    place = Workplace(settings, sa.create_engine(database_url))
-    dashboard_command.serve(place, "127.0.0.1", 8501)
+    context = CommandContext(settings, sa.create_engine(database_url))
+    dashboard_command.serve(context, "127.0.0.1", 8501)
     assert sa.make_url(Started.environment["HARBOR_DATABASE_URL"]).username == user
     assert "HARBOR_DATABASE_URL_FILE" not in Started.environment
 
@@ -328,6 +328,6 @@ def test_a_dashboard_whose_server_was_ended_ends_as_a_failure(
     monkeypatch.setattr(Started, "status", status)
     monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
     settings = Settings(home=tmp_path, database_url=database_url)
-    place = Workplace(settings, sa.create_engine(database_url))
+    context = CommandContext(settings, sa.create_engine(database_url))
     with pytest.raises(HarborError, match=told):
-        dashboard_command.serve(place, "127.0.0.1", 8501)
+        dashboard_command.serve(context, "127.0.0.1", 8501)

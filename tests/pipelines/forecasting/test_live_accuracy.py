@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from pipelines.cli.night_findings import look_at_nights
+from pipelines.cli.night_findings import check_nights
 from pipelines.forecasting import live_accuracy
 from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
@@ -168,8 +168,8 @@ def test_doctor_tells_of_the_alarm(clean_engine):
         for target in range(3)
     ]  # fmt: skip
     _write(clean_engine, rows)
-    found = {each.what: each for each in look_at_nights(clean_engine, SETTINGS)}
+    found = {each.what: each for each in check_nights(clean_engine, SETTINGS)}
     assert not found["accuracy"].good
     assert "3 days in a row" in found["accuracy"].says
-    found = look_at_nights(clean_engine, Settings(alert_days_worse_than_naive=4))
+    found = check_nights(clean_engine, Settings(alert_days_worse_than_naive=4))
     assert {each.what: each.good for each in found}["accuracy"]

@@ -14,7 +14,7 @@ import typer
 
 from forecaster.inference import artefact, infer
 from pipelines.cli import models as command
-from pipelines.cli.workplace import Workplace
+from pipelines.cli.context import CommandContext
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
 from pipelines.forecasting import forecast, live_accuracy
@@ -222,10 +222,10 @@ def test_the_command_shows_who_is_gated(served, monkeypatch, capsys):
     add_scores(engine, "A1", 14, 0)
 
     @contextmanager
-    def place():
-        yield Workplace(Settings(), engine)
+    def open_context():
+        yield CommandContext(Settings(), engine)
 
-    monkeypatch.setattr(command, "workplace", place)
+    monkeypatch.setattr(command, "open_context", open_context)
     command.live(by="depot", days=7, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["by"], told["days"]) == ("depot", 7)

@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from pipelines.cli import db, doctor
-from pipelines.cli.workplace import make_inbox, workplace
+from pipelines.cli.context import make_inbox, open_context
 from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.inbox import move_to_done
 from pipelines.ingest.sources import find_sources
@@ -23,7 +23,7 @@ def home(engine, database_url, tmp_path, monkeypatch):
 
 @pytest.mark.db
 def test_any_command_that_opens_the_database_makes_it(home):
-    with workplace():
+    with open_context():
         assert (home / "inbox").is_dir()
 
 

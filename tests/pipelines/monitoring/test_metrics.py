@@ -12,15 +12,15 @@ from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring.metrics import HELP
 from pipelines.monitoring.notifications import Notifier
 from pipelines.monitoring.server import (
-    DEPLOYING,
-    STUCK,
+    DEPLOYMENT_TIME,
+    MAX_SNAPSHOT_AGE,
     MonitorState,
     Probe,
     Snapshot,
     application,
 )
 from pipelines.monitoring.watcher import SLOW_EVERY, Watcher, take_snapshot
-from tests.deploy.tools import tool
+from tests.deploy.tools import find_tool
 from tests.pipelines.monitoring.monitored import (
     FORECAST,
     NOBODY,
@@ -108,12 +108,12 @@ def test_accuracy_agrees_with_a_plain_loop(clean_engine, watcher, monitor_state)
         and row["seasonal_naive"] is not None and row["median4"] is not None
     ]  # fmt: skip
     assert len(rows) > 100
-    for model, said in (
+    for model, column in (
         ("shown", "p50"),
         ("seasonal_naive", "seasonal_naive"),
         ("median4", "median4"),
     ):
-        gaps = [row[said] - row["actual"] for row in rows]
+        gaps = [row[column] - row["actual"] for row in rows]
         volume = sum(row["actual"] for row in rows)
         shares = [abs(gap) / row["actual"] for gap, row in zip(gaps, rows, strict=True)]
         expected = {
@@ -142,7 +142,7 @@ def test_what_is_not_known_is_left_out_and_never_0(
     clean_engine, watcher, monitor_state
 ):
     watcher.watch_once(NOW)
-    assert monitor_state.snapshot.not_ready.startswith(
+    assert monitor_state.snapshot.not_ready_reason.startswith(
         "There is no forecast yet. Run 'harbor"
     )
     names = {name for name, *_ in scraped(monitor_state)}
@@ -205,39 +205,44 @@ def test_a_database_that_is_away_is_a_sentence(settings, monitor_state):
 def test_another_schema_is_a_deployment_in_progress(
     clean_engine, reader_engine, settings, monitor_state
 ):
-    asked = sa.text("update alembic_version set version_num = :version")
+    statement = sa.text("update alembic_version set version_num = :version")
     with clean_engine.begin() as connection:
         right = connection.scalar(sa.text("select version_num from alembic_version"))
-        connection.execute(asked, {"version": "0001"})
+        connection.execute(statement, {"version": "0001"})
     try:
         monitor_state.snapshot = take_snapshot(reader_engine, settings, NOW)
     finally:
         with clean_engine.begin() as connection:
-            connection.execute(asked, {"version": right})
-    assert "older program" in monitor_state.snapshot.not_ready
+            connection.execute(statement, {"version": right})
+    assert "older program" in monitor_state.snapshot.not_ready_reason
     assert plain(scraped(monitor_state), "deployment_in_progress") == 1
     assert plain(scraped(monitor_state), "schema_current") == 0
 
 
 def test_a_new_watch_is_taken_for_a_deployment(tmp_path):
     monitor_state = MonitorState(tmp_path, NOW)
-    new = {each.name: each.value for each in monitor_state.samples(NOW + DEPLOYING / 2)}
-    old = {each.name: each.value for each in monitor_state.samples(NOW + DEPLOYING)}
+    new = {
+        each.name: each.value
+        for each in monitor_state.samples(NOW + DEPLOYMENT_TIME / 2)
+    }
+    old = {
+        each.name: each.value for each in monitor_state.samples(NOW + DEPLOYMENT_TIME)
+    }
     assert new["deployment_in_progress"] == 1
     assert old["deployment_in_progress"] == 0
 
 
 def test_a_watch_that_does_not_look_is_to_be_started_anew(monitor_state):
     monitor_state.snapshot = Snapshot(NOW, "away")
-    assert monitor_state.not_alive(NOW + STUCK / 2) is None
-    assert "Restart it" in monitor_state.not_alive(NOW + STUCK)
+    assert monitor_state.not_alive_reason(NOW + MAX_SNAPSHOT_AGE / 2) is None
+    assert "Restart it" in monitor_state.not_alive_reason(NOW + MAX_SNAPSHOT_AGE)
 
 
 @pytest.mark.db
 def test_promtool_takes_what_is_served(
     clean_engine, reader_engine, settings, monitor_state
 ):
-    promtool = tool("promtool", "prometheus")
+    promtool = find_tool("promtool", "prometheus")
     seed_watched(clean_engine)
     monitor_state.snapshot = take_snapshot(reader_engine, settings, NOW)
     monitor_state.probe = Probe(NOW, 0.5)

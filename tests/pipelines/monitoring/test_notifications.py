@@ -32,7 +32,7 @@ def night(run_id, origin=DAY, error=""):
 
 
 @pytest.mark.parametrize(
-    ("done", "failed", "has_told_failure", "expected"),
+    ("done", "failed", "last_was_failure", "expected"),
     [
         pytest.param(night(3), None, False, None, id="all is well"),
         pytest.param(None, None, False, None, id="no night ever began"),
@@ -52,14 +52,14 @@ def night(run_id, origin=DAY, error=""):
         ),
     ],
 )  # fmt: skip
-def test_what_is_due(done, failed, has_told_failure, expected):
-    due = due_notification(done, failed, has_told_failure)
+def test_what_is_due(done, failed, last_was_failure, expected):
+    due = due_notification(done, failed, last_was_failure)
     assert (due and due.key) == expected
 
 
 def test_a_second_failure_of_a_night_is_told_where_it_is_news():
     def key_of(failed, done=None):
-        return due_notification(done, failed, has_told_failure=True).key
+        return due_notification(done, failed, last_was_failure=True).key
 
     first = key_of(night(4, error="The disk is full."))
     again = night(5, error="The disk is full.")
@@ -74,7 +74,7 @@ def test_a_second_failure_of_a_night_is_told_where_it_is_news():
 
 def test_a_sentence_says_which_night_and_what():
     failed = night(4, error="The disk is full. Make room.")
-    assert due_notification(None, failed, has_told_failure=False).message == (
+    assert due_notification(None, failed, last_was_failure=False).message == (
         "The night of 2026-06-09 failed (run 4, 2026-06-10 05:00 UTC): The disk is full. "
         "Make room."
     )

@@ -46,7 +46,7 @@ def test_a_watcher_probes_and_has_notifications_sent(
         watcher.watch_once(NOW)
         assert monitor_state.probe.seconds > 0
         watcher.watch_once(NOW + timedelta(seconds=15))
-        assert monitor_state.probe.at == NOW
+        assert monitor_state.probe.probed_at == NOW
         watcher.settings = settings.model_copy(
             update={"watch_dashboard": "http://127.0.0.1:1"}
         )
@@ -57,7 +57,7 @@ def test_a_watcher_probes_and_has_notifications_sent(
     watcher.engine = create_readonly_engine(NOBODY)
     watcher.watch_once(NOW + timedelta(seconds=75))
     watcher.engine.dispose()
-    assert monitor_state.snapshot.trouble.startswith("The database does not answer")
+    assert monitor_state.snapshot.error.startswith("The database does not answer")
     assert len(notifier.checks) == 3
 
 
@@ -80,9 +80,9 @@ def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url)
         "HARBOR_WATCH_DASHBOARD": "",
     }
     port = free_port()
-    asked = [sys.executable, "-m", "pipelines", "watch", "--port", str(port)]
+    command = [sys.executable, "-m", "pipelines", "watch", "--port", str(port)]
     with subprocess.Popen(
-        asked, env=environment, stderr=subprocess.PIPE, text=True
+        command, env=environment, stderr=subprocess.PIPE, text=True
     ) as watch:
         try:
             status, body = _wait_for(f"http://127.0.0.1:{port}/readyz", "no forecast")
@@ -91,9 +91,9 @@ def test_the_command_serves_until_it_is_told_to_stop(clean_engine, database_url)
             assert _get(f"http://127.0.0.1:{port}/else")[0] == 404
         finally:
             watch.terminate()
-            said = watch.stderr.read()
+            log_output = watch.stderr.read()
     assert watch.returncode == 128 + 15
-    assert "Traceback" not in said
+    assert "Traceback" not in log_output
 
 
 def test_other_machines_are_answered_with_insecure_only():
@@ -115,8 +115,8 @@ def _wait_for(url, says):
 
 def _get(url):
     try:
-        with urllib.request.urlopen(url, timeout=10) as told:
-            return told.status, told.read().decode()
+        with urllib.request.urlopen(url, timeout=10) as response:
+            return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()

@@ -13,7 +13,7 @@ import structlog
 
 from forecaster.errors import NoModelError, NothingToDoError, TrainingError
 from pipelines.cli.logs import configure_logs
-from pipelines.cli.night_findings import look_at_nights
+from pipelines.cli.night_findings import check_nights
 from pipelines.demand import counting, feed_freshness, retention
 from pipelines.forecasting import forecast
 from pipelines.monitoring.notifications import due_notification
@@ -47,11 +47,11 @@ def fleet(clean_engine):
 @pytest.fixture
 def light(monkeypatch):
     """Training and forecasting that only say that they were asked."""
-    asked = []
+    calls = []
 
     def train(engine, _settings, through, _recipe, _report, run):
-        asked.append("train")
-        version = f"v{len(asked)}"
+        calls.append("train")
+        version = f"v{len(calls)}"
         with engine.begin() as connection:
             model_store.add_model(
                 connection, version=version, trained_through=through, seed=0,
@@ -63,8 +63,8 @@ def light(monkeypatch):
     monkeypatch.setattr(training, "train", train)
     passed = CanaryResult("v", None, None, ())
     monkeypatch.setattr(canary, "run_canary", lambda *_: passed)
-    monkeypatch.setattr(forecast, "forecast_from", lambda *_: asked.append("forecast"))
-    return asked
+    monkeypatch.setattr(forecast, "forecast_from", lambda *_: calls.append("forecast"))
+    return calls
 
 
 @pytest.fixture
@@ -77,16 +77,18 @@ def night(fleet, tmp_path):
 
 def states(engine):
     with engine.connect() as connection:
-        found = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)
-        return [tuple(row) for row in connection.execute(found)]
+        query = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)
+        return [tuple(row) for row in connection.execute(query)]
 
 
 @pytest.mark.parametrize("origin", [LAST, None], ids=["given", "the data's last"])
 def test_a_second_night_does_nothing_until_something_comes(fleet, night, light, origin):
     first = run_nightly(night(origin))
     assert light == ["train", "forecast"]
-    told = rf"night of {LAST} is done \(run {first['run_id']}\), and nothing has come"
-    with pytest.raises(NothingToDoError, match=told):
+    message = (
+        rf"night of {LAST} is done \(run {first['run_id']}\), and nothing has come"
+    )
+    with pytest.raises(NothingToDoError, match=message):
         run_nightly(night(origin))
     assert light == ["train", "forecast"]
     assert ("nightly", "skipped") in states(fleet)
@@ -142,8 +144,8 @@ def test_a_failed_step_says_what_it_was_and_how_to_go_on(
     with pytest.raises(NightlyError, match="No space"):
         run_nightly(night())
     with fleet.connect() as connection:
-        found = sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
-        errors = dict(tuple(row) for row in connection.execute(found))
+        query = sa.select(runs.c.step, runs.c.error).where(runs.c.state == "failed")
+        errors = dict(tuple(row) for row in connection.execute(query))
     assert "Make room" in errors["train"]
     assert errors["nightly"].endswith(
         f"That was the step 'train'; 'harbor nightly --origin {LAST}' goes on from there."
@@ -154,7 +156,7 @@ def test_a_failed_step_says_what_it_was_and_how_to_go_on(
 
 @pytest.fixture
 def logged():
-    """What runs log is kept in the ledger, as for every command."""
+    """Log lines of the steps are stored in the ledger."""
     configure_logs()
     yield
     structlog.reset_defaults()
@@ -178,7 +180,7 @@ def test_of_two_failed_steps_the_night_leads_with_the_one_that_costs_the_forecas
 
     with fleet.connect() as connection:
         failed = monitoring.newest_night(connection, "failed")
-    notification = due_notification(None, failed, has_told_failure=False)
+    notification = due_notification(None, failed, last_was_failure=False)
     headline, rest = notification.message.split("goes on from there.")
     assert "There is no new forecast. No champion has been promoted." in headline
     assert "step 'forecast'" in headline
@@ -283,11 +285,11 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
             )
         )
     counting.rebuild(fleet, NOW)
-    found = feed_freshness.read_lateness(fleet, LAST)
-    assert found.by_city == late
-    assert (found.expected, found.n_late) == (3, len(missing))
+    lateness = feed_freshness.read_lateness(fleet, LAST)
+    assert lateness.by_city == late
+    assert (lateness.expected, lateness.n_late) == (3, len(missing))
     for city, number in late.items():
-        assert f"{city} ({number})" in found.sentence()
+        assert f"{city} ({number})" in lateness.sentence()
 
 
 @pytest.mark.parametrize(
@@ -324,8 +326,8 @@ def test_a_depot_silent_for_a_fortnight_is_not_waited_for(fleet):
     counting.rebuild(fleet, NOW)
     # The day itself and the fourteen before are looked at.
     for after, waited_for in ((14, 2), (15, 0)):
-        found = feed_freshness.read_lateness(fleet, LAST + timedelta(days=after))
-        assert found.n_late == waited_for
+        lateness = feed_freshness.read_lateness(fleet, LAST + timedelta(days=after))
+        assert lateness.n_late == waited_for
 
 
 def test_the_night_of_a_late_feed_forecasts_and_says_so(fleet, night, light):
@@ -354,10 +356,10 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
     (inbox / "broken.csv").write_text("depot_id,date,orders\nA0,never,7\n")
     done = run_nightly(night())
     assert done["steps"]["ingest"]["refused"] == 1
-    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
-    assert not found["last night"].good
-    assert "1 file of the inbox was refused" in found["last night"].says
-    assert f"harbor runs show {done['run_id']}" in found["last night"].says
+    findings = {each.what: each for each in check_nights(fleet, night().settings)}
+    assert not findings["last night"].good
+    assert "1 file of the inbox was refused" in findings["last night"].says
+    assert f"harbor runs show {done['run_id']}" in findings["last night"].says
 
 
 @pytest.mark.usefixtures("light")
@@ -365,15 +367,15 @@ def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet,
     run_nightly(night(LAST + timedelta(days=1)))
     with pytest.raises(NothingToDoError):
         run_nightly(night(LAST + timedelta(days=1)))
-    found = {each.what: each for each in look_at_nights(fleet, night().settings)}
-    assert not found["last night"].good
-    assert "without the day's orders of 2 depots" in found["last night"].says
+    findings = {each.what: each for each in check_nights(fleet, night().settings)}
+    assert not findings["last night"].good
+    assert "without the day's orders of 2 depots" in findings["last night"].says
 
 
 @pytest.mark.usefixtures("light")
 def test_the_night_takes_old_artefacts_away_and_says_how_many(fleet, night):
-    asked = night()
-    path = asked.settings.artefacts / "old.npz"
+    context = night()
+    path = context.settings.artefacts / "old.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"weights")
     os.utime(path, (0, 0))
@@ -383,7 +385,7 @@ def test_the_night_takes_old_artefacts_away_and_says_how_many(fleet, night):
             filename=path.name, sha256="", seed=0, role="rejected", scores={},
             created_at=datetime(2020, 1, 1, tzinfo=UTC),
         )  # fmt: skip
-    done = run_nightly(asked)
+    done = run_nightly(context)
     assert done["steps"]["prune"] == {"artefacts": 1, "artefact_bytes": 7}
     assert not path.exists()
 
@@ -394,9 +396,9 @@ def test_the_night_drops_the_orders_that_are_kept_no_longer(fleet, night, keep, 
     with fleet.begin() as connection:
         old, new = (f"{LAST - timedelta(days=ago)}T12:00:00" for ago in (25, 5))
         add_orders(connection, "A0", old, new)
-    asked = night()
-    asked.settings = asked.settings.model_copy(update={"keep_orders_days": keep})
-    done = run_nightly(asked)
+    context = night()
+    context.settings = context.settings.model_copy(update={"keep_orders_days": keep})
+    done = run_nightly(context)
     with fleet.connect() as connection:
         assert connection.scalar(sa.text("select count(*) from orders")) == held
         counted = connection.scalar(sa.text("select count(*) from demand_versions"))
@@ -412,8 +414,8 @@ def test_a_night_that_cannot_drop_orders_forecasts_all_the_same(
         raise RuntimeError("nothing gives way")
 
     monkeypatch.setattr(retention, "drop_old_orders", broken)
-    asked = night()
-    asked.settings = asked.settings.model_copy(update={"keep_orders_days": 20})
+    context = night()
+    context.settings = context.settings.model_copy(update={"keep_orders_days": 20})
     with pytest.raises(NightlyError, match="nothing gives way"):
-        run_nightly(asked)
+        run_nightly(context)
     assert light == ["train", "forecast"]

@@ -1,4 +1,4 @@
-"""What went wrong is one sentence that says what to do."""
+"""Errors are described in one sentence with advice."""
 
 import errno
 

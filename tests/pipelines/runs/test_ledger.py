@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pipelines.cli.night_findings import look_at_nights
+from pipelines.cli.night_findings import check_nights
 from pipelines.runs import ledger as ledger_module
 from pipelines.runs.ledger import fail_dead_runs, recorded
 from pipelines.schema import run_lines, runs
@@ -63,8 +63,8 @@ def kill(engine, process):
 
 def row(engine, run_id):
     with engine.connect() as connection:
-        found = sa.select(runs).where(runs.c.run_id == run_id)
-        return connection.execute(found).mappings().one()
+        query = sa.select(runs).where(runs.c.run_id == run_id)
+        return connection.execute(query).mappings().one()
 
 
 def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
@@ -74,25 +74,25 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
     kill(ledger, other_process)
     with recorded(ledger, "forecast"):
         pass
-    found = row(ledger, run_id)
-    assert found["state"] == "failed"
-    assert "session ended" in found["error"]
-    assert f"process {other_process.pid} on" in found["error"]
-    assert "start it again" in found["error"]
+    run = row(ledger, run_id)
+    assert run["state"] == "failed"
+    assert "session ended" in run["error"]
+    assert f"process {other_process.pid} on" in run["error"]
+    assert "start it again" in run["error"]
     # The last that is known of it is its last log line.
     with ledger.connect() as connection:
         last = sa.select(sa.func.max(run_lines.c.written_at))
-        assert found["finished_at"] == connection.scalar(last)
-    assert row(ledger, found["parent_id"])["state"] == "failed"
+        assert run["finished_at"] == connection.scalar(last)
+    assert row(ledger, run["parent_id"])["state"] == "failed"
 
 
 def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
     kill(ledger, other_process)
-    found = {finding.what: finding for finding in look_at_nights(ledger, Settings())}
-    assert not found["runs"].good
-    assert f"harbor runs show {other_process.run_id - 1}" in found["runs"].says
-    assert "session ended" in found["last night"].says
-    again = {finding.what: finding for finding in look_at_nights(ledger, Settings())}
+    findings = {finding.what: finding for finding in check_nights(ledger, Settings())}
+    assert not findings["runs"].good
+    assert f"harbor runs show {other_process.run_id - 1}" in findings["runs"].says
+    assert "session ended" in findings["last night"].says
+    again = {finding.what: finding for finding in check_nights(ledger, Settings())}
     assert again["runs"].good
     assert not again["last night"].good
 
@@ -103,9 +103,9 @@ def test_a_run_of_another_process_goes_on_while_its_session_lives(
     assert fail_dead_runs(ledger) == []
     with recorded(ledger, "forecast"):
         pass
-    found = row(ledger, other_process.run_id)
-    assert found["state"] == "running"
-    assert row(ledger, found["parent_id"])["state"] == "running"
+    run = row(ledger, other_process.run_id)
+    assert run["state"] == "running"
+    assert row(ledger, run["parent_id"])["state"] == "running"
 
 
 def test_those_who_only_read_see_that_a_run_died(ledger, other_process):

@@ -1,4 +1,4 @@
-"""What ran can be listed, shown with its log lines, and followed while it goes."""
+"""Runs can be listed, shown with their log lines, and followed in progress."""
 
 import io
 import json
@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli import runs as command
+from pipelines.cli.context import CommandContext
 from pipelines.cli.logs import configure_logs
 from pipelines.cli.train import fit_progress
-from pipelines.cli.workplace import Workplace
 from pipelines.runs import tail
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
@@ -26,29 +26,31 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def told():
-    """What people are told."""
+def log_output():
+    """The log output on stderr."""
     return io.StringIO()
 
 
 @pytest.fixture
-def logs(told):
+def logs(log_output):
     """Logs as the commands for people write them."""
-    configure_logs(out=told)
+    configure_logs(out=log_output)
     yield structlog.get_logger()
     structlog.reset_defaults()
 
 
 def lines(engine, run_id):
     with engine.connect() as connection:
-        found = run_lines.lines_of(connection, run_id)
+        lines = run_lines.lines_of(connection, run_id)
     return [
-        (line["run_id"], line["level"], line["event"], line["fields"]) for line in found
+        (line["run_id"], line["level"], line["event"], line["fields"]) for line in lines
     ]
 
 
 @pytest.mark.db
-def test_what_a_run_and_its_steps_log_stands_beside_them(clean_engine, logs, told):
+def test_what_a_run_and_its_steps_log_stands_beside_them(
+    clean_engine, logs, log_output
+):
     with recorded(clean_engine, "nightly", DAY) as whole:
         logs.info("began", depots=3, share=0.5)
         with recorded(clean_engine, "train", DAY, parent=whole) as step:
@@ -65,8 +67,8 @@ def test_what_a_run_and_its_steps_log_stands_beside_them(clean_engine, logs, tol
     ]
     assert lines(clean_engine, 1)[-1][2] == "done"
     # People are told of warnings only.
-    assert "began" not in told.getvalue()
-    assert "slow" in told.getvalue()
+    assert "began" not in log_output.getvalue()
+    assert "slow" in log_output.getvalue()
 
 
 @pytest.mark.db
@@ -85,11 +87,11 @@ def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
 
 @pytest.mark.db
 def test_a_line_that_cannot_be_stored_is_shown_and_stops_nobody(
-    clean_engine, logs, told
+    clean_engine, logs, log_output
 ):
     with recorded(clean_engine, "nightly") as run:
         logs.warning("of a run that is not there", run_id=77)
-    assert "of a run that is not there" in told.getvalue()
+    assert "of a run that is not there" in log_output.getvalue()
     assert {line[0] for line in lines(clean_engine, run.run_id)} == {run.run_id}
 
 
@@ -111,15 +113,15 @@ def test_following_tells_each_line_and_state_once_until_the_end(clean_engine, lo
     def wait(seconds):
         next(happens)(seconds)
 
-    found = list(tail.follow(clean_engine, whole.run_id, wait))
+    updates = list(tail.follow(clean_engine, whole.run_id, wait))
     assert [
-        [(row["step"], row["state"]) for row in news.changed] for news in found
+        [(row["step"], row["state"]) for row in news.changed] for news in updates
     ] == [
         [("nightly", "running")],
         [("demand", "done")],
         [("nightly", "done")],
     ]
-    events = [line["event"] for news in found for line in news.lines]
+    events = [line["event"] for news in updates for line in news.lines]
     assert events.count("counted") == 1
     assert events[0] == "started"
 
@@ -157,35 +159,35 @@ def test_runs_are_listed_as_wanted(clean_engine, with_steps, wanted, expected):
     with suppress(NothingToDoError), recorded(clean_engine, "backfill"):
         raise NothingToDoError("Nothing is left.")
     with clean_engine.connect() as connection:
-        found = runs.recent_runs(connection, 20, with_steps, wanted)
-        assert [row["run_id"] for row in found] == expected
+        rows = runs.recent_runs(connection, 20, with_steps, wanted)
+        assert [row["run_id"] for row in rows] == expected
         assert len(runs.recent_runs(connection, 1, with_steps, wanted)) == 1
 
 
 @pytest.fixture
-def place(clean_engine, monkeypatch):
+def context(clean_engine, monkeypatch):
     @contextmanager
-    def open_place():
-        yield Workplace(Settings(), clean_engine)
+    def open_test_context():
+        yield CommandContext(Settings(), clean_engine)
 
-    monkeypatch.setattr(command, "workplace", open_place)
+    monkeypatch.setattr(command, "open_context", open_test_context)
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("context")
 def test_what_a_run_cost_is_shown_as_far_as_it_is_known(clean_engine, capsys):
     with recorded(clean_engine, "train", DAY) as run:
         run.metrics |= {"device_memory_peak_bytes": None, "compilations": 7}
         run.metrics |= {"host_memory_peak_bytes": 1536 * 2**20}
     capsys.readouterr()
     command.show_run(run.run_id, lines=0)
-    shown = capsys.readouterr().out
-    assert "7 compilations, host memory peak 1,536 MiB" in shown
-    assert "device memory" not in shown
+    printed = capsys.readouterr().out
+    assert "7 compilations, host memory peak 1,536 MiB" in printed
+    assert "device memory" not in printed
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("context")
 def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
     clean_engine, capsys
 ):
@@ -194,26 +196,26 @@ def test_the_list_says_how_it_ended_and_leaves_measurements_to_the_steps(
         run.metrics |= {"promoted": False, "step_seconds": 0.25, "late": {"Ghent": 2}}
     capsys.readouterr()
     command.list_runs()
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for words in ("not promoted", "canary passed", "late Ghent 2"):
-        assert words in told
-    assert "step seconds" not in told
-    assert "{" not in told
+        assert words in printed
+    assert "step seconds" not in printed
+    assert "{" not in printed
     command.list_runs(steps=True)
     assert "step seconds 0.25" in capsys.readouterr().out
 
 
 @pytest.mark.db
-@pytest.mark.usefixtures("place")
+@pytest.mark.usefixtures("context")
 def test_the_commands_show_a_failed_run_and_end_with_1(clean_engine, logs, capsys):
     with suppress(NoDataError), recorded(clean_engine, "nightly", DAY):
         logs.info("looked", files=0)
         raise NoDataError("There is no demand. Load some.")
     capsys.readouterr()
     command.show_run(1, lines=50)
-    shown = capsys.readouterr()
-    assert "There is no demand. Load some." in shown.out
-    assert "looked files=0 run_id=1 step=nightly" in shown.err
+    printed = capsys.readouterr()
+    assert "There is no demand. Load some." in printed.out
+    assert "looked files=0 run_id=1 step=nightly" in printed.err
     command.show_run(1, lines=50, as_json=True)
     answer = json.loads(capsys.readouterr().out)
     assert answer["run"]["state"] == "failed"

@@ -196,9 +196,9 @@ def test_a_session_may_be_idle_for_hours(database_url):
     with own_session(engine) as session:
         time.sleep(1)
         with session.connect() as connection:
-            shown = connection.scalar(sa.text("show idle_session_timeout"))
+            timeout = connection.scalar(sa.text("show idle_session_timeout"))
     engine.dispose()
-    assert shown == "0"
+    assert timeout == "0"
 
 
 def test_another_holder_of_the_lock_does_not_help(fleet):
@@ -217,15 +217,15 @@ def test_another_holder_of_the_lock_does_not_help(fleet):
 def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
     fleet, tmp_path, monkeypatch
 ):
-    asked = []
+    attempts = []
 
     def train(_, run):
-        if not asked:
+        if not attempts:
             kill_holder(fleet)
         promote(run.engine)
 
     def forecast(_, run):
-        asked.append(run.run_id)
+        attempts.append(run.run_id)
         write_forecast(run.engine)
 
     monkeypatch.setattr(steps, "STEPS", {"train": train, "forecast": forecast})
@@ -234,15 +234,15 @@ def test_a_night_that_loses_its_lock_ends_there_and_the_next_one_goes_on(
     with pytest.raises(LostRunError):
         run_nightly(night)
     # Training is forgiven otherwise; after this nothing may be.
-    assert asked == []
+    assert attempts == []
     assert published(fleet) == ("old", [0, 0, 2])
 
-    asked.append("the lock is left alone now")
+    attempts.append("the lock is left alone now")
     run_nightly(night)
     assert published(fleet) == ("new", [1, 0, 2])
     with fleet.connect() as connection:
-        found = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)
-        states = [tuple(row) for row in connection.execute(found)]
+        query = sa.select(runs.c.step, runs.c.state).order_by(runs.c.run_id)
+        states = [tuple(row) for row in connection.execute(query)]
     assert states == [
         ("nightly", "failed"), ("train", "failed"),
         ("nightly", "done"), ("train", "done"), ("forecast", "done"),

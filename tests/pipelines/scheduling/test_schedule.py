@@ -1,4 +1,4 @@
-"""When the night runs, what becomes of missed ones, and which of two schedulers leads."""
+"""Times of the nightly run, missed nights, and the election of the leading scheduler."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from pipelines.cli.night_findings import look_at_nights
+from pipelines.cli.night_findings import check_nights
 from pipelines.nightly.run import NIGHTLY_LOCK
 from pipelines.runs.ledger import recorded
 from pipelines.runs.locks import try_lock
@@ -21,7 +21,7 @@ from pipelines.scheduling import schedule
 from pipelines.scheduling.schedule import NightlyJobs
 from pipelines.schema import runs
 from pipelines.settings import Settings
-from pipelines.settings.complete_days import newest_whole_day
+from pipelines.settings.complete_days import newest_complete_day
 from tests.pipelines.make import add_depot
 
 ROOT = Path(__file__).parents[3]
@@ -113,7 +113,7 @@ def test_the_night_of_a_clock_change_runs_at_half_past_four(zone, before, after)
     ],
 )
 def test_a_day_counts_once_it_is_over_at_half_of_the_depots(moment, zones, expected):
-    assert newest_whole_day(at(moment), zones) == day(expected)
+    assert newest_complete_day(at(moment), zones) == day(expected)
 
 
 def test_what_is_due_waits_for_half_of_the_depots():
@@ -402,24 +402,24 @@ def test_show_says_what_runs_when_and_what_ran_last(clean_engine, monkeypatch, c
     from contextlib import contextmanager
 
     from pipelines.cli import schedule as command
-    from pipelines.cli.workplace import Workplace
+    from pipelines.cli.context import CommandContext
 
     with recorded(clean_engine, "nightly", day(9)):
         pass
 
     @contextmanager
-    def place():
-        yield Workplace(AMSTERDAM, clean_engine)
+    def open_context():
+        yield CommandContext(AMSTERDAM, clean_engine)
 
-    monkeypatch.setattr(Workplace, "now", at("2026-06-10 06:00"))
-    monkeypatch.setattr(command, "workplace", place)
+    monkeypatch.setattr(CommandContext, "now", at("2026-06-10 06:00"))
+    monkeypatch.setattr(command, "open_context", open_context)
     command.show()
-    said = capsys.readouterr()
-    assert "Thu 11 Jun 2026 04:30 CEST" in said.out
-    assert "Thu 11 Jun 02:30" in said.out
-    assert "2026-06-10" in said.out
-    assert "done" in said.out
-    assert "No scheduler is running" in said.err
+    printed = capsys.readouterr()
+    assert "Thu 11 Jun 2026 04:30 CEST" in printed.out
+    assert "Thu 11 Jun 02:30" in printed.out
+    assert "2026-06-10" in printed.out
+    assert "done" in printed.out
+    assert "No scheduler is running" in printed.err
 
 
 @pytest.mark.db
@@ -427,8 +427,8 @@ def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
     clean_engine, monkeypatch
 ):
     def finding():
-        found = look_at_nights(clean_engine, Settings())
-        return next(each for each in found if each.what == "scheduler")
+        findings = check_nights(clean_engine, Settings())
+        return next(each for each in findings if each.what == "scheduler")
 
     assert finding().good
     assert "harbor schedule run" in finding().says

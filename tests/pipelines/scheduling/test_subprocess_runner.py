@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from pipelines.scheduling import subprocess_runner
-from pipelines.scheduling.subprocess_runner import NOT_STARTED, SubprocessRunner
+from pipelines.scheduling.subprocess_runner import SubprocessRunner
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 LONG = timedelta(hours=1)
@@ -41,7 +41,7 @@ def test_stopping_ends_what_runs_and_nothing_runs_after():
     one.stop()
     running.join(PATIENCE_S)
     assert ended == [-15]
-    assert one.run(SLEEP) == NOT_STARTED
+    assert one.run(SLEEP) is None
 
 
 DEAF = """

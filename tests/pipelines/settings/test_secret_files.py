@@ -58,7 +58,7 @@ def test_one_that_is_given_twice_is_refused(monkeypatch, secret):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "cannot be read: No such file or directory"),
         (b"\xff\xfe\x00s3cret", "cannot be read: it is not text"),
@@ -69,13 +69,13 @@ def test_one_that_is_given_twice_is_refused(monkeypatch, secret):
     ids=["none", "no text", "empty", "two lines", "long"],
 )
 def test_a_file_without_a_secret_is_told_without_what_it_holds(
-    monkeypatch, tmp_path, content, told
+    monkeypatch, tmp_path, content, message
 ):
     file = tmp_path / "secret"
     if content is not None:
         file.write_bytes(content)
     monkeypatch.setenv("HARBOR_DATABASE_URL_FILE", str(file))
-    with pytest.raises(ConfigError, match=told) as caught:
+    with pytest.raises(ConfigError, match=message) as caught:
         Settings.load()
     assert "HARBOR_DATABASE_URL_FILE" in str(caught.value)
     assert "s3cret" not in str(caught.value)

@@ -96,10 +96,10 @@ def test_other_names_are_nobodys_mistake(monkeypatch, name):
 
 
 def test_no_setting_is_taken_for_another():
-    known = [f"HARBOR_{name.upper()}" for name in Settings.model_fields]
-    assert mistyped(known, known) == {}
-    for name in known:
-        assert mistyped([f"{name}X"], known) == {f"{name}X": name}
+    valid_names = [f"HARBOR_{name.upper()}" for name in Settings.model_fields]
+    assert mistyped(valid_names, valid_names) == {}
+    for name in valid_names:
+        assert mistyped([f"{name}X"], valid_names) == {f"{name}X": name}
 
 
 def test_the_file_of_a_secret_is_known_and_its_mistyping_is_not(monkeypatch, tmp_path):
@@ -129,7 +129,7 @@ def test_what_deploys_the_program_names_no_setting_wrong(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (
             "nightlyat = '03:30'",
@@ -138,10 +138,12 @@ def test_what_deploys_the_program_names_no_setting_wrong(monkeypatch):
         ("colour = 'red'", r"harbor.toml has 'colour', but that is no setting\."),
     ],
 )
-def test_an_unknown_name_in_harbor_toml_is_refused(monkeypatch, tmp_path, line, told):
+def test_an_unknown_name_in_harbor_toml_is_refused(
+    monkeypatch, tmp_path, line, message
+):
     (tmp_path / "harbor.toml").write_text(f"{line}\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=message):
         Settings.load()
 
 

@@ -1,7 +1,7 @@
 """Models and their holdout scores, as display tables and texts; no I/O.
 
-A model is evaluated by a model with the same settings trained only on earlier days,
-beside the baselines and the champion at the time.
+Holdout scores come from a second fit with the same settings, on the days before the
+holdout.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 from forecaster.inference import postprocessing
 
-NAMES = {
+MODEL_LABELS = {
     "gru": "this model",
-    "champion": "champion then",
+    "champion": "champion at the time",
     "seasonal_naive": "seasonal naive",
     "median4": "median of 4",
 }
@@ -31,7 +31,7 @@ NETWORK_SHARES = {
     0: "its network did not help",
     1: "its correction in full",
 }
-COLUMNS = {"mape": "MAPE", "wape": "WAPE", "bias": "Bias", "coverage80": "In band",
+COLUMNS = {"mape": "MAPE", "wape": "WAPE", "bias": "Bias", "coverage80": "In the 80 % band",
            "mase": "MASE", "days": "Days"}  # fmt: skip
 
 
@@ -39,10 +39,10 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> Figures:
     """Key figures of a row of `queries.models`; times in `zone`."""
     share = model["scores"].get("network_share")
     scores = holdout_scores(model["scores"])["MAPE"] / 100
-    naive = formatting.percent(scores.get(NAMES["seasonal_naive"], float("nan")))
+    naive = formatting.percent(scores.get(MODEL_LABELS["seasonal_naive"], float("nan")))
     return {
         "Status": (ROLES[model["role"]], f"version {model['version']}"),
-        "Forecasts by": (
+        "Network weight": (
             postprocessing.describe_share(share),
             NETWORK_SHARES.get(share, "the rest is the baseline"),
         ),
@@ -51,23 +51,26 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> Figures:
             f"made {formatting.timestamp(model['created_at'], zone)}",
         ),
         "MAPE": (
-            formatting.percent(scores.get(NAMES["gru"], float("nan"))),
+            formatting.percent(scores.get(MODEL_LABELS["gru"], float("nan"))),
             f"{naive} seasonal naive",
         ),
     }
 
 
 def holdout_scores(scores: Mapping[str, Any]) -> pd.DataFrame:
-    """One model's scores in percent, MASE apart: a row per forecaster, its own first."""
+    """Holdout scores, one row per forecaster, this model first. Percent, except MASE."""
     models = scores.get("models") or {}
     table = pd.DataFrame.from_dict(models, orient="index", columns=list(COLUMNS))
     table = table.astype("float64").rename(columns=COLUMNS)
     table.index = pd.Index(
-        [NAMES.get(key, formatting.event_name(key)) for key in models],
+        [MODEL_LABELS.get(key, formatting.display_name(key)) for key in models],
         name="Forecaster",
     )
     return table.assign(
-        **{"In band": 100 * table["In band"], "Days": table["Days"].astype("Int64")}
+        **{
+            "In the 80 % band": 100 * table["In the 80 % band"],
+            "Days": table["Days"].astype("Int64"),
+        }
     )
 
 
@@ -96,11 +99,14 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
         {
             "Version": models["version"],
             "Status": models["role"].map(ROLES),
-            "Forecasts by": [postprocessing.describe_share(share) for share in shares],
+            "Network weight": [
+                postprocessing.describe_share(share) for share in shares
+            ],
             "Trained through": models["trained_through"],
-            "MAPE": [each.get(NAMES["gru"], float("nan")) for each in scores],
+            "MAPE": [each.get(MODEL_LABELS["gru"], float("nan")) for each in scores],
             "Naive MAPE": [
-                each.get(NAMES["seasonal_naive"], float("nan")) for each in scores
+                each.get(MODEL_LABELS["seasonal_naive"], float("nan"))
+                for each in scores
             ],
             "Decision": [decision(model, zone) for model in models.to_dict("records")],
         }
@@ -108,7 +114,7 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
 
 
 def decision(model: Mapping[Any, Any], zone: ZoneInfo) -> str:
-    """Why a row of `queries.models` was promoted or not, and whether it was pruned."""
+    """Reason why a row of `queries.models` was promoted or not, and its pruning."""
     if isinstance(model["decision_reason"], str):
         reason = formatting.format_dates(model["decision_reason"], zone)
     elif model["role"] == "challenger":

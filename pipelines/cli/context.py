@@ -1,4 +1,4 @@
-"""The settings and the migrated database that a command works with."""
+"""The context of a command: its settings and its migrated database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +19,7 @@ Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
 
 @dataclass(frozen=True)
-class Workplace:
+class CommandContext:
     """Settings and database of a command."""
 
     settings: Settings
@@ -32,7 +32,7 @@ class Workplace:
 
 
 @contextmanager
-def workplace(patience_s: float = 0) -> Iterator[Workplace]:
+def open_context(patience_s: float = 0) -> Iterator[CommandContext]:
     """Opens the database, and upgrades it if it is the embedded one.
 
     Args:
@@ -49,7 +49,7 @@ def workplace(patience_s: float = 0) -> Iterator[Workplace]:
             upgrade_embedded(engine)
         migrate.require_current(engine)
         roles.set_role_on_connect(engine)
-        yield Workplace(settings, engine)
+        yield CommandContext(settings, engine)
 
 
 def make_inbox(settings: Settings) -> None:
@@ -58,7 +58,7 @@ def make_inbox(settings: Settings) -> None:
         settings.inbox.mkdir(parents=True, exist_ok=True)
 
 
-def past_day(place: Workplace, text: str | None, option: str) -> date | None:
+def past_day(context: CommandContext, text: str | None, option: str) -> date | None:
     """Parses a day of the command line that must be over.
 
     Raises:
@@ -68,7 +68,7 @@ def past_day(place: Workplace, text: str | None, option: str) -> date | None:
     day = as_date(text, option)
     if day is not None:
         counting.require_complete_day(
-            place.engine, day, place.now, place.settings.timezone
+            context.engine, day, context.now, context.settings.timezone
         )
     return day
 

@@ -1,4 +1,4 @@
-"""Building blocks of the pages: charts, tables, CSV downloads, choices and notices."""
+"""Widgets of the pages: charts, tables, CSV downloads, choices and notices."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
@@ -11,6 +11,7 @@ from dashboard.tables import html_tables, tables
 from dashboard.text import formatting
 
 DAY_FORMAT = "ddd D MMM YYYY"
+UNKNOWN_CITY = "unknown city"
 
 
 def chart(
@@ -98,9 +99,11 @@ def key_figures(figures: dict[str, tuple[str, str]]) -> None:
     st.html(html_tables.figures(figures))
 
 
-def small_table(table: pd.DataFrame, name: str, on_wide: Collection[str] = ()) -> None:
-    """A small HTML table with its CSV; phones hide the columns `on_wide`."""
-    st.html(html_tables.table(table, on_wide))
+def small_table(
+    table: pd.DataFrame, name: str, hidden_on_phones: Collection[str] = ()
+) -> None:
+    """A small HTML table with its CSV; phones hide the columns `hidden_on_phones`."""
+    st.html(html_tables.table(table, hidden_on_phones))
     download_button(table, name)
 
 
@@ -145,14 +148,23 @@ def choose_from_url(
     if requested and requested not in options:
         unknown = f"There is no {name} “{formatting.escape_markdown(requested)}”."
         if not default:
-            stop_with(f"{unknown} Choose one above.")
+            stop_page(f"{unknown} Choose one above.")
         empty_state(f"{unknown} Shown instead: {options[default]}.")
     return chosen
 
 
 def choose_city(cities: Sequence[str]) -> str:
-    """Pills bound to the URL parameter `city`; the first city is the default."""
-    return st.pills(
+    """Pills bound to the URL parameter `city`; the first city is the default.
+
+    An unknown city in the URL is explained until another one is chosen.
+    """
+    requested = st.query_params.get("city")
+    if requested in cities:
+        st.session_state.pop(UNKNOWN_CITY, None)
+    elif requested:
+        # Streamlit takes it out of the URL at once.
+        st.session_state[UNKNOWN_CITY] = requested
+    city = st.pills(
         "City",
         cities,
         default=cities[0],
@@ -161,7 +173,14 @@ def choose_city(cities: Sequence[str]) -> str:
         key="city",
         bind="query-params",
         wrap=True,
+        on_change=lambda: st.session_state.pop(UNKNOWN_CITY, None),
     )
+    if UNKNOWN_CITY in st.session_state:
+        unknown = formatting.escape_markdown(st.session_state[UNKNOWN_CITY])
+        empty_state(
+            f"There is no city “{unknown}”. Shown instead: {formatting.escape_markdown(city)}."
+        )
+    return city
 
 
 def score_kind_notice(live: bool) -> None:
@@ -181,7 +200,7 @@ def empty_state(sentence: str) -> None:
     st.info(sentence, icon=":material/info:")
 
 
-def stop_with(sentence: str) -> NoReturn:
+def stop_page(sentence: str) -> NoReturn:
     """Shows a message in place of missing data, and stops the page."""
     empty_state(sentence)
     st.stop()

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from dashboard.tables import backtests
+from dashboard.tables import models as model_tables
 
 ZONE = ZoneInfo("Europe/Amsterdam")
 DAYS = pd.to_datetime(["2025-11-21", "2025-12-21"]).as_unit("s")
@@ -40,27 +40,29 @@ def models():
 
 
 def test_a_backtest_is_a_row_per_forecaster_with_the_model_first():
-    table = backtests.holdout_scores(SCORES)
+    table = model_tables.holdout_scores(SCORES)
     assert table.index.tolist() == ["this model", "seasonal naive"]
     assert table["MAPE"].tolist() == [8.1, 12.0]
-    assert table["In band"].iloc[0] == 79.0
-    assert math.isnan(table["In band"].iloc[1])
+    assert table["In the 80 % band"].iloc[0] == 79.0
+    assert math.isnan(table["In the 80 % band"].iloc[1])
     assert table["MASE"].iloc[0] == 0.61
     assert table["Days"].tolist() == [684, 684]
 
 
 @pytest.mark.parametrize("scores", [{}, {"models": {}}, {"models": None}])
 def test_a_model_without_scores_has_an_empty_table_and_no_window(scores):
-    assert backtests.holdout_scores(scores).empty
-    assert backtests.holdout_window(scores) is None
+    assert model_tables.holdout_scores(scores).empty
+    assert model_tables.holdout_window(scores) is None
 
 
 def test_the_window_is_named_in_days():
-    assert backtests.holdout_window(SCORES) == "from Sat 1 Nov 2025 to Fri 28 Nov 2025"
+    assert (
+        model_tables.holdout_window(SCORES) == "from Sat 1 Nov 2025 to Fri 28 Nov 2025"
+    )
 
 
 def test_every_model_has_its_status_and_decision(models):
-    table = backtests.all_models(models, ZONE)
+    table = model_tables.all_models(models, ZONE)
     assert table["Status"].tolist() == ["champion", "former champion"]
     assert table["MAPE"].iloc[0] == 8.1
     assert math.isnan(table["MAPE"].iloc[1])
@@ -81,9 +83,9 @@ def test_key_figures_state_whether_the_network_or_the_baseline_is_delivered(
 ):
     recorded = {} if share is None else {"network_share": share}
     with_share = models.assign(scores=[SCORES | recorded, {}])
-    figures = backtests.figures(with_share.iloc[0].to_dict(), ZONE)
-    assert figures["Forecasts by"] == expected
-    assert backtests.all_models(with_share, ZONE)["Forecasts by"].tolist() == [
+    figures = model_tables.figures(with_share.iloc[0].to_dict(), ZONE)
+    assert figures["Network weight"] == expected
+    assert model_tables.all_models(with_share, ZONE)["Network weight"].tolist() == [
         expected[0],
         "–",
     ]
@@ -92,30 +94,30 @@ def test_key_figures_state_whether_the_network_or_the_baseline_is_delivered(
 def test_a_pruned_model_says_so(models):
     pruned = models.assign(pruned_at=[pd.NaT, pd.Timestamp("2026-03-01", tz="UTC")])
     notice = "Artefact pruned on Sun 1 Mar 2026; it can no longer forecast."
-    decisions = backtests.all_models(pruned, ZONE)["Decision"].tolist()
+    decisions = model_tables.all_models(pruned, ZONE)["Decision"].tolist()
     assert decisions == ["It beats it.", f"No reason recorded. {notice}"]
 
 
 def test_labels_have_the_training_cutoff_version_and_status(models):
     named = models.assign(version=["20251221-7fde911c", "old"])
-    assert list(backtests.labels(named).values()) == [
+    assert list(model_tables.labels(named).values()) == [
         "Sun 21 Dec · 7fde911c · champion",
         "Fri 21 Nov · old · former champion",
     ]
 
 
 def test_times_are_in_the_given_zone(models):
-    figures = backtests.figures(models.iloc[0].to_dict(), ZONE)
+    figures = model_tables.figures(models.iloc[0].to_dict(), ZONE)
     assert figures["Trained through"] == ("Sun 21 Dec", "made Sun 21 Dec, 01:00")
 
 
 def test_a_challenger_waits_for_its_evaluation(models):
     waiting = models.assign(role="challenger", decision_reason=None)
-    assert set(backtests.all_models(waiting, ZONE)["Decision"]) == {
+    assert set(model_tables.all_models(waiting, ZONE)["Decision"]) == {
         "To be evaluated in the next nightly run."
     }
 
 
 def test_a_rollback_is_to_the_last_champion(models):
-    assert backtests.rollback_target(models) == "old"
-    assert backtests.rollback_target(models.assign(rollback_target=None)) is None
+    assert model_tables.rollback_target(models) == "old"
+    assert model_tables.rollback_target(models.assign(rollback_target=None)) is None

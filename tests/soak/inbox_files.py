@@ -1,4 +1,4 @@
-"""What comes into the inbox on the mornings of a month, and what is true in the end."""
+"""The files of a simulated month, and the demand that they add up to."""
 
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -12,44 +12,44 @@ DEPOTS = {"A0": "Delft", "A1": "Delft", "A2": "Delft", "B0": "Ghent", "B1": "Ghe
 SHAPE = (50, 55, 52, 60, 70, 35, 25)
 
 # Days of the month by number; night 0 is that of the history.
-LATE_NIGHT, LATE_DEPOT = 5, "B0"
+LATE_FILE_NIGHT, LATE_DEPOT = 5, "B0"
 CORRECTED_DAY, CORRECTED_NIGHT, CORRECTED_DEPOT = 7, 12, "A1"
 NEW_NIGHT, NEW_DEPOT = 9, "B2"
-CLOSURE_TOLD, CLOSED_DAYS, CLOSED_DEPOT = 13, (15, 16), "A2"
+CLOSURE_ANNOUNCED_NIGHT, CLOSED_DAYS, CLOSED_DEPOT = 13, (15, 16), "A2"
 
-Counts = dict[tuple[str, date], int]
+DailyCounts = dict[tuple[str, date], int]
 
 
 def origin_of(night: int) -> date:
-    """The last day that a night sees."""
+    """The origin of a night."""
     return FIRST_NIGHT + timedelta(days=night)
 
 
 @dataclass
 class Inbox:
-    """Where the files of each night appear, and what they come to."""
+    """Writes the files of each night, and keeps the demand that they add up to."""
 
     folder: Path
-    truth: Counts = field(default_factory=dict)
+    expected_demand: DailyCounts = field(default_factory=dict)
 
-    def before(self, night: int) -> None:
-        """What a night finds that was not there the night before."""
+    def add_files_before(self, night: int) -> None:
+        """Writes the files that arrive before a night."""
         if night == 0:
             self._begin()
             return
         day = origin_of(night)
-        late = {LATE_DEPOT} if night == LATE_NIGHT else set()
+        late = {LATE_DEPOT} if night == LATE_FILE_NIGHT else set()
         self._counts(f"of-{day}.csv", [day], set(self._open_on(night)) - late)
         if night == CORRECTED_NIGHT:
             self._correct(origin_of(CORRECTED_DAY))
         if night == NEW_NIGHT:
             self._depots(f"new-{day}.csv", {NEW_DEPOT: "Ghent"})
-        if night == CLOSURE_TOLD:
+        if night == CLOSURE_ANNOUNCED_NIGHT:
             self._close()
 
-    def after(self, night: int) -> bool:
-        """What comes when the night is over; whether anything did."""
-        if night != LATE_NIGHT:
+    def add_late_files(self, night: int) -> bool:
+        """Writes the files that arrive after a night; returns whether there are any."""
+        if night != LATE_FILE_NIGHT:
             return False
         self._counts("of-late.csv", [origin_of(night)], {LATE_DEPOT})
         return True
@@ -68,15 +68,17 @@ class Inbox:
         self._write(name, "depot_id,name,city,timezone,country,subdivision", rows)
 
     def _counts(self, name: str, days: list[date], depots: set[str]) -> None:
-        counts = {(depot, day): usual(depot, day) for depot in depots for day in days}
+        counts = {
+            (depot, day): usual_orders(depot, day) for depot in depots for day in days
+        }
         self._daily(name, counts)
 
     def _correct(self, day: date) -> None:
-        corrected = 3 * usual(CORRECTED_DEPOT, day)
+        corrected = 3 * usual_orders(CORRECTED_DEPOT, day)
         self._daily("of-correction.csv", {(CORRECTED_DEPOT, day): corrected})
 
-    def _daily(self, name: str, counts: Counts) -> None:
-        self.truth |= counts
+    def _daily(self, name: str, counts: DailyCounts) -> None:
+        self.expected_demand |= counts
         rows = [f"{depot},{day},{orders}" for (depot, day), orders in counts.items()]
         self._write(name, "depot_id,date,orders", sorted(rows))
 
@@ -89,7 +91,7 @@ class Inbox:
         (self.folder / name).write_text("\n".join([header, *rows, ""]))
 
 
-def usual(depot: str, day: date) -> int:
-    """Orders of a depot on a day: a week's wave, and a little that looks like chance."""
+def usual_orders(depot: str, day: date) -> int:
+    """Orders of a depot on a day: a weekly pattern with pseudo-random noise."""
     level = 1 + sum(map(ord, depot)) % 5
     return SHAPE[day.weekday()] * level + day.toordinal() * 7919 % 11
