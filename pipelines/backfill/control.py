@@ -78,15 +78,17 @@ def pause(engine: sa.Engine, backfill_id: int) -> str:
     """
     plan = read_plan(engine, backfill_id)
     if not is_running(engine, plan):
+        state = live_state(engine, plan)
         raise NothingToDoError(
-            f"Plan {backfill_id} is {live_state(engine, plan)} and not being applied, so there is nothing to "
+            f"Plan {backfill_id} is {state} and not being applied, so there is nothing to "
             "pause. See 'harbor backfill status'."
         )
     with engine.begin() as connection:
         store.update_plan(connection, backfill_id, requested_action="pause")
     return (
-        f"Plan {backfill_id} pauses after its current slot; 'harbor backfill resume "
-        f"{backfill_id}' continues it."
+        f"Plan {backfill_id} pauses after its current slot; a training stops at once. "
+        f"'harbor backfill resume {backfill_id}' continues it, unless data or models have "
+        "changed by then."
     )
 
 
@@ -103,7 +105,10 @@ def cancel(engine: sa.Engine, backfill_id: int) -> str:
     if is_running(engine, plan):
         with engine.begin() as connection:
             store.update_plan(connection, backfill_id, requested_action="cancel")
-        return f"Plan {backfill_id} is cancelled after its current slot."
+        return (
+            f"Plan {backfill_id} is cancelled after its current slot; a training stops "
+            "at once."
+        )
     with engine.begin() as connection:
         store.set_state(connection, backfill_id, "cancelled")
     done, left = plan.count("done"), plan.count("waiting")

@@ -203,8 +203,8 @@ def zone_finding(odd: list[OddZone]) -> Finding:
     )
     more = f" and {len(odd) - MAX_LISTED} more" if len(odd) > MAX_LISTED else ""
     says = (
-        f"{listed}{more} are 3 hours or more away from the rest of their city; correct "
-        "the timezone in a depots file, and load it with 'harbor ingest'"
+        f"hours apart from another depot of the same city: {listed}{more}; correct the "
+        "timezone that is wrong in a depots file, and load it with 'harbor ingest'"
     )
     return Finding("time zones", False, says)
 

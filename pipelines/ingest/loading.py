@@ -226,8 +226,9 @@ class _Loading:
         value = (
             "" if first.value is None else f" '{first.value[:MAX_VALUE_CHARS_SHOWN]}'"
         )
+        bad = "1 bad row" if self.rejected == 1 else f"{self.rejected:,} bad rows"
         raise RefusedFileError(
-            f"{self.source.name} has {self.rejected:,} bad rows of {n_rows:,}, "
+            f"{self.source.name} has {bad} of {n_rows:,}, "
             f"more than the {max_share:.0%} that may be rejected (HARBOR_MAX_REJECTED_RATIO). "
             f"The first is line {first.line}: {column}{value} {first.reason}. Correct "
             "the file, or say how it is written with --column, --date-format, --decimal "

@@ -131,7 +131,8 @@ def _refuse_beside_demo(engine: sa.Engine) -> None:
         raise BadInputError(
             f"This database holds the {demo.n_depots} invented depots of 'harbor demo', "
             "which own files would mix with. Set HARBOR_HOME to a new place, as in "
-            "'export HARBOR_HOME=$PWD/var/mine', and load them there."
+            "'export HARBOR_HOME=$PWD/var/mine', and load them there; take them out of "
+            "the inbox of this one."
         )
 
 

@@ -21,6 +21,15 @@ TEXT_SUFFIXES = (*PLAIN_SUFFIXES, ".csv.gz", ".tsv.gz", WORKBOOK_SUFFIX)
 ARCHIVE_SUFFIX = ".zip"
 SUFFIXES = (*TEXT_SUFFIXES, ".parquet", ARCHIVE_SUFFIX)
 HASH_BLOCK_BYTES = 1 << 20
+DATABASE_SCHEMES = {
+    "postgres",
+    "postgresql",
+    "mysql",
+    "mariadb",
+    "mssql",
+    "oracle",
+    "sqlite",
+}
 
 
 @dataclass(frozen=True)
@@ -223,6 +232,13 @@ def _files_at_url(location: str) -> Iterator[Source | Unreadable]:
     try:
         system, path = fs.FileSystem.from_uri(location)
     except pa.ArrowInvalid:
+        if location.partition(":")[0].partition("+")[0] in DATABASE_SCHEMES:
+            message = (
+                f"{display_path} is a database. Pass --query with the statement that reads "
+                "its rows."
+            )
+            yield Unreadable(display_path, message)
+            return
         yield Unreadable(
             display_path,
             f"{display_path} cannot be opened: a URL begins with file://, s3://, gs://, abfs:// "

@@ -53,7 +53,7 @@ class LostRunError(DatabaseError):
 
     def __init__(self) -> None:
         super().__init__(
-            "It lost the database session that held its lock, so nothing more of it is "
+            "The run lost the database session that held its lock, so nothing more of it is "
             "stored: another run may have begun. Start it again; finished steps are "
             "not repeated."
         )

@@ -26,7 +26,7 @@ from pydantic_settings import (
 )
 
 from forecaster.errors import ConfigError
-from pipelines.settings.ingest import IngestSettings
+from pipelines.settings.ingest import IngestSettings, SourceSettings
 from pipelines.settings.monitoring import WatchSettings
 from pipelines.settings.names import PREFIX, mistyped, nearest
 from pipelines.settings.nightly import NightSettings
@@ -185,7 +185,8 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         ]
         for name in cls._harbor_toml():
             if name not in fields:
-                suggestion = nearest(name, fields)
+                # Without the prefix, which only the environment has.
+                suggestion = nearest(name.lower().removeprefix("harbor_"), fields)
                 advice = f"; {suggestion!r} is" if suggestion else ""
                 messages.append(
                     f"harbor.toml has {name!r}, but that is no setting{advice}"
@@ -235,5 +236,10 @@ def _message(error: ErrorDetails, secret: Collection[str]) -> str:
     value = "***" if name in secret else repr(error.get("input"))
     if error["loc"][0] == "sources" and len(error["loc"]) > 2:
         source, key, *_ = error["loc"][1:]
+        if error["type"] == "extra_forbidden":
+            keys = ", ".join(SourceSettings.model_fields)
+            return f"[sources.{source}] has {key}, which is none of its keys ({keys})"
         return f"[sources.{source}] has {key} = {value}: {rule}"
+    if error["loc"][0] == "sources" and len(error["loc"]) == 2:
+        return f"sources has {error['loc'][1]} = {value}, but must have a table of keys"
     return f"HARBOR_{name.upper()} is {value}: {rule}"

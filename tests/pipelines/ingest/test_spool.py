@@ -85,6 +85,13 @@ def test_what_a_url_without_suffix_holds_is_told_by_its_type(clean_engine, web):
     assert only(load(clean_engine, f"http://{web.url}/export")).counts.accepted == 1
 
 
+def test_a_database_without_a_query_is_asked_for_one(clean_engine):
+    error = only(load(clean_engine, "postgresql://me:s3cret@127.0.0.1:1/shop")).error
+    assert "is a database" in error
+    assert "--query" in error
+    assert "s3cret" not in error
+
+
 def test_a_url_that_is_not_there_is_refused_in_a_sentence(clean_engine, web):
     error = only(load(clean_engine, f"http://u:s3cret@{web.url}/gone.csv")).error
     assert error.startswith(f"http://{web.url}/gone.csv cannot be fetched:")
