@@ -238,7 +238,7 @@ def _message(error: ErrorDetails, secret: Collection[str]) -> str:
         source, key, *_ = error["loc"][1:]
         if error["type"] == "extra_forbidden":
             keys = ", ".join(SourceSettings.model_fields)
-            return f"[sources.{source}] has {key}, which is none of its keys ({keys})"
+            rule = f"its keys are {keys}"
         return f"[sources.{source}] has {key} = {value}: {rule}"
     if error["loc"][0] == "sources" and len(error["loc"]) == 2:
         return f"sources has {error['loc'][1]} = {value}, but must have a table of keys"

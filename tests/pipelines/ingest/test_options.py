@@ -128,10 +128,25 @@ def test_sources_are_read_from_harbor_toml(monkeypatch, tmp_path):
     assert (north.pattern, north.columns) == ("north-*.csv", {"date": "Dag"})
 
 
-def test_a_mistyped_key_of_a_source_is_named(monkeypatch, tmp_path):
-    (tmp_path / "harbor.toml").write_text('[sources.north]\npatern = "n"\n')
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param(
+            '[sources.north]\npatern = "n"',
+            r"\[sources.north\] has patern = 'n': its keys are pattern, kind,",
+            id="mistyped key",
+        ),
+        pytest.param(
+            "[sources]\nnorth = 3",
+            "sources has north = 3, but must have a table of keys",
+            id="no table",
+        ),
+    ],
+)
+def test_a_wrong_source_is_named(monkeypatch, tmp_path, text, message):
+    (tmp_path / "harbor.toml").write_text(f"{text}\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match=r"\[sources.north\] has patern = 'n'"):
+    with pytest.raises(ConfigError, match=message):
         Settings.load()
 
 

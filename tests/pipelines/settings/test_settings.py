@@ -140,11 +140,6 @@ def test_what_deploys_the_program_names_no_setting_wrong(monkeypatch):
             "HARBOR_HORIZON = 9",
             r"'HARBOR_HORIZON', but that is no setting; 'horizon' is",
         ),
-        ("[sources]\nx = 3", "sources has x = 3, but must have a table of keys"),
-        (
-            "[sources.x]\npatern = 'a'",
-            r"\[sources.x\] has patern, which is none of its keys \(pattern, kind,",
-        ),
     ],
 )
 def test_an_unknown_name_in_harbor_toml_is_refused(
