@@ -6,18 +6,19 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PEERS := .venv-peers
+SPARK := .venv-spark
 UV ?= uv
 # What an image installs is what the tests ran with.
 LOCK_IMAGE = $(UV) pip compile --universal --fork-strategy fewest --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --constraint requirements.lock --no-annotate \
 	--custom-compile-command "make lock" --quiet
-CODE := forecaster pipelines dashboard migrations tests
+CODE := forecaster pipelines dashboard migrations tests deploy/spark
 
 export JAX_PLATFORMS ?= cpu
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
-	bench-check faults lab soak people install deploy-check sbom
+	bench-check faults lab soak people install deploy-check sbom spark
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) \
@@ -27,7 +28,7 @@ demo: venv ## Invent a fleet, forecast it, and serve the dashboard on this machi
 	@"$(BIN)/harbor" demo
 
 test: venv ## Run every test, the database tests on the embedded Postgres included
-	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile
+	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile --durations=10
 
 check: venv lint types test ## Lint, format, types, tests and migrations: all that CI runs
 	@"$(BIN)/harbor" db check
@@ -104,6 +105,21 @@ $(PEERS)/.installed: tests/benchmarks/peers.lock
 		--require-hashes --no-deps -r tests/benchmarks/peers.lock
 	@touch "$@"
 
+spark: $(SPARK)/.installed ## Build .venv-spark, for the test of deploy/spark (needs Java 17)
+
+# PySpark comes as source: what builds it has its hash too.
+$(SPARK)/.installed: deploy/spark/requirements.lock
+	@echo "Building $(SPARK) from deploy/spark/requirements.lock (once, a minute)"
+	@rm -rf "$(SPARK)"
+	@"$(PYTHON)" -m venv "$(SPARK)"
+	@awk '/^[^ ]/ {keep = /^setuptools==/} keep' deploy/spark/requirements.lock \
+		> "$(SPARK)/build.lock"
+	@for lock in "$(SPARK)/build.lock" deploy/spark/requirements.lock; do \
+		"$(SPARK)/bin/python" -m pip install --quiet --disable-pip-version-check \
+			--no-build-isolation --use-pep517 --require-hashes --no-deps \
+			-r "$$lock" || exit 1; done
+	@touch "$@"
+
 lock: ## Resolve the locks anew (needs uv)
 	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -119,6 +135,10 @@ lock: ## Resolve the locks anew (needs uv)
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra train --extra bench --constraint requirements.lock --no-annotate \
 		--custom-compile-command "make lock" --quiet -o tests/benchmarks/peers.lock
+	@printf 'pyspark>=4.0,<4.1\nsetuptools\n' | $(UV) pip compile - --universal \
+		--fork-strategy fewest --python-version 3.11 --generate-hashes \
+		--no-emit-index-url --no-annotate --custom-compile-command "make lock" --quiet \
+		-o deploy/spark/requirements.lock
 
 sbom: venv ## Write what requirements.lock brings to sbom.json, as CycloneDX
 	@"$(BIN)/python" -m pip install --quiet --disable-pip-version-check \

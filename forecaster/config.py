@@ -7,22 +7,21 @@ from forecaster.errors import ConfigError
 
 MAX_HORIZON = 63
 """Longest horizon, days."""
-MIN_TRAINING_DAYS = 42
-"""Fewest days of history that any training needs."""
+MIN_TRAINING_DAYS = 14
+"""Fewest days of history that any training needs: two of each weekday."""
 HISTORY_STEP_DAYS = 14
 """Days by which the context of a short history grows, so that shapes change rarely."""
 ConfigT = TypeVar("ConfigT", bound="Config")
 
 
 def min_training_days(horizon: int) -> int:
-    """Fewest days of history that training needs: about four horizons, at least 42 days.
+    """Fewest days of history that training needs: two horizons, at least 14 days.
 
     Args:
       horizon: Days forecast.
     """
     return max(
-        MIN_TRAINING_DAYS,
-        -(-4 * (horizon + 1) // HISTORY_STEP_DAYS) * HISTORY_STEP_DAYS,
+        MIN_TRAINING_DAYS, -(-2 * horizon // HISTORY_STEP_DAYS) * HISTORY_STEP_DAYS
     )
 
 

@@ -23,6 +23,7 @@ from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
 from pipelines.store.quarantine import QuarantinedRow, WholeQuarantinedRow
+from pipelines.store.signal_summaries import SignalSummary
 from pipelines.training.artefact_pruning import Pruned
 from pipelines.training.train import TrainedModel
 
@@ -58,6 +59,7 @@ PlanSlot = _record("PlanSlot", Slot, action=str)
 File = _record("File", LoadedFile)
 Depot = _record("Depot", KnownDepot, flags=list[str])
 Event = _record("Event", events.Event)
+Signal = _record("Signal", SignalSummary)
 RejectedRow = _record("RejectedRow", QuarantinedRow)
 RejectedRowWhole = _record("RejectedRowWhole", WholeQuarantinedRow)
 Role = _record("Role", RoleGrants)
@@ -84,6 +86,7 @@ class Ingested(TypedDict):
     daily: RowCounts
     depots: RowCounts
     events: RowCounts
+    signals: RowCounts
 
 
 class Forecast(TypedDict):
@@ -93,6 +96,7 @@ class Forecast(TypedDict):
     p10: float
     p50: float
     p90: float
+    planned: float
     model_version: str
 
 
@@ -308,6 +312,7 @@ ANSWERS: dict[str, Any] = {
     "files withdraw": Withdrawn,
     "events list": list[Event],
     "events withdraw": Event,
+    "signals list": list[Signal],
     "depots list": list[Depot],
     "quarantine list": list[RejectedRow],
     "quarantine show": RejectedRowWhole,

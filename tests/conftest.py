@@ -9,6 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+import structlog
 from hypothesis import settings
 
 # How long an example takes is the machine's business: no property has a deadline.
@@ -16,6 +17,8 @@ settings.register_profile("harbor", deadline=None)
 settings.load_profile("harbor")
 # Before any test imports JAX: the suite runs on the CPU, whatever the machine has.
 os.environ["JAX_PLATFORMS"] = "cpu"
+# As every command does; workers beside each other leave no core for a second thread.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Hundreds of loads, each of which would start a parser; those that want one say so.
 TEST_ENVIRONMENT = {"HARBOR_PARSER_MEMORY_MIB": "0", "HARBOR_SETTLE_SECONDS": "0"}
 TEST_VARIABLES = {
@@ -39,6 +42,13 @@ from pipelines.database import embedded, migrate, roles
 from pipelines.schema import metadata
 
 TEST_DATABASE = "test_harbor"
+# The tests' own server need not outlive a power cut; every commit is as visible as ever.
+WITHOUT_DISK = (
+    "alter system set fsync = off",
+    "alter system set synchronous_commit = off",
+    "alter system set full_page_writes = off",
+    "select pg_reload_conf()",
+)
 
 
 OPT_IN_MARKERS = {
@@ -76,6 +86,8 @@ def database_url() -> Iterator[str]:
     try:
         with embedded.running(home) as url:
             with psycopg.connect(url, autocommit=True) as link:
+                for statement in WITHOUT_DISK:
+                    link.execute(statement)
                 link.execute(f"create database {TEST_DATABASE}")
             yield url.replace("@/harbor?", f"@/{TEST_DATABASE}?")
     finally:
@@ -102,6 +114,14 @@ def connection(engine: sa.Engine) -> Iterator[sa.Connection]:
         transaction = connection.begin()
         yield connection
         transaction.rollback()
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """A command that a test runs in this process sets up logging for itself alone."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
 
 
 @pytest.fixture

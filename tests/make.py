@@ -7,10 +7,14 @@ import pandas as pd
 
 from forecaster.config import ModelConfig, TaskConfig
 from forecaster.data import inputs
+from forecaster.data.calendar_effects import CalendarEffects
 from forecaster.data.calendar_features import SEASON_COLUMNS, calendar_columns
+from forecaster.data.effect_columns import effect_columns
+from forecaster.data.effects import Effects
 from forecaster.data.features import choose_kinds
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
+from forecaster.data.signal_effects import no_signals
 from forecaster.inference import totals
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.intervals import uniform_table
@@ -56,6 +60,12 @@ def make_events(*rows: tuple[object, ...]) -> pd.DataFrame:
     """Events from (kind, starts_on, ends_on, city, depot_id, known_from)."""
     columns = ("kind", "starts_on", "ends_on", "city", "depot_id", "known_from")
     return pd.DataFrame(list(rows), columns=list(columns)).assign(value=None)
+
+
+def make_signals(*rows: tuple[object, ...]) -> pd.DataFrame:
+    """Signals from (signal, depot_id, city, day_on, value, known_from)."""
+    columns = ("signal", "depot_id", "city", "day_on", "value", "known_from")
+    return pd.DataFrame(list(rows), columns=list(columns))
 
 
 def make_holidays(*rows: tuple[date, str], country: str = "NL") -> pd.DataFrame:
@@ -107,6 +117,7 @@ def make_artefact(
         postprocessing=Postprocessing(),
         intervals=uniform_table(-one, one),
         totals=totals.additive_table(),
+        effects=no_effects(panel),
         depot_ids=panel.depot_ids,
         kinds=kinds,
         feature_names=(*inputs.PAST_COLUMNS, *inputs.TARGET_COLUMNS, *names),
@@ -118,6 +129,14 @@ def make_artefact(
         parity_error=0.0,
         validation_mape=0.1,
     )
+
+
+def no_effects(panel: Panel) -> Effects:
+    """Effects of a calendar that changes nothing, and no signals."""
+    n_columns = len(effect_columns(panel, ()).names)
+    nothing = np.zeros((0, n_columns), np.float32)
+    fleet_f = np.zeros(n_columns, np.float32)
+    return Effects(CalendarEffects((), fleet_f, (), nothing, (), nothing), no_signals())
 
 
 def _shapes(

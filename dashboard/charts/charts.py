@@ -1,19 +1,26 @@
 """Altair charts of query results; no I/O. Each stays far below 5,000 marks."""
 
+from collections.abc import Hashable
+from typing import Any
+
 import altair as alt
 import pandas as pd
 
 from dashboard.charts.encodings import (
     ACTUAL,
+    AHEAD,
     FORECAST,
     MEDIAN,
     NAIVE,
+    PAST,
     SCENARIO,
+    SERIES,
     colour,
     dashes,
     days_in_order,
     orders_axis,
     percent_axis,
+    ruler,
     time_axis,
     tooltips,
     with_texts,
@@ -23,60 +30,79 @@ from dashboard.text import formatting
 # `alt.layer` is typed as perhaps a FacetChart; ours never have facets.
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 HEIGHT = 280
+LABEL_GAP = 0.07
+"""Least distance of two names of lines, as a share of the highest value."""
+MAPES = {FORECAST: "forecast_mape", NAIVE: "naive_mape", MEDIAN: "median_mape"}
+"""Tooltip column of each forecaster's MAPE."""
 PAST_AND_AHEAD = [ACTUAL, FORECAST]
 BAND_OPACITY = 0.18
 WHISKER = "#8a969c"
 """Visible on bars and background, in light and dark themes."""
-DAY_TOOLTIPS = tooltips("day", "actual_text", "p50_text", "p10_text", "p90_text")
 
 
 def daily_totals(totals: pd.DataFrame) -> Chart:
-    """Bars of `queries.daily_totals`: actuals, then forecasts with their 80 % band."""
+    """Bars of `queries.daily_totals`: actuals, then forecasts with their 80 % band.
+
+    Args:
+      totals: Also with `notes`, the holidays and events of each day in words.
+    """
     is_ahead = totals["p50"].notna()
-    table = totals.assign(
-        orders=totals["actual"].where(~is_ahead, totals["p50"]),
-        series=is_ahead.map({True: FORECAST, False: ACTUAL}),
-        remark=totals["missing"].map(formatting.missing_depots),
-    )
-    table = with_texts(table, "day_on")
-    base = alt.Chart(table).encode(
-        x=days_in_order(table, "day_on", every_day=False),
-        tooltip=tooltips(
-            "day", "orders_text", "series", "p10_text", "p90_text", "remark"
+    table = with_texts(
+        totals.assign(
+            orders=totals["actual"].where(~is_ahead, totals["p50"]),
+            series=is_ahead.map({True: FORECAST, False: ACTUAL}),
         ),
+        "day_on",
     )
-    bars = _rounded_bars(base).encode(
-        y=orders_axis("orders"),
-        color=colour("series", PAST_AND_AHEAD, "square"),
-        opacity=alt.condition("datum.missing == 0", alt.value(1.0), alt.value(0.4)),
+    without = table["missing"].map(formatting.missing_depots)
+    table["actual_text"] = (table["actual_text"] + " " + without).str.strip()
+    x = days_in_order(table, "day_on", every_day=False)
+    bars = [
+        _rounded_bars(alt.Chart(table[rows])).encode(
+            x=x,
+            y=orders_axis("orders"),
+            color=colour("series", PAST_AND_AHEAD, "square"),
+            opacity=alt.condition("datum.missing == 0", alt.value(1.0), alt.value(0.4)),
+            tooltip=tooltips(*columns),
+        )
+        for rows, columns in ((~is_ahead, PAST), (is_ahead, AHEAD))
+        if rows.any()
+    ]
+    bands = (
+        alt.Chart(table[is_ahead])
+        .mark_rule(strokeWidth=2)
+        .encode(
+            x=x,
+            y=orders_axis("p10"),
+            y2="p90:Q",
+            color=alt.value(WHISKER),
+            tooltip=tooltips(*AHEAD),
+        )
     )
-    bands = base.mark_rule(strokeWidth=2).encode(
-        y=orders_axis("p10"), y2="p90:Q", color=alt.value(WHISKER)
-    )
-    return (bars + bands).properties(height=HEIGHT)
+    return alt.layer(*bars, bands, *_event_markers(table, x)).properties(height=HEIGHT)
 
 
 def fan(days: pd.DataFrame) -> Chart:
-    """A depot's `queries.depot_days`: actuals as a line, the forecast in its 80 % band."""
+    """A depot's `queries.depot_days`: actuals as a line, the forecast in its 80 % band.
+
+    Closed days interrupt the lines: nobody could order, so they are not a demand of 0.
+    """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
-    table = with_texts(days.assign(events=notes), "day_on").drop(columns="holidays")
-    ahead = table[table["p50"].notna()]
+    is_ahead = days["p50"].notna()
+    is_empty = days["is_closed"] & (days["actual"].fillna(0) == 0)
+    drawn = days.drop(columns=["holidays", "events"]).assign(notes=notes)
+    numbers = ["actual", "p10", "p50", "p90"]
+    drawn[numbers] = drawn[numbers].mask(is_empty)
+    table = with_texts(drawn, "day_on")
+    ahead, past = table[is_ahead], table[~is_ahead]
     x = time_axis(table, "day_on")
-    triangles = (
-        alt.Chart(table[table["events"] != ""].assign(series=ACTUAL, zero=0.0))
-        .mark_point(shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=-5)
-        .encode(
-            x=x,
-            y=orders_axis("zero"),
-            color=colour("series", PAST_AND_AHEAD),
-            tooltip=tooltips("day", "events"),
-        )
-    )
     return alt.layer(
         _band(ahead, x),
         _line(table, x, "actual", ACTUAL, width=1.5),
         _line(ahead, x, "p50", FORECAST, width=2.5),
-        triangles,
+        *_event_markers(table, x),
+        ruler(past, x, *PAST),
+        ruler(ahead, x, *AHEAD),
     ).properties(height=HEIGHT)
 
 
@@ -86,35 +112,150 @@ def past_forecasts(past: pd.DataFrame) -> Chart:
     x = time_axis(table, "target_on")
     dots = (
         alt.Chart(table.assign(series=ACTUAL))
-        .mark_circle(size=42, opacity=1)
-        .encode(
-            x=x,
-            y=orders_axis("actual"),
-            color=colour("series", PAST_AND_AHEAD),
-            tooltip=DAY_TOOLTIPS,
-        )
+        .mark_circle(size=42, opacity=1, tooltip=None)
+        .encode(x=x, y=orders_axis("actual"), color=colour("series", PAST_AND_AHEAD))
     )
     return alt.layer(
-        _band(table, x), _line(table, x, "p50", FORECAST, width=2.5, dots=False), dots
+        _band(table, x),
+        _line(table, x, "p50", FORECAST, width=2.5, dots=False),
+        dots,
+        ruler(table, x, "day", "actual_text", "p50_text", "p10_text", "p90_text"),
     ).properties(height=HEIGHT)
+
+
+def drivers(day: pd.DataFrame) -> Chart:
+    """A waterfall of one day's `whatif.drivers`: from a usual day to its forecast.
+
+    Args:
+      day: One row.
+    """
+    table = _waterfall(day.iloc[0].to_dict())
+    x = alt.X(
+        "driver:O",
+        sort=list(table["driver"]),
+        title=None,
+        axis=alt.Axis(labelAngle=0, ticks=False),
+    )
+    bars = (
+        alt.Chart(table)
+        .mark_bar(cornerRadius=2)
+        .encode(
+            x=x,
+            y=orders_axis("low"),
+            y2="high:Q",
+            color=alt.Color("series:N", scale=alt.Scale(domain=SERIES), legend=None),
+            tooltip=tooltips("driver", "effect"),
+        )
+    )
+    labels = (
+        # Without a colour the text would be black in the dark theme, too.
+        alt.Chart(table.assign(series=ACTUAL))
+        .mark_text(dy=-8, fontSize=12)
+        .encode(
+            x=x,
+            y=orders_axis("high"),
+            text="effect:N",
+            color=alt.Color("series:N", scale=alt.Scale(domain=SERIES), legend=None),
+        )
+    )
+    return (bars + labels).properties(height=HEIGHT)
+
+
+def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
+    """driver, low and high (ends of its bar, orders), effect (text), series (its colour)."""
+    rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
+    reached = day["level"]
+    for name in ("weekday", "holiday", "events"):
+        effect = formatting.signed(round(day[name]))
+        series = SCENARIO if day[name] > 0 else MEDIAN
+        rows.append((name.title(), reached, reached + day[name], effect, series))
+        reached += day[name]
+    total = formatting.orders(day["forecast"])
+    rows.append(("Forecast", 0.0, day["forecast"], total, FORECAST))
+    table = pd.DataFrame(rows, columns=["driver", "low", "high", "effect", "series"])
+    ends = table[["low", "high"]]
+    return table.assign(low=ends.min(axis=1), high=ends.max(axis=1))
 
 
 def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
-    """MAPE of the forecast as a line by day of `queries.accuracy`, the baselines' beside it."""
-    table = with_texts(by_day.dropna(subset=["mape"]), "day_on")
-    series = [FORECAST, NAIVE, MEDIAN]
-    base = alt.Chart(table).encode(
-        x=time_axis(table, "day_on"),
-        y=percent_axis("mape"),
-        color=colour("forecaster", series),
-        strokeDash=dashes("forecaster", series),
-        tooltip=tooltips("day", "forecaster", "mape_text", "counted_text"),
+    """Daily grain of `queries.accuracy`: 7-day mean MAPE of the forecast and the baselines.
+
+    The forecast's single days are dots. Each line carries its name at its end, and one
+    ruler tells all three.
+    """
+    table = with_texts(_with_weekly_mean(by_day.dropna(subset=["mape"])), "day_on")
+    x = time_axis(table, "day_on")
+    is_own = table["forecaster"] == FORECAST
+    own = {
+        "color": alt.Color("forecaster:N", scale=alt.Scale(domain=SERIES), legend=None)
+    }
+    lines = (
+        alt.Chart(table)
+        .mark_line(tooltip=None)
+        .encode(
+            x=x,
+            y=percent_axis("weekly"),
+            strokeDash=dashes("forecaster"),
+            strokeWidth=alt.condition(
+                f"datum.forecaster === '{FORECAST}'", alt.value(2.5), alt.value(1.5)
+            ),
+            **own,
+        )
     )
-    is_model = f"datum.forecaster === '{FORECAST}'"
+    dots = (
+        alt.Chart(table[is_own])
+        .mark_circle(size=28, opacity=0.55, tooltip=None)
+        .encode(x=x, y=percent_axis("mape"), **own)
+    )
+    names = (
+        alt.Chart(_line_ends(table))
+        .mark_text(align="left", dx=6, fontSize=12, tooltip=None)
+        .encode(
+            x=x,
+            y=percent_axis("label_at"),
+            text="forecaster:N",
+            color=alt.Color("ink:N", scale=alt.Scale(domain=SERIES), legend=None),
+        )
+    )
+    columns = ("day", *MAPES.values(), "counted_text")
     return alt.layer(
-        base.transform_filter(f"!({is_model})").mark_line(strokeWidth=1.5),
-        base.transform_filter(is_model).mark_line(strokeWidth=2.5, point={"size": 22}),
+        lines, dots, names, ruler(_by_forecaster(table), x, *columns)
     ).properties(height=HEIGHT)
+
+
+def _with_weekly_mean(by_day: pd.DataFrame) -> pd.DataFrame:
+    """Adds `weekly`: MAPE of the seven days up to each day, weighted by `counted`."""
+    table = by_day.sort_values("day_on", ignore_index=True)
+    sums = table.assign(total=table["mape"] * table["counted"]).set_index("day_on")
+    rolling = sums.groupby("forecaster")[["total", "counted"]].rolling("7D").sum()
+    weekly = (rolling["total"] / rolling["counted"]).rename("weekly").reset_index()
+    return table.merge(weekly, on=["forecaster", "day_on"])
+
+
+def _by_forecaster(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per day with every forecaster's MAPE as text."""
+    texts = table.assign(text=table["mape"].map(formatting.percent))
+    wide = texts.pivot_table(
+        index="day_on", columns="forecaster", values="text", aggfunc="first"
+    )
+    wide = wide.reindex(columns=list(MAPES)).fillna(formatting.UNKNOWN)
+    own = texts[texts["forecaster"] == FORECAST].set_index("day_on")
+    days = own[["day", "counted_text"]]
+    return days.join(wide.rename(columns=MAPES)).reset_index()
+
+
+def _line_ends(table: pd.DataFrame) -> pd.DataFrame:
+    """The last row of each line, with the place and colour of its name.
+
+    `label_at` keeps the names apart; `ink` is the series whose colour is legible as text.
+    """
+    ends = table.drop_duplicates("forecaster", keep="last").sort_values("weekly")
+    gap = LABEL_GAP * float(table[["weekly", "mape"]].to_numpy().max())
+    places: list[float] = []
+    for value in ends["weekly"].to_list():
+        places.append(max(value, places[-1] + gap) if places else value)
+    ink = ends["forecaster"].replace(NAIVE, ACTUAL)
+    return ends.assign(label_at=places, ink=ink)
 
 
 def what_if(outcome: pd.DataFrame) -> Chart:
@@ -133,6 +274,24 @@ def what_if(outcome: pd.DataFrame) -> Chart:
     )
     labels = base.mark_text(dy=-7, fontSize=11).encode(text="orders_text")
     return (_rounded_bars(base) + labels).properties(height=HEIGHT)
+
+
+def _event_markers(table: pd.DataFrame, x: alt.X) -> list[alt.Chart]:
+    """A triangle below every day with `notes`; none where no day has any."""
+    noted = table[table["notes"] != ""].assign(series=ACTUAL, zero=0.0)
+    if noted.empty:
+        return []
+    triangles = (
+        alt.Chart(noted)
+        .mark_point(shape="triangle-up", filled=True, size=45, opacity=0.9, yOffset=-5)
+        .encode(
+            x=x,
+            y=orders_axis("zero"),
+            color=colour("series", PAST_AND_AHEAD),
+            tooltip=tooltips("day"),
+        )
+    )
+    return [triangles]
 
 
 def _rounded_bars(base: alt.Chart) -> alt.Chart:
@@ -165,11 +324,6 @@ def _line(
     point = {"size": 24, "filled": True} if dots else False
     return (
         alt.Chart(table.assign(series=series))
-        .mark_line(strokeWidth=width, point=point)
-        .encode(
-            x=x,
-            y=orders_axis(column),
-            color=colour("series", PAST_AND_AHEAD),
-            tooltip=DAY_TOOLTIPS,
-        )
+        .mark_line(strokeWidth=width, point=point, tooltip=None)
+        .encode(x=x, y=orders_axis(column), color=colour("series", PAST_AND_AHEAD))
     )

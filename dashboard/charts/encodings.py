@@ -22,34 +22,72 @@ TITLES = {
     "day": "Day",
     "actual_text": "Actual",
     "p50_text": "Forecast",
+    "planned_text": "Planned",
     "orders_text": "Orders",
     "p10_text": "Low (P10)",
     "p90_text": "High (P90)",
-    "mape_text": "MAPE",
-    "counted_text": "Days scored",
+    "scenario_text": "Scenario",
+    "forecast_mape": "Forecast MAPE",
+    "naive_mape": "Naive MAPE",
+    "median_mape": "Median of 4 MAPE",
+    "counted_text": "Depot-days scored",
     "series": "Series",
-    "forecaster": "Forecaster",
-    "events": "Events",
-    "remark": "Remark",
+    "driver": "Driver",
+    "effect": "Orders",
 }
 """Tooltip titles, by column."""
+AHEAD = ("day", "planned_text", "p10_text", "p90_text")
+PAST = ("day", "actual_text")
 
 
 def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
-    """Adds the day and each number as text, a dash where it is missing, for tooltips."""
+    """Adds the day and each number as text, a dash where it is missing, for tooltips.
+
+    The p50 is given as 'p50_text' and, for tables of planned numbers, as 'planned_text'.
+    The day carries its `notes`, where the table has them: 'Fri 27 Nov · Black friday'.
+    """
     texts = {
         f"{name}_text": table[name].map(formatting.orders)
         for name in ("actual", "p50", "orders", "p10", "p90", "counted")
         if name in table
     }
-    if "mape" in table:
-        texts["mape_text"] = table["mape"].map(formatting.percent)
-    return table.assign(day=table[day_column].map(formatting.day), **texts)
+    if "p50" in table:
+        texts["planned_text"] = texts["p50_text"]
+    day = table[day_column].map(formatting.day)
+    if "notes" in table:
+        noted = day + " · " + table["notes"]
+        day = day.where(table["notes"] == "", noted)
+    return table.assign(day=day, **texts)
 
 
 def tooltips(*columns: str) -> list[alt.Tooltip]:
     """Tooltips of columns in `TITLES`."""
     return [alt.Tooltip(f"{name}:N", title=TITLES[name]) for name in columns]
+
+
+def ruler(table: pd.DataFrame, x: alt.X, *columns: str) -> alt.Chart:
+    """A vertical line at the day nearest to the pointer, with the day's numbers.
+
+    Wherever the pointer is, one tooltip tells all series, so that nobody has to hit a dot.
+
+    Args:
+      table: One row per day.
+      x: The axis of its days.
+      columns: Columns of the tooltip.
+    """
+    nearest = alt.selection_point(
+        on="pointerover", clear="pointerout", nearest=True, empty=False, encodings=["x"]
+    )
+    return (
+        alt.Chart(table)
+        .mark_rule(color="#8a969c")
+        .encode(
+            x=x,
+            opacity=alt.condition(nearest, alt.value(0.8), alt.value(0)),
+            tooltip=tooltips(*columns),
+        )
+        .add_params(nearest)
+    )
 
 
 def days_in_order(table: pd.DataFrame, column: str, every_day: bool) -> alt.X:
@@ -98,10 +136,10 @@ def colour(column: str, series: list[str], symbol: str = "stroke") -> alt.Color:
     return alt.Color(f"{column}:N", scale=scale, legend=_legend(series, symbol))
 
 
-def dashes(column: str, series: list[str]) -> alt.StrokeDash:
-    """Dash patterns by series; the legend lists those drawn."""
+def dashes(column: str) -> alt.StrokeDash:
+    """Dash patterns by series, without a legend."""
     scale = alt.Scale(domain=SERIES, range=DASHES)
-    return alt.StrokeDash(f"{column}:N", scale=scale, legend=_legend(series, "stroke"))
+    return alt.StrokeDash(f"{column}:N", scale=scale, legend=None)
 
 
 def _legend(series: list[str], symbol: str) -> alt.Legend:

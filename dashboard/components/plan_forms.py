@@ -1,98 +1,280 @@
-"""The forms of the page Plan."""
+"""The forms of the page Plan: settings of a city, and changes of planned orders."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 
 import pandas as pd
 import streamlit as st
 
 from dashboard.auth import session
-from dashboard.planning import overrides, planning
-from dashboard.planning.overrides import Override
-from dashboard.planning.planning import BY_COST, BY_LEVEL, Assumptions
-from dashboard.text import formatting
+from dashboard.planning import city_settings, edits, overrides
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Batch, Change
+from dashboard.planning.planning import Settings
+from dashboard.tables import html_tables, tables
+from dashboard.text import formatting, plan_summaries
+from forecaster.errors import BadInputError
 
+ACTIONS = {
+    SET: "Set orders",
+    WITHDRAW: "Back to the model",
+    LOCK: "Lock",
+    UNLOCK: "Unlock",
+}
+REASONS = (
+    "Promotion", "Event nearby", "Weather", "Customer announced it", "Strike or staff",
+    "Roads or access", "Model looks wrong",
+)  # fmt: skip
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
-CONFIRMATION = "plan confirmation"
-MAX_NUMBER = 100_000
+CONFIRMATION, SETTINGS_SAVED, NAME = "change saved", "settings saved", "planner's name"
+N_SAVED = "changes saved in this session"
+"""Part of the keys of the form's fields, so that they are empty after saving."""
 
 
-def assumptions_form(week: pd.DataFrame, city: str) -> Assumptions:
-    """The form for the assumptions of a city's plan; its values are URL parameters."""
-    expander = st.expander("Assumptions", icon=":material/tune:")
-    with expander.container(
-        horizontal=True, vertical_alignment="bottom", key="plan-asks"
+@dataclass(frozen=True)
+class Saved:
+    """What the page confirms after saving; `undo` takes it back."""
+
+    sentence: str
+    undo: Batch | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What stands in the form of changes."""
+
+    action: str
+    chosen: pd.DataFrame
+    number: str
+    lock: bool
+    reason: str
+    planner: str
+
+
+def settings_form(settings: CitySettings) -> None:
+    """The form for the settings of a city; saves them for everybody."""
+    saved = st.session_state.pop(SETTINGS_SAVED, None)
+    if saved:
+        st.success(saved, icon=":material/check:")
+    title = formatting.escape_markdown(settings.city)
+    note = ": estimated, please set" if settings.is_estimated else ""
+    expander = st.expander(f"Settings of {title}{note}", icon=":material/tune:")
+    with expander.form(
+        f"settings of {settings.city} {settings.settings_id}", border=False
     ):
-        default = planning.default_capacity(week)
-        capacity = _number("Orders per van per day", "carries", default, minimum=1)
+        entered = _settings_fields(settings)
+        planner = _planner("settings")
+        if st.form_submit_button("Save settings"):
+            _save_settings(entered, planner)
+
+
+def _settings_fields(settings: CitySettings) -> CitySettings:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         vans = st.number_input(
-            f"Vans in {formatting.escape_markdown(city)}", min_value=0,
-            max_value=MAX_NUMBER, value=planning.total_vans(week), step=1,
-            key=f"vans in {city}", bind="query-params", width=200,
-            placeholder="As many as needed",
+            "Vans", min_value=0, max_value=city_settings.MAX_VANS, step=1, width=160,
+            value=settings.vans,
+        )  # fmt: skip
+        capacity = st.number_input(
+            "Orders per van per day", min_value=1, step=1, width=200,
+            max_value=city_settings.MAX_ORDERS_PER_VAN,
+            value=round(settings.orders_per_van),
+        )  # fmt: skip
+        level = st.number_input(
+            "Service level, %", min_value=50, max_value=99, step=1, width=160,
+            value=round(100 * settings.service_level),
+            help="Share of days on which a depot's vans are to carry all of its orders.",
         )  # fmt: skip
         drivers = st.number_input(
-            "Drivers per van", min_value=1.0, max_value=5.0, value=1.0, step=0.1,
-            key="drivers", bind="query-params", width=160,
+            "Drivers per van", min_value=1.0, max_value=city_settings.MAX_DRIVERS,
+            step=0.1, width=160, value=float(settings.drivers_per_van),
         )  # fmt: skip
-        goal = st.segmented_control(
-            "Plan by", [BY_LEVEL, BY_COST], default=BY_LEVEL, required=True, key="by",
-            bind="query-params",
+    return replace(
+        settings,
+        vans=vans,
+        orders_per_van=float(capacity),
+        service_level=level / 100,
+        drivers_per_van=drivers,
+    )
+
+
+def _save_settings(settings: CitySettings, planner: str) -> None:
+    try:
+        city_settings.save(settings, planner)
+    except BadInputError as error:
+        _show_problems([str(error)])
+        return
+    name = formatting.escape_markdown(settings.city)
+    st.session_state[SETTINGS_SAVED] = f"Saved: the settings of {name}, for everybody."
+    st.rerun()
+
+
+def _planner(form: str) -> str:
+    """The logged-in user's name, else a field that keeps it for the session."""
+    name = session.planner_name()
+    if name is None:
+        name = st.text_input(
+            "Your name", value=st.session_state.get(NAME, ""), width=320,
+            max_chars=overrides.MAX_NAME_LENGTH, key=f"name in {form}",
         )  # fmt: skip
-        if goal == BY_LEVEL:
-            level = _number("Service level, %", "level", 90, 50, 99)
-            return Assumptions(capacity, vans, level / 100, drivers_per_van=drivers)
-        per_order = _number("Cost per undelivered order", "order", 5)
-        per_van = _number("Cost per idle van per day", "idle", 120, minimum=1)
-    return Assumptions(capacity, vans, None, per_order, per_van, drivers)
+        st.session_state[NAME] = name
+    return name
 
 
-def _number(
-    label: str, key: str, default: int, minimum: int = 0, maximum: int = MAX_NUMBER
-) -> int:
-    return st.number_input(
-        label, min_value=minimum, max_value=maximum, value=default, step=1, key=key,
-        bind="query-params", width=200,
-    )  # fmt: skip
+def change_form(
+    week: pd.DataFrame,
+    settings: Settings,
+    bands: pd.DataFrame,
+    depot: str = "",
+    day: date | None = None,
+) -> None:
+    """The form for a change of planned orders, with a preview; saves it once.
 
-
-def override_form(week: pd.DataFrame, city: str) -> None:
-    """The form for an override of a city's day; saves it and reruns the page.
-
-    Raises:
-      BadInputError: the reason or the name is missing, or the database refused it.
+    Args:
+      week: A city's rows of `queries.fleet_week`.
+      settings: The settings of each city.
+      bands: `queries.city_bands`.
+      depot: The depot that is chosen at first; '' for none.
+      day: The day that is chosen at first; None for the first one.
     """
-    confirmation = st.session_state.pop(CONFIRMATION, None)
-    if confirmation:
-        st.success(confirmation, icon=":material/check:")
-    depots = week.drop_duplicates("depot_id")
-    names = dict(zip(depots["depot_id"], depots["name"], strict=True))
-    options = names | {ALL_DEPOTS: f"All depots in {city}"}
-    with st.form("override", width=560):
-        action = st.selectbox(
-            "Action", list(overrides.ACTIONS), format_func=overrides.ACTIONS.__getitem__
+    _confirm()
+    form = f"{st.session_state.get(N_SAVED, 0)} {depot or week['city'].iloc[0]} {day}"
+    entry = _fields(week, depot, day, form)
+    adjustment = edits.parse(entry.number)
+    made: list[Change] = []
+    if entry.action != SET or adjustment is not None:
+        made = edits.changes(
+            edits.cells(entry.chosen), entry.action, adjustment, entry.lock
         )
-        depot = st.selectbox("Depot", list(options), format_func=options.__getitem__)
-        days = list(week["target_on"].dt.date.unique())
-        day = st.selectbox("Day", days, format_func=formatting.day)
-        orders = st.number_input(
-            "Orders (for “Set orders”)", min_value=0,
-            max_value=overrides.MAX_ORDERS, value=None, step=1,
+    preview = None
+    if made and not overrides.range_problems(made):
+        preview = edits.preview(week, settings, bands, edits.new_orders(made))
+        _show_preview(preview, made, len(entry.chosen))
+    if not st.button("Save", type="primary", key=f"save {form}"):
+        return
+    wrong = _problems(entry, made)
+    if wrong or preview is None:
+        _show_problems(wrong)
+    else:
+        _save(Batch(tuple(made), entry.reason, entry.planner), week, preview)
+
+
+def _confirm() -> None:
+    """Shows what was saved last, and the button that takes it back."""
+    saved: Saved | None = st.session_state.get(CONFIRMATION)
+    if saved is None:
+        return
+    sentence = formatting.escape_markdown(saved.sentence)
+    st.success(sentence, icon=":material/check:")
+    if saved.undo is not None and st.button("Undo", icon=":material/undo:"):
+        _undo(saved.undo)
+
+
+def _undo(batch: Batch) -> None:
+    try:
+        overrides.add(batch)
+    except BadInputError as error:
+        _show_problems([str(error)])
+        return
+    what = formatting.count(len({each.cell for each in batch.changes}), "number")
+    st.session_state[CONFIRMATION] = Saved(f"Undone: {what} as before.", None)
+    st.rerun()
+
+
+def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entry:
+    action = st.segmented_control(
+        "Action", list(ACTIONS), default=SET, required=True, key=f"action {form}",
+        format_func=ACTIONS.__getitem__,
+    )  # fmt: skip
+    names = dict(zip(week["depot_id"], week["name"], strict=True))
+    options = [*names, ALL_DEPOTS]
+    labels = names | {ALL_DEPOTS: f"Every depot of {week['city'].iloc[0]}"}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        depot = st.selectbox(
+            "Depot", options, format_func=labels.__getitem__, key=f"depot {form}",
+            index=options.index(depot) if depot in names else 0, width=280,
         )  # fmt: skip
-        reason = st.text_input("Reason", max_chars=overrides.MAX_REASON_LENGTH)
-        planner = session.planner_name() or st.text_input(
-            "Your name", max_chars=overrides.MAX_NAME_LENGTH
+        days = sorted(week["target_on"].dt.date.unique())
+        first = st.selectbox(
+            "From", days, format_func=formatting.day, key=f"first day {form}", width=150,
+            index=days.index(day) if day in days else 0,
+        )  # fmt: skip
+        last = st.selectbox(
+            "To", [each for each in days if each >= first], format_func=formatting.day,
+            key=f"last day {form} {first}", width=150,
+        )  # fmt: skip
+    number, lock = "", False
+    if action == SET:
+        label = (
+            "Orders of each depot and day" if depot == ALL_DEPOTS else "Orders a day"
         )
-        is_submitted = st.form_submit_button("Save", type="primary")
-    if is_submitted:
-        chosen = list(names) if depot == ALL_DEPOTS else [depot]
-        _save([Override(each, day, action, orders, reason, planner) for each in chosen])
+        number = st.text_input(
+            f"{label}: a number, or a change in %", placeholder="420 or +10 %",
+            max_chars=20, key=f"number {form}", width=320,
+        )  # fmt: skip
+        lock = st.checkbox(
+            "Lock, so that it is not changed by mistake", key=f"locking {form}"
+        )
+    reason = st.selectbox(
+        "Reason", REASONS, index=None, accept_new_options=True, width=320,
+        placeholder="Choose or write one", key=f"reason {form}",
+    )  # fmt: skip
+    is_chosen = week["target_on"].dt.date.between(first, last)
+    if depot != ALL_DEPOTS:
+        is_chosen &= week["depot_id"] == depot
+    return Entry(
+        action, week[is_chosen], number, lock, reason or "", _planner("change")
+    )
 
 
-def _save(changes: Sequence[Override]) -> None:
-    """Saves overrides of one day, and reruns the page, which then confirms it."""
-    overrides.add(changes)
-    of = f" for {formatting.count(len(changes), 'depot')}" if len(changes) > 1 else ""
-    day, done = formatting.day(changes[0].day_on), overrides.DONE[changes[0].action]
-    st.session_state[CONFIRMATION] = f"Saved: {day} {done}{of}."
+def _show_preview(preview: pd.DataFrame, made: Sequence[Change], n_chosen: int) -> None:
+    sentence = plan_summaries.preview_sentence(preview, made)
+    left_out = n_chosen - len(made)
+    if left_out:
+        days = formatting.count(left_out, "depot-day")
+        sentence += f" {days} left out: closed, or nothing to change."
+    elif made[0].cell.is_closed and made[0].orders:
+        sentence += " The calendar says closed; your number is planned all the same."
+    st.caption(f"**Preview:** {formatting.escape_markdown(sentence)}")
+    st.html(html_tables.table(tables.change_preview(preview)))
+
+
+def _problems(entry: Entry, made: Sequence[Change]) -> list[str]:
+    """A sentence for everything that keeps the entry from being saved."""
+    wrong = []
+    if entry.action == SET and edits.parse(entry.number) is None:
+        typed = (
+            f"“{entry.number}” is no number of orders."
+            if entry.number
+            else ("The new number is missing.")
+        )
+        wrong.append(f"{typed} {edits.NUMBER_RULE}")
+    if entry.action != UNLOCK:
+        locked = entry.chosen[entry.chosen["is_locked"]]
+        wrong += [
+            f"{formatting.day(row['target_on'])} at {row['name']} is locked by "
+            f"{row['made_by']}. Unlock it first."
+            for row in locked.to_dict("records")
+        ]
+    others = overrides.problems(made, entry.reason, entry.planner)
+    return wrong + (others[1:] if wrong and not made else others)
+
+
+def _show_problems(sentences: Sequence[str]) -> None:
+    text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)
+    st.error(f"Not saved.\n{text}", icon=":material/error:")
+
+
+def _save(batch: Batch, week: pd.DataFrame, preview: pd.DataFrame) -> None:
+    """Saves a batch, empties the form, and reruns the page, which then confirms it."""
+    try:
+        ids = overrides.add(batch)
+    except BadInputError as error:
+        _show_problems([str(error)])
+        return
+    names = dict(zip(week["depot_id"], week["name"], strict=True))
+    sentence = plan_summaries.saved_sentence(batch.changes, names, preview)
+    st.session_state[CONFIRMATION] = Saved(sentence, overrides.inverse(batch, ids))
+    st.session_state[N_SAVED] = st.session_state.get(N_SAVED, 0) + 1
     st.rerun()

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard import queries
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_grids
-from dashboard.text import ranking, summaries
+from dashboard.text import brief, formatting, ranking, summaries
 from dashboard.text.summaries import Figures
 
 ALL_CITIES = "All cities"
@@ -28,7 +28,30 @@ def figures_and_grid(
 ) -> tuple[Figures, str]:
     """Key figures and grid of one of `cities` or `ALL_CITIES`, in a sort order."""
     depots = ranked(city, order, freshness)
-    return summaries.week_figures(depots), html_grids.week(depots)
+    names = day_names(city, freshness)
+    return summaries.week_figures(depots), html_grids.week(depots, names)
+
+
+def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
+    """Holidays and events by day of one of `cities` or `ALL_CITIES`, in words."""
+    only = "" if city == ALL_CITIES else city
+    events = queries.fleet_events(freshness)
+    return brief.day_names(events, len(cities(freshness)), only)
+
+
+def events_sentence(city: str, freshness: Freshness) -> str:
+    """The marked days ahead: '▲ Fri 27 Nov: Black Friday.'; '' where there are none."""
+    names = day_names(city, freshness)
+    ahead = sorted(day for day in names if day.date() > freshness.origin)
+    listed = "; ".join(f"{formatting.day(day)}: {names[day]}" for day in ahead)
+    return f"▲ {listed}." if listed else ""
+
+
+def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
+    """`queries.daily_totals` with `notes`, the holidays and events of each day."""
+    totals = queries.daily_totals("" if city == ALL_CITIES else city, freshness)
+    names = day_names(city, freshness)
+    return totals.assign(notes=[names.get(day, "") for day in totals["day_on"]])
 
 
 def ranked(city: str, order: str, freshness: Freshness) -> pd.DataFrame:

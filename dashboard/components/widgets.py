@@ -12,6 +12,8 @@ from dashboard.text import formatting
 
 DAY_FORMAT = "ddd D MMM YYYY"
 UNKNOWN_CITY = "unknown city"
+LAST = "last chosen "
+"""Begins the keys under which a session keeps its choices from page to page."""
 
 
 def chart(
@@ -100,15 +102,32 @@ def key_figures(figures: dict[str, tuple[str, str]]) -> None:
 
 
 def small_table(
-    table: pd.DataFrame, name: str, hidden_on_phones: Collection[str] = ()
+    table: pd.DataFrame,
+    name: str,
+    hidden_on_phones: Collection[str] = (),
+    links: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """A small HTML table with its CSV; phones hide the columns `hidden_on_phones`."""
-    st.html(html_tables.table(table, hidden_on_phones))
+    """A small HTML table with its CSV; arguments as `html_tables.table`."""
+    st.html(html_tables.table(table, hidden_on_phones, links))
     download_button(table, name)
 
 
+def choose_depot(labels: Mapping[str, str]) -> str:
+    """The box of the depots; the session's last depot where the URL names none."""
+    last = st.session_state.get(f"{LAST}depot", "")
+    if "depot" not in st.query_params and last in labels:
+        st.query_params["depot"] = last
+    depot = choose_from_url("Depot", "depot", labels)
+    st.session_state[f"{LAST}depot"] = depot
+    return depot
+
+
 def choose_from_url(
-    label: str, name: str, options: Mapping[str, str], default: str = ""
+    label: str,
+    name: str,
+    options: Mapping[str, str],
+    default: str = "",
+    width: int = 480,
 ) -> str:
     """A select box bound to a URL parameter, so that a page can be shared by its URL.
 
@@ -120,6 +139,7 @@ def choose_from_url(
       name: The URL parameter; it holds the option, not its label.
       options: The options and their labels.
       default: Used where the URL names no option.
+      width: Width of the box in pixels.
 
     Returns:
       The chosen option; '' where there is no default and the URL names none.
@@ -132,6 +152,7 @@ def choose_from_url(
     def write_url() -> None:
         if st.session_state[widget] is None:
             st.query_params.pop(name, None)
+            st.session_state.pop(f"{LAST}{name}", None)
         else:
             st.query_params[name] = st.session_state[widget]
 
@@ -143,7 +164,7 @@ def choose_from_url(
         format_func=options.__getitem__,
         on_change=write_url,
         placeholder="Choose one",
-        width=480,
+        width=width,
     )
     if requested and requested not in options:
         unknown = f"There is no {name} “{formatting.escape_markdown(requested)}”."
@@ -156,9 +177,12 @@ def choose_from_url(
 def choose_city(cities: Sequence[str]) -> str:
     """Pills bound to the URL parameter `city`; the first city is the default.
 
-    An unknown city in the URL is explained until another one is chosen.
+    Where the URL names none, the session's last city is taken. An unknown city in the URL
+    is explained until another one is chosen.
     """
     requested = st.query_params.get("city")
+    if requested is None:
+        _carry_city_over(cities)
     if requested in cities:
         st.session_state.pop(UNKNOWN_CITY, None)
     elif requested:
@@ -173,14 +197,31 @@ def choose_city(cities: Sequence[str]) -> str:
         key="city",
         bind="query-params",
         wrap=True,
-        on_change=lambda: st.session_state.pop(UNKNOWN_CITY, None),
+        on_change=_keep_city,
     )
     if UNKNOWN_CITY in st.session_state:
         unknown = formatting.escape_markdown(st.session_state[UNKNOWN_CITY])
         empty_state(
             f"There is no city “{unknown}”. Shown instead: {formatting.escape_markdown(city)}."
         )
+    st.session_state[f"{LAST}city"] = city
+    st.session_state[f"{LAST}city page"] = st.context.url
     return city
+
+
+def _carry_city_over(cities: Sequence[str]) -> None:
+    """Chooses the last city of another page, once on coming from there."""
+    last = st.session_state.get(f"{LAST}city", "")
+    is_new_page = st.session_state.get(f"{LAST}city page") != st.context.url
+    if is_new_page and last in cities[1:]:
+        # The pills write their parameter only when they are clicked.
+        st.session_state["city"] = last
+        st.query_params["city"] = last
+
+
+def _keep_city() -> None:
+    st.session_state.pop(UNKNOWN_CITY, None)
+    st.session_state[f"{LAST}city"] = st.session_state["city"]
 
 
 def score_kind_notice(live: bool) -> None:

@@ -25,7 +25,7 @@ from pipelines.settings import Settings
 QUANTILES = ("p10", "p50", "p90")
 LEVEL_DAYS = 28
 Tables = dict[str, pd.DataFrame]
-"""depots, demand, events and holidays, as `build_panel` takes them."""
+"""depots, demand, events, holidays and signals, as `build_panel` takes them."""
 
 
 def kinds(freshness: Freshness) -> list[str]:
@@ -83,7 +83,7 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
 
     Returns:
       target_on, level (orders of a usual day of the last four weeks), weekday (what all
-      others leave), holiday, events, forecast; orders per day.
+      others leave), holiday, events, forecast (the model's); orders per day.
 
     Raises:
       ArtefactError: as `load`.
@@ -107,7 +107,7 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
     )
     # A closed day has no forecast to split.
     is_open = full > 0
-    share = (published["p50"] / full.where(is_open)).fillna(0.0)
+    share = (published["model_p50"] / full.where(is_open)).fillna(0.0)
     parts = pd.DataFrame(
         {
             "target_on": published["day_on"],
@@ -115,7 +115,7 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
             "weekday": 0.0,
             "holiday": share * (holiday - ordinary),
             "events": share * (full - holiday),
-            "forecast": published["p50"],
+            "forecast": published["model_p50"],
         }
     )
     others = parts[["level", "holiday", "events"]].sum(axis=1)

@@ -1,7 +1,8 @@
-"""Planners' overrides, the only data that the dashboard writes."""
+"""Planners' overrides: a batch of changes, saved whole or not at all, and its inverse."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from dashboard import queries
@@ -9,69 +10,158 @@ from dashboard.queries import database
 from forecaster.errors import BadInputError
 
 SET, LOCK, UNLOCK, WITHDRAW = "set", "lock", "unlock", "withdraw"
-ACTIONS = {
-    SET: "Set orders",
-    WITHDRAW: "Undo",
-    LOCK: "Lock the day",
-    UNLOCK: "Unlock the day",
-}
 DONE = {SET: "changed", WITHDRAW: "undone", LOCK: "locked", UNLOCK: "unlocked"}
-ADD = "select add_override(:depot, :day_on, :action, :orders, :reason, :planner)"
+ADD = "select add_overrides(cast(:changes as jsonb), :reason, :planner)"
 MAX_REASON_LENGTH, MAX_NAME_LENGTH, MAX_ORDERS = 500, 100, 9_999_999
 
 
 @dataclass(frozen=True)
-class Override:
-    """One change of one depot's day, with its reason and who made it.
+class Cell:
+    """A depot's day as the planner sees it.
 
-    Args:
+    Attributes:
       depot: A depot_id.
       day_on: A day ahead that is forecast.
-      action: One of `ACTIONS`.
-      orders: New number of orders; only for 'set'.
-      reason: Free text.
-      planner: Name of the planner.
-
-    Raises:
-      BadInputError: the reason or the name is missing or too long, or the orders are
-        missing or out of range.
+      orders: The planned number.
+      model_orders: The model's number.
+      override_id: Number of the day's newest override; None without one.
+      is_set: Whether the planned number is a planner's.
+      is_locked: Whether the day is locked.
+      is_closed: Whether the depot is closed that day.
     """
 
     depot: str
     day_on: date
+    orders: float
+    model_orders: float
+    override_id: int | None = None
+    is_set: bool = False
+    is_locked: bool = False
+    is_closed: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of one depot's day.
+
+    Attributes:
+      cell: The day before the change.
+      action: 'set', 'lock', 'unlock' or 'withdraw' (back to the model).
+      orders: New number of orders; of 'set', and of 'lock' where it changes the number, too.
+    """
+
+    cell: Cell
     action: str
-    orders: float | None
+    orders: float | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Changes that are saved together, with one reason.
+
+    Raises:
+      BadInputError: with all that is wrong: the reason or the name is missing or too long,
+        a number is out of range, or there is nothing to change.
+    """
+
+    changes: tuple[Change, ...]
     reason: str
     planner: str
 
     def __post_init__(self) -> None:
         """Validates the fields; the database validates again."""
-        _require_text("The reason", self.reason, MAX_REASON_LENGTH)
-        _require_text("Your name", self.planner, MAX_NAME_LENGTH)
-        if self.action == SET and not (
-            self.orders is not None and 0 <= self.orders <= MAX_ORDERS
-        ):
-            raise BadInputError(
-                f"Orders are {self.orders}, but must lie between 0 and {MAX_ORDERS:,}. "
-                "Give the number that you expect."
-            )
+        wrong = problems(self.changes, self.reason, self.planner)
+        if wrong:
+            raise BadInputError(" ".join(wrong))
 
 
-def add(changes: Sequence[Override]) -> None:
-    """Stores overrides in one transaction, and clears the cached freshness.
+def problems(changes: Sequence[Change], reason: str, planner: str) -> list[str]:
+    """A sentence for everything that keeps changes from being saved."""
+    wrong = [] if changes else ["Nothing would change. Choose other days or depots."]
+    wrong += range_problems(changes)
+    wrong += _text_problem("A reason", reason, MAX_REASON_LENGTH)
+    wrong += _text_problem("Your name", planner, MAX_NAME_LENGTH)
+    return wrong
+
+
+def range_problems(changes: Sequence[Change]) -> list[str]:
+    """A sentence where a new number is out of range."""
+    numbers = [each.orders for each in changes if each.orders is not None]
+    outside = [number for number in numbers if not 0 <= number <= MAX_ORDERS]
+    sentence = (
+        "{:,.0f} orders a day lie outside 0 to {:,}. Give the number that you expect."
+    )
+    return [sentence.format(number, MAX_ORDERS) for number in outside[:1]]
+
+
+def _text_problem(label: str, text: str, max_length: int) -> list[str]:
+    length = len(text.strip())
+    if length == 0:
+        return [f"{label} is missing; it is kept with the change."]
+    if length > max_length:
+        return [f"{label} has {length} letters, but at most {max_length} are kept."]
+    return []
+
+
+def add(batch: Batch) -> list[int]:
+    """Stores a batch in one transaction, and clears the cached freshness.
+
+    Returns:
+      The number of each new override, in the order of the changes.
 
     Raises:
-      BadInputError: a day is locked, not forecast, or has nothing to undo or unlock.
+      BadInputError: a day is locked, not forecast, was changed by somebody else meanwhile,
+        or has nothing to undo or unlock; with a sentence for each day.
       DatabaseError: as `database.snapshot`.
     """
-    database.call(ADD, [asdict(change) for change in changes])
+    ids = database.call(
+        ADD,
+        changes=json.dumps([_as_json(change) for change in batch.changes]),
+        reason=batch.reason,
+        planner=batch.planner,
+    )
     queries.freshness.clear()
+    return list(ids)
 
 
-def _require_text(label: str, text: str, max_length: int) -> None:
-    length = len(text.strip())
-    if not 0 < length <= max_length:
-        raise BadInputError(
-            f"{label} has {length} letters, but must have between 1 and {max_length}; it "
-            "is kept with the change. Write it into the form and send it again."
-        )
+def _as_json(change: Change) -> dict[str, object]:
+    return {
+        "depot_id": change.cell.depot,
+        "target_on": change.cell.day_on.isoformat(),
+        "action": change.action,
+        "orders": change.orders,
+        "seen": change.cell.override_id,
+    }
+
+
+def inverse(batch: Batch, ids: Sequence[int]) -> Batch:
+    """The batch that takes a saved one back, unless somebody changed a day meanwhile.
+
+    Args:
+      batch: As it was saved.
+      ids: From `add`.
+    """
+    changes = [
+        undoing
+        for change, override_id in zip(batch.changes, ids, strict=True)
+        for undoing in _undo(change, override_id)
+    ]
+    reason = f"Undo: {batch.reason}"[:MAX_REASON_LENGTH]
+    return replace(batch, changes=tuple(changes), reason=reason)
+
+
+def _undo(change: Change, override_id: int) -> list[Change]:
+    """The changes that restore the day as it was before."""
+    before = change.cell
+    cell = replace(before, override_id=override_id)
+    number_back = [
+        Change(cell, SET, before.orders) if before.is_set else Change(cell, WITHDRAW)
+    ]
+    if change.action == SET:
+        return number_back
+    if change.action == WITHDRAW:
+        return [Change(cell, SET, before.orders)]
+    if change.action == UNLOCK:
+        return [Change(cell, LOCK, before.orders)]
+    is_moved = change.orders is not None and change.orders != before.orders
+    return [Change(cell, UNLOCK), *(number_back if is_moved else [])]

@@ -1,120 +1,154 @@
-"""A city's plan: vans and drivers for each depot and day. Tables in, tables out."""
+"""The plan: vans and drivers for each depot and day. Tables in, tables out."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from dashboard.planning import overrides, staffing
+from dashboard.planning import scenarios, staffing, transfers
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.transfers import Transfer
 
-BY_LEVEL, BY_COST = "Service level", "Costs"
-DEFAULT_CAPACITY = 100
-"""Default orders per van and day where the number of vans is not known."""
 QUANTILES = ["p10", "p50", "p90"]
+Settings = Mapping[str, CitySettings]
 
 
-@dataclass(frozen=True)
-class Assumptions:
-    """The assumptions of a plan.
-
-    Attributes:
-      capacity: Orders that a van carries per day.
-      vans: Vans of the city per day; None if not known: as many as needed.
-      level: Service level, the share of days with all orders delivered; None to plan by
-        costs.
-      per_order: Cost of one undelivered order.
-      per_idle_van: Cost of one idle van per day.
-      drivers_per_van: Drivers per van and day.
-    """
-
-    capacity: float
-    vans: int | None
-    level: float | None
-    per_order: float = 0.0
-    per_idle_van: float = 0.0
-    drivers_per_van: float = 1.0
-
-
-def total_vans(week: pd.DataFrame) -> int | None:
-    """Total vans of the depots in `queries.fleet_week`; None if no depot has a number."""
-    vans = week.drop_duplicates("depot_id")["vans"].dropna()
-    return None if vans.empty else int(vans.sum())
-
-
-def default_capacity(week: pd.DataFrame) -> int:
-    """Default orders per van: with it the vans suffice on the busiest day ahead."""
-    vans = total_vans(week)
-    busiest = week.groupby("target_on")["p90"].sum().max()
-    return max(int(np.ceil(busiest / vans)), 1) if vans else DEFAULT_CAPACITY
-
-
-def make_plan(
-    week: pd.DataFrame, changes: pd.DataFrame, assumptions: Assumptions
-) -> pd.DataFrame:
-    """Vans for every depot and day of one city.
+def make_plan(week: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+    """Vans for every depot and day.
 
     Args:
-      week: The city's rows of `queries.fleet_week`.
-      changes: As `queries.overrides_ahead` returns it.
-      assumptions: The assumptions of the plan.
+      week: Rows of `queries.fleet_week`, whole cities; not empty.
+      settings: The settings of each city.
 
     Returns:
-      The columns of `week` with p10, p50 and p90 moved to what planners set, and:
-      forecast (the median before), is_set, is_locked, reason, made_by, needed (vans),
-      allocated (vans), drivers, undelivered (expected orders beyond their capacity),
-      service_level (probability that all orders are delivered).
+      The rows and columns of `week`, and: needed (vans), allocated (vans), drivers,
+      undelivered (expected orders beyond their capacity), service_level (probability that
+      all orders of the depot are delivered).
     """
-    planned = _with_overrides(week, changes)
-    p10_r, p50_r, p90_r = (planned[name].to_numpy(float) for name in QUANTILES)
-    capacity = assumptions.capacity
+    cities = week.groupby("city", sort=False)
+    return pd.concat([_city_plan(own, settings[str(city)]) for city, own in cities])
+
+
+def _city_plan(week: pd.DataFrame, city: CitySettings) -> pd.DataFrame:
+    p10_r, p50_r, p90_r = (week[name].to_numpy(float) for name in QUANTILES)
+    capacity = city.orders_per_van
+    level_r = staffing.quantile_orders(p10_r, p50_r, p90_r, city.service_level)
+    needed_r = staffing.vans_for(level_r, capacity)
     case_rs = staffing.cases(p10_r, p50_r, p90_r)
-    if assumptions.level is None:
-        marginal_rv = staffing.marginal_orders(case_rs, capacity)
-        costs = (assumptions.per_order, assumptions.per_idle_van)
-        needed_r = staffing.needed_by_cost(marginal_rv, capacity, *costs)
-    else:
-        orders_r = staffing.quantile_orders(p10_r, p50_r, p90_r, assumptions.level)
-        needed_r = staffing.vans_for(orders_r, capacity)
-        most = int(needed_r.max(initial=0))
-        marginal_rv = staffing.marginal_orders(case_rs, capacity, most)
-    allocated_r = np.zeros_like(needed_r)
-    for rows in planned.groupby("target_on").indices.values():
-        total = int(needed_r[rows].sum())
-        vans = total if assumptions.vans is None else assumptions.vans
-        allocated_r[rows] = staffing.allocate(marginal_rv[rows], needed_r[rows], vans)
-    return planned.assign(
+    allocated_r = needed_r.copy()
+    for rows in week.groupby("target_on").indices.values():
+        needed = needed_r[rows]
+        if city.vans is not None and needed.sum() > city.vans:
+            needed = np.minimum(needed, city.vans)
+            most = int(needed.max())
+            marginal_rv = staffing.marginal_orders(case_rs[rows], capacity, most)
+            allocated_r[rows] = staffing.allocate(marginal_rv, needed, city.vans)
+    return week.assign(
         needed=needed_r,
         allocated=allocated_r,
-        drivers=staffing.vans_for(allocated_r * assumptions.drivers_per_van, 1.0),
+        drivers=staffing.vans_for(allocated_r * city.drivers_per_van, 1.0),
         undelivered=staffing.undelivered(case_rs, capacity, allocated_r),
         service_level=staffing.service_level(case_rs, capacity, allocated_r),
     )
 
 
-def by_day(plan: pd.DataFrame, assumptions: Assumptions) -> pd.DataFrame:
-    """The plan's totals: target_on, p50, needed, allocated, drivers, undelivered, spare.
+def by_city(
+    plan: pd.DataFrame, settings: Settings, bands: pd.DataFrame
+) -> pd.DataFrame:
+    """The plan's totals by city and day.
 
-    `spare` (vans) is NaN where the number of vans is not known.
+    Args:
+      plan: From `make_plan`.
+      settings: The settings of each city.
+      bands: `queries.city_bands`.
+
+    Returns:
+      city, target_on, p50 (planned orders), model_p50, allocated, drivers, undelivered,
+      needed (vans with which all orders of the city are carried at its service level, if
+      they may be moved between its depots), chance_carried (the probability of that with
+      the city's vans; NaN if these are not known), vans (of the city; NaN if not known),
+      spare (vans beyond those allocated; NaN if not known), short (vans needed beyond the
+      city's). By city and day.
     """
-    columns = ["p50", "needed", "allocated", "drivers", "undelivered"]
-    days = plan.groupby("target_on", as_index=False)[columns].sum()
-    vans = float("nan") if assumptions.vans is None else assumptions.vans
-    return days.assign(spare=vans - days["allocated"])
-
-
-def _with_overrides(week: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
-    """The forecast with its band moved to the numbers that planners set."""
-    columns = ["depot_id", "target_on", "action", "orders", "reason", "made_by"]
-    both = week.merge(changes[columns], on=["depot_id", "target_on"], how="left")
-    is_set = both["orders"].notna()
-    ratio = both["orders"] / both["p50"].where(both["p50"] > 0)
-    moved = {
-        name: (both[name] * ratio).fillna(both["orders"]).where(is_set, both[name])
-        for name in QUANTILES
-    }
-    return both.assign(
-        **moved,
-        forecast=both["p50"],
-        is_set=is_set,
-        is_locked=both["action"] == overrides.LOCK,
+    columns = ["p50", "model_p50", "allocated", "drivers", "undelivered"]
+    days = plan.groupby(["city", "target_on"], as_index=False)[columns].sum()
+    vans = days["city"].map({name: each.vans for name, each in settings.items()})
+    needs = pd.DataFrame(
+        _needs(plan, settings, bands), columns=["needed", "chance_carried"]
     )
+    known = vans.astype(float)
+    return days.assign(
+        **needs,
+        vans=known,
+        spare=known - days["allocated"],
+        short=(needs["needed"] - known).clip(lower=0).fillna(0).astype(int),
+    )
+
+
+def _needs(
+    plan: pd.DataFrame, settings: Settings, bands: pd.DataFrame
+) -> list[tuple[int, float]]:
+    """`needed` and `chance_carried` of each city and day, in order."""
+    band_of = {
+        (row["city"], row["target_on"]): (row["p10"], row["p90"])
+        for row in bands.to_dict("records")
+    }
+    return [
+        _need(own, settings[str(city)], band_of.get((city, day)))
+        for (city, day), own in plan.groupby(["city", "target_on"])
+    ]
+
+
+def _need(
+    day: pd.DataFrame, city: CitySettings, band: tuple[float, float] | None
+) -> tuple[int, float]:
+    """Of one city and day; `band` is of the total of the model's numbers."""
+    p10_r, p50_r, p90_r = (day[name].to_numpy(float) for name in QUANTILES)
+    if band is not None:
+        model = day["model_p50"].sum()
+        ratio = p50_r.sum() / model if model > 0 else 1.0
+        band = (band[0] * ratio, band[1] * ratio)
+    case_rs = scenarios.sample_orders(p10_r, p50_r, p90_r, band)
+    needed = scenarios.vans_needed(case_rs, city.orders_per_van, city.service_level)
+    if city.vans is None:
+        return needed, float("nan")
+    return needed, scenarios.chance_carried(case_rs, city.orders_per_van, city.vans)
+
+
+def transfers_by_day(plan: pd.DataFrame) -> dict[pd.Timestamp, list[Transfer]]:
+    """The vans that move between the depots of a city, by day; depots by their names.
+
+    Args:
+      plan: One city's rows of `make_plan`.
+    """
+    moves = {}
+    for day, rows in plan.groupby("target_on"):
+        known = rows[rows["vans"].notna()]
+        own = dict(zip(known["name"], known["vans"].astype(int), strict=True))
+        assigned = dict(zip(rows["name"], rows["allocated"].astype(int), strict=True))
+        moves[pd.Timestamp(str(day))] = transfers.transfers(own, assigned)
+    return moves
+
+
+def with_changes(
+    week: pd.DataFrame, orders: Mapping[tuple[str, pd.Timestamp], float]
+) -> pd.DataFrame:
+    """The week with some planned numbers changed, and the model's bands moved to them.
+
+    Args:
+      week: Rows of `queries.fleet_week`.
+      orders: New numbers, by depot and day.
+    """
+    keys = zip(week["depot_id"], week["target_on"], strict=True)
+    number_r = np.array([orders.get(key, np.nan) for key in keys], float)
+    model_r = week["model_p50"].to_numpy(float)
+    ratio_r = np.divide(
+        number_r, model_r, out=np.full_like(number_r, np.nan), where=model_r > 0
+    )
+    is_new = ~np.isnan(number_r)
+    moved = {"p50": np.where(is_new, number_r, week["p50"])}
+    for name in ("p10", "p90"):
+        scaled_r = week[f"model_{name}"].to_numpy(float) * ratio_r
+        shifted_r = np.where(model_r > 0, scaled_r, number_r)
+        moved[name] = np.where(is_new, shifted_r, week[name])
+    return week.assign(**moved)

@@ -28,10 +28,16 @@ def quantile_orders(
     Returns:
       Orders per day, not rounded, never negative; `p50_r` at 0.5.
     """
-    median_r = np.log1p(p50_r)
-    z = NORMAL.inv_cdf(probability) / Z90
-    side_r = np.log1p(p90_r) - median_r if z > 0 else median_r - np.log1p(p10_r)
-    return np.maximum(np.expm1(median_r + z * side_r), 0.0)
+    return orders_at(p10_r, p50_r, p90_r, np.array(NORMAL.inv_cdf(probability)))
+
+
+def orders_at(
+    p10: np.ndarray, p50: np.ndarray, p90: np.ndarray, z: np.ndarray
+) -> np.ndarray:
+    """Orders `z` standard deviations above the median; the arrays are broadcast."""
+    median = np.log1p(p50)
+    side = np.where(z > 0, np.log1p(p90) - median, median - np.log1p(p10))
+    return np.maximum(np.expm1(median + z / Z90 * side), 0.0)
 
 
 def cases(p10_r: np.ndarray, p50_r: np.ndarray, p90_r: np.ndarray) -> np.ndarray:
@@ -48,40 +54,17 @@ def vans_for(orders_r: np.ndarray, capacity: float) -> np.ndarray:
     return np.ceil(orders_r / capacity - TOLERANCE).astype(int)
 
 
-def marginal_orders(
-    case_rs: np.ndarray, capacity: float, at_least: int = 0
-) -> np.ndarray:
-    """Orders that each further van of a row is expected to carry: [R, V].
+def marginal_orders(case_rs: np.ndarray, capacity: float, vans: int) -> np.ndarray:
+    """Orders that each of the first vans of a row is expected to carry: [R, vans].
 
-    Column v is the van after the first v, as far as a van is of use to any row, and for
-    `at_least` vans. It never rises along a row, because a van is only used once those
-    before it are full: expected undelivered orders are convex.
+    Column v is the van after the first v. It never rises along a row, because a van is only
+    used once those before it are full: expected undelivered orders are convex.
     """
-    useful = int(np.ceil(float(case_rs.max(initial=0.0)) / capacity))
     columns = [
         np.clip(case_rs - capacity * van, 0.0, capacity).mean(axis=1)
-        for van in range(max(useful, at_least))
+        for van in range(vans)
     ]
     return np.stack(columns, axis=1) if columns else np.zeros((len(case_rs), 0))
-
-
-def needed_by_cost(
-    marginal_rv: np.ndarray, capacity: float, per_order: float, per_idle_van: float
-) -> np.ndarray:
-    """The number of vans with the least expected cost.
-
-    One more van pays as long as the cost of the orders it is expected to carry outweighs
-    the cost of the part of it that is expected to stand idle.
-
-    Args:
-      marginal_rv: From `marginal_orders`.
-      capacity: Orders that a van carries per day.
-      per_order: Cost of one undelivered order.
-      per_idle_van: Cost of one van that carries nothing all day.
-    """
-    idle_rv = (capacity - marginal_rv) / capacity
-    is_worth_rv = per_order * marginal_rv > per_idle_van * idle_rv
-    return (is_worth_rv & (marginal_rv > TOLERANCE)).sum(axis=1)
 
 
 def allocate(marginal_rv: np.ndarray, needed_r: np.ndarray, vans: int) -> np.ndarray:

@@ -5,6 +5,7 @@ cannot be served after a nightly run.
 """
 
 from dashboard.queries.accuracy import (
+    ScoreFilter,
     accuracy,
     depot_accuracy,
     largest_errors,
@@ -19,9 +20,16 @@ from dashboard.queries.depot import (
     panel_tables,
     past_forecasts,
 )
-from dashboard.queries.fleet import daily_totals, fleet_week, models
+from dashboard.queries.fleet import (
+    city_bands,
+    daily_totals,
+    fleet_events,
+    fleet_week,
+    last_day,
+    models,
+)
 from dashboard.queries.freshness import freshness, zone
-from dashboard.queries.overrides import override_history, overrides_ahead
+from dashboard.queries.overrides import busy_days, city_settings, override_history
 from dashboard.queries.pipeline import (
     CALENDAR_DAYS,
     backfills,

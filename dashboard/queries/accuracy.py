@@ -1,6 +1,7 @@
 """Queries of forecast scores."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -10,6 +11,7 @@ from dashboard.queries.freshness import Freshness
 from dashboard.sql import accuracy as sql
 
 SCORED_DAYS = 56
+"""Days of scores that are shown unless another period is chosen."""
 MAX_DEPOTS, MAX_DAYS, MAX_REASONS = 20, 15, 10
 
 
@@ -21,19 +23,34 @@ class ScoreKinds:
     has_hindcasts: bool
 
 
+@dataclass(frozen=True)
+class ScoreFilter:
+    """The scores that are shown.
+
+    Attributes:
+      live: Live forecasts, or hindcasts; never both.
+      city: Name of the only city; '' for all.
+      depot: depot_id of the only depot; '' for all.
+      horizon: The only number of days ahead; 0 for all.
+      days_back: Number of days up to the newest scored one.
+    """
+
+    live: bool
+    city: str = ""
+    depot: str = ""
+    horizon: int = 0
+    days_back: int = SCORED_DAYS
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def score_kinds(freshness: Freshness) -> ScoreKinds:
     """Whether there are scores of live forecasts and of hindcasts."""
     return ScoreKinds(**read_row(sql.SCORE_KINDS))
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def accuracy(live: bool, freshness: Freshness) -> pd.DataFrame:
-    """Scores of forecasts and baselines over the last 8 weeks of scored days.
-
-    Args:
-      live: Live forecasts, or hindcasts; never both.
-      freshness: Keys the cache.
+@st.cache_data(max_entries=64, show_spinner=False)
+def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
+    """Scores of forecasts and baselines.
 
     Returns:
       One row per grain ('all', 'day', 'city', 'model', 'horizon', 'weekday'), its
@@ -44,47 +61,66 @@ def accuracy(live: bool, freshness: Freshness) -> pd.DataFrame:
       the days that both baselines forecast as well. all_mape and all_counted are the
       forecast's over every scored day.
     """
+    depot: dict[str, Any] = {"depot": scope.depot} if scope.depot else {}
     return read(
-        sql.ACCURACY,
+        sql.ACCURACY_OF_DEPOT if scope.depot else sql.ACCURACY,
         numbers=["mape", "wape", "bias", "coverage", "all_mape"],
         days=["day_on"],
-        live=live,
-        days_back=SCORED_DAYS,
+        live=scope.live,
+        days_back=scope.days_back,
+        city=scope.city,
+        horizon=scope.horizon,
+        **depot,
     )
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def depot_accuracy(live: bool, freshness: Freshness) -> pd.DataFrame:
-    """The 20 depots with the highest MAPE, worst first.
+@st.cache_data(max_entries=64, show_spinner=False)
+def depot_accuracy(
+    scope: ScoreFilter, by_value: bool, freshness: Freshness
+) -> pd.DataFrame:
+    """The 20 depots with the lowest forecast value added, or the highest MAPE.
+
+    Args:
+      scope: Its depot is ignored.
+      by_value: By forecast value added.
+      freshness: Keys the cache.
 
     Returns:
-      depot_id, name, city, mape, naive_mape, bias, coverage (fractions), counted (days,
-      as `accuracy` counts them), n_depots (in all), is_fallback (its newest forecast is the
-      baseline).
+      depot_id, name, city, mape, naive_mape, value_added (naive_mape - mape), bias,
+      coverage (fractions), counted (days, as `accuracy` counts them), n_depots (in all),
+      is_fallback (its newest forecast is the baseline): worst first.
     """
+    horizon: dict[str, Any] = {"horizon": scope.horizon} if scope.horizon else {}
     return read(
-        sql.DEPOT_ACCURACY,
-        numbers=["mape", "naive_mape", "bias", "coverage"],
-        live=live,
-        days_back=SCORED_DAYS,
+        sql.DEPOT_ACCURACY_OF_HORIZON if scope.horizon else sql.DEPOT_ACCURACY,
+        numbers=["mape", "naive_mape", "value_added", "bias", "coverage"],
+        live=scope.live,
+        days_back=scope.days_back,
+        city=scope.city,
+        by_value=by_value,
         row_limit=MAX_DEPOTS,
+        **horizon,
     )
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def largest_errors(live: bool, freshness: Freshness) -> pd.DataFrame:
+@st.cache_data(max_entries=64, show_spinner=False)
+def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """The 15 depot-days with the largest absolute errors in orders, largest first.
 
     Returns:
       depot_id, name, city, target_on, actual, p10, p50, p90 (of the last forecast of
-      that day), basis, events, holidays (lists, as `depot_days` has them).
+      that day, or of that many days ahead), basis, events, holidays (lists, as
+      `depot_days` has them).
     """
     return read(
         sql.LARGEST_ERRORS,
         numbers=["actual", "p10", "p50", "p90"],
         days=["target_on"],
-        live=live,
-        days_back=SCORED_DAYS,
+        live=scope.live,
+        days_back=scope.days_back,
+        city=scope.city,
+        depot=scope.depot,
+        horizon=scope.horizon,
         row_limit=MAX_DAYS,
     )
 

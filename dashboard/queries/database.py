@@ -32,7 +32,7 @@ select coalesce(
          else pg_has_role(to_regrole('{ROLE}'), 'member') end, false)
 """
 REFUSED = "HF001"
-"""SQLSTATE with which `add_override` refuses a change, in a sentence for people."""
+"""SQLSTATE with which planners' functions refuse a change, in a sentence for people."""
 OTHER_RELEASE = (
     "The database lacks a column or function that the dashboard needs, so the two are of "
     "different releases. Bring it up to date with `harbor db upgrade`."
@@ -45,7 +45,7 @@ MESSAGES = {
     "42703": OTHER_RELEASE,
     "42883": OTHER_RELEASE,
     "42501": "The database does not let the dashboard's user do what the page needs; it "
-    "must read all tables and may add overrides. Run `harbor db upgrade` as the tables' "
+    "must read all tables and may add overrides and settings. Run `harbor db upgrade` as the tables' "
     f"owner, and grant the user the role {ROLE}.",
 }
 """Remedies of database errors, by SQLSTATE."""
@@ -151,12 +151,12 @@ def read_row(statement: str, **parameters: Any) -> dict[str, Any]:
         return dict(result.mappings().one())
 
 
-def call(statement: str, parameter_sets: Sequence[dict[str, Any]]) -> None:
-    """Calls a writing function once per parameter set, in one transaction.
+def call(statement: str, **parameters: Any) -> Any:
+    """Calls one writing function in a transaction of its own, and returns its result.
 
     Args:
       statement: With named binds.
-      parameter_sets: The binds of each call.
+      parameters: The binds.
 
     Raises:
       BadInputError: the function refused a change; with its message.
@@ -165,7 +165,7 @@ def call(statement: str, parameter_sets: Sequence[dict[str, Any]]) -> None:
     try:
         with engine().begin() as connection:
             connection.execute(sa.text("set transaction read write"))
-            connection.execute(sa.text(statement), parameter_sets)
+            return connection.scalar(sa.text(statement), parameters)
     except DBAPIError as error:
         if _sqlstate(error) == REFUSED:
             message = getattr(error.orig, "diag").message_primary  # noqa: B009 - untyped

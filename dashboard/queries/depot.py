@@ -58,7 +58,7 @@ class DepotStatus:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def depots(freshness: Freshness) -> pd.DataFrame:
-    """depot_id and label (name, city and id in one) of every depot, by city and name."""
+    """depot_id, city and label (name, city and id in one) of every depot, by city and name."""
     return read(fleet_sql.DEPOTS)
 
 
@@ -89,22 +89,27 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last 8 weeks of one depot and the days ahead, a row for each day.
 
     Returns:
-      day_on, actual (NaN where not observed), p10, p50, p90 (NaN for days past), basis,
-      is_closed, events (kinds, a list), holidays (names, a list), p50_before (previous
-      forecast of the day), planned (a planner's override of a day ahead, else NaN),
-      reason, made_by.
+      day_on, actual (NaN where not observed), p10, p50, p90 (as planned: the planner's
+      number where there is one, the band moved with it, else the model's; NaN for days
+      past), model_p50 (the model's own), basis, is_closed, events (kinds, a list), holidays
+      (names, a list), p50_before (previous forecast of the day); of a day's newest
+      override: override_id (NaN without one), is_set, is_locked, override_reason and
+      made_by (None unless its number counts), overruled_by (who made the number over which
+      a later closure wins, else None).
     """
     until = freshness.until if freshness.origin_on is not None else freshness.newest
     return read(
         sql.DEPOT_DAYS,
-        numbers=["actual", "p10", "p50", "p90", "p50_before", "planned"],
+        numbers=[
+            "actual", "p10", "p50", "p90", "model_p50", "p50_before", "override_id"
+        ],
         days=["day_on"],
         depot=depot,
         since=freshness.newest - timedelta(days=HISTORY_DAYS - 1),
         until=max(freshness.newest, until),
         origin=freshness.origin_on,
         model=freshness.model,
-    )
+    )  # fmt: skip
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
@@ -148,7 +153,7 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
     known day.
 
     Returns:
-      depots, demand (from `first` through `through`), events and holidays, as
+      depots, demand (from `first` through `through`), events, holidays and signals, as
       `forecaster.data.panel_builder.build_panel` takes them.
     """
     keys: dict[str, Any] = {"depot": depot, "first": first, "through": through}
@@ -158,4 +163,5 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
             "demand": select(connection, sql.PEER_DEMAND, ["orders"], **keys),
             "events": select(connection, sql.ALL_EVENTS),
             "holidays": select(connection, sql.PEER_HOLIDAYS, **keys),
+            "signals": select(connection, sql.PEER_SIGNALS, **keys),
         }

@@ -28,6 +28,7 @@ class Freshness:
       made_at: When the forecast was written, in UTC.
       worked_at: When a pipeline step last started or finished, in UTC.
       last_override: Highest override_id.
+      last_settings: Highest settings_id.
       late_cities: Cities with depots that had not reported when the forecast was made,
         and how many.
       alarms: Accuracy alarms of the newest nightly run.
@@ -46,6 +47,7 @@ class Freshness:
     made_at: datetime | None
     worked_at: datetime | None
     last_override: int | None = None
+    last_settings: int | None = None
     late_cities: tuple[tuple[str, int], ...] = ()
     alarms: tuple[str, ...] = ()
     zones: tuple[tuple[str, int], ...] = ()

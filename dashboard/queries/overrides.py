@@ -1,4 +1,6 @@
-"""Queries of the planners' overrides."""
+"""Queries of what planners have written: overrides, and the settings of cities."""
+
+from datetime import timedelta
 
 import pandas as pd
 import streamlit as st
@@ -8,21 +10,28 @@ from dashboard.queries.freshness import Freshness
 from dashboard.sql import fleet as sql
 
 MAX_OVERRIDES = 50
+EIGHT_WEEKS = timedelta(days=55)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def overrides_ahead(freshness: Freshness) -> pd.DataFrame:
-    """The latest override of each overridden day ahead; requires a forecast.
+def city_settings(freshness: Freshness) -> pd.DataFrame:
+    """The newest saved settings of each city that has any.
 
     Returns:
-      depot_id, target_on, action ('set', 'lock', 'unlock', 'withdraw'), orders (NaN where
-      withdrawn), reason, made_by, made_at.
+      settings_id, city, vans, orders_per_van, service_level (fraction), drivers_per_van,
+      made_by, made_at.
     """
+    return read(sql.CITY_SETTINGS)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def busy_days(freshness: Freshness) -> pd.DataFrame:
+    """City and orders: nine days in ten of a city's last eight weeks had no more."""
     return read(
-        sql.OVERRIDES_AHEAD,
+        sql.BUSY_DAYS,
         numbers=["orders"],
-        days=["target_on"],
-        origin=freshness.origin,
+        since=freshness.newest - EIGHT_WEEKS,
+        until=freshness.newest,
     )
 
 

@@ -2,9 +2,11 @@
 
 from dashboard.sql.shared import DEPOT_NAMES, IS_FALLBACK, SPECIAL_OF
 from pipelines.schema.published_scores import (
+    MEASURES,
     PUBLISHED_BY_CITY,
     PUBLISHED_BY_DEPOT,
     PUBLISHED_FORECASTS,
+    SCORE_MEASURES,
 )
 
 SCORE_KINDS = """
@@ -21,13 +23,38 @@ with period as (
 ), published as ({PUBLISHED_FORECASTS})
 """  # noqa: S608 - of our own words
 
-# The forecast is compared with the baselines over the rows that all three have; `all_`
-# figures are of every row.
-ACCURACY = f"""{PUBLISHED}, published_scores as (
+IN_SCOPE = """(:city = '' or city = :city)
+      and (:horizon = 0 or target_on - origin_on = :horizon)"""
+"""Condition of the filters by city and days ahead; '' and 0 are all."""
+
+PUBLISHED_OF_DEPOT = f"""
+    select m.* from (
+        {SCORE_MEASURES}
+        where s.depot_id = :depot and s.is_live = :live
+          and s.target_on >= (select first_on from period)
+    ) m join published using (origin_on, city, model_version)
+"""  # noqa: S608 - of our own words
+
+PUBLISHED_OF_HORIZON = f"""
+    select m.depot_id, m.has_baselines, m.is_nonzero, {MEASURES} from (
+        {SCORE_MEASURES}
+        where s.is_live = :live and s.target_on >= (select first_on from period)
+          and s.target_on - s.origin_on = :horizon
+    ) m join published using (origin_on, city, model_version)
+"""  # noqa: S608 - of our own words
+
+
+def _accuracy(measures: str) -> str:
+    """Scores by every grain.
+
+    The forecast is compared with the baselines over the rows that all three have; `all_`
+    figures are of every row.
+    """
+    return f"""{PUBLISHED}, published_scores as (
     select t.*, t.target_on - t.origin_on as horizon,
            extract(isodow from t.target_on)::integer as weekday,
            f.*
-    from ({PUBLISHED_BY_CITY}) t
+    from (select * from ({measures}) every where {IN_SCOPE}) t
     cross join lateral (
         values ('forecast', ape_sum, abs_error_sum, error_sum, true),
                ('seasonal naive', naive_ape_sum, naive_abs_error_sum, naive_error_sum,
@@ -48,7 +75,7 @@ select case grouping(target_on, city, model_version, horizon, weekday)
          / nullif(sum(actual_sum) filter (where has_baselines), 0) as wape,
        sum(forecaster_error_sum) filter (where has_baselines)
          / nullif(sum(actual_sum) filter (where has_baselines), 0) as bias,
-       sum(n_in_interval) filter (where is_own and has_baselines)
+       sum(n_in_interval) filter (where is_own and has_baselines)::float8
          / nullif(sum(n) filter (where has_baselines), 0) as coverage,
        coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
          as counted,
@@ -62,23 +89,38 @@ group by grouping sets ((forecaster), (forecaster, target_on), (forecaster, city
 order by grain, target_on, city, model_version, horizon, weekday, forecaster
 """  # noqa: S608 - of our own words
 
-DEPOT_ACCURACY = f"""{PUBLISHED}, summed as (
+
+ACCURACY = _accuracy(PUBLISHED_BY_CITY)
+ACCURACY_OF_DEPOT = _accuracy(PUBLISHED_OF_DEPOT)
+
+
+def _depot_accuracy(measures: str) -> str:
+    """Scores by depot, worst first by forecast value added or by MAPE."""
+    return f"""{PUBLISHED}, names as ({DEPOT_NAMES}), summed as (
     select depot_id, sum(ape_sum) / sum(n)::float8 as mape,
            sum(naive_ape_sum) / sum(n)::float8 as naive_mape,
            sum(error_sum) / sum(actual_sum) as bias,
-           sum(n_in_interval) / sum(n) as coverage,
-           sum(n)::bigint as counted, count(*) over () as n_depots
-    from ({PUBLISHED_BY_DEPOT}) published_scores
+           sum(n_in_interval)::float8 / sum(n) as coverage,
+           sum(n)::bigint as counted
+    from ({measures}) published_scores
     where has_baselines and is_nonzero
     group by depot_id
-), names as ({DEPOT_NAMES}), worst as (
-    select summed.*, name, city from summed join names using (depot_id)
-    order by mape desc, name, depot_id
+), worst as (
+    select summed.*, naive_mape - mape as value_added, name, city,
+           count(*) over () as n_depots,
+           case when :by_value then mape - naive_mape else mape end as badness
+    from summed join names using (depot_id)
+    where :city = '' or city = :city
+    order by badness desc, name, depot_id
     limit :row_limit
 )
 select *, {IS_FALLBACK.format(depot="worst.depot_id")} as is_fallback from worst
-order by mape desc, name, depot_id
+order by badness desc, name, depot_id
 """  # noqa: S608 - of our own words
+
+
+DEPOT_ACCURACY = _depot_accuracy(PUBLISHED_BY_DEPOT)
+DEPOT_ACCURACY_OF_HORIZON = _depot_accuracy(PUBLISHED_OF_HORIZON)
 
 # Of several forecasts of a depot's day, the one made last. Days far off by chance alone are
 # listed as well as those with an event. Each day's worst come from an index.
@@ -90,9 +132,11 @@ LARGEST_ERRORS = f"""{PUBLISHED}, days as (
         select s.* from scores s join depots d using (depot_id)
         where s.is_live = :live and s.target_on = days.target_on
           and (s.origin_on, d.city, s.model_version) in (select * from published)
+          and (:city = '' or d.city = :city) and (:depot = '' or s.depot_id = :depot)
+          and (:horizon = 0 or s.target_on - s.origin_on = :horizon)
           and not exists (
               select from scores later
-              where later.depot_id = s.depot_id and later.origin_on > s.origin_on
+              where :horizon = 0 and later.depot_id = s.depot_id and later.origin_on > s.origin_on
                 and later.origin_on < s.target_on and later.target_on = s.target_on
                 and later.is_live = :live
                 and (later.origin_on, d.city, later.model_version)

@@ -3,6 +3,7 @@
 from dashboard.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_OF
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
+from pipelines.schema.planned_orders import PLANNED_FORECASTS
 
 # The newest forecast of the depot from an earlier origin. Its `made_at` is the start of
 # the nightly run; its data are those of the start of its own run.
@@ -39,24 +40,19 @@ with closures as ({CLOSURES}), days as (
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
 ), before as ({PREVIOUS_FORECAST})
 select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
-       p.p50 as p50_before, o.orders as planned, o.reason, o.made_by,
+       f.model_p50, p.p50 as p50_before, f.override_id,
+       coalesce(f.is_set, false) as is_set, coalesce(f.is_locked, false) as is_locked,
+       f.override_reason, f.made_by, f.overruled_by,
        coalesce(f.basis = 'closed', {is_closed("g.day_on", "d")}) as is_closed,
        {SPECIAL_OF.format(day="g.day_on")}
 from days g join depots d on d.depot_id = :depot
 left join demand_versions v
   on v.depot_id = :depot and v.service_on = g.day_on and v.superseded_at is null
-left join forecasts f
-  on f.depot_id = :depot and f.target_on = g.day_on and f.origin_on = :origin
- and f.model_version = :model
+left join ({PLANNED_FORECASTS} and f.depot_id = :depot) f on f.target_on = g.day_on
 left join before b on true
 left join forecasts p
   on p.depot_id = :depot and p.target_on = g.day_on and p.origin_on = b.origin_on
  and p.model_version = b.model_version
-left join lateral (
-    select orders, reason, made_by from overrides
-    where depot_id = :depot and target_on = g.day_on
-    order by override_id desc limit 1
-) o on f.p50 is not null
 order by g.day_on
 """
 
@@ -130,6 +126,14 @@ where v.superseded_at is null and v.service_on between :first and :through
 PEER_HOLIDAYS = f"""{PEER_DEPOTS_CTE}
 select country, subdivision, day_on, name from public_holidays
 where country in (select country from peers)
+"""
+
+PEER_SIGNALS = f"""{PEER_DEPOTS_CTE}
+select signal, nullif(depot_id, '') as depot_id, nullif(city, '') as city, day_on, value,
+       nullif(known_from, date '0001-01-01') as known_from
+from signal_versions
+where superseded_at is null and not withdrawn and day_on >= :first
+  and (depot_id in (select depot_id from peers) or city in (select city from peers))
 """
 
 ALL_EVENTS = """

@@ -4,6 +4,7 @@ from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
+from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.schema.rollback import ROLLBACK_TARGET
 
 # `shown` is the newest origin's forecast: the champion's, else the newest. Its `made_at`
@@ -22,6 +23,7 @@ select (select count(*) from depots) as depots,
        model.trained_through, model.filename, model.sha256,
        (select max(greatest(started_at, finished_at)) from runs) as worked_at,
        (select max(override_id) from overrides) as last_override,
+       (select max(settings_id) from city_settings) as last_settings,
        made_by.metrics -> 'late_cities' as late_cities,
        (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'
         order by run_id desc limit 1) as alarms
@@ -38,7 +40,7 @@ left join runs made_by on made_by.run_id = shown.run_id
 """
 
 DEPOTS = """
-select depot_id,
+select depot_id, city,
        name || ' · ' || city || case when name = depot_id then ''
                                      else ' · ' || depot_id end as label
 from depots
@@ -69,17 +71,68 @@ with closures as ({CLOSURES}), scope as (
     where g.day_on <= :origin
     group by g.day_on
 ), ahead as (
-    select target_on as day_on, sum(p50) as p50
-    from forecasts join scope using (depot_id)
-    where origin_on = :origin and model_version = :model and target_on <= :until
+    select target_on as day_on, sum(p50) as p50, sum(model_p50) as model_p50,
+           coalesce(sum(p50) / nullif(sum(model_p50), 0), 1) as ratio
+    from ({PLANNED_FORECASTS}) planned join scope using (depot_id)
+    where target_on <= :until
     group by target_on
 )
-select day_on, actual, ahead.p50, t.p10, t.p90, coalesce(missing, 0) as missing
+select day_on, actual, ahead.p50, ratio * t.p10 as p10, ratio * t.p90 as p90,
+       ahead.model_p50, coalesce(missing, 0) as missing
 from days left join past using (day_on) left join ahead using (day_on)
 left join forecast_totals t
   on t.city = :city and t.target_on = day_on and t.origin_on = :origin
  and t.model_version = :model
 order by day_on
+"""
+
+# Holidays and events by day and city; closures are in the forecasts.
+FLEET_EVENTS = """
+with days as (
+    select cast(:since as date) + n as day_on
+    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
+), open_depots as (
+    select * from depots where closed_on is null or closed_on > :origin
+), special as (
+    select g.day_on, e.kind as what, false as is_holiday, d.city, d.depot_id
+    from days g join events e on g.day_on between e.starts_on and e.ends_on
+    join open_depots d
+      on e.depot_id = d.depot_id or e.city = d.city
+      or (e.depot_id is null and e.city is null)
+    where e.kind <> 'closed'
+    union
+    select h.day_on, h.name, true, d.city, d.depot_id
+    from days g join public_holidays h using (day_on)
+    join open_depots d
+      on h.country = d.country and h.subdivision in ('', coalesce(d.subdivision, ''))
+)
+select day_on, what, is_holiday, city, count(*) as depots
+from special group by day_on, what, is_holiday, city
+order by day_on, is_holiday desc, what, city
+"""
+
+# A day's known demand beside its last live forecast; of a closed day only what came. A
+# depot that was forecast and open is expected, also without a count.
+FORECAST_OF_DAY = f"""
+with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
+    select distinct on (depot_id) depot_id, p50
+    from scores
+    where target_on = :day and is_live
+    order by depot_id, origin_on desc, scored_at desc
+), expected as (
+    select distinct f.depot_id
+    from forecasts f join depots d using (depot_id)
+    where f.target_on = :day and not {is_closed("f.target_on", "d")}
+      and f.origin_on = (select max(origin_on) from forecasts where origin_on < :day)
+), counted as (
+    select depot_id, orders from demand_versions
+    where service_on = :day and superseded_at is null and orders is not null
+)
+select depot_id, n.name, n.city, v.orders as actual, s.p50,
+       e.depot_id is not null as is_expected
+from counted v full join expected e using (depot_id) join names n using (depot_id)
+left join last_scores s using (depot_id)
+order by abs(s.p50 - v.orders) desc nulls last, depot_id
 """
 
 MIN_REVISION = 0.5
@@ -102,13 +155,14 @@ with closures as ({CLOSURES}), before as (
     order by depot_id, target_on, made_at desc
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
-           f.target_on, f.p10, f.p50, f.p90, f.basis,
+           f.target_on, f.p10, f.p50, f.p90, f.basis, f.model_p10, f.model_p50,
+           f.model_p90, f.override_id,
+           f.is_set, f.is_locked, f.override_reason, f.made_by, f.overruled_by,
            case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "a")}
                 then b.orders end as week_before,
            previous.p50 as p50_before, (select origin_on from before) as before_on
     from active a
-    join forecasts f on f.depot_id = a.depot_id and f.origin_on = :origin
-     and f.model_version = :model and f.target_on <= :until
+    join ({PLANNED_FORECASTS}) f on f.depot_id = a.depot_id and f.target_on <= :until
     left join demand_versions b
       on b.depot_id = f.depot_id and b.service_on = f.target_on - 7
      and b.superseded_at is null
@@ -117,9 +171,9 @@ with closures as ({CLOSURES}), before as (
 ), compared as (
     select *, sum(p50) filter (where week_before is not null) over depot
               / nullif(sum(week_before) over depot, 0) - 1 as change,
-           case when abs(sum(p50 - p50_before) over depot)
+           case when abs(sum(model_p50 - p50_before) over depot)
                      < {MIN_REVISION} * count(p50_before) over depot then 0
-                else sum(p50) filter (where p50_before is not null) over depot
+                else sum(model_p50) filter (where p50_before is not null) over depot
                      / nullif(sum(p50_before) over depot, 0) - 1 end as revised
     from week window depot as (partition by depot_id)
 )
@@ -136,13 +190,30 @@ order by (role = 'champion') desc, created_at desc, version desc
 limit :row_limit
 """
 
-# The newest of each depot's day; null orders where it was withdrawn.
-OVERRIDES_AHEAD = """
-select distinct on (depot_id, target_on)
-       depot_id, target_on, action, orders, reason, made_by, made_at
-from overrides
-where target_on > :origin
-order by depot_id, target_on, override_id desc
+CITY_BANDS = """
+select city, target_on, p10, p90 from forecast_totals
+where city <> '' and origin_on = :origin and model_version = :model
+order by city, target_on
+"""
+
+CITY_SETTINGS = """
+select distinct on (city) settings_id, city, vans, orders_per_van, service_level,
+       drivers_per_van, made_by, made_at
+from city_settings
+order by city, settings_id desc
+"""
+
+# Orders of a city on a busy day: nine days of ten had no more.
+BUSY_DAYS = """
+with days as (
+    select d.city, v.service_on, sum(v.orders)::float8 as orders
+    from demand_versions v join depots d using (depot_id)
+    where v.superseded_at is null and v.orders is not null
+      and v.service_on between :since and :until
+    group by d.city, v.service_on
+)
+select city, percentile_cont(0.9) within group (order by orders) as orders
+from days group by city order by city
 """
 
 OVERRIDE_HISTORY = f"""

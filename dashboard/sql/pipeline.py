@@ -79,7 +79,8 @@ order by b.backfill_id desc
 limit :row_limit
 """
 
-# A day is missing if the depot was open, after its first count, and has no count.
+# A closed day without orders is closed, whatever its count says. A day is missing if the
+# depot was open, after its first count, and has no count.
 CALENDAR = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as (
     select cast(:since as date) + n as day_on
@@ -90,8 +91,8 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as (
     group by depot_id
 ), states as (
     select d.depot_id, names.name, d.city, b.last_on, g.day_on,
-           case when v.orders is not null then 'counted'
-                when {is_closed("g.day_on")} then 'closed'
+           case when {is_closed("g.day_on")} and coalesce(v.orders, 0) = 0 then 'closed'
+                when v.orders is not null then 'counted'
                 when b.first_on is null or g.day_on < b.first_on then 'before'
                 else 'missing' end as state
     from depots d join names using (depot_id) cross join days g

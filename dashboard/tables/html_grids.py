@@ -3,8 +3,7 @@
 Everything from the database is escaped here, and nothing else becomes HTML.
 """
 
-import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Mapping
 from html import escape
 from itertools import groupby
 from operator import itemgetter
@@ -13,6 +12,7 @@ from urllib.parse import urlencode
 
 import pandas as pd
 
+from dashboard.tables import html_parts
 from dashboard.text import formatting, summaries
 
 Row = dict[Hashable, Any]
@@ -31,11 +31,16 @@ DAY_STATES = {
 """Signs of the states of `queries.calendar`, and what they mean."""
 
 
-def week(depots: pd.DataFrame, max_depots: int | None = None) -> str:
+def week(
+    depots: pd.DataFrame,
+    names: Mapping[pd.Timestamp, str] | None = None,
+    max_depots: int | None = None,
+) -> str:
     """Depots × days with whole orders; darker cells are a depot's busier days.
 
     Args:
       depots: As `ranking.rank` returns it, in its order; not empty.
+      names: Holidays and events by day; their days are marked in the head.
       max_depots: Depots in the grid, the first ones of each city; totals are of all.
     """
     n_cities = depots["city"].nunique()
@@ -43,7 +48,7 @@ def week(depots: pd.DataFrame, max_depots: int | None = None) -> str:
         max_depots = MAX_DEPOTS_OF_ONE_CITY if n_cities == 1 else MAX_DEPOTS
     days = [pd.Timestamp(day) for day in sorted(depots["target_on"].unique())]
     heads = [
-        *map(_day_head, days),
+        *(html_parts.day_head(day, (names or {}).get(day, "")) for day in days),
         f'<th scope="col" class="wide">{formatting.count(len(days), "day")}</th>',
         '<th scope="col" class="wide">vs last week</th>',
     ]
@@ -55,7 +60,7 @@ def week(depots: pd.DataFrame, max_depots: int | None = None) -> str:
     ]
     if len(bodies) > 1:
         bodies.insert(0, [_city_totals("All cities", rows)])
-    return _table("hf-week", "Depot", heads, *bodies)
+    return html_parts.table("hf-week", "Depot", heads, *bodies)
 
 
 def days_ahead(days: pd.DataFrame) -> str:
@@ -69,18 +74,7 @@ def days_ahead(days: pd.DataFrame) -> str:
         '<th scope="col" class="fill">Events</th>',
     ]
     body = [_day_row(day, day_notes, busiest) for day, day_notes in rows]
-    return _table("narrow", "Day", heads, body)
-
-
-def plan(plan: pd.DataFrame, days: pd.DataFrame) -> str:
-    """`planning.make_plan` as depots × days, and the totals of `planning.by_day`."""
-    depots = groupby(plan.to_dict("records"), itemgetter("depot_id"))
-    body = []
-    for _, own in depots:
-        rows = list(own)
-        body.append(_row(escape(rows[0]["name"]), map(_plan_cell, rows)))
-    heads = [_day_head(day) for day in days["target_on"]]
-    return _table("hf-plan", "Depot", heads, body, _plan_totals(days))
+    return html_parts.table("narrow", "Day", heads, body)
 
 
 def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
@@ -98,28 +92,46 @@ def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
             f"{DAY_STATES[state][0]}</td>"
             for state, day in zip(row["states"], days, strict=True)
         ]
-        body.append(_row(escape(row["name"]), cells))
+        body.append(html_parts.row(escape(row["name"]), cells))
     heads = [f'<th scope="col">{label}</th>' for label in mondays]
-    return _table("hf-calendar", "Depot", heads, body)
+    return html_parts.table("hf-calendar", "Depot", heads, body)
 
 
-def _table(css_class: str, first: str, heads: list[str], *bodies: list[str]) -> str:
-    body = "".join(f"<tbody>{''.join(rows)}</tbody>" for rows in bodies)
-    return (
-        f'<table class="hf {css_class}"><thead><tr><th scope="col">{first}</th>'
-        f"{''.join(heads)}</tr></thead>{body}</table>"
+def error_calendar(by_day: pd.DataFrame) -> str:
+    """Weeks × weekdays with the forecast's MAPE of each day; the worst day is darkest.
+
+    Args:
+      by_day: The forecast's daily grain of `queries.accuracy`; not empty.
+    """
+    days = by_day.dropna(subset=["mape"]).sort_values("day_on")
+    best, worst = float(days["mape"].min()), float(days["mape"].max())
+    weeks: dict[pd.Timestamp, dict[int, str]] = {}
+    for row in days.to_dict("records"):
+        day = row["day_on"]
+        monday = day - pd.Timedelta(days=day.day_of_week)
+        weeks.setdefault(monday, {})[day.day_of_week] = _error_cell(row, best, worst)
+    body = [
+        html_parts.row(
+            f"{monday.day} {formatting.MONTHS[monday.month - 1]}",
+            [cells.get(n, '<td class="day"></td>') for n in range(7)],
+        )
+        for monday, cells in reversed(weeks.items())
+    ]
+    heads = [f'<th scope="col" class="day">{day}</th>' for day in formatting.WEEKDAYS]
+    return html_parts.table("hf-errors narrow", "Week of", heads, body)
+
+
+def _error_cell(row: Row, best: float, worst: float) -> str:
+    share = (row["mape"] - best) / (worst - best) if worst > best else 0.0
+    title = (
+        f"{formatting.day(row['day_on'])}: MAPE {formatting.percent(row['mape'])}, bias "
+        f"{formatting.signed_percent(row['bias'])}, "
+        f"{formatting.count(int(row['counted']), 'depot-day')}"
     )
-
-
-def _row(name: str, cells: Iterable[str], css_class: str = "") -> str:
-    """A row; `name` is HTML."""
-    attribute = f' class="{css_class}"' if css_class else ""
-    return f'<tr{attribute}><th scope="row">{name}</th>{"".join(cells)}</tr>'
-
-
-def _day_head(day: pd.Timestamp) -> str:
-    weekday, rest = formatting.day(day).split(" ", 1)
-    return f'<th scope="col" class="day">{weekday}<small>{rest}</small></th>'
+    return (
+        f'<td class="day s{SHADES * share:.0f}" title="{title}">'
+        f"{100 * row['mape']:.0f} %</td>"
+    )
 
 
 def _city(city: str, rows: list[Row], limit: int) -> list[str]:
@@ -146,7 +158,7 @@ def _city_totals(name: str, rows: list[Row]) -> str:
         f'<td class="wide">{formatting.orders(sum(totals))}</td>',
         f'<td class="wide">{change}</td>',
     ]
-    return _row(escape(name), cells, "total")
+    return html_parts.row(escape(name), cells, "total")
 
 
 def _sum(total: float) -> str:
@@ -169,7 +181,7 @@ def _depot(rows: list[Row]) -> str:
         f'<td class="wide">{formatting.signed_percent(first["change"], 0)}</td>',
     ]
     name = f'<a href="{link}">{escape(first["name"])}</a>'
-    return _row(f"{name}<small>{_status_or_reason(first)}</small>", cells)
+    return html_parts.row(f"{name}<small>{_status_or_reason(first)}</small>", cells)
 
 
 def _status_or_reason(depot: Row) -> str:
@@ -185,63 +197,72 @@ def _status_or_reason(depot: Row) -> str:
 
 
 def _week_cell(row: Row, busiest: float) -> str:
-    if row["basis"] == "closed":
-        return '<td class="day closed">closed</td>'
-    about = "≈" if row["basis"] == "cold_start" else ""
+    title = f"80 % band {_band(row)}{override_note(row)}"
+    if is_closed(row):
+        return f'<td class="day closed"{closed_since(row)}>closed</td>'
+    about = "≈" if row["basis"] == "cold_start" and not row["is_set"] else ""
     return (
-        f'<td class="day {_shade(row["p50"], busiest)}" title="80 % band {_band(row)}">'
-        f"{about}{formatting.orders(row['p50'])}</td>"
+        f'<td class="day {_shade(row["p50"], busiest)}" title="{escape(title)}">'
+        f"{about}{formatting.orders(row['p50'])}{badge(row)}</td>"
     )
 
 
+def is_closed(row: Row) -> bool:
+    """Whether the day is planned as closed: closed, and not set by a planner since."""
+    return row["basis"] == "closed" and not row["is_set"]
+
+
+def closed_since(row: Row) -> str:
+    """The title of a closed day that a planner had set before it was closed, else ''."""
+    if pd.isna(row["overruled_by"]):
+        return ""
+    return f' title="Closed wins over the number of {escape(row["overruled_by"])}"'
+
+
+def badge(row: Row) -> str:
+    """The mark of a number that a planner set or locked, with the model's number."""
+    if not (row["is_set"] or row["is_locked"]):
+        return ""
+    word = "locked" if row["is_locked"] else "set"
+    model = formatting.orders(row["model_p50"])
+    other = f"<small>model {model}</small>" if is_moved(row) else ""
+    return f'<small class="mark">{word}</small>{other}'
+
+
+def is_moved(row: Row) -> bool:
+    """Whether the planned number differs from the model's, in whole orders."""
+    return formatting.orders(row["p50"]) != formatting.orders(row["model_p50"])
+
+
+def override_note(row: Row) -> str:
+    """'; 420 (model 341), set by Anna: a strike'; '' where nobody changed the day."""
+    if not (row["is_set"] or row["is_locked"]):
+        return ""
+    done = "locked" if row["is_locked"] else "set"
+    closed = "; the calendar says closed" if row["basis"] == "closed" else ""
+    number = formatting.planned(row["p50"], row["model_p50"])
+    return f"; {number}, {done} by {row['made_by']}: {row['override_reason']}{closed}"
+
+
 def _day_row(row: Row, notes: list[str], busiest: float) -> str:
-    if row["basis"] == "closed":
-        cells = ['<td class="closed">closed</td><td></td>']
+    if is_closed(row):
+        cells = [f'<td class="closed"{closed_since(row)}>closed</td><td></td>']
         notes = [note for note in notes if note != "Closed"]
     else:
         orders = formatting.orders(row["p50"])
         shade = _shade(row["p50"], busiest)
-        cells = [f'<td class="day {shade}">{orders}</td><td>{_band(row)}</td>']
+        cells = [
+            f'<td class="day {shade}">{orders}{badge(row)}</td><td>{_band(row)}</td>'
+        ]
     if row["basis"] == "cold_start":
         notes = ["From similar depots", *notes]
-    if not math.isnan(row["planned"]):
-        planned = formatting.orders(row["planned"])
-        notes = [f"Set to {planned} by {row['made_by']}: {row['reason']}", *notes]
+    if not pd.isna(row["overruled_by"]):
+        notes = [f"Closed wins over the number of {row['overruled_by']}", *notes]
+    elif row["is_set"] or row["is_locked"]:
+        done = "Locked" if row["is_locked"] else "Set"
+        notes = [f"{done} by {row['made_by']}: {row['override_reason']}", *notes]
     cells.append(f'<td class="fill">{escape(", ".join(notes))}</td>')
-    return _row(formatting.day(row["day_on"]), cells)
-
-
-def _plan_cell(row: Row) -> str:
-    if row["basis"] == "closed" and not row["is_set"]:
-        return '<td class="closed">closed</td>'
-    short = row["needed"] - row["allocated"]
-    shortage = f' <b class="short">−{short}</b>' if short else ""
-    override = "locked " if row["is_locked"] else "set " if row["is_set"] else ""
-    title = (
-        f"{formatting.count(row['drivers'], 'driver')}; "
-        f"service level {100 * row['service_level']:.0f} %"
-    )
-    if row["is_set"]:
-        title += f"; set by {row['made_by']}: {row['reason']}"
-    return (
-        f'<td class="day" title="{escape(title)}">{row["allocated"]}{shortage}'
-        f"<small>{override}{formatting.orders(row['p50'])}</small></td>"
-    )
-
-
-def _plan_totals(days: pd.DataFrame) -> list[str]:
-    columns = {"allocated": "Vans", "needed": "Vans needed", "spare": "Vans to spare",
-               "drivers": "Drivers", "undelivered": "Undelivered orders"}  # fmt: skip
-    if days["spare"].isna().all():
-        columns = {k: v for k, v in columns.items() if k not in ("needed", "spare")}
-    return [
-        _row(
-            name,
-            [f'<td class="day">{formatting.orders(n)}</td>' for n in days[column]],
-            "total" if column == "allocated" else "",
-        )
-        for column, name in columns.items()
-    ]
+    return html_parts.row(formatting.day(row["day_on"]), cells)
 
 
 def _band(row: Row) -> str:

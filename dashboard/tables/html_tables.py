@@ -1,6 +1,6 @@
 """Small tables and key figures as HTML. Everything in them is escaped."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -12,6 +12,7 @@ PLAIN = {"MASE"}
 """Columns whose fractions are no percentages."""
 DIFFERENCES = {"Forecast − actual", "Difference", "Weekday", "Holiday", "Events"}
 """Columns whose whole numbers have a sign."""
+SIGNED_PERCENTAGES = {"Bias", "Value added"}
 MANY_COLUMNS, LONG_TEXT, SHORT_TEXT = 4, 24, 10
 
 
@@ -25,10 +26,19 @@ def figures(values: dict[str, tuple[str, str]]) -> str:
     return f'<dl class="hf-figures">{cells}</dl>'
 
 
-def table(result: pd.DataFrame, hidden_on_phones: Collection[str] = ()) -> str:
+def table(
+    result: pd.DataFrame,
+    hidden_on_phones: Collection[str] = (),
+    links: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out; phones hide those of `hidden_on_phones`.
+    Columns that are empty in every row are left out.
+
+    Args:
+      result: The table.
+      hidden_on_phones: Columns that phones hide.
+      links: Addresses to which the cells of a column lead, by column.
     """
     columns = {str(name): column(result[name], str(name)) for name in result.columns}
     columns = {
@@ -46,14 +56,17 @@ def table(result: pd.DataFrame, hidden_on_phones: Collection[str] = ()) -> str:
     heads = "".join(
         f'<th scope="col" class="{classes[name]}">{escape(name)}</th>' for name in rest
     )
+    cells_of = {
+        name: _cells(columns[name], (links or {}).get(name)) for name in columns
+    }
     rows = []
-    for name, *cells in zip(*columns.values(), strict=True):
+    for name, *cells in zip(*cells_of.values(), strict=True):
         data = "".join(
-            f'<td class="{classes[heading]}">{escape(cell)}</td>'
+            f'<td class="{classes[heading]}">{cell}</td>'
             for heading, cell in zip(rest, cells, strict=True)
         )
         rows.append(
-            f'<tr><th scope="row" class="{classes[first]}">{escape(name)}</th>{data}</tr>'
+            f'<tr><th scope="row" class="{classes[first]}">{name}</th>{data}</tr>'
         )
     return (
         f'<table class="hf{" narrow" if is_narrow else width}"><thead><tr>'
@@ -73,8 +86,18 @@ def column(values: pd.Series, name: str) -> list[str]:
         return _texts(values, formatting.signed if is_signed else formatting.integer)
     if name in PLAIN:
         return _texts(values, "{:.2f}".format)
-    percent = formatting.signed_percent if name == "Bias" else formatting.percent
+    is_signed = name in SIGNED_PERCENTAGES
+    percent = formatting.signed_percent if is_signed else formatting.percent
     return [percent(value / 100) for value in values.astype(float)]
+
+
+def _cells(texts: list[str], links: Sequence[str] | None) -> list[str]:
+    if links is None:
+        return [escape(text) for text in texts]
+    return [
+        f'<a href="{escape(link)}">{escape(text)}</a>'
+        for text, link in zip(texts, links, strict=True)
+    ]
 
 
 def _texts(values: pd.Series, to_text: Callable[[Any], str]) -> list[str]:

@@ -5,6 +5,7 @@ holdout.
 """
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -33,6 +34,31 @@ NETWORK_SHARES = {
 }
 COLUMNS = {"mape": "MAPE", "wape": "WAPE", "bias": "Bias", "coverage80": "In the 80 % band",
            "mase": "MASE", "days": "Days"}  # fmt: skip
+
+
+def status_line(models: pd.DataFrame, zone: ZoneInfo) -> str:
+    """The champion, and what became of the newest model, in a line.
+
+    Args:
+      models: As `queries.models` returns it; not empty.
+      zone: Time zone of the displayed days.
+    """
+    newest = max(models.to_dict("records"), key=itemgetter("created_at"))
+    latest = f"newest model {formatting.short_version(newest['version'])}"
+    champions = models[models["role"] == "champion"].to_dict("records")
+    if not champions:
+        return f"No champion · {latest} {ROLES[newest['role']]}"
+    [champion] = champions
+    since = champion["promoted_at"]
+    if pd.isna(since):
+        since = champion["created_at"]
+    first = (
+        f"Champion {formatting.short_version(champion['version'])} since "
+        f"{formatting.day(since.astimezone(zone))}"
+    )
+    if newest["version"] == champion["version"]:
+        return f"{first} · it is the newest model"
+    return f"{first} · {latest} {ROLES[newest['role']]}"
 
 
 def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> Figures:

@@ -6,6 +6,7 @@ Whole numbers are orders or counts; floats are percentages. No I/O.
 from collections.abc import Hashable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -23,6 +24,7 @@ HEADINGS = {
     "ends_on": "To",
     "error": "Forecast − actual",
     "forecast_mape": "Forecast MAPE",
+    "model_p50": "Model",
     "is_fallback": "Fallback",
     "last_on": "Data to",
     "level": "Usual day",
@@ -36,6 +38,7 @@ HEADINGS = {
     "origin_on": "Origin",
     "override_mape": "Override MAPE",
     "p10": "Low (P10)",
+    "override_reason": "Reason",
     "p50": "Forecast",
     "p50_before": "Previous forecast",
     "p90": "High (P90)",
@@ -48,8 +51,8 @@ HEADINGS = {
 }
 """Headings of columns whose name is not one itself."""
 FRACTIONS = {
-    "absolute_error", "bias", "coverage", "forecast_mape", "mape", "median_mape",
-    "naive_mape", "override_mape", "service_level", "wape",
+    "absolute_error", "bias", "chance_carried", "coverage", "forecast_mape", "mape", "median_mape",
+    "naive_mape", "override_mape", "service_level", "value_added", "wape",
 }  # fmt: skip
 BASELINES = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
 
@@ -86,8 +89,8 @@ def _displayed(values: pd.Series) -> pd.Series:
 def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
     """Display table of `ranking.rank`."""
     return display(
-        depots, "city", "name", "depot_id", "vans", "target_on", "p50", "p10", "p90",
-        "basis", "week_before", "p50_before",
+        depots, "city", "name", "depot_id", "vans", "target_on", "p50", "model_p50", "p10",
+        "p90", "basis", "week_before", "p50_before", "override_reason", "made_by", p50="Planned",
     )  # fmt: skip
 
 
@@ -95,8 +98,9 @@ def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.daily_totals`."""
     remarks = totals["missing"].map(formatting.missing_depots)
     return display(
-        totals.assign(Remark=remarks), "day_on", "actual", "p50", "p10", "p90", "Remark"
-    )
+        totals.assign(Remark=remarks), "day_on", "actual", "p50", "model_p50", "p10",
+        "p90", "notes", "Remark", p50="Planned", notes="Events",
+    )  # fmt: skip
 
 
 def depot_days(days: pd.DataFrame) -> pd.DataFrame:
@@ -104,7 +108,8 @@ def depot_days(days: pd.DataFrame) -> pd.DataFrame:
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     return display(
         days.assign(events=notes),
-        "day_on", "actual", "p50", "p10", "p90", "basis", "events",
+        "day_on", "actual", "p50", "model_p50", "p10", "p90", "basis", "events",
+        "override_reason", "made_by", p50="Planned",
     )  # fmt: skip
 
 
@@ -125,7 +130,7 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
 
 def events(events: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.events_ahead`."""
-    kinds = events["what"].map(formatting.display_name)
+    kinds = events["what"].map(formatting.event_name)
     names = events["what"].where(events["is_holiday"], kinds)
     return display(events.assign(Event=names), "starts_on", "ends_on", "Event", "scope")
 
@@ -176,8 +181,14 @@ def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.depot_accuracy`."""
     return display(
         result.assign(is_fallback=result["is_fallback"].map({True: "on", False: ""})),
-        "name", "city", "mape", "naive_mape", "bias", "coverage", "counted", "is_fallback",
+        "name", "city", "value_added", "mape", "naive_mape", "bias", "coverage", "counted",
+        "is_fallback",
     )  # fmt: skip
+
+
+def depot_links(result: pd.DataFrame) -> list[str]:
+    """Addresses of the depots of a query result."""
+    return ["depot?" + urlencode({"depot": depot}) for depot in result["depot_id"]]
 
 
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
@@ -203,15 +214,34 @@ def override_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 
 def plan(plan: pd.DataFrame) -> pd.DataFrame:
     """Display table of `planning.make_plan`."""
+    is_planners = plan["is_set"] | plan["is_locked"]
     return display(
         plan.assign(
             Locked=plan["is_locked"].map({True: "yes", False: ""}),
-            reason=plan["reason"].where(plan["is_set"]),
-            made_by=plan["made_by"].where(plan["is_set"]),
+            override_reason=plan["override_reason"].where(is_planners),
+            made_by=plan["made_by"].where(is_planners),
         ),
-        "city", "name", "depot_id", "target_on", "allocated", "needed", "drivers", "p50",
-        "forecast", "undelivered", "service_level", "Locked", "reason", "made_by",
-        p50="Planned orders",
+        "city", "name", "depot_id", "target_on", "p50", "model_p50", "vans", "allocated",
+        "needed", "drivers", "undelivered", "service_level", "Locked", "override_reason",
+        "made_by", p50="Planned", vans="Own vans", allocated="Vans assigned",
+    )  # fmt: skip
+
+
+def city_plan(days: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `planning.by_city`."""
+    return display(
+        days, "city", "target_on", "p50", "model_p50", "vans", "needed", "short",
+        "drivers", "undelivered", "chance_carried", p50="Planned", vans="Vans",
+        short="Vans short", chance_carried="Chance that all is carried",
+    )  # fmt: skip
+
+
+def change_preview(preview: pd.DataFrame) -> pd.DataFrame:
+    """Display table of `edits.preview`."""
+    return display(
+        preview, "target_on", "orders_before", "orders_after", "vans_before", "vans_after",
+        orders_before="Orders now", orders_after="New", vans_before="Vans now",
+        vans_after="New vans",
     )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ def feed_warning(status: DepotStatus) -> str | None:
 def forecast_changes(
     days: pd.DataFrame, previous: PreviousForecast | None, freshness: Freshness
 ) -> list[str]:
-    """Describes the change of the forecast and its likely causes, one sentence each.
+    """Describes the change of the model's forecast and its likely causes, one sentence each.
 
     Args:
       days: As `queries.depot_days` returns it.
@@ -39,11 +39,11 @@ def forecast_changes(
     Returns:
       Empty where the two forecasts have no day in common.
     """
-    both = days.dropna(subset=["p50", "p50_before"])
+    both = days.dropna(subset=["model_p50", "p50_before"])
     if previous is None or both.empty:
         return []
     since = formatting.since(previous.origin_on, freshness.origin)
-    change = _change(both["p50_before"].sum(), both["p50"].sum())
+    change = _change(both["p50_before"].sum(), both["model_p50"].sum())
     common = formatting.count(len(both), "day")
     new_actuals = days.dropna(subset=["actual", "p50_before"]).to_dict("records")
     return [
@@ -77,6 +77,6 @@ def _causes(previous: PreviousForecast, freshness: Freshness, since: str) -> lis
         counts = formatting.count(previous.corrected, "earlier daily count")
         causes.append(f"{counts} corrected.")
     if previous.events:
-        events = ", ".join(formatting.display_name(kind) for kind in previous.events)
+        events = ", ".join(formatting.event_name(kind) for kind in previous.events)
         causes.append(f"New or changed events: {events}.")
     return causes

@@ -97,9 +97,29 @@ def orders(value: float) -> str:
     return UNKNOWN if math.isnan(value) else f"{round(value):,}"
 
 
+def planned(number: float, model: float) -> str:
+    """'420 (model 341)'; the number alone where the model has the same."""
+    both = orders(number), orders(model)
+    return both[0] if both[0] == both[1] else f"{both[0]} (model {both[1]})"
+
+
+def day_range(first: date, last: date) -> str:
+    """'Fri 27 Nov', or 'Fri 27 Nov – Sun 29 Nov'."""
+    return day(first) if first == last else f"{day(first)} – {day(last)}"
+
+
 def percent(fraction: float) -> str:
     """'8.1 %'; a dash where undefined."""
     return UNKNOWN if math.isnan(fraction) else f"{100 * fraction:.1f} %"
+
+
+def chance(probability: float) -> str:
+    """'87 %', '< 1 %', '> 99 %'; a dash where not known."""
+    if math.isnan(probability):
+        return UNKNOWN
+    if probability < 0.01:
+        return "< 1 %"
+    return "> 99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
 
 
 def signed_percent(fraction: float, digits: int = 1) -> str:
@@ -118,9 +138,14 @@ def change(before: float, after: float) -> str:
     return signed(difference) if difference else "no change"
 
 
-def count(number: int, noun: str) -> str:
-    """'1 day', '2 days'."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+def count(number: int, noun: str, plural: str = "") -> str:
+    """'1 day', '2 days'; `plural` for nouns that take no plain s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def count_of(number: float, noun: str) -> str:
+    """'1 driver', '1.5 drivers'."""
+    return f"{number:g} {noun}" + ("" if number == 1 else "s")
 
 
 def display_name(name: str) -> str:
@@ -129,13 +154,18 @@ def display_name(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def event_name(kind: str) -> str:
+    """Name of a kind of event: 'black_friday' becomes 'Black Friday'."""
+    return " ".join(word[:1].upper() + word[1:] for word in kind.split("_"))
+
+
 def day_notes(days: pd.DataFrame) -> list[list[str]]:
     """The `holidays`, `events` and `is_closed` of each day, as display names."""
     rows = zip(days["holidays"], days["events"], days["is_closed"], strict=True)
     return [
         [
             *holidays,
-            *(display_name(event) for event in events if event != "closed"),
+            *(event_name(event) for event in events if event != "closed"),
             *(["Closed"] if closed else []),
         ]
         for holidays, events, closed in rows

@@ -1,44 +1,51 @@
-"""Key figures and sentences of a plan; no I/O."""
+"""Key figures and sentences of a plan and of its changes; no I/O."""
 
+from collections.abc import Hashable, Sequence
 from operator import itemgetter
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from dashboard.planning.planning import Assumptions
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Change
 from dashboard.text import formatting
 from dashboard.text.summaries import Figures
 
-MAX_LISTED_DAYS = 3
+Row = dict[Hashable, Any]
+MAX_LISTED = 3
 
 
-def assumptions_text(city: str, assumptions: Assumptions) -> str:
-    """The plan's assumptions as a sentence, also printed."""
-    if assumptions.level is None:
-        goal = (
-            f"least expected cost at {assumptions.per_order:g} per undelivered order and "
-            f"{assumptions.per_idle_van:g} per idle van"
-        )
-    else:
-        goal = f"service level {100 * assumptions.level:.0f} %"
-    vans = ""
-    if assumptions.vans is not None:
-        vans = f"{formatting.count(assumptions.vans, 'van')} per day, "
-    capacity = formatting.count(round(assumptions.capacity), "order")
-    return f"{city}: {vans}{capacity} per van, {goal}."
+def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
+    """A city's settings as a sentence, also printed; who saved them, and when."""
+    vans = "vans not known"
+    if settings.vans is not None:
+        vans = formatting.count(settings.vans, "van")
+    capacity = formatting.count(round(settings.orders_per_van), "order")
+    drivers = formatting.count_of(settings.drivers_per_van, "driver")
+    assumed = (
+        f"{settings.city}: {vans}, {capacity} per van, service level "
+        f"{100 * settings.service_level:.0f} %, {drivers} per van"
+    )
+    if settings.made_at is None:
+        return f"{assumed}: estimated, please set."
+    made_at = formatting.timestamp(settings.made_at, zone)
+    return f"{assumed}. Set by {settings.made_by}, {made_at}."
 
 
-def figures(days: pd.DataFrame, assumptions: Assumptions) -> Figures:
-    """Key figures of `planning.by_day`; two where the vans are not known, else three."""
-    peak = max(days.to_dict("records"), key=itemgetter("needed"))
+def figures(days: pd.DataFrame) -> Figures:
+    """Key figures of `planning.by_city`, of one city or of all."""
+    by_day = days.groupby("target_on")[["needed", "short", "p50", "undelivered"]].sum()
+    peak = max(by_day.reset_index().to_dict("records"), key=itemgetter("needed"))
     peak_day = f"on {formatting.day(peak['target_on'])}"
-    undelivered, volume = days["undelivered"].sum(), days["p50"].sum()
+    undelivered, volume = by_day["undelivered"].sum(), by_day["p50"].sum()
     share = undelivered / volume if volume > 0 else float("nan")
     shortage: Figures = {}
-    if assumptions.vans is not None:
-        peak_day += f", of {assumptions.vans:,}"
-        short = int((days["needed"] - days["allocated"]).sum())
-        period = formatting.next_days(len(days)).capitalize()
-        shortage = {"Van-days short": (f"{short:,}", period)}
+    if days["vans"].notna().all():
+        vans = days.groupby("target_on")["vans"].sum().iloc[0]
+        peak_day += f", of {int(vans):,}"
+        period = formatting.next_days(len(by_day)).capitalize()
+        shortage = {"Van-days short": (f"{int(by_day['short'].sum()):,}", period)}
     return {
         "Peak vans needed": (f"{int(peak['needed']):,}", peak_day),
         **shortage,
@@ -49,27 +56,108 @@ def figures(days: pd.DataFrame, assumptions: Assumptions) -> Figures:
     }
 
 
-def shortage_sentence(days: pd.DataFrame, city: str) -> str:
-    """Summary of the days of `planning.by_day` on which vans are short."""
-    if days["spare"].isna().all():
+def fleet_sentence(days: pd.DataFrame) -> str:
+    """The days on which cities are short of vans, worst first, from `planning.by_city`."""
+    short = days[days["short"] > 0]
+    unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
+    note = f" The vans of {_listed(unknown)} are not known." if unknown else ""
+    if short.empty:
+        return f"Every city has enough vans every day.{note}"
+    by_day = short.groupby("target_on")["short"].sum().sort_values(ascending=False)
+    listed = [
+        _short_day(pd.Timestamp(str(day)), short[short["target_on"] == day])
+        for day in by_day.index[:MAX_LISTED]
+    ]
+    more = len(by_day) - len(listed)
+    rest = f", and {formatting.count(more, 'day')} more" if more else ""
+    return f"Vans short: {'; '.join(listed)}{rest}.{note}"
+
+
+def _short_day(day: pd.Timestamp, cities: pd.DataFrame) -> str:
+    """'Fri 27 Nov 13 (London 9, Helsinki 4)'."""
+    worst = cities.sort_values(["short", "city"], ascending=[False, True])
+    named = [f"{row['city']} {row['short']:,}" for row in worst.to_dict("records")]
+    more = len(named) - MAX_LISTED
+    rest = f" and {more} more" if more > 0 else ""
+    total = int(cities["short"].sum())
+    return f"{formatting.day(day)} {total:,} ({', '.join(named[:MAX_LISTED])}{rest})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MAX_LISTED
+    rest = f" and {more} more" if more > 0 else ""
+    return ", ".join(names[:MAX_LISTED]) + rest
+
+
+def city_sentence(days: pd.DataFrame, city: str) -> str:
+    """The days on which a city is short of vans, from its rows of `planning.by_city`."""
+    if days["vans"].isna().all():
         return (
             f"The number of vans in {city} is not known, so every depot gets as many as it "
-            "needs. Set it under “Assumptions”, or load the depots again with a column "
-            "“vans”."
+            "needs. Set it below."
         )
-    short = days[days["allocated"] < days["needed"]]
+    short = days[days["short"] > 0]
     if short.empty:
+        spare = int((days["vans"] - days["needed"]).min())
         return (
-            f"{city} has enough vans every day, with at least "
-            f"{formatting.count(int(days['spare'].min()), 'van')} to spare."
+            f"{city} has enough vans every day: at least {formatting.count(spare, 'van')} "
+            "more than needed, if vans are moved between its depots."
         )
     listed = [
-        f"{formatting.day(day['target_on'])} ({int(day['needed'] - day['allocated']):,})"
-        for day in short.to_dict("records")[:MAX_LISTED_DAYS]
+        f"{formatting.day(day['target_on'])} ({day['short']:,}; chance that all is carried "
+        f"{formatting.chance(day['chance_carried'])})"
+        for day in short.to_dict("records")[:MAX_LISTED]
     ]
     more = len(short) - len(listed)
     rest = f" and {formatting.count(more, 'day')} more" if more else ""
     return (
-        f"Vans short on {', '.join(listed)}{rest}. They are allocated to deliver as many "
+        f"Vans short on {', '.join(listed)}{rest}. They are assigned to deliver as many "
         "orders as possible."
+    )
+
+
+def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
+    """What changes would do, from `edits.preview`."""
+    cells = formatting.count(len(changes), "number")
+    orders, vans = _sums(preview)
+    short = int(preview["short_before"].sum()), int(preview["short_after"].sum())
+    shortage = ""
+    if short[0] != short[1]:
+        shortage = f", van-days short {short[0]:,} → {short[1]:,}"
+    return f"{cells}: {orders} orders, {vans} vans{shortage}."
+
+
+def _sums(preview: pd.DataFrame) -> tuple[str, str]:
+    """'3,410 → 3,751', of orders and of vans."""
+    return tuple(  # type: ignore[return-value]
+        _arrow(preview[f"{name}_before"].sum(), preview[f"{name}_after"].sum())
+        for name in ("orders", "vans")
+    )
+
+
+def _arrow(before: float, after: float) -> str:
+    texts = formatting.orders(before), formatting.orders(after)
+    return texts[0] if texts[0] == texts[1] else f"{texts[0]} → {texts[1]}"
+
+
+def saved_sentence(
+    changes: Sequence[Change], names: dict[str, str], preview: pd.DataFrame
+) -> str:
+    """What was saved: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders, 7 → 9 vans.'."""
+    depots = list(dict.fromkeys(change.cell.depot for change in changes))
+    days = [change.cell.day_on for change in changes]
+    who = (
+        names[depots[0]] if len(depots) == 1 else formatting.count(len(depots), "depot")
+    )
+    orders, vans = _sums(preview)
+    action = changes[0].action
+    done = {
+        SET: "",
+        LOCK: "locked, ",
+        UNLOCK: "unlocked, ",
+        WITHDRAW: "back to the model, ",
+    }
+    return (
+        f"Saved: {who}, {formatting.day_range(min(days), max(days))}: {done[action]}"
+        f"{orders} orders, {vans} vans."
     )

@@ -1,6 +1,6 @@
 """Runs and backfills as display tables; no I/O."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,6 +16,49 @@ STATES = {
     "failed": "✕ failed",
     "skipped": "– skipped",
 }
+
+
+def status_line(runs: pd.DataFrame, zone: ZoneInfo) -> str:
+    """How the newest night went, in a line; '' before the first night.
+
+    'Forecast ready Fri 21 Nov, 04:41 · data complete · tonight's model promoted'.
+
+    Args:
+      runs: Of `queries.runs`, with their steps.
+      zone: Time zone of the displayed times.
+    """
+    parents = parent_runs(runs)
+    nights = parents[parents["step"] == "nightly"].to_dict("records")
+    if not nights:
+        return ""
+    night = nights[0]
+    own = runs[runs["parent_id"] == night["run_id"]].to_dict("records")
+    parts = [_forecast_status(night, own, zone)]
+    late = night["metrics"].get("late_depots", 0)
+    if night["state"] == "done":
+        missing = f"data of {formatting.count(late, 'depot')} missing"
+        parts.append(missing if late else "data complete")
+    promoted = [
+        row["metrics"].get("promoted") for row in own if row["step"] == "promote"
+    ]
+    if promoted and promoted[0] is not None:
+        parts.append("tonight's model promoted" if promoted[0] else "champion kept")
+    failed = [_step(row).lower() for row in own if row["state"] == "failed"]
+    if failed:
+        parts.append(f"failed: {', '.join(failed)}")
+    return " · ".join(parts)
+
+
+def _forecast_status(
+    night: Mapping[Any, Any], own: list[dict[Hashable, Any]], zone: ZoneInfo
+) -> str:
+    if night["state"] == "running":
+        return f"Nightly run under way since {formatting.timestamp(night['started_at'], zone)}"
+    for row in own:
+        if row["step"] == "forecast" and row["state"] == "done":
+            ready = row["started_at"] + timedelta(seconds=row["seconds"])
+            return f"Forecast ready {formatting.timestamp(ready, zone)}"
+    return f"No new forecast from the night of {_origin(night)}"
 
 
 def nightly_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:

@@ -44,7 +44,7 @@ def week_figures(week: pd.DataFrame) -> Figures:
         ),
         "Busiest day": _busiest(by_day),
         "Depots with missing data": (
-            f"{int(depots['is_late'].sum()):,}",
+            f"{int((depots['is_late'] | depots['is_silent']).sum()):,}",
             f"of {formatting.count(len(depots), 'depot')}",
         ),
     }

@@ -4,11 +4,12 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import widgets
-from dashboard.tables import tables
+from dashboard.components import score_filter, widgets
+from dashboard.tables import html_grids, tables
 from dashboard.text import formatting, summaries
 
 LIVE, HINDCAST = "Live", "Hindcast"
+BY_VALUE, BY_MAPE = "Value added", "MAPE"
 NO_SCORES = {
     LIVE: "No live forecast has been scored yet. Scores appear the night after the "
     "forecast day. Choose Hindcast meanwhile.",
@@ -37,52 +38,81 @@ if not (kinds.has_live if live else kinds.has_hindcasts):
     widgets.stop_page(NO_SCORES[kind])
 widgets.score_kind_notice(live)
 
-scores = queries.accuracy(live, freshness)
+scope = score_filter.score_filter(live, freshness)
+scores = queries.accuracy(scope, freshness)
+if scores.empty:
+    widgets.stop_page(
+        "No scores for this choice. Choose a longer period, another depot or all days ahead."
+    )
 widgets.key_figures(summaries.accuracy_figures(scores))
 
 st.header("By day")
+by_day = scores[scores["grain"] == "day"]
 widgets.chart(
     charts.accuracy_by_day,
-    scores[scores["grain"] == "day"],
-    summaries.accuracy_sentence(scores),
+    by_day,
+    f"{summaries.accuracy_sentence(scores)} Lines: mean of seven days. Dots: single days of "
+    "the forecast.",
     tables.accuracy(scores, "day", "Day"),
     "accuracy-by-day",
 )
 
-st.header("By city")
-widgets.small_table(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
+calendar, by_name = st.columns([2, 3], gap="large")
+with calendar:
+    st.header("Calendar of errors")
+    st.caption("MAPE of the forecast by day. Darker = further off.")
+    st.html(html_grids.error_calendar(by_day[by_day["forecaster"] == "forecast"]))
+with by_name:
+    if not (scope.city or scope.depot):
+        st.header("By city")
+        widgets.small_table(tables.accuracy(scores, "city", "City"), "accuracy-by-city")
+    if not scope.horizon:
+        st.header("By days ahead")
+        widgets.small_table(
+            tables.accuracy(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
+        )
 
-ahead, weekdays = st.columns(2, gap="large")
-with ahead:
-    st.header("By days ahead")
-    widgets.small_table(
-        tables.accuracy(scores, "horizon", "Days ahead"), "accuracy-by-horizon"
+if not scope.depot:
+    st.header("Value added by depot")
+    order = st.segmented_control(
+        "Worst first by",
+        [BY_VALUE, BY_MAPE],
+        default=BY_VALUE,
+        required=True,
+        key="worst",
+        bind="query-params",
     )
-with weekdays:
-    st.header("By weekday")
-    widgets.small_table(
-        tables.accuracy(scores, "weekday", "Weekday"), "accuracy-by-weekday"
-    )
+    depots = queries.depot_accuracy(scope, order == BY_VALUE, freshness)
+    if depots.empty:
+        st.caption("No depot has a forecast beside last week's orders yet.")
+    else:
+        st.caption(
+            f"The first {len(depots)} of "
+            f"{formatting.count(depots['n_depots'].iloc[0], 'depot')}. Value added is Naive "
+            "MAPE minus MAPE: below zero, the model does not yet beat last week. With "
+            "Fallback on, the depot gets the baseline forecast until it does."
+        )
+        widgets.small_table(
+            tables.depot_accuracy(depots),
+            "accuracy-by-depot",
+            hidden_on_phones=("City", "In the 80 % band", "Days"),
+            links={"Depot": tables.depot_links(depots)},
+        )
 
-depots = queries.depot_accuracy(live, freshness)
-if not depots.empty:
-    st.header("Least accurate depots")
-    st.caption(
-        f"The first {len(depots)} of {formatting.count(depots['n_depots'].iloc[0], 'depot')}. "
-        "Where MAPE is above Naive MAPE, the model does not yet beat last week. With "
-        "Fallback on, the depot gets the baseline forecast until it does."
-    )
-    widgets.small_table(
-        tables.depot_accuracy(depots), "accuracy-by-depot", hidden_on_phones=("City",)
-    )
+st.header("By weekday")
+widgets.small_table(
+    tables.accuracy(scores, "weekday", "Weekday"), "accuracy-by-weekday"
+)
 
 st.header("Biggest misses")
 st.caption(
     "Ranked by orders, using the last forecast of each day. Above zero: too high."
 )
+misses = queries.largest_errors(scope, freshness)
 widgets.small_table(
-    tables.largest_errors(queries.largest_errors(live, freshness)),
+    tables.largest_errors(misses),
     "biggest-misses",
+    links={"Depot": tables.depot_links(misses)},
 )
 
 st.header("Overrides")
@@ -97,7 +127,7 @@ st.header("By model")
 widgets.small_table(tables.accuracy(scores, "model", "Model"), "accuracy-by-model")
 
 st.caption(
-    "Last 8 weeks of scored days. Each depot, day and origin counts once, at every horizon, "
+    f"Scored days of the {score_filter.PERIODS[str(scope.days_back)]}. Each depot, day and origin counts once, at every horizon, "
     "if both baselines have a forecast too. MAPE is the mean of |forecast − actual| ÷ actual "
     "over days with orders. WAPE and bias are shares of total volume; bias is forecast minus "
     "actual, so above zero is too high. Closed days are not scored. If two models forecast "

@@ -1,10 +1,12 @@
 """The page "Depot": forecast, actuals, errors, drivers and scenarios of one depot."""
 
+from datetime import date
+
 import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import widgets
+from dashboard.components import plan_parts, widgets
 from dashboard.inference import whatif
 from dashboard.tables import html_grids, tables
 from dashboard.text import depot_notices, formatting, summaries
@@ -12,10 +14,11 @@ from dashboard.text import depot_notices, formatting, summaries
 freshness = queries.freshness()
 depots = queries.depots(freshness)
 labels = dict(zip(depots["depot_id"], depots["label"], strict=True))
-depot = widgets.choose_from_url("Depot", "depot", labels)
+depot = widgets.choose_depot(labels)
 if not depot:
     widgets.stop_page("Choose a depot above, or click a name on the page “Days ahead”.")
 
+st.set_page_config(page_title=f"{labels[depot]} · Harbor Fleet")
 status = queries.depot_status(depot, freshness)
 feed_warning = depot_notices.feed_warning(status)
 if feed_warning:
@@ -32,6 +35,7 @@ with week:
     else:
         widgets.key_figures(summaries.depot_figures(days))
         st.html(html_grids.days_ahead(ahead))
+        plan_parts.depot_change_form(depot, freshness)
         if status.is_fallback:
             st.caption(
                 "The model does not beat last week for this depot, so this is the "
@@ -47,7 +51,7 @@ with history:
             days,
             "Orders per day, last 8 weeks. Triangles mark holidays and events."
             if ahead.empty
-            else "Orders per day: last 8 weeks and forecast. Shaded: 80 % band. Triangles "
+            else "Orders per day: last 8 weeks and planned. Shaded: 80 % band. Triangles "
             "mark holidays and events.",
             tables.depot_days(days),
             f"history-{depot}",
@@ -86,14 +90,22 @@ else:
 if freshness.origin_on is None or ahead.empty:
     st.stop()
 
+days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}
+
 st.header("Why this forecast")
-st.caption(
-    "A usual day of the last four weeks, plus or minus the effects of weekday, holidays and "
-    "events in the model that made the forecast."
-)
-if st.toggle("Show drivers", key="drivers"):
-    widgets.small_table(
-        tables.drivers(whatif.drivers(depot, freshness)), f"drivers-{depot}"
+if st.toggle("Show drivers", key="drivers", bind="query-params"):
+    busiest = max(zip(ahead["p50"], days_ahead, strict=True))[1]
+    explained = widgets.choose_from_url(
+        "Explained day", "why", days_ahead, busiest, width=180
+    )
+    drivers = whatif.drivers(depot, freshness)
+    widgets.chart(
+        charts.drivers,
+        drivers[drivers["target_on"] == explained],
+        "A usual day of the last four weeks, plus or minus the effects of weekday, holidays "
+        "and events in the model that made the forecast.",
+        tables.drivers(drivers),
+        f"drivers-{depot}",
     )
 
 st.header("What if")
@@ -101,21 +113,14 @@ st.caption(
     "Recomputed with the model that made the forecast. Nothing is saved; the forecast does "
     "not change."
 )
+scenarios = {kind: formatting.event_name(kind) for kind in whatif.kinds(freshness)}
 with st.container(horizontal=True):
-    kind = st.selectbox(
-        "Scenario",
-        whatif.kinds(freshness),
-        index=None,
-        format_func=formatting.display_name,
-        placeholder="None",
-        key="what if",
-        width=280,
+    kind = widgets.choose_from_url("Scenario", "scenario", scenarios, width=280)
+    day = widgets.choose_from_url(
+        "Day", "on", days_ahead, next(iter(days_ahead)), width=180
     )
-    day = st.selectbox(
-        "Day", ahead["day_on"].dt.date, format_func=formatting.day, width=180
-    )
-if kind is not None:
-    outcome = whatif.simulate(depot, kind, day, freshness)
+if kind:
+    outcome = whatif.simulate(depot, kind, date.fromisoformat(day), freshness)
     widgets.chart(
         charts.what_if,
         outcome,

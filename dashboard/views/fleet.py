@@ -1,10 +1,12 @@
 """The page "Days ahead": forecasts of all depots, most urgent first."""
 
+from datetime import datetime
+
 import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import week, widgets
+from dashboard.components import brief, week, widgets
 from dashboard.components.week import ALL_CITIES
 from dashboard.tables import tables
 from dashboard.text import formatting, ranking
@@ -20,6 +22,7 @@ cities = week.cities(freshness)
 if not cities:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
+st.html(brief.html(freshness, datetime.now(queries.zone()).date()))
 figures_place = st.container()
 st.header("By depot")
 city_column, order_column = st.columns([2, 3], gap="medium")
@@ -40,8 +43,11 @@ with figures_place:
     widgets.key_figures(figures)
 st.html(grid)
 shade = "Brighter" if st.context.theme.type == "dark" else "Darker"
+events = week.events_sentence(city, freshness)
+if events:
+    st.caption(formatting.escape_markdown(events))
 st.caption(
-    f"Forecast orders per day. {shade} = busier, for each depot. First in each city: "
+    f"Planned orders per day. {shade} = busier, for each depot. First in each city: "
     f"{ranking.SORT_ORDERS[order]}. The reason is under each name. ≈ Forecast from similar depots. "
     "Click a name for details."
 )
@@ -50,14 +56,15 @@ widgets.data_expander(
 )
 
 st.header("By day")
-totals = queries.daily_totals("" if city == ALL_CITIES else city, freshness)
+totals = week.daily_totals(city, freshness)
 widgets.chart(
     charts.daily_totals,
     totals,
-    "Total orders per day: actuals of the last three weeks, and the forecast for "
-    f"{formatting.next_days(freshness.horizon)}. Paler bars have depots with missing data. Totals are sums "
-    "of the depots' medians; the thin line is the 80 % band of the total, not a sum of the "
-    "depots' bands.",
+    "Total orders per day: actuals of the last three weeks, and what is planned for "
+    f"{formatting.next_days(freshness.horizon)}. Triangles mark holidays and events; paler "
+    "bars have depots with missing data. Totals are sums of the depots' planned numbers, the "
+    "model's medians where no planner changed them; the thin line is the 80 % band of the "
+    "total, moved with them, not a sum of the depots' bands.",
     tables.daily_totals(totals),
     "daily-totals",
 )

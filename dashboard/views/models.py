@@ -19,6 +19,8 @@ if champions.empty:
     )
 
 labels, zone = model_tables.labels(models), queries.zone()
+status = formatting.escape_markdown(model_tables.status_line(models, zone))
+st.markdown(f"**{status}**")
 chosen = widgets.choose_from_url("Model", "model", labels, models["version"].iloc[0])
 model = models[models["version"] == chosen].to_dict("records")[0]
 

@@ -26,6 +26,10 @@ freshness = queries.freshness()
 zone = queries.zone()
 runs = queries.runs()
 
+status = run_descriptions.status_line(runs, zone)
+if status:
+    st.markdown(f"**{formatting.escape_markdown(status)}**")
+
 st.header("Nightly runs")
 nights = run_descriptions.nightly_runs(runs, zone)
 if nights.empty:

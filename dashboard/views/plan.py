@@ -1,11 +1,12 @@
-"""The page "Plan": vans and drivers of a city's depots, and overrides."""
+"""The page "Plan": vans and drivers of every city and depot, and planners' changes."""
 
 import streamlit as st
 
 from dashboard import queries
-from dashboard.components import plan_forms, widgets
-from dashboard.planning import planning
-from dashboard.tables import html_grids, tables
+from dashboard.components import plan_forms, plan_parts, widgets
+from dashboard.components.week import ALL_CITIES
+from dashboard.planning import city_settings, shortage
+from dashboard.tables import plan_grids, tables
 from dashboard.text import formatting, plan_summaries
 
 freshness = queries.freshness()
@@ -14,39 +15,60 @@ if freshness.origin_on is None:
         "No forecast has been made yet, so there is nothing to plan. Train a model "
         "with `harbor train`, then run `harbor forecast`."
     )
-week = queries.fleet_week(freshness)
-if week.empty:
+if queries.fleet_week(freshness).empty:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
-city = widgets.choose_city(list(week["city"].unique()))
-week = week[week["city"] == city].sort_values(["name", "depot_id", "target_on"])
-assumptions = plan_forms.assumptions_form(week, city)
+settings = city_settings.by_city(freshness)
+days = shortage.totals(freshness)
+city = widgets.choose_city([ALL_CITIES, *settings])
 
-plan = planning.make_plan(week, queries.overrides_ahead(freshness), assumptions)
-days = planning.by_day(plan, assumptions)
-widgets.key_figures(plan_summaries.figures(days, assumptions))
-sentence = plan_summaries.shortage_sentence(days, city)
-st.markdown(formatting.escape_markdown(sentence))
-
-st.html(html_grids.plan(plan, days))
-assumed = plan_summaries.assumptions_text(city, assumptions)
-st.caption(
-    f"{formatting.escape_markdown(assumed)} Large: vans allocated; underlined: vans short. Small: planned orders, with “set” or “locked” where a "
-    "planner overrode them."
-)
-widgets.data_expander(lambda: tables.plan(plan), f"plan-{city}")
-
-st.header("Override history")
-history = queries.override_history(city, freshness)
-if history.empty:
-    st.caption("No overrides in this city yet.")
-else:
-    widgets.small_table(
-        tables.override_history(history, queries.zone()),
-        f"overrides-{city}",
-        hidden_on_phones=("Forecast at override", "Action"),
+if city == ALL_CITIES:
+    sentence = plan_summaries.fleet_sentence(days)
+    st.markdown(formatting.escape_markdown(sentence))
+    widgets.key_figures(plan_summaries.figures(days))
+    st.html(plan_grids.cities(days, settings))
+    st.caption(
+        "Vans needed per day; underlined: vans short. In percent, where it is below 99: the "
+        "chance that the city's vans carry all orders, if they may be moved between its "
+        "depots. Click a city for its depots, settings and changes."
     )
+    widgets.data_expander(lambda: tables.plan(shortage.plan(freshness)), "plan")
+    plan_parts.workbook_button("plan", freshness)
+    st.stop()
 
-with st.container(key="plan-form"):
-    st.header("Override a forecast")
-    plan_forms.override_form(week, city)
+own_days = days[days["city"] == city]
+plan = plan_parts.city_plan(city, freshness)
+depot, day = plan_parts.cell_of_address(plan)
+top = st.container()
+st.markdown(formatting.escape_markdown(plan_summaries.city_sentence(own_days, city)))
+widgets.key_figures(plan_summaries.figures(own_days))
+assumed = plan_summaries.settings_text(settings[city], queries.zone())
+st.caption(formatting.escape_markdown(assumed))
+st.html(plan_grids.depots(plan, own_days))
+st.caption(
+    "Large: vans assigned; underlined: vans short. Small: planned orders, with “set” or "
+    "“locked” where a planner changed them; click a number to change it."
+)
+plan_parts.transfers(plan)
+widgets.data_expander(lambda: tables.plan(plan), f"plan-{city}")
+plan_parts.workbook_button(f"plan-{city}", freshness, city)
+
+plan_forms.settings_form(settings[city])
+# A cell that was clicked is changed at the top of the page.
+place = top if depot or day else st.container()
+with place.container(key="plan-form"):
+    st.header("Change orders")
+    bands = queries.city_bands(freshness)
+    plan_forms.change_form(plan, settings, bands, depot, day)
+
+with st.container(key="plan-history"):
+    st.header("Override history")
+    history = queries.override_history(city, freshness)
+    if history.empty:
+        st.caption("No overrides in this city yet.")
+    else:
+        widgets.small_table(
+            tables.override_history(history, queries.zone()),
+            f"overrides-{city}",
+            hidden_on_phones=("Forecast at override", "Action"),
+        )

@@ -29,9 +29,13 @@ from forecaster.data.windows import REPEATS, ArrayT, weekday_lag
 
 MAX_RESIDUAL = 1.5
 """Log counts, either way, to which residuals are clipped as features: a factor of 4.5."""
+LARGE_EFFECT = 0.3
+"""Effect of the calendar, log counts, from which on a day is not regular."""
 LEVEL_RATES = (0.02, 0.05, 0.1, 0.2, 0.35)
-"""Smoothing rates per day; the mean of the resulting levels is used."""
-PROFILE_RATE = 0.1
+"""Smoothing rates per day."""
+LEVEL_WEIGHTS = (0.21, 0.215, 0.215, 0.215, 0.145)
+"""Weights of the resulting levels in their mean."""
+PROFILE_RATE = 0.07
 """Smoothing rate per week."""
 MAX_SPREADS = 3.0
 """Smoothing clips residuals at this many spreads (Gelper, Fried, Croux,
@@ -87,9 +91,10 @@ class BaselineResiduals:
     """Log counts of a panel, days ahead included, and the residuals of the baseline.
 
     Attributes:
-      log_dt: log(1 + orders), 0 where not observed.
+      log_dt: log(1 + orders) less all effects, 0 where not observed.
       observed_dt: Whether the day was observed.
-      regular_dt: Whether the day is regular: observed, and not a public holiday.
+      regular_dt: Whether the day is regular: observed, not a public holiday, and without
+        a large effect of events or signals.
       level_dt: Mean log count of the last 28 days, see `scaling.trailing_level`; 0 before
         the first regular day.
       residual_dt: Log count - yesterday's baseline forecast of the day.
@@ -106,13 +111,25 @@ class BaselineResiduals:
     spread_dt: Float32[np.ndarray, "depot time"]
 
     @classmethod
-    def from_panel(cls, panel: Panel) -> "BaselineResiduals":
-        """Computes the residuals of every depot of a panel."""
+    def from_panel(
+        cls,
+        panel: Panel,
+        effect_dt: Float32[np.ndarray, "depot time_ahead"] | None = None,
+    ) -> "BaselineResiduals":
+        """Computes the residuals of every depot of a panel.
+
+        Args:
+          panel: Demand up to the origin and the calendar ahead of it.
+          effect_dt: Effects as known on the day before, log counts; None is no effect.
+        """
         ahead = ((0, 0), (0, panel.ahead))
         log_dt = np.pad(log_counts(panel.demand_dt), ahead)
         observed_dt = np.pad(panel.observed_dt, ahead)
         holiday_dt = panel.calendar.of_kind(HOLIDAY)[panel.calendar.group_d]
         regular_dt = observed_dt & ~holiday_dt
+        if effect_dt is not None:
+            log_dt = np.where(observed_dt, log_dt - effect_dt, np.float32(0.0))
+            regular_dt &= np.abs(effect_dt) < LARGE_EFFECT
         level_dt = np.nan_to_num(trailing_level(log_dt, regular_dt))
         lags = [weekday_lag(1, repeat) for repeat in range(1, REPEATS + 1)]
         regular = [lag(regular_dt.astype(np.float32), days) for days in lags]
@@ -204,7 +221,8 @@ def smoothed_level(
         for rate in LEVEL_RATES
     ]
     # On a regular day each sum is of one day at least; on others nothing changes.
-    mean_dt = np.where(residuals.regular_dt, sum(means) / len(means), np.nan)
+    weighted = [w * mean_dt for w, mean_dt in zip(LEVEL_WEIGHTS, means, strict=True)]
+    mean_dt = np.where(residuals.regular_dt, sum(weighted), np.nan)
     held_dt = carry_forward(mean_dt)
     return np.where(np.isnan(held_dt), residuals.level_dt, held_dt).astype(np.float32)
 

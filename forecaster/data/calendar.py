@@ -4,10 +4,11 @@ Depots with the same holidays and events share one row, so that ten thousand dep
 three cities cost three calendars.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Int, Int8
+from jaxtyping import Bool, Float32, Int, Int8
 
 HOLIDAY = "holiday"
 # Kind of one named holiday, beside the plain kind that all of them have.
@@ -27,29 +28,54 @@ class Calendar:
       group_d: The row of each depot.
       lead_gtk: Days from the announcement to the day, where it is of that kind; negative
         where it was announced afterwards. None where all were announced long before.
+      value_gtk: Value of the event, announced with it; NaN where it has none. None where
+        no event has one.
     """
 
     kinds: tuple[str, ...]
     active_gtk: Bool[np.ndarray, "calendar time kind"]
     group_d: Int[np.ndarray, " depot"]
     lead_gtk: Int8[np.ndarray, "calendar time kind"] | None = None
+    value_gtk: Float32[np.ndarray, "calendar time kind"] | None = None
 
     def steps(self, first: int, end: int) -> "Calendar":
         """Returns the calendar of the steps from `first` to `end` (exclusive)."""
-        lead_gtk = None if self.lead_gtk is None else self.lead_gtk[:, first:end]
+        lead_gtk, value_gtk = self.lead_gtk, self.value_gtk
         return replace(
-            self, active_gtk=self.active_gtk[:, first:end], lead_gtk=lead_gtk
+            self,
+            active_gtk=self.active_gtk[:, first:end],
+            lead_gtk=None if lead_gtk is None else lead_gtk[:, first:end],
+            value_gtk=None if value_gtk is None else value_gtk[:, first:end],
         )
 
-    def of_depots(self, rows: slice) -> "Calendar":
+    def of_depots(self, rows: slice | Int[np.ndarray, " some"]) -> "Calendar":
         """Returns the calendar of some of the depots."""
         groups, group_d = np.unique(self.group_d[rows], return_inverse=True)
-        lead_gtk = None if self.lead_gtk is None else self.lead_gtk[groups]
+        lead_gtk, value_gtk = self.lead_gtk, self.value_gtk
         return replace(
             self,
             active_gtk=self.active_gtk[groups],
             group_d=group_d,
-            lead_gtk=lead_gtk,
+            lead_gtk=None if lead_gtk is None else lead_gtk[groups],
+            value_gtk=None if value_gtk is None else value_gtk[groups],
+        )
+
+    def known_ahead(self, days: int) -> "Calendar":
+        """Returns the calendar with only what was announced so many days before each day."""
+        if self.lead_gtk is None:
+            return self
+        is_known_gtk = self.lead_gtk >= days
+        value_gtk = self.value_gtk
+        if value_gtk is not None:
+            value_gtk = np.where(is_known_gtk, value_gtk, np.float32(np.nan))
+        active_gtk = self.active_gtk & is_known_gtk
+        return replace(self, active_gtk=active_gtk, value_gtk=value_gtk)
+
+    def has_short_notice(self, kinds: Sequence[str], days: int) -> bool:
+        """Whether a day of these kinds was announced fewer than so many days before."""
+        return any(
+            bool((self.of_kind(kind) & (self.lead_of(kind) < days)).any())
+            for kind in kinds
         )
 
     def of_kind(self, kind: str) -> Bool[np.ndarray, "calendar time"]:
@@ -63,3 +89,9 @@ class Calendar:
         if self.lead_gtk is None or kind not in self.kinds:
             return np.full(self.active_gtk.shape[:2], MAX_LEAD_DAYS, np.int8)
         return self.lead_gtk[:, :, self.kinds.index(kind)]
+
+    def value_of(self, kind: str) -> Float32[np.ndarray, "calendar time"]:
+        """Value of the event of a kind on each day; NaN where there is none."""
+        if self.value_gtk is None or kind not in self.kinds:
+            return np.full(self.active_gtk.shape[:2], np.nan, np.float32)
+        return self.value_gtk[:, :, self.kinds.index(kind)]

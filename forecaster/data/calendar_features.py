@@ -13,6 +13,10 @@ from forecaster.data.calendar import HOLIDAY, MAX_LEAD_DAYS, Calendar
 HARMONICS = 2
 SEASON_COLUMNS = 2 * HARMONICS
 """Number of leading columns that encode the day of the year."""
+MONTH_COLUMNS = 2 * HARMONICS
+"""Number of columns after them that encode the day of the month."""
+MIN_SEASON_DAYS, MIN_MONTH_DAYS = 330, 90
+"""Days of history from which on each can be told from the passage of time."""
 HOLIDAY_DECAY_DAYS = 3.0
 """Days by which the proximity of a holiday falls by the factor e."""
 
@@ -44,6 +48,17 @@ def calendar_columns(
     names += ["holiday is near", "holiday was near"]
     columns.append(_nearness(calendar.of_kind(HOLIDAY))[:, first:])
     return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
+
+
+def n_unidentified_columns(n_steps: int) -> int:
+    """Number of leading columns that a history of so many days says nothing about.
+
+    In less than a year, the day of the year is the passage of time: a network would take
+    a trend for a season and continue it.
+    """
+    if n_steps >= MIN_SEASON_DAYS:
+        return 0
+    return SEASON_COLUMNS + (MONTH_COLUMNS if n_steps < MIN_MONTH_DAYS else 0)
 
 
 def lead_columns(

@@ -19,6 +19,7 @@ from forecaster.data.baseline import (
 )
 from forecaster.data.calendar import Calendar
 from forecaster.data.calendar_features import calendar_columns, lead_columns
+from forecaster.data.effects import no_effects
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import (
     CityResidualMean,
@@ -42,9 +43,11 @@ class Features:
     """Features of every depot (or calendar) and day, days ahead included.
 
     Attributes:
-      log_demand_dt: log(1 + orders), 0 where not observed.
+      log_demand_dt: log(1 + orders) less the effects, 0 where not observed.
+      effect_dtf: Effects as known 1 to H days before, or one column for all, see
+        `Effects.of`; log counts.
       observed_dt: 1.0 where the day was observed.
-      regular_dt: 1.0 where the day is regular: observed, and not a public holiday.
+      regular_dt: 1.0 where the day is regular, see `BaselineResiduals`.
       level_dt: Level, see `scaling.trailing_level`; 0 before a depot's first regular day.
       spread_dt: Spread, see `scaling.trailing_spread`; log counts.
       recent_residuals_dtf: `residual_features.RECENT_COLUMNS`; the city's in spreads.
@@ -71,6 +74,7 @@ class Features:
     """
 
     log_demand_dt: Float32[np.ndarray, "depot time"]
+    effect_dtf: Float32[np.ndarray, "depot time ahead"]
     observed_dt: Float32[np.ndarray, "depot time"]
     regular_dt: Float32[np.ndarray, "depot time"]
     level_dt: Float32[np.ndarray, "depot time"]
@@ -129,6 +133,7 @@ def build_features(
     embedding_row_of: Mapping[str, int] = NO_EMBEDDINGS,
     city_mean: CityResidualMean | None = None,
     last: LastDays | None = None,
+    effect_dtf: Float32[np.ndarray, "depot time_ahead ahead"] | None = None,
 ) -> Features:
     """Builds the features that windows are cut from.
 
@@ -141,8 +146,11 @@ def build_features(
       city_mean: Mean residuals over all depots, where the panel has only some of them.
       last: Limits the features to the last days, without changing their values; None
         returns all days.
+      effect_dtf: From `Effects.of`; None is no effect.
     """
-    residuals = BaselineResiduals.from_panel(panel)
+    if effect_dtf is None:
+        effect_dtf = no_effects(panel)
+    residuals = BaselineResiduals.from_panel(panel, effect_dtf[..., 0])
     if city_mean is None:
         city_mean = CityResidualMean()
         city_mean.add(residuals, panel.cities)
@@ -154,6 +162,7 @@ def build_features(
     season_dt = weekday_profile(residuals)
     return Features(
         log_demand_dt=residuals.log_dt[:, first_step:],
+        effect_dtf=effect_dtf[:, first_step:],
         observed_dt=residuals.observed_dt[:, first_step:].astype(np.float32),
         regular_dt=residuals.regular_dt[:, first_step:].astype(np.float32),
         level_dt=residuals.level_dt[:, first_step:],

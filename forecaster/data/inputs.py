@@ -15,6 +15,7 @@ A calendar column needs only `calendar_features.calendar_columns`. Artefacts tra
 other columns are refused: train anew.
 """
 
+import math
 from types import ModuleType
 from typing import NamedTuple
 
@@ -52,6 +53,11 @@ TARGET_COLUMNS = (
     "smoothed forecast less the trimmed mean",
 )
 """Features of a day ahead that derive from the past, in order."""
+TRIMMED_SHARE = 0.3
+"""Share of the trimmed weekday mean in the baseline forecast; the rest is the smoothed one."""
+MAX_AGE_DAYS = 28
+"""Age from which on depots have the same. Age grows with time: of an older one the network
+would learn the trend of a history shorter than that, and continue it."""
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 """Rough mean and width of log counts, which scale them to values near 1."""
 
@@ -64,11 +70,11 @@ class Slices(NamedTuple):
 
     # Row of the depot's embedding, 0.0 where it has none.
     depot: Float[Array, "*batch"]
-    # 0 where not observed.
+    # Less the effect; 0 where not observed.
     log_demand: Float[Array, "*batch day"]
     # 1.0 where observed.
     observed: Float[Array, "*batch day"]
-    # 1.0 where observed, and not a public holiday.
+    # 1.0 where regular, see `BaselineResiduals`.
     regular: Float[Array, "*batch day"]
     level: Float[Array, "*batch day"]
     spread: Float[Array, "*batch day"]
@@ -78,6 +84,8 @@ class Slices(NamedTuple):
     smooth: Float[Array, "*batch day"]
     # Smoothed deviation of the day's weekday from the level.
     season: Float[Array, "*batch day"]
+    # As known 1 to H days before, or one column for all.
+    effect: Float[Array, "*batch near ahead"]
     recent_residuals: Float[Array, "*batch near recent"]
     yearly: Float[Array, "*batch near yearly"]
     event_response: Float[Array, "*batch near response"]
@@ -98,7 +106,7 @@ EVERY_DAY = (
     "season",
 )
 """Inputs of every day of the window."""
-NEAR_DAYS = ("recent_residuals", "yearly", "event_response")
+NEAR_DAYS = ("effect", "recent_residuals", "yearly", "event_response")
 """Inputs of the context days and the days ahead only, with an axis of their own."""
 
 
@@ -211,12 +219,13 @@ def past(
         for day in range(RECENT_DAYS + 1)
     ]
     change = xp.where(ago(slices.age, 28) > 0, level - ago(slices.level, 28), 0.0)
+    age = xp.minimum(ago(slices.age, 0), math.log1p(MAX_AGE_DAYS))
     scaled = [
         (level - LEVEL_CENTRE) / LEVEL_WIDTH,
         change,
         xp.log(xp.maximum(ago(slices.spread, 0), 1e-3)) + 2.0,
         ago(slices.residual_autocorrelation, 0),
-        ago(slices.age, 0) / 6.0,
+        age / 6.0,
     ]
     days = xp.stack([*deviations, *observed, *scaled], axis=-1)
     return xp.concatenate([days, slices.recent_residuals[..., :context, :]], axis=-1)
@@ -254,7 +263,20 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
         yearly[..., len(DEVIATION_COLUMNS) :],
         (smoothed - trimmed)[..., None],
     ]
-    return Targets(xp.concatenate(columns, axis=-1), 0.5 * (trimmed + smoothed))
+    plain = TRIMMED_SHARE * trimmed + (1 - TRIMMED_SHARE) * smoothed
+    effects = _effects_ahead(xp, slices, horizon)
+    return Targets(xp.concatenate(columns, axis=-1), plain + effects)
+
+
+def _effects_ahead(
+    xp: ModuleType, slices: Slices, horizon: int
+) -> Float[Array, "*batch context {horizon}"]:
+    """Effects of the H days ahead, as known at each origin."""
+    context = n_context(slices, horizon)
+    ahead = windows.days_ahead(xp, slices.effect, context, horizon)
+    if ahead.shape[-1] == 1:
+        return ahead[..., 0]
+    return xp.stack([ahead[..., day, day] for day in range(horizon)], axis=-1)
 
 
 def _repeats(
@@ -315,7 +337,7 @@ def actuals(
       an observed day by the origin.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)
-    log_demand = slices.log_demand[..., reach:, None]
+    log_demand = slices.log_demand[..., reach:, None] + slices.effect[..., :1]
     observed = slices.observed[..., reach:, None]
     log_demand, observed = (
         windows.days_ahead(xp, value, context, horizon)[..., 0]

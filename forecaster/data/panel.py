@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32
 
 from forecaster.data.calendar import Calendar
+from forecaster.data.signals import Signals
 from forecaster.errors import CutoffError
 
 
@@ -25,6 +26,8 @@ class Panel:
       calendar: Holidays and events of the same steps as `closed_dt`.
       source: Builds `closed_dt` and `calendar` as known at an earlier origin; None where no
         event was announced or changed within the panel.
+      signals: Numbers known in advance, of the same steps as `closed_dt`; None where the
+        fleet has none.
     """
 
     depot_ids: tuple[str, ...]
@@ -34,6 +37,7 @@ class Panel:
     closed_dt: Bool[np.ndarray, "depot time_ahead"]
     calendar: Calendar
     source: "CalendarSource | None" = None
+    signals: Signals | None = None
 
     @property
     def n_depots(self) -> int:
@@ -89,7 +93,14 @@ class Panel:
             demand_dt=self.demand_dt[:, :cutoff],
             closed_dt=closed_dt,
             calendar=calendar,
+            signals=self._signals_as_of(cutoff - 1, end),
         )
+
+    def _signals_as_of(self, step: int, end: int) -> Signals | None:
+        if self.signals is None:
+            return None
+        known = self.signals.steps(0, end).as_of(step)
+        return known if known.names else None
 
     def has_same_calendar(self, earlier: date, later: date, days: int) -> bool:
         """Whether the same calendar was known at both origins, up to `days` after the earlier."""
@@ -97,6 +108,10 @@ class Panel:
             return True
         until = earlier + timedelta(days=days)
         return self.source.same_events_known(earlier, later, until)
+
+    def known_ahead(self, days: int) -> "Panel":
+        """Returns the panel with only events announced so many days before each day."""
+        return replace(self, calendar=self.calendar.known_ahead(days))
 
     def last(self, steps: int) -> "Panel":
         """Returns the panel from its last `steps` actuals on."""
@@ -107,6 +122,8 @@ class Panel:
             demand_dt=self.demand_dt[:, first:],
             closed_dt=self.closed_dt[:, first:],
             calendar=self.calendar.steps(first, self.n_steps + self.ahead),
+            signals=self.signals
+            and self.signals.steps(first, self.n_steps + self.ahead),
         )
 
     def part(self, first: int, end: int) -> "Panel":
@@ -120,6 +137,7 @@ class Panel:
             closed_dt=self.closed_dt[rows],
             calendar=self.calendar.of_depots(rows),
             source=None,
+            signals=self.signals and self.signals.of_depots(rows),
         )
 
 

@@ -3,15 +3,15 @@
 Separate from `panel`, because serving must not import pandas.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float32, Int8
+from jaxtyping import Bool, Float32, Int, Int8
 
 from forecaster.config import MAX_HORIZON
 from forecaster.data.calendar import (
@@ -22,10 +22,12 @@ from forecaster.data.calendar import (
     Calendar,
 )
 from forecaster.data.panel import Panel
+from forecaster.data.signal_builder import known_signals
 from forecaster.errors import NoDataError
 
 ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
 """Stand for a missing announcement, and for a version that nothing replaces."""
+NOT_OBSERVED = np.float32(np.nan)
 DayLike = date | pd.Timestamp | str
 """A day as tables hold it: a date, a timestamp or ISO text."""
 
@@ -78,6 +80,61 @@ class EventCalendarSource:
         return np.where(np.isnat(days), missing, days)
 
 
+@dataclass(frozen=True)
+class DayCounts:
+    """Counts of orders in columns, one element a depot-day.
+
+    Attributes:
+      row_n: Row of the depot in the matrix; -1 where it has none.
+      day_n: The day.
+      orders_n: Orders; NaN where not observed.
+    """
+
+    row_n: Int[np.ndarray, " count"]
+    day_n: np.ndarray
+    orders_n: Float32[np.ndarray, " count"]
+
+    def __len__(self) -> int:
+        return len(self.row_n)
+
+    @property
+    def first_on(self) -> date:
+        """The first day of the counts."""
+        return self.day_n.min().astype(date)
+
+    def select(self, chosen_n: Bool[np.ndarray, " count"]) -> "DayCounts":
+        """Returns the chosen counts."""
+        if chosen_n.all():
+            return self
+        return DayCounts(
+            self.row_n[chosen_n], self.day_n[chosen_n], self.orders_n[chosen_n]
+        )
+
+    def matrix(
+        self, n_depots: int, start_on: date, through: date
+    ) -> Float32[np.ndarray, "depot time"]:
+        """Returns the matrix of the counts; NaN where there is none."""
+        n_steps = (through - start_on).days + 1
+        demand_dt = np.full((n_depots, n_steps), NOT_OBSERVED)
+        self.write(demand_dt, start_on)
+        return demand_dt
+
+    def write(
+        self, demand_dt: Float32[np.ndarray, "depot time"], start_on: date
+    ) -> None:
+        """Writes the counts into a matrix, in place; every day must lie within it.
+
+        Counts of a depot without a row are left out.
+
+        Args:
+          demand_dt: Orders per day; cells without a count stay as they are.
+          start_on: Day of step 0.
+        """
+        known = self.select(self.row_n >= 0)
+        step_n = (known.day_n - np.datetime64(start_on)).astype(np.int32)
+        demand_dt[known.row_n, step_n] = known.orders_n
+
+
 def build_panel(
     depots: pd.DataFrame,
     demand: pd.DataFrame,
@@ -85,6 +142,7 @@ def build_panel(
     holidays: pd.DataFrame,
     through: date,
     ahead: int,
+    signals: pd.DataFrame | None = None,
 ) -> Panel:
     """Builds a panel from tidy rows, from the first day of demand to `through`.
 
@@ -99,55 +157,68 @@ def build_panel(
       holidays: country, subdivision, day_on, name.
       through: The origin: the last day with actuals in the panel.
       ahead: Days after it whose calendar is needed.
+      signals: As `signal_builder.known_signals` takes them; None: the fleet has none.
 
     Raises:
       NoDataError: there is no depot, or no demand up to `through`.
     """
-    demand = demand[pd.to_datetime(demand["service_on"]) <= pd.Timestamp(through)]
-    if depots.empty or demand.empty:
-        raise NoDataError(
-            f"There is no demand up to {through}. Load orders with 'harbor ingest'."
-        )
-    start_on = pd.to_datetime(demand["service_on"]).min().date()
-    n_steps = (through - start_on).days + 1
+    days = pd.to_datetime(demand["service_on"]).to_numpy("datetime64[D]")
+    counts = DayCounts(
+        pd.Index(depots["depot_id"]).get_indexer(pd.Index(demand["depot_id"])),
+        days,
+        demand["orders"].to_numpy(np.float32, na_value=np.nan),
+    )
+    until = counts.select(days <= np.datetime64(through))
+    if depots.empty or not len(until):
+        raise no_demand(through)
+    start_on = until.first_on
+    demand_dt = until.matrix(len(depots), start_on, through)
+    return assemble_panel(depots, demand_dt, events, holidays, start_on, ahead, signals)
+
+
+def assemble_panel(
+    depots: pd.DataFrame,
+    demand_dt: Float32[np.ndarray, "depot time"],
+    events: pd.DataFrame,
+    holidays: pd.DataFrame,
+    start_on: date,
+    ahead: int,
+    signals: pd.DataFrame | None = None,
+) -> Panel:
+    """Builds a panel from a matrix of demand, which it does not change.
+
+    Args:
+      depots: As in `build_panel`, in the order of the matrix.
+      demand_dt: Orders per day; those of closed days are left out of the panel.
+      events: As in `build_panel`.
+      holidays: As in `build_panel`.
+      start_on: Day of step 0.
+      ahead: Days after the last whose calendar is needed.
+      signals: As in `build_panel`.
+    """
+    n_steps = demand_dt.shape[1]
+    through = start_on + timedelta(days=n_steps - 1)
     source = EventCalendarSource(depots, events, holidays)
     closed_dt, calendar = source.build(through, start_on, n_steps + ahead)
-    demand_dt = np.full((len(depots), n_steps), np.nan, np.float32)
-    fill_demand(demand_dt, list(depots["depot_id"]), start_on, demand)
-    demand_dt[closed_dt[:, :n_steps]] = np.nan
     return Panel(
         depot_ids=tuple(depots["depot_id"]),
         cities=tuple(depots["city"]),
         start_on=start_on,
-        demand_dt=demand_dt,
+        demand_dt=np.where(closed_dt[:, :n_steps], NOT_OBSERVED, demand_dt),
         closed_dt=closed_dt,
         calendar=calendar,
         source=source if source.changes_after(start_on) else None,
+        signals=None
+        if signals is None
+        else known_signals(depots, signals, start_on, n_steps, ahead),
     )
 
 
-def fill_demand(
-    demand_dt: Float32[np.ndarray, "depot time"],
-    depot_ids: Sequence[str],
-    start_on: date,
-    demand: pd.DataFrame,
-) -> None:
-    """Writes rows of demand into the matrix, in place.
-
-    Rows of a depot outside the matrix are left out.
-
-    Args:
-      demand_dt: Orders per day; cells without a row stay as they are.
-      depot_ids: Depots, in the order of the matrix.
-      start_on: Day of step 0; every row lies within the days of the matrix.
-      demand: depot_id, service_on, orders (NaN where not observed).
-    """
-    row = pd.Index(depot_ids).get_indexer(pd.Index(demand["depot_id"]))
-    day = pd.to_datetime(demand["service_on"]) - pd.Timestamp(start_on)
-    orders = demand["orders"].to_numpy(np.float32, na_value=np.nan)
-    in_matrix = row >= 0
-    step = day.dt.days.to_numpy(int)[in_matrix]
-    demand_dt[row[in_matrix], step] = orders[in_matrix]
+def no_demand(through: date) -> NoDataError:
+    """The error where there is no demand up to a day."""
+    return NoDataError(
+        f"There is no demand up to {through}. Load orders with 'harbor ingest'."
+    )
 
 
 def _closed(
@@ -191,13 +262,14 @@ def build_calendar(
 
     Args:
       depots: depot_id, city, country, subdivision.
-      events: kind, starts_on, ends_on, city, depot_id, known_from; kind `closed` is
-        left out.
+      events: kind, starts_on, ends_on, city, depot_id, value, known_from; kind `closed`
+        is left out. Where two of a kind meet, the value of a day is that of the one
+        announced first, else the larger.
       holidays: country, subdivision ('' or missing: the whole country), day_on, name.
       start_on: Day of step 0.
       n_steps: Number of steps.
     """
-    events = events[events["kind"] != CLOSED]
+    events = _in_order(events[events["kind"] != CLOSED])
     names = [NAMED_HOLIDAY + name for name in sorted(set(holidays["name"]))]
     kinds = (HOLIDAY, *names, *sorted(set(events["kind"])))
     keys = _group_keys(depots, events)
@@ -206,6 +278,11 @@ def build_calendar(
     lead_gtk = (
         np.full(active_gtk.shape, -MAX_LEAD_DAYS, np.int8)
         if _has_short_notice_events(events)
+        else None
+    )
+    value_gtk = (
+        np.full(active_gtk.shape, np.nan, np.float32)
+        if events["value"].notna().any()
         else None
     )
     holidays_of = dict(list(holidays.groupby("country"))) if len(holidays) else {}
@@ -218,6 +295,9 @@ def build_calendar(
                 event["starts_on"], event["ends_on"], start_on, n_steps
             )
             days = (row, slice(first, end), kinds.index(event["kind"]))
+            if value_gtk is not None:
+                value = np.float32(event["value"])
+                value_gtk[days] = np.where(active_gtk[days], value_gtk[days], value)
             active_gtk[days] = True
             if lead_gtk is not None:
                 lead_t = _lead(event["known_from"], start_on, first, end)
@@ -228,7 +308,15 @@ def build_calendar(
             lead_gtk[row][unset_tk] = MAX_LEAD_DAYS
     position = {key: row for row, key in enumerate(groups)}
     group_d = np.array([position[key] for key in keys], int)
-    return Calendar(kinds, active_gtk, group_d, lead_gtk)
+    return Calendar(kinds, active_gtk, group_d, lead_gtk, value_gtk)
+
+
+def _in_order(events: pd.DataFrame) -> pd.DataFrame:
+    """Events as they were announced, those without a day first; larger values first."""
+    days = pd.to_datetime(events["known_from"])
+    ordered = events.assign(announced=days, value=events["value"].astype(float))
+    by_value = ordered.sort_values("value", ascending=False)
+    return by_value.sort_values("announced", kind="stable", na_position="first")
 
 
 def _has_short_notice_events(events: pd.DataFrame) -> bool:

@@ -100,3 +100,21 @@ def trailing_sum(
     complete_dt = summed_dt[:, days - (first_step - since) :]
     complete_dt -= running_dt[:, : complete_dt.shape[1]]
     return summed_dt
+
+
+def median_of_known(
+    value_ndt: Float32[np.ndarray, "row depot time"],
+) -> tuple[Float32[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
+    """Median of what is not NaN, 0 where all are, and whether there is one.
+
+    NumPy's nanmedian takes ten times as long over an axis this short.
+    """
+    sorted_ndt = np.sort(value_ndt, axis=0)  # NaN last
+    count_dt = np.isfinite(value_ndt).sum(axis=0)
+    lower_dt, upper_dt = np.maximum(count_dt - 1, 0) // 2, count_dt // 2
+    middle = [
+        np.take_along_axis(sorted_ndt, np.minimum(at, len(value_ndt) - 1)[None], 0)[0]
+        for at in (lower_dt, upper_dt)
+    ]
+    has_dt = count_dt > 0
+    return np.where(has_dt, (middle[0] + middle[1]) / 2, np.float32(0.0)), has_dt

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from forecaster.config import ModelConfig, TaskConfig
+from forecaster.data.calendar_effects import CalendarEffects
+from forecaster.data.effects import Effects
+from forecaster.data.signal_effects import SignalEffects
 from forecaster.inference.artefact_file import (
     MANIFEST,
     SCHEMA,
@@ -29,6 +32,8 @@ from forecaster.inference.totals import TotalsTable
 TABLES = {
     "intervals": ("low_h", "high_h", "weekday_w", "depot_d"),
     "totals": ("fleet_q", "any_city_q", "city_cq"),
+    "calendar_effects": ("fleet_f", "city_cf", "depot_df"),
+    "signal_effects": ("coefficient_hk", "centre_k", "scale_hk", "scale_hdk"),
 }
 """Arrays of each table, stored under `table/name`."""
 NAMES = ("depot_ids", "kinds", "feature_names")
@@ -57,6 +62,7 @@ class Artefact:
       postprocessing: Rules that turn a raw forecast into the point forecast.
       intervals: Conformal intervals of the depots.
       totals: Quantiles of a city's and of the fleet's totals.
+      effects: Effects of holidays, events and signals on each depot.
       depot_ids: Depots with an embedding, in the order of the rows.
       kinds: Kinds of day among the features.
       feature_names: Columns of the inputs, as `inputs.column_names` lists them.
@@ -78,6 +84,7 @@ class Artefact:
     postprocessing: Postprocessing
     intervals: IntervalTable
     totals: TotalsTable
+    effects: Effects
     depot_ids: tuple[str, ...]
     kinds: tuple[str, ...]
     feature_names: tuple[str, ...]
@@ -163,9 +170,15 @@ def _arrays(artefact: Artefact) -> dict[str, np.ndarray]:
     arrays = {
         f"weights/{name}": artefact.weights[name] for name in sorted(artefact.weights)
     }
+    tables = {
+        "intervals": artefact.intervals,
+        "totals": artefact.totals,
+        "calendar_effects": artefact.effects.calendar,
+        "signal_effects": artefact.effects.signals,
+    }
     for table, names in TABLES.items():
         for name in names:
-            arrays[f"{table}/{name}"] = getattr(getattr(artefact, table), name)
+            arrays[f"{table}/{name}"] = getattr(tables[table], name)
     return arrays
 
 
@@ -177,6 +190,11 @@ def _manifest(artefact: Artefact) -> dict[str, Any]:
         "postprocessing": artefact.postprocessing.to_json(),
         "interval_depot_ids": list(artefact.intervals.depot_ids),
         "cities": list(artefact.totals.cities),
+        "effect_kinds": list(artefact.effects.calendar.kinds),
+        "effect_cities": list(artefact.effects.calendar.cities),
+        "effect_depot_ids": list(artefact.effects.calendar.depot_ids),
+        "signals": list(artefact.effects.signals.names),
+        "signal_depot_ids": list(artefact.effects.signals.depot_ids),
         "trained_through": artefact.trained_through.isoformat(),
         **{name: list(getattr(artefact, name)) for name in NAMES},
         **{name: getattr(artefact, name) for name in PLAIN},
@@ -193,7 +211,7 @@ def _digest(artefact: Artefact) -> str:
 
 
 def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Artefact:
-    intervals, totals = (
+    intervals, totals, calendar_effects, signal_effects = (
         {name: arrays[f"{table}/{name}"] for name in names}
         for table, names in TABLES.items()
     )
@@ -212,6 +230,19 @@ def _from_parts(manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Arte
             depot_ids=tuple(manifest["interval_depot_ids"]), **intervals
         ),
         totals=TotalsTable(cities=tuple(manifest["cities"]), **totals),
+        effects=Effects(
+            CalendarEffects(
+                kinds=tuple(manifest["effect_kinds"]),
+                cities=tuple(manifest["effect_cities"]),
+                depot_ids=tuple(manifest["effect_depot_ids"]),
+                **calendar_effects,
+            ),
+            SignalEffects(
+                names=tuple(manifest["signals"]),
+                depot_ids=tuple(manifest["signal_depot_ids"]),
+                **signal_effects,
+            ),
+        ),
         trained_through=date.fromisoformat(manifest["trained_through"]),
         **plain,
     )

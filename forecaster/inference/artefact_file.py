@@ -13,7 +13,7 @@ import numpy as np
 
 from forecaster.errors import ArtefactError
 
-SCHEMA = 4
+SCHEMA = 5
 MANIFEST = "manifest.json"
 
 

@@ -25,7 +25,8 @@ def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
     """
     origins = range(panel.step(evaluation.trained_through), panel.n_steps - 1)
     forecasts = _forecasts(evaluation, panel, origins)
-    postprocessing = choose(forecasts, panel.depot_ids)
+    history_days = panel.step(evaluation.trained_through) + 1
+    postprocessing = choose(forecasts, panel.depot_ids, history_days)
     point_odh = forecasts.points(postprocessing, panel.depot_ids)
     actual_odh = np.log1p(np.where(forecasts.valid, forecasts.actual, 0.0))
     first_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
@@ -76,7 +77,12 @@ def _ahead(panel: Panel, step: int, horizon: int) -> Float[np.ndarray, "depot ho
 
 def _relative_difficulty(evaluation: Artefact, panel: Panel, days: int) -> float:
     """Ratio of the baseline's errors on the held-out days to those of a year."""
-    features = build_features(panel, evaluation.kinds, evaluation.horizon)
+    features = build_features(
+        panel,
+        evaluation.kinds,
+        evaluation.horizon,
+        effect_dtf=evaluation.effects.of(panel, evaluation.horizon),
+    )
     n_steps = panel.n_steps
     residual_dt = np.abs(features.recent_residuals_dtf[:, 1:n_steps, 0])
     # The spread of the day before, which does not include the residual; mature depots only.

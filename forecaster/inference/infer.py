@@ -127,7 +127,6 @@ def _log_bands(
         panel.depot_ids,
         raw.baseline_dh,
         raw.correction_dh,
-        raw.spread_d,
         live.fallback_depots,
     )
     missing_d = np.array([live.missing_days.get(depot, 0) for depot in panel.depot_ids])

@@ -1,9 +1,9 @@
 """Turns the network's raw forecast into the point forecast, tuned on held-out days.
 
-The point is the baseline forecast plus the share of the network's correction that lowered
-MAPE on the holdout; minus a multiple of the depot's spread where residuals are skewed, as
-they are where counts are small. A depot whose errors the network made larger keeps the
-baseline forecast (the fallback).
+The point is the baseline forecast plus a share of the network's correction: the one that
+lowers MAPE and WAPE on the holdout, shrunk towards what usually pays, for a month of a young
+fleet says little. A depot whose errors the network made larger keeps the baseline forecast
+(the fallback).
 """
 
 from collections.abc import Collection, Sequence
@@ -15,13 +15,16 @@ from jaxtyping import Bool, Float
 
 from forecaster import metrics
 
-SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
-MIN_GAIN = 0.01
-"""Relative fall of MAPE that a share below 1 must bring, or the whole correction is used."""
-SHIFTS = tuple(round(0.05 * number, 2) for number in range(21))
-MIN_BIAS, MAX_BIAS_COST, MAX_WAPE_COST = -0.02, 0.02, 0.005
-"""Limits of a shift, as fractions: the lowest bias it may lead to, or else the largest
-fall of the bias, and the largest relative rise of WAPE."""
+SHARES = tuple(round(0.1 * number, 1) for number in range(11))
+YOUNG_SHARE, YOUNG_DAYS, OLD_DAYS = 0.3, 730, 1460
+"""Share that pays on average over fleets of less than two years; with four, the network has
+seen each season several times and is trusted whole, in between in part."""
+MIN_NETWORK_DAYS = 28
+"""Days that a network must have been trained on for any of it to be delivered."""
+MAX_PENALTY, CONFIDENCE_DAYS = 0.4, 600
+"""Cost, in relative error, of a share that differs from the expected one by 1, times the
+square of the difference: so much without history, and half of it at so many days."""
+MIN_ERROR = 1e-6
 FALLBACK_MARGIN = 1.1
 """Ratio of the errors with and without the network above which a depot falls back."""
 MIN_FALLBACK_DAYS = 42
@@ -34,12 +37,10 @@ class Postprocessing:
 
     Attributes:
       network_share: Share of the network's correction to the baseline, 0 to 1.
-      shift: Number of spreads subtracted from the point.
       fallback_depots: Ids of the depots that keep the baseline forecast.
     """
 
     network_share: float = 1.0
-    shift: float = 0.0
     fallback_depots: tuple[str, ...] = ()
 
     def points(
@@ -47,7 +48,6 @@ class Postprocessing:
         depot_ids: Sequence[str],
         baseline_dh: Float[np.ndarray, "depot horizon"],
         correction_dh: Float[np.ndarray, "depot horizon"],
-        spread_d: Float[np.ndarray, " depot"],
         more_fallbacks: Collection[str] = (),
     ) -> Float[np.ndarray, "depot horizon"]:
         """Point forecasts in log counts.
@@ -56,14 +56,9 @@ class Postprocessing:
           depot_ids: Depots, in the order of the rows.
           baseline_dh: Baseline forecast, log counts.
           correction_dh: The network's correction to it, log counts.
-          spread_d: Spread of each depot at the origin, log counts.
           more_fallbacks: Further depots that keep the baseline forecast.
         """
-        point_dh = (
-            baseline_dh
-            + self.network_share * correction_dh
-            - self.shift * spread_d[:, None]
-        )
+        point_dh = baseline_dh + self.network_share * correction_dh
         fallbacks = (*self.fallback_depots, *more_fallbacks)
         fallback_d = np.isin(depot_ids, fallbacks)
         return np.where(fallback_d[:, None], baseline_dh, point_dh).astype(np.float32)
@@ -72,16 +67,13 @@ class Postprocessing:
         """JSON of the artefact's manifest."""
         return {
             "share": self.network_share,
-            "shift": self.shift,
             "gated": list(self.fallback_depots),
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Postprocessing":
         """Reads what `to_json` wrote."""
-        return cls(
-            float(stored["share"]), float(stored["shift"]), tuple(stored["gated"])
-        )
+        return cls(float(stored["share"]), tuple(stored["gated"]))
 
 
 def describe_share(share: float | None) -> str:
@@ -112,74 +104,58 @@ class HoldoutForecasts(NamedTuple):
         self, postprocessing: Postprocessing, depot_ids: Sequence[str]
     ) -> Float[np.ndarray, "origin depot horizon"]:
         """Point forecasts in log counts under this postprocessing."""
-        rows = zip(self.baseline, self.correction, self.spread, strict=True)
+        rows = zip(self.baseline, self.correction, strict=True)
         return np.stack([postprocessing.points(depot_ids, *row) for row in rows])
 
 
-def choose(holdout: HoldoutForecasts, depot_ids: Sequence[str]) -> Postprocessing:
-    """Chooses the postprocessing of least MAPE, within the limits on WAPE and bias.
+def choose(
+    holdout: HoldoutForecasts, depot_ids: Sequence[str], history_days: int
+) -> Postprocessing:
+    """Chooses the share of the correction, and the depots that fall back.
 
     Args:
       holdout: Forecasts of a fit for the days after its training.
       depot_ids: Depots, in the order of the depot axis.
+      history_days: Days that the fit was trained on.
     """
-    postprocessing = Postprocessing(network_share=_network_share(holdout, depot_ids))
-    postprocessing = replace(
-        postprocessing, shift=_shift(holdout, depot_ids, postprocessing)
-    )
-    return replace(
-        postprocessing,
-        fallback_depots=_fallback_depots(holdout, depot_ids, postprocessing),
-    )
+    share = 0.0
+    if history_days >= MIN_NETWORK_DAYS:
+        share = _network_share(holdout, depot_ids, history_days)
+    postprocessing = Postprocessing(network_share=share)
+    fallbacks = _fallback_depots(holdout, depot_ids, postprocessing)
+    return replace(postprocessing, fallback_depots=fallbacks)
 
 
-class _Score(NamedTuple):
-    mape: float
-    wape: float
-    bias: float
-
-
-def _score(holdout: HoldoutForecasts, point_odh: Float[np.ndarray, "..."]) -> _Score:
-    arguments = (holdout.actual, np.maximum(np.expm1(point_odh), 0.0), holdout.valid)
-    return _Score(
-        metrics.mape(*arguments), metrics.wape(*arguments), metrics.bias(*arguments)
-    )
-
-
-def _network_share(holdout: HoldoutForecasts, depot_ids: Sequence[str]) -> float:
-    def mape(share: float) -> float:
-        return _score(holdout, holdout.points(Postprocessing(share), depot_ids)).mape
-
-    mapes = {share: mape(share) for share in SHARES}
-    best = min(SHARES, key=lambda share: mapes[share])
-    return best if mapes[best] < (1 - MIN_GAIN) * mapes[1.0] else 1.0
-
-
-def _shift(
-    holdout: HoldoutForecasts, depot_ids: Sequence[str], postprocessing: Postprocessing
+def _network_share(
+    holdout: HoldoutForecasts, depot_ids: Sequence[str], history_days: int
 ) -> float:
-    scores = {
-        shift: _score(
-            holdout, holdout.points(replace(postprocessing, shift=shift), depot_ids)
-        )
-        for shift in SHIFTS
-    }
-    unshifted = scores[0.0]
-    max_wape = (1 + MAX_WAPE_COST) * unshifted.wape
-    min_bias = min(MIN_BIAS, unshifted.bias - MAX_BIAS_COST)
-    allowed = [
-        shift
-        for shift, score in scores.items()
-        if score.wape <= max_wape and score.bias >= min_bias
+    """Share of least relative error, shrunk to the expected one for young fleets."""
+    penalty = MAX_PENALTY / (1 + history_days / CONFIDENCE_DAYS)
+    years = np.clip((history_days - YOUNG_DAYS) / (OLD_DAYS - YOUNG_DAYS), 0.0, 1.0)
+    expected = YOUNG_SHARE + (1 - YOUNG_SHARE) * years
+    costs = [
+        _relative_error(holdout, holdout.points(Postprocessing(share), depot_ids))
+        + penalty * (share - expected) ** 2
+        for share in SHARES
     ]
-    # Scores are NaN where no day had orders: then no shift is allowed.
-    return min(allowed, key=lambda shift: scores[shift].mape, default=0.0)
+    # Without a day that counts, the costs are NaN.
+    return SHARES[int(np.nanargmin(costs))] if np.isfinite(costs).any() else 0.0
+
+
+def _relative_error(
+    holdout: HoldoutForecasts, point_odh: Float[np.ndarray, "origin depot horizon"]
+) -> float:
+    """Log of the product of MAPE and WAPE; differences are relative changes of both."""
+    forecast_odh = np.maximum(np.expm1(point_odh), 0.0)
+    scores = (metrics.mape, metrics.wape)
+    errors = [each(holdout.actual, forecast_odh, holdout.valid) for each in scores]
+    return float(np.log(np.maximum(errors, MIN_ERROR)).sum())
 
 
 def _fallback_depots(
     holdout: HoldoutForecasts, depot_ids: Sequence[str], postprocessing: Postprocessing
 ) -> tuple[str, ...]:
-    """Ids of the depots whose absolute error is larger with the network than without it."""
+    """Ids of the depots whose absolute error is clearly larger with the network, over enough days."""
     network_d = _absolute_error(holdout, holdout.points(postprocessing, depot_ids))
     baseline_d = _absolute_error(holdout, holdout.baseline)
     has_enough_days_d = holdout.valid.sum(axis=(0, 2)) >= MIN_FALLBACK_DAYS

@@ -11,7 +11,7 @@ from datetime import date
 from functools import partial
 
 import numpy as np
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Int
 
 from forecaster.data import inputs, windows
 from forecaster.data.baseline import BaselineResiduals
@@ -19,10 +19,11 @@ from forecaster.data.features import LastDays, build_features, embedding_rows
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
 from forecaster.data.scaling import SPREAD_DAYS
+from forecaster.data.signal_effects import USUAL_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
 from forecaster.errors import NoDataError
 from forecaster.inference.artefact import Artefact
-from forecaster.inference.cold_start import impute_from_peers
+from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days
 from forecaster.inference.intervals import COLD_START_SPREAD
 from forecaster.inference.numpy_model import Network, require_same_inputs
 
@@ -33,6 +34,8 @@ BATCH_SIZE = 64
 """Depots in one forward pass: products this small stay in the processor's cache."""
 MAX_ORIGINS = 64
 """Days that the origins of one pass may span; more would cost memory and save little."""
+EFFECT_DAYS = USUAL_DAYS + 1
+"""Days before a day that its effects read: what is usual of a signal, and the day before."""
 EVE_DAYS = 1
 """Days read past the horizon: its last day may be the eve of an event."""
 
@@ -82,14 +85,14 @@ def predict_origins(
 def _passes(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[list[date]]:
-    """Groups origins into passes with the same cold starts and the same calendar ahead.
+    """Groups origins into passes with the same new depots and the same calendar ahead.
 
     The calendars may differ on days beyond the horizon of a pass's first origin.
     """
 
     def pass_key(origin: date) -> tuple[int, bytes]:
         block = (origin - origins[0]).days // MAX_ORIGINS
-        return block, _cold_start(artefact, panel, origin).tobytes()
+        return block, _own_days(artefact, panel, origin).tobytes()
 
     group: list[date] = []
     for origin in origins:
@@ -107,13 +110,13 @@ def _passes(
 def _predict_pass(
     artefact: Artefact, panel: Panel, origins: Sequence[date]
 ) -> Iterator[RawForecast]:
-    """Runs one pass, for origins with the same cold starts and calendar ahead."""
+    """Runs one pass, for origins with the same new depots and calendar ahead."""
     as_of_last = panel = panel.as_of(origins[-1])
     _require_calendar(panel, artefact.horizon)
     n_origins = (origins[-1] - origins[0]).days + 1
-    cold_start_d = _cold_start(artefact, panel, panel.origin)
+    own_d = _own_days(artefact, panel, panel.origin)
     panel = impute_from_peers(
-        panel.last(receptive_field_days(artefact) + n_origins - 1), cold_start_d
+        panel.last(receptive_field_days(artefact) + n_origins - 1), own_d
     )
     chunks = [
         panel.part(first, first + DEPOTS_PER_CHUNK)
@@ -122,7 +125,9 @@ def _predict_pass(
     predictor = _Predictor(artefact, n_origins)
     # NumPy's products and functions let other threads run.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        city_mean = _city_residual_mean(chunks, predictor.last.n_days, threads)
+        city_mean = _city_residual_mean(
+            artefact, chunks, predictor.last.n_days, threads
+        )
         predictions = list(threads.map(partial(predictor.predict, city_mean), chunks))
     baseline_doh = np.concatenate([part.baseline_doh for part in predictions])
     correction_doh = np.concatenate([part.correction_doh for part in predictions])
@@ -133,25 +138,28 @@ def _predict_pass(
             origin_on=origin,
             baseline_dh=baseline_doh[:, position],
             correction_dh=correction_doh[:, position],
-            spread_d=spread_do[:, position]
-            + np.float32(COLD_START_SPREAD) * cold_start_d,
-            cold_start_d=cold_start_d,
+            spread_d=_of_new_depots(spread_do[:, position], own_d),
+            cold_start_d=own_d == 0,
             closed_dh=as_of_last.closed_dt[:, first : first + artefact.horizon],
         )
 
 
 def _city_residual_mean(
-    chunks: Sequence[Panel], n_days: int, threads: ThreadPoolExecutor
+    artefact: Artefact,
+    chunks: Sequence[Panel],
+    n_days: int,
+    threads: ThreadPoolExecutor,
 ) -> CityResidualMean | None:
     """Mean residuals of the cities, or None where one chunk has all depots."""
     if len(chunks) == 1:
         return None
-    reach = n_days + CITY_MEAN_DAYS + windows.lookback(1) + SPREAD_DAYS
+    reach = n_days + CITY_MEAN_DAYS + windows.lookback(1) + SPREAD_DAYS + EFFECT_DAYS
     ends = [chunk.last(reach) for chunk in chunks]
     city_mean = CityResidualMean()
-    for end, residuals in zip(
-        ends, threads.map(BaselineResiduals.from_panel, ends), strict=True
-    ):
+    effects = threads.map(partial(artefact.effects.of, horizon=1), ends)
+    known_before = (effect_dtf[..., 0] for effect_dtf in effects)
+    every = threads.map(BaselineResiduals.from_panel, ends, known_before)
+    for end, residuals in zip(ends, every, strict=True):
         city_mean.add(residuals, end.cities)
     return city_mean
 
@@ -177,6 +185,7 @@ class _Predictor:
             self._embedding_row_of,
             city_mean,
             self.last,
+            artefact.effects.of(panel, artefact.horizon),
         )
         require_same_inputs(artefact, features)
         starts = range(0, panel.n_depots, BATCH_SIZE)
@@ -194,20 +203,33 @@ class _Predictor:
         )
 
 
-def _cold_start(
+def _own_days(
     artefact: Artefact, panel: Panel, origin: date
-) -> Bool[np.ndarray, " depot"]:
-    """Depots without an observed day in the receptive field of the origin."""
-    end = panel.step(origin) + 1
-    first = max(0, end - receptive_field_days(artefact))
-    return np.logical_not(np.isfinite(panel.demand_dt[:, first:end]).any(axis=1))
+) -> Int[np.ndarray, " depot"]:
+    """Days of its own that each depot's history depends on, see `cold_start.own_days`."""
+    return own_days(panel, panel.step(origin) + 1, receptive_field_days(artefact))
+
+
+def _of_new_depots(
+    spread_d: Float32[np.ndarray, " depot"], own_d: Int[np.ndarray, " depot"]
+) -> Float32[np.ndarray, " depot"]:
+    """Spreads; those of new depots are their peers', and wider the fewer days there are.
+
+    The median of several depots, of which a new one's history is made, has less spread.
+    """
+    is_mature_d = own_d == MATURE
+    if is_mature_d.all():
+        return spread_d
+    of_peers = np.median(spread_d[is_mature_d]) if is_mature_d.any() else 0.0
+    new_d = np.maximum(spread_d, of_peers) + COLD_START_SPREAD / (1 + own_d)
+    return np.where(is_mature_d, spread_d, new_d).astype(np.float32)
 
 
 def receptive_field_days(artefact: Artefact) -> int:
     """Number of days up to the origin that can influence a forecast."""
     horizon = artefact.horizon
     lags = windows.lookback(horizon) + horizon + LONGEST_LAG
-    return artefact.reading_days + lags + SPREAD_DAYS
+    return artefact.reading_days + lags + SPREAD_DAYS + EFFECT_DAYS
 
 
 def _require_calendar(panel: Panel, horizon: int) -> None:

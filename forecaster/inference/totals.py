@@ -5,9 +5,10 @@ independent errors it is less so. The residuals of totals on held-out days, divi
 the half widths of their depots' intervals, give the quantiles applied to the days ahead.
 
 A total is a single autocorrelated series: a month of residuals has as many degrees of freedom
-as it has weeks, and the quantiles are widened for them.
+as it has weeks, or fewer, and the quantiles are widened for them.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,7 +20,8 @@ from forecaster.inference.intervals import HIGH, LOW
 
 CITY_DAYS = 200
 """Forecast days at which a city's own data weigh as much as those of all cities."""
-WEEK_DAYS = 7
+DAYS_PER_DEGREE = 8
+"""Held-out days behind one degree of freedom: a week's errors go together."""
 NORMAL_HIGH = 1.2816
 """Quantile of the normal distribution at `HIGH`."""
 
@@ -98,12 +100,13 @@ def calibrate(
         _scores(bands, actual_odh, valid_odh & (city_d == name)[:, None])
         for name in names
     ]
-    weeks = len(actual_odh) / WEEK_DAYS
-    city_weeks = weeks * len(names)
-    any_city_q = _quantiles(np.concatenate(by_city), city_weeks)
-    rows = [_shrunk(score_r, any_city_q, city_weeks) for score_r in by_city]
+    freedom = len(actual_odh) / DAYS_PER_DEGREE
+    # Cities share much of their errors: the days of four say as much as those of two.
+    city_freedom = freedom * math.sqrt(len(names))
+    any_city_q = _quantiles(np.concatenate(by_city), city_freedom)
+    rows = [_shrunk(score_r, any_city_q, city_freedom) for score_r in by_city]
     return TotalsTable(
-        names, _quantiles(fleet_r, weeks), any_city_q, np.array(rows, np.float32)
+        names, _quantiles(fleet_r, freedom), any_city_q, np.array(rows, np.float32)
     )
 
 

@@ -12,6 +12,7 @@ from flax import traverse_util
 from jaxtyping import Array, Float
 
 from forecaster.data import inputs
+from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.data.inputs import Slices
 from forecaster.errors import ArtefactError
 from forecaster.inference import numpy_model
@@ -33,6 +34,25 @@ def flat_weights(params: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Flattens Flax's parameter tree to paths, such as `gru_1/ir/kernel`."""
     flat = traverse_util.flatten_dict(params, sep="/")
     return {path: np.asarray(value, np.float32) for path, value in flat.items()}
+
+
+def without_columns(params: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
+    """Returns the parameters without influence of the calendar's leading columns.
+
+    They were 0 in training, so that the kernels' rows are still those of the first step.
+    """
+    season = min(n_columns, SEASON_COLUMNS)
+    return dict(params) | {
+        "calendar": _without_rows(params["calendar"], n_columns),
+        # An embedding's answer does not read the season.
+        "answer": _without_rows(params["answer"], n_columns - season),
+    }
+
+
+def _without_rows(layer: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    kernel_mfu = np.array(layer["kernel"])
+    kernel_mfu[:, :n_rows] = 0.0
+    return dict(layer) | {"kernel": kernel_mfu}
 
 
 def trim_padding(

@@ -27,9 +27,10 @@ MIN_CAPACITY = 64
 LAST_LAYER = "correction"
 STATE_LAYERS = {"hr", "hz", "hn"}
 """Names of the kernels in Flax's GRU cell that read its state."""
-EVERY_ORIGIN, TRAINED_ORIGINS = slice(None), slice(1, None, 2)
-"""Context days used as origins. Neighbouring origins are nearly redundant, so training uses
-every other one, at half the cost."""
+ORIGIN_STRIDE = 4
+"""Context days from one origin to the next in training. Neighbouring origins are nearly
+redundant, and the head on all of them is most of a step's work; windows begin at random
+days, so that every day of the week is an origin."""
 
 
 class DepotForecaster(nn.Module):
@@ -62,14 +63,14 @@ class DepotForecaster(nn.Module):
     def __call__(
         self, slices: Slices, train: bool = False
     ) -> Float[Array, "origin horizon"]:
-        """Forecasts from every context day; in training, from `TRAINED_ORIGINS`.
+        """Forecasts from every context day; in training, from `trained_origins`.
 
         Args:
           slices: One depot's days, without a batch axis.
           train: Whether dropout is on; it then needs the key `dropout`.
         """
         context = inputs.n_context(slices, self.horizon)
-        origins = TRAINED_ORIGINS if train else EVERY_ORIGIN
+        origins = trained_origins(context) if train else slice(None)
         past_cf = jnp.asarray(inputs.past(jnp, slices, self.horizon))
         day_sm = self.calendar(inputs.calendar_of_today(jnp, slices))
         state_cu = self.past_encoder(past_cf, day_sm[:context], train)
@@ -195,6 +196,11 @@ def _dropout(rate: float, name: str, value: Array, train: bool) -> Array:
     shared = tuple(range(value.ndim - 1))
     layer = nn.Dropout(rate, broadcast_dims=shared, name=name)
     return jnp.asarray(layer(value, deterministic=not train))
+
+
+def trained_origins(context: int) -> slice:
+    """Context days that are origins in training: every fourth, back from the last."""
+    return slice((context - 1) % ORIGIN_STRIDE, None, ORIGIN_STRIDE)
 
 
 def padded_capacity(n_depots: int) -> int:

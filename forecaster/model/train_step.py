@@ -24,7 +24,7 @@ from forecaster.data.features import Features
 from forecaster.data.inputs import Slices
 from forecaster.data.sampling import Rows
 from forecaster.model import losses
-from forecaster.model.model import TRAINED_ORIGINS, DepotForecaster, init_params
+from forecaster.model.model import DepotForecaster, init_params, trained_origins
 
 DEVICES = "devices"
 # By default an accelerator multiplies float32 in reduced precision.
@@ -306,9 +306,10 @@ def _window_loss(
 ) -> tuple[Array, Array]:
     """Huber loss of one window, as (total, count) over its observed days."""
     forecast_oh = setup.train_forecast(params, slices, key)
+    horizon = setup.module.horizon
+    origins = trained_origins(inputs.n_context(slices, horizon))
     actual_oh, observed_oh = (
-        value_ch[TRAINED_ORIGINS]
-        for value_ch in inputs.actuals(jnp, slices, setup.module.horizon)
+        value_ch[origins] for value_ch in inputs.actuals(jnp, slices, horizon)
     )
     return losses.huber(actual_oh, forecast_oh, observed_oh, setup.config.huber_delta)
 

@@ -29,6 +29,9 @@ STEPS_BETWEEN_VALIDATIONS = 10
 EPOCHS_BETWEEN_CHECKPOINTS = 10
 WARM_UP_STEPS = 50
 """Steps over which the learning rate rises."""
+SETTLED_STEPS, SETTLED_SHARE = 200, 0.25
+"""Steps, or share of all if that is less, before which no epoch is kept: the learning rate
+has just risen, the average of the weights is of few, and a lucky month would stop there."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,8 @@ class _Trainer:
         self.step, self.evaluate = _mapped_steps(self.setup, origins, devices)
         by_steps = max(1, config.most_steps // self.steps)
         self.most_epochs = min(config.epochs, by_steps)
+        settled = min(SETTLED_STEPS, SETTLED_SHARE * self.most_epochs * self.steps)
+        self.first_kept = math.ceil(settled / self.steps)
 
     def start(self, params: Params | None) -> Progress:
         """Progress before the first epoch, from these weights or fresh ones."""
@@ -180,7 +185,8 @@ class _Trainer:
         assert loss is not None, "an epoch has at least one step"
         progress = progress._replace(epoch=progress.epoch + 1, state=state)
         every = math.ceil(STEPS_BETWEEN_VALIDATIONS / self.steps)
-        if progress.epoch % every and progress.epoch < self.most_epochs:
+        is_due = progress.epoch % every == 0 and progress.epoch >= self.first_kept
+        if not is_due and progress.epoch < self.most_epochs:
             return progress
         return self._validate(progress, loss)
 

@@ -15,16 +15,22 @@ from datetime import timedelta
 from functools import partial
 
 import numpy as np
+from jaxtyping import Float32
 
 from forecaster.config import (
     HISTORY_STEP_DAYS,
-    MIN_TRAINING_DAYS,
     ModelConfig,
     TaskConfig,
     TrainConfig,
     min_training_days,
 )
 from forecaster.data import inputs
+from forecaster.data.calendar_features import n_unidentified_columns
+from forecaster.data.effects import (
+    Effects,
+    cross_fitted_effects,
+    fit_effects,
+)
 from forecaster.data.features import (
     Features,
     build_features,
@@ -97,7 +103,7 @@ def train_model(
         `production`.
 
     Raises:
-      NoDataError: the history is shorter than 42 days.
+      NoDataError: the history is shorter than `config.min_training_days`.
       TrainingError: training cannot go on.
       ArtefactError: NumPy and Flax disagree.
     """
@@ -106,7 +112,9 @@ def train_model(
         panel.origin - timedelta(days=recipe.train.validation_days)
     )
     kinds = choose_kinds(training_panel.calendar, training_panel.n_steps)
-    first = _Trainer(recipe, kinds, open_checkpoints, report)
+    effects = fit_effects(training_panel, recipe.task.horizon)
+    unidentified = n_unidentified_columns(training_panel.n_steps)
+    first = _Trainer(recipe, kinds, effects, unidentified, open_checkpoints, report)
     evaluation_fit = first.fit("evaluation", training_panel, validation=panel)
     evaluation = first.export(evaluation_fit, training_panel)
     evaluation = calibrate_artefact(evaluation, panel)
@@ -115,7 +123,11 @@ def train_model(
         epochs=math.ceil(REFIT_EPOCHS_SHARE * evaluation_fit.epochs),
         learning_rate=REFIT_RATE_SHARE * recipe.train.learning_rate,
     )
-    second = _Trainer(replace(recipe, train=refit), kinds, open_checkpoints, report)
+    second = replace(
+        first,
+        recipe=replace(recipe, train=refit),
+        effects=fit_effects(panel, recipe.task.horizon),
+    )
     production_fit = second.fit("production", panel, start=evaluation_fit.params)
     production = replace(
         second.export(production_fit, panel),
@@ -131,24 +143,19 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
     """Shortens the context and the validation days of a recipe to fit the history.
 
     Raises:
-      NoDataError: the history is shorter than 42 days, or than four horizons.
+      NoDataError: the history is shorter than `config.min_training_days`.
     """
-    if panel.n_steps < MIN_TRAINING_DAYS:
+    horizon, needed = recipe.task.horizon, min_training_days(recipe.task.horizon)
+    if panel.n_steps < needed:
         raise NoDataError(
             f"The history has {panel.n_steps} days up to {panel.origin}, but training "
-            f"needs {MIN_TRAINING_DAYS}. Load earlier orders."
+            f"for a horizon of {horizon} days needs {needed}. Load earlier orders."
         )
     # In fortnights: daily growth would change the shapes and recompile every night.
     n_steps = panel.n_steps - panel.n_steps % HISTORY_STEP_DAYS
-    horizon, days = recipe.task.horizon, recipe.train.validation_days
-    days = max(days, horizon + MIN_ORIGINS)
-    days = min(days, n_steps // 4)
-    if days <= horizon:
-        raise NoDataError(
-            f"The history has {panel.n_steps} days up to {panel.origin}, but a horizon "
-            f"of {horizon} days needs {min_training_days(horizon)}. Load earlier orders, or "
-            "shorten the horizon."
-        )
+    days = max(recipe.train.validation_days, horizon + MIN_ORIGINS)
+    fewest = min(n_steps // 2, horizon + MIN_ORIGINS)
+    days = max(fewest, min(days, n_steps // 4))
     context = max(days + 14, min(recipe.task.context, n_steps - days))
     return replace(
         recipe,
@@ -169,8 +176,14 @@ def watermark(panel: Panel) -> str:
         calendar.group_d,
     ):
         digest.update(np.ascontiguousarray(array).tobytes())
-    if calendar.lead_gtk is not None:
-        digest.update(calendar.lead_gtk.tobytes())
+    for optional in (calendar.lead_gtk, calendar.value_gtk):
+        if optional is not None:
+            digest.update(optional.tobytes())
+    if panel.signals is not None:
+        digest.update(repr(panel.signals.names).encode())
+        for column in vars(panel.signals.values).values():
+            digest.update(np.ascontiguousarray(column).tobytes())
+        digest.update(np.ascontiguousarray(panel.signals.place_dp).tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -180,6 +193,9 @@ class _Trainer:
 
     recipe: Recipe
     kinds: tuple[str, ...]
+    effects: Effects
+    # Leading columns of the calendar that are held at 0.
+    n_unidentified: int
     open_checkpoints: OpenCheckpoints | None
     report: Callable[[str], Report]
 
@@ -193,7 +209,8 @@ class _Trainer:
         """Fits on a panel; with `validation`, keeps the best epoch by its last days."""
         held_out = None if validation is None else self._features(validation)
         configs = (self.recipe.task, self.recipe.model, self.recipe.train)
-        features, report = self._features(panel), self.report(name)
+        effect_dtf = cross_fitted_effects(self.effects, panel, self.recipe.task.horizon)
+        features, report = self._features(panel, effect_dtf), self.report(name)
         fitted = partial(fit, features, *configs, held_out, report=report, start=start)
         if self.open_checkpoints is None:
             return fitted()
@@ -203,6 +220,7 @@ class _Trainer:
     def export(self, fitted: Fit, panel: Panel) -> Artefact:
         """The artefact of a fit, not calibrated; parity is measured on the newest windows."""
         features = self._features(panel)
+        params = export.without_columns(fitted.params, self.n_unidentified)
         # A fixed number, so that one more depot does not recompile the comparison.
         window_d = np.arange(PARITY_WINDOWS) % panel.n_depots
         newest_d = np.full(len(window_d), features.n_steps - 1)
@@ -211,12 +229,11 @@ class _Trainer:
             task=self.recipe.task,
             model=self.recipe.model,
             reading_days=self.recipe.task.context,
-            weights=export.trim_padding(
-                export.flat_weights(fitted.params), panel.n_depots
-            ),
+            weights=export.trim_padding(export.flat_weights(params), panel.n_depots),
             postprocessing=Postprocessing(),
             intervals=intervals.uniform_table(zero_h, zero_h),
             totals=totals.additive_table(),
+            effects=self.effects,
             depot_ids=panel.depot_ids,
             kinds=self.kinds,
             feature_names=inputs.column_names(features),
@@ -234,10 +251,22 @@ class _Trainer:
         artefact = replace(
             artefact, reading_days=export.effective_context_days(artefact, windows)
         )
-        return export.with_parity(artefact, fitted.params, windows)
+        return export.with_parity(artefact, params, windows)
 
-    def _features(self, panel: Panel) -> Features:
-        horizon = self.recipe.task.horizon
-        return build_features(
-            panel, self.kinds, horizon, embedding_rows(panel.depot_ids)
+    def _features(
+        self,
+        panel: Panel,
+        effect_dtf: Float32[np.ndarray, "depot time_ahead ahead"] | None = None,
+    ) -> Features:
+        """Features of a panel, with the effects that serving has, or with others."""
+        if effect_dtf is None:
+            effect_dtf = self.effects.of(panel, self.recipe.task.horizon)
+        features = build_features(
+            panel,
+            self.kinds,
+            self.recipe.task.horizon,
+            embedding_rows(panel.depot_ids),
+            effect_dtf=effect_dtf,
         )
+        features.calendar_gtf[..., : self.n_unidentified] = 0.0
+        return features

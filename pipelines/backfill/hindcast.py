@@ -18,11 +18,12 @@ from forecaster.inference.infer import Forecast, forecast_origins
 from forecaster.inference.predict import MAX_ORIGINS
 from pipelines.backfill.plan import LIVE_FORECAST_KEPT, Slot
 from pipelines.database.engine import snapshot
-from pipelines.demand.panels import PanelsAsKnown, first_origin
+from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
+from pipelines.settings.known_at import first_origin
 from pipelines.store import backfill as store
 from pipelines.store import backfill_inputs, models
 from pipelines.store import demand as demand_store

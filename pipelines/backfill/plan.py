@@ -208,7 +208,7 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
 
 
 def _differences(plan: BackfillPlan, current: DataSnapshot) -> Iterator[str]:
-    for name in ("counts", "events", "depots"):
+    for name in ("counts", "events", "signals", "depots"):
         if getattr(plan.snapshot, name) != getattr(current, name):
             yield f"{name} changed"
     before, after = set(plan.snapshot.models), set(current.models)

@@ -15,7 +15,7 @@ from forecaster.errors import ArtefactError, NoDataError
 from forecaster.inference.artefact_file import publish, recorded_content
 from pipelines.backup import archive, postgres
 from pipelines.backup.archive import ARTEFACTS, DATABASE, MANIFEST, Manifest
-from pipelines.database import migrate
+from pipelines.database import schema_version
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 from pipelines.training.cleanup import older_than
@@ -53,13 +53,13 @@ def create(
       NoDataError: the database has no tables.
       DatabaseError: it cannot be read, or is of a newer release.
     """
-    schema = migrate.status(engine)
+    schema = schema_version.status(engine)
     if schema.found is None:
         raise NoDataError(
             "The database has no tables, so there is nothing to back up. Make them with "
             "'harbor db upgrade'."
         )
-    migrate.refuse_if_ahead(schema)
+    schema_version.refuse_if_ahead(schema)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in older_than(folder.glob(".harbor-*"), STAGED_FOR):
         shutil.rmtree(path, ignore_errors=True)
@@ -80,7 +80,7 @@ def _fill(
     staging: Path,
     engine: sa.Engine,
     settings: Settings,
-    schema: migrate.SchemaStatus,
+    schema: schema_version.SchemaStatus,
     now: datetime,
 ) -> Manifest:
     with engine.connect() as connection:

@@ -11,7 +11,7 @@ from forecaster.errors import BadInputError, DatabaseError
 from forecaster.inference.artefact_file import publish
 from pipelines.backup import archive, postgres
 from pipelines.backup.archive import DATABASE, MANIFEST, Manifest
-from pipelines.database import migrate, roles
+from pipelines.database import migrate, roles, schema_version
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
 
@@ -77,7 +77,7 @@ def restore(
     if not (folder / MANIFEST).exists():
         folder = max(archive.complete_backups(folder), default=folder)
     manifest = archive.read_manifest(folder)
-    schema = migrate.status(engine)
+    schema = schema_version.status(engine)
     if manifest.revision not in schema.known:
         raise BadInputError(
             f"{folder.name} has schema {manifest.revision}, which this older program does "

@@ -1,13 +1,13 @@
 """`harbor`: thin commands over the functions of this room.
 
-One module per group of commands. `main` alone turns a HarborError into one sentence and
-an exit code: 0 done, 1 a failure, 2 wrong usage, 3 nothing was done although something
-was expected.
+One module per group of commands. Each imports what it runs inside its functions, because
+neither a help text nor shell completion may wait for a database driver. `main` alone
+turns a HarborError into one sentence and an exit code: 0 done, 1 a failure, 2 wrong
+usage, 3 nothing was done although something was expected.
 """
 
 import signal
 import sys
-from importlib.metadata import version
 from types import FrameType
 from typing import Annotated
 
@@ -33,20 +33,19 @@ from pipelines.cli import (
     quarantine,
     runs,
     schedule,
+    signals,
     tpu,
     train,
     watch,
 )
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo
-from pipelines.cli.logs import configure_logs, take_library_logs
 from pipelines.cli.stopping import INTERRUPTED
-from pipelines.runs.error_messages import describe_error, is_expected
 
-app = typer.Typer(
+app = CommandGroup(
     name="harbor",
     help="Forecasts how many orders each depot will receive, every night.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -55,6 +54,8 @@ app = typer.Typer(
 
 def _show_version(requested: bool) -> None:
     if requested:
+        from importlib.metadata import version
+
         sys.stdout.write(f"harbor {version('harbor-fleet')}\n")
         raise typer.Exit
 
@@ -89,16 +90,14 @@ COMMANDS = (
 for command in COMMANDS:
     command.register(app)
 for group in (
-    schedule, backfill, runs, models, files, events, depots, quarantine, notifications,
-    db, backup,
+    schedule, backfill, runs, models, files, events, signals, depots, quarantine,
+    notifications, db, backup,
 ):  # fmt: skip
     app.add_typer(group.app)
 
 
 def main() -> None:
     """Runs one command; a foreseen failure is one sentence."""
-    configure_logs()
-    take_library_logs()
     signal.signal(signal.SIGTERM, _leave)
     try:
         app()
@@ -106,6 +105,8 @@ def main() -> None:
         echo(f"harbor: {error}")
         sys.exit(error.exit_code)
     except Exception as error:
+        from pipelines.runs.error_messages import describe_error, is_expected
+
         if not is_expected(error):
             raise
         echo(f"harbor: {describe_error(error)}")

@@ -1,37 +1,33 @@
 """`harbor backfill`: plans and applies hindcasts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from forecaster.errors import BadInputError, HarborError
-from pipelines.backfill import (
-    BackfillPlan,
-    BackfillRequest,
-    ProgressCallbacks,
-    Slot,
-    apply_plan,
-    control,
-    make_plan,
-    read_plan,
-    run_backfill,
+from pipelines.cli.choices import (
+    BACKFILL_SLOTS,
+    BACKFILL_STEPS,
+    DEFAULT_BACKFILL_STEPS,
 )
-from pipelines.backfill.request import DEFAULT_STEPS, ONLY, STEPS
-from pipelines.cli.backfill_plans import (
-    describe,
-    plan_as_json,
-    show_failures,
-    show_plan,
-    show_plans,
-    watch_plan,
-)
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, progress, show_json, show_table
 from pipelines.cli.context import AsJson, CommandContext, as_date, open_context
 from pipelines.cli.stopping import report_interruption
 
-app = typer.Typer(
+if TYPE_CHECKING:
+    from pipelines.backfill import (
+        BackfillPlan,
+        BackfillRequest,
+        ProgressCallbacks,
+        Slot,
+    )
+
+app = CommandGroup(
     name="backfill",
     help="Forecasts for past days, as they would have been made then.",
     no_args_is_help=True,
@@ -67,12 +63,14 @@ def plan(
         str,
         typer.Option(
             metavar="STEP,...",
-            help=f"Steps to plan, separated by commas: {', '.join(STEPS)}.",
+            help=f"Steps to plan, separated by commas: {', '.join(BACKFILL_STEPS)}.",
         ),
-    ] = ",".join(DEFAULT_STEPS),
+    ] = ",".join(DEFAULT_BACKFILL_STEPS),
     only: Annotated[
         str,
-        typer.Option(metavar="SLOTS", help=f"Which days to plan: {', '.join(ONLY)}."),
+        typer.Option(
+            metavar="SLOTS", help=f"Which days to plan: {', '.join(BACKFILL_SLOTS)}."
+        ),
     ] = "missing",
     as_json: AsJson = False,
 ) -> None:
@@ -80,6 +78,9 @@ def plan(
 
     Example: `harbor backfill plan --from 2026-03-01 --to 2026-03-31 --city Delft`
     """
+    from pipelines.backfill import make_plan
+    from pipelines.cli.backfill_plans import plan_as_json, show_plan
+
     steps = tuple(step.strip() for step in what.split(",") if step.strip())
     request = _request(
         first, last, tuple(depot or ()), tuple(city or ()), what=steps, only=only
@@ -98,6 +99,8 @@ def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill apply 3`
     """
+    from pipelines.cli.backfill_plans import describe, plan_as_json, show_failures
+
     with open_context() as context:
         applied = _apply(context, backfill_id)
         if as_json:
@@ -133,6 +136,8 @@ def retry(
 
     Example: `harbor backfill retry 3 --failed`
     """
+    from pipelines.backfill import control
+
     if not failed:
         raise typer.BadParameter("Add --failed: only failed slots can be tried again.")
     with open_context() as context:
@@ -146,6 +151,8 @@ def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill pause 3`
     """
+    from pipelines.backfill import control
+
     with open_context() as context:
         _show_message(control.pause(context.engine, backfill_id), as_json)
 
@@ -156,6 +163,8 @@ def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill cancel 3`
     """
+    from pipelines.backfill import control
+
     with open_context() as context:
         _show_message(control.cancel(context.engine, backfill_id), as_json)
 
@@ -174,6 +183,15 @@ def status(
 
     Example: `harbor backfill status 3 --watch`
     """
+    from pipelines.backfill import read_plan
+    from pipelines.cli.backfill_plans import (
+        describe,
+        plan_as_json,
+        show_failures,
+        show_plans,
+        watch_plan,
+    )
+
     with open_context() as context:
         if backfill_id is None:
             show_plans(context, as_json)
@@ -196,6 +214,8 @@ def run(first: First, last: Last, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill run --from 2026-03-01 --to 2026-03-31`
     """
+    from pipelines.backfill import run_backfill
+
     request = _request(first, last)
     paused = (
         "Its plan is paused. 'harbor backfill status' lists it, 'harbor backfill "
@@ -236,9 +256,11 @@ def _request(
     last: str,
     depots: tuple[str, ...] = (),
     cities: tuple[str, ...] = (),
-    what: tuple[str, ...] = DEFAULT_STEPS,
+    what: tuple[str, ...] = DEFAULT_BACKFILL_STEPS,
     only: str = "missing",
 ) -> BackfillRequest:
+    from pipelines.backfill import BackfillRequest
+
     first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
     assert first_on is not None, "the option is required"
     assert last_on is not None, "the option is required"
@@ -250,6 +272,8 @@ def _request(
 
 def _apply(context: CommandContext, backfill_id: int) -> BackfillPlan:
     """Applies a plan beneath a progress bar."""
+    from pipelines.backfill import apply_plan, read_plan
+
     paused = (
         f"Plan {backfill_id} is paused. 'harbor backfill resume {backfill_id}' "
         "continues it."
@@ -266,6 +290,8 @@ def _apply(context: CommandContext, backfill_id: int) -> BackfillPlan:
 @contextmanager
 def _progress(n_slots: int) -> Iterator[ProgressCallbacks]:
     """A bar of slots, which also shows the progress of a training."""
+    from pipelines.backfill import ProgressCallbacks
+
     label = "Backfilling"
     with progress(label, n_slots) as bar:
         task = bar.task_ids[0]

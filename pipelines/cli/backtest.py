@@ -5,16 +5,11 @@ from typing import Annotated
 
 import typer
 
-from forecaster import backtest as backtests
-from forecaster.baselines import BASELINES
 from forecaster.errors import BadInputError
+from pipelines.cli.choices import BACKTEST_BASELINES
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
-from pipelines.demand import counting
-from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.runs.ledger import recorded
-from pipelines.training import backtesting, train
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +27,7 @@ def backtest(
     stride: Annotated[int, typer.Option(help="Days between origins.", min=1)] = 1,
     against: Annotated[
         str, typer.Option(help="Baselines to compare with, separated by commas.")
-    ] = ",".join(backtesting.BASELINES),
+    ] = ",".join(BACKTEST_BASELINES),
     as_of: Annotated[
         str | None,
         typer.Option(
@@ -51,6 +46,13 @@ def backtest(
 
     Example: `harbor backtest --holdout-days 30 --against seasonal_naive,median4`
     """
+    from forecaster import backtest as backtests
+    from forecaster.baselines import BASELINES
+    from pipelines.demand import counting
+    from pipelines.demand.panels import PanelsAsKnown, read_panel
+    from pipelines.runs.ledger import recorded
+    from pipelines.training import backtesting, train
+
     names = tuple(name.strip() for name in against.split(",") if name.strip())
     if unknown := sorted(set(names) - set(BASELINES)):
         raise typer.BadParameter(

@@ -6,13 +6,11 @@ from typing import Annotated
 
 import typer
 
-from pipelines import backup
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson
-from pipelines.database.engine import open_engine
-from pipelines.settings import Settings
 
-app = typer.Typer(
+app = CommandGroup(
     name="backup",
     help="Backups of the database and the models' artefacts.",
     no_args_is_help=True,
@@ -39,6 +37,10 @@ def create(
 
     Example: `harbor backup create /srv/backups --keep 14`
     """
+    from pipelines import backup
+    from pipelines.database.engine import open_engine
+    from pipelines.settings import Settings
+
     settings = Settings.load()
     with open_engine(settings) as engine:
         created = backup.create(engine, settings, folder, datetime.now(UTC), keep)
@@ -79,6 +81,10 @@ def restore(
 
     Example: `harbor backup restore /srv/backups --replace`
     """
+    from pipelines import backup
+    from pipelines.database.engine import open_engine
+    from pipelines.settings import Settings
+
     settings = Settings.load()
     with open_engine(settings) as engine:
         restored = backup.restore(engine, settings, folder, replace=replace)

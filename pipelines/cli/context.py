@@ -1,18 +1,20 @@
 """The context of a command: its settings and its migrated database."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import sqlalchemy as sa
 import typer
 
-from pipelines.database import migrate, roles
-from pipelines.database.engine import open_engine
-from pipelines.demand import counting
-from pipelines.settings import Settings
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from pipelines.settings import Settings
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
@@ -42,12 +44,16 @@ def open_context(patience_s: float = 0) -> Iterator[CommandContext]:
       DatabaseError: it does not answer, or a database of the user's own needs
         `harbor db upgrade`.
     """
+    from pipelines.database import roles, schema_version
+    from pipelines.database.engine import open_engine
+    from pipelines.settings import Settings
+
     settings = Settings.load()
     with open_engine(settings, patience_s) as engine:
         make_inbox(settings)
         if settings.database_url is None:
             upgrade_embedded(engine)
-        migrate.require_current(engine)
+        schema_version.require_current(engine)
         roles.set_role_on_connect(engine)
         yield CommandContext(settings, engine)
 
@@ -65,6 +71,8 @@ def past_day(context: CommandContext, text: str | None, option: str) -> date | N
       BadParameter: it is no ISO 8601 date.
       BadInputError: it is not over at any depot.
     """
+    from pipelines.demand import counting
+
     day = as_date(text, option)
     if day is not None:
         counting.require_complete_day(
@@ -75,10 +83,14 @@ def past_day(context: CommandContext, text: str | None, option: str) -> date | N
 
 def upgrade_embedded(engine: sa.Engine) -> None:
     """Migrates a database that is behind, and creates missing roles."""
-    status = migrate.status(engine)
+    from pipelines.database import roles, schema_version
+
+    status = schema_version.status(engine)
     if status.is_behind:
+        from pipelines.database import migrate
+
         migrate.upgrade(engine)
-        status = migrate.status(engine)
+        status = schema_version.status(engine)
     if status.is_current and not roles.are_complete(roles.role_grants(engine)):
         roles.ensure(engine)
         roles.enable_trust_login(engine)

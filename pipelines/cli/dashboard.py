@@ -11,9 +11,7 @@ import typer
 from forecaster.errors import HarborError
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, CommandContext, Port, open_context
-from pipelines.database.roles import READER
 from pipelines.monitoring import ports
-from pipelines.settings import Settings
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +35,7 @@ def dashboard(
     Example: `harbor dashboard --port 8501`
     """
     from dashboard.server.serve import require_guard
+    from pipelines.settings import Settings
 
     require_guard(address, Settings.load().home, insecure=insecure)
     ports.require_free(address, port)
@@ -88,6 +87,8 @@ def _require_success(status: int) -> None:
 
 def _environment(context: CommandContext) -> dict[str, str]:
     """This process's environment, with the address of the open database."""
+    from pipelines.database.roles import READER
+
     url = context.engine.url
     if context.settings.database_url is None:
         # The pages get no right that they do not need.

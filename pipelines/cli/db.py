@@ -1,22 +1,22 @@
 """`harbor db`: the database and its tables."""
 
-from dataclasses import asdict
+from __future__ import annotations
 
-import typer
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from forecaster.errors import NothingToDoError
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_line, show_table
 from pipelines.cli.context import AsJson, make_inbox, open_context, upgrade_embedded
-from pipelines.database import migrate, roles
-from pipelines.database.engine import database_url, open_engine
-from pipelines.demand.retention import drop_old_orders
-from pipelines.runs.ledger import recorded
-from pipelines.settings import Settings
-from pipelines.training.artefact_pruning import prune_artefacts
+
+if TYPE_CHECKING:
+    from pipelines.database import roles
+    from pipelines.database.schema_version import SchemaStatus
 
 MIB = 2**20
 
-app = typer.Typer(name="db", help="The database and its tables.", no_args_is_help=True)
+app = CommandGroup(name="db", help="The database and its tables.", no_args_is_help=True)
 
 
 @app.command("upgrade")
@@ -25,12 +25,16 @@ def upgrade(as_json: AsJson = False) -> None:
 
     Example: `harbor db upgrade`
     """
+    from pipelines.database import migrate, roles, schema_version
+    from pipelines.database.engine import open_engine
+    from pipelines.settings import Settings
+
     settings = Settings.load()
     with open_engine(settings) as engine:
         make_inbox(settings)
         migrate.upgrade(engine)
         grants = roles.ensure_from_settings(engine, settings)
-        schema = migrate.status(engine)
+        schema = schema_version.status(engine)
     _show_status(schema, as_json)
     _warn_of_incomplete_roles(grants)
 
@@ -43,9 +47,13 @@ def show_roles(as_json: AsJson = False) -> None:
 
     Example: `harbor db roles`
     """
+    from pipelines.database import roles, schema_version
+    from pipelines.database.engine import open_engine
+    from pipelines.settings import Settings
+
     settings = Settings.load()
     with open_engine(settings) as engine:
-        migrate.require_current(engine)
+        schema_version.require_current(engine)
         grants = roles.ensure_from_settings(engine, settings)
     if as_json:
         show_json([vars(role) for role in grants])
@@ -60,6 +68,8 @@ def show_roles(as_json: AsJson = False) -> None:
 
 
 def _warn_of_incomplete_roles(grants: list[roles.RoleGrants]) -> None:
+    from pipelines.database import roles
+
     missing = [role.role for role in grants if not role.is_there]
     if missing:
         statements = "; ".join(f"create role {role}" for role in missing)
@@ -83,11 +93,15 @@ def status(as_json: AsJson = False) -> None:
 
     Example: `harbor db status --json`
     """
+    from pipelines.database import schema_version
+    from pipelines.database.engine import open_engine
+    from pipelines.settings import Settings
+
     with open_engine(Settings.load()) as engine:
-        _show_status(migrate.status(engine), as_json)
+        _show_status(schema_version.status(engine), as_json)
 
 
-def _show_status(schema: migrate.SchemaStatus, as_json: bool) -> None:
+def _show_status(schema: SchemaStatus, as_json: bool) -> None:
     found, wanted = schema.found, schema.wanted
     if as_json:
         show_json({"found": found, "wanted": wanted, "current": schema.is_current})
@@ -103,11 +117,15 @@ def check(as_json: AsJson = False) -> None:
 
     Example: `harbor db check`
     """
+    from pipelines.database import migrate, schema_version
+    from pipelines.database.engine import open_engine
+    from pipelines.settings import Settings
+
     settings = Settings.load()
     with open_engine(settings) as engine:
         if settings.database_url is None:
             upgrade_embedded(engine)
-        migrate.require_current(engine)
+        schema_version.require_current(engine)
         migrate.check(engine)
     if as_json:
         show_json({"same": True})
@@ -125,6 +143,10 @@ def prune(as_json: AsJson = False) -> None:
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
+    from pipelines.demand.retention import drop_old_orders
+    from pipelines.runs.ledger import recorded
+    from pipelines.training.artefact_pruning import prune_artefacts
+
     with open_context() as context, recorded(context.engine, "prune") as run:
         settings = context.settings
         pruned, dropped = prune_artefacts(run.engine, settings), None
@@ -162,6 +184,9 @@ def url(as_json: AsJson = False) -> None:
 
     Example: `psql "$(harbor db url)"`
     """
+    from pipelines.database.engine import database_url
+    from pipelines.settings import Settings
+
     with database_url(Settings.load()) as address:
         if as_json:
             show_json({"url": address})

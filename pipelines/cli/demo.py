@@ -1,8 +1,10 @@
 """`harbor demo`: a whole fleet on this machine, from nothing to the dashboard."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,8 +13,9 @@ from pipelines.cli.context import AsJson, Port, open_context
 from pipelines.cli.dashboard import serve
 from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
-from pipelines.demo import stages
-from pipelines.demo.stages import Advance, DemoContext
+
+if TYPE_CHECKING:
+    from pipelines.demo.stages import Advance, DemoContext
 
 INTERRUPTION_MESSAGE = (
     "Stages that were done are kept. The same command continues from there."
@@ -42,6 +45,8 @@ def demo(
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
+    from pipelines.demo.stages import DemoContext
+
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         demo_context = DemoContext(
             context.engine, context.settings, context.now, seed, depots, days
@@ -55,6 +60,8 @@ def demo(
 
 
 def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
+    from pipelines.demo import stages
+
     return [
         _stage(
             "Inventing a fleet",
@@ -87,6 +94,8 @@ def _stage(label: str, work: Callable[[Advance], str]) -> dict[str, Any]:
 
 
 def _train(demo_context: DemoContext) -> dict[str, Any]:
+    from pipelines.demo import stages
+
     started = time.perf_counter()
     echo("Training …")
     with fit_progress() as report:

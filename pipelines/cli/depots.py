@@ -1,16 +1,21 @@
 """`harbor depots`: lists the depots, and flags incomplete ones."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
 from datetime import date
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson, open_context
-from pipelines.store.depots import KnownDepot, known_depots
 
-app = typer.Typer(name="depots", help="The depots of the fleet.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from pipelines.store.depots import KnownDepot
+
+app = CommandGroup(name="depots", help="The depots of the fleet.", no_args_is_help=True)
 COLUMNS = ("depot", "name", "city", "timezone", "country", "vans", "last day", "flags")
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -30,6 +35,8 @@ def list_depots(
 
     Example: `harbor depots list --incomplete`
     """
+    from pipelines.store.depots import known_depots
+
     with open_context() as context, context.engine.connect() as connection:
         today = context.now.astimezone(context.settings.zone).date()
         depots = known_depots(connection)

@@ -1,34 +1,9 @@
 """`harbor doctor`: checks what is installed, reachable, stale or wrong."""
 
-import shutil
-from datetime import UTC, date, datetime, timedelta
-
-import sqlalchemy as sa
 import typer
 
-from forecaster.errors import DeviceError, HarborError
 from pipelines.cli.console import echo, show_json, show_table
-from pipelines.cli.context import AsJson, make_inbox, upgrade_embedded
-from pipelines.cli.findings import Finding
-from pipelines.cli.night_findings import check_nights
-from pipelines.database import migrate, roles
-from pipelines.database.engine import open_engine, snapshot
-from pipelines.forecasting import forecast
-from pipelines.monitoring import ports
-from pipelines.settings import Settings
-from pipelines.store import demand as demand_store
-from pipelines.store import depots as depot_store
-from pipelines.store import models
-from pipelines.store.depots import OddZone
-from pipelines.store.models import Model
-from pipelines.training import accelerators
-
-LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchemy")
-# The dashboard's defaults.
-ADDRESS, PORT = "127.0.0.1", 8501
-MIN_FREE_BYTES = 2 * 2**30
-CLOSED_DAYS = 28
-MAX_LISTED = 5
+from pipelines.cli.context import AsJson
 
 
 def register(app: typer.Typer) -> None:
@@ -41,15 +16,10 @@ def doctor(as_json: AsJson = False) -> None:
 
     Example: `harbor doctor`
     """
-    settings = Settings.load()
-    findings = [
-        *_libraries(),
-        *_accelerators(),
-        _disk(settings),
-        _inbox(settings),
-        _port(),
-        *_database(settings),
-    ]
+    from pipelines.cli.doctor_findings import find_all
+    from pipelines.settings import Settings
+
+    findings = find_all(Settings.load())
     if as_json:
         show_json([vars(finding) for finding in findings])
     else:
@@ -61,165 +31,3 @@ def doctor(as_json: AsJson = False) -> None:
     if not all(finding.good for finding in findings):
         echo("Lines marked LOOK need attention.")
         raise typer.Exit(1)
-
-
-def _libraries() -> list[Finding]:
-    missing = "not installed; training needs jax, flax, optax and orbax-checkpoint"
-    versions = {name: accelerators.installed(name) for name in LIBRARIES}
-    return [
-        Finding(name, bool(version) or name == "streamlit", version or missing)
-        for name, version in versions.items()
-    ]
-
-
-def _accelerators() -> list[Finding]:
-    """Checks whether JAX would use the accelerators of this machine; empty without JAX."""
-    if accelerators.installed("jax") is None:
-        return []
-    wheels = Finding("wheels", True, "match jax")
-    if wrong := accelerators.mismatches():
-        says = f"{'; '.join(wrong)}; install harbor-fleet with the extra again"
-        wheels = Finding("wheels", False, says)
-    try:
-        devices = accelerators.probe()
-    except DeviceError as error:
-        # A TPU belongs to one process: while a night trains, to that one.
-        is_busy = "already in use" in str(error)
-        says = f"{error}; see 'driver or wheel mismatch' in deploy/RUNBOOK.md"
-        return [wheels, Finding("devices", is_busy, str(error) if is_busy else says)]
-    return [wheels, device_finding(devices)]
-
-
-def device_finding(devices: accelerators.Devices) -> Finding:
-    """Checks whether JAX uses the accelerators whose device files exist."""
-    if devices.platform != "cpu":
-        return Finding(
-            "devices", True, f"JAX trains on {devices.count} × {devices.kind}"
-        )
-    if devices.requested == "cpu":
-        return Finding("devices", True, "JAX trains on the CPU, as JAX_PLATFORMS says")
-    tpus, gpus = accelerators.tpu_files(), accelerators.gpu_files()
-    if not (tpus or gpus):
-        return Finding("devices", True, "JAX trains on the CPU")
-    says = f"JAX trains on the CPU, but {[*tpus, *gpus][0]} is here; "
-    if any(map(accelerators.installed, accelerators.PACKAGES)):
-        says += f"see 'driver or wheel mismatch' in deploy/RUNBOOK.md {devices.log}"
-        return Finding("devices", False, says.strip())
-    if tpus:
-        return Finding("devices", False, f"{says}install the extra 'tpu'")
-    # A GPU may be there for other work.
-    return Finding("devices", True, f"{says}the extra 'gpu' would use it")
-
-
-def _disk(settings: Settings) -> Finding:
-    settings.home.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(settings.home).free
-    says = f"{free / 2**30:.1f} GiB free under {settings.home}"
-    if free < MIN_FREE_BYTES:
-        return Finding("disk", False, f"{says}; make room, a full disk stops Postgres")
-    return Finding("disk", True, says)
-
-
-def _inbox(settings: Settings) -> Finding:
-    make_inbox(settings)
-    try:
-        n_files = sum(path.is_file() for path in settings.inbox.iterdir())
-    except OSError as error:
-        says = (
-            f"{settings.inbox} cannot be read ({error.strerror}); each night loads it"
-        )
-        return Finding("inbox", False, says)
-    files = "1 file" if n_files == 1 else f"{n_files} files"
-    content = f"holds {files}" if n_files else "is empty"
-    return Finding("inbox", True, f"{settings.inbox} {content}; each night loads it")
-
-
-def _port() -> Finding:
-    """Reports whether the port is free; the dashboard itself may use it, so never a failure."""
-    if ports.is_free(ADDRESS, PORT):
-        return Finding("port", True, f"{PORT} is free for the dashboard")
-    says = f"{PORT} is in use; if not by the dashboard, give it another with --port"
-    return Finding("port", True, says)
-
-
-def _database(settings: Settings) -> list[Finding]:
-    try:
-        with open_engine(settings) as engine:
-            if settings.database_url is None:
-                upgrade_embedded(engine)
-            migrate.require_current(engine)
-            roles.set_role_on_connect(engine)
-            return [
-                Finding("database", True, "answers"),
-                *check_nights(engine, settings),
-                *_data(engine, settings),
-            ]
-    except HarborError as error:
-        return [Finding("database", False, str(error))]
-
-
-def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    with snapshot(engine) as connection:
-        newest = demand_store.last_day(connection)
-        champion = models.champion(connection)
-        zones = demand_store.zones(connection)
-        odd = depot_store.far_from_their_city(connection)
-    if newest is None:
-        return [
-            Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
-        ]
-    return [
-        data_finding(newest, settings.due_on(datetime.now(UTC), zones)),
-        zone_finding(odd),
-        _closed_days(engine, newest),
-        _champion(settings, champion),
-    ]
-
-
-def _champion(settings: Settings, champion: Model | None) -> Finding:
-    if champion is None:
-        return Finding("champion", False, "none; train one with 'harbor train'")
-    try:
-        forecast.load_recorded(settings.artefacts, champion)
-    except HarborError as error:
-        return Finding("champion", False, str(error))
-    return Finding("champion", True, f"{champion['version']}, its artefact is intact")
-
-
-def data_finding(newest: date, due_on: date) -> Finding:
-    """Checks whether the newest day of data is the day that is due."""
-    late = max((due_on - newest).days, 0)
-    days = "1 day" if late == 1 else f"{late} days"
-    return Finding("data", late == 0, f"ends {newest}, {days} late")
-
-
-def zone_finding(odd: list[OddZone]) -> Finding:
-    """Checks for depots whose time zone is hours away from the rest of their city."""
-    if not odd:
-        return Finding("time zones", True, "fit the other depots of each city")
-    listed = ", ".join(
-        f"{depot.depot_id} ({depot.timezone}; {depot.city} is in {depot.usual})"
-        for depot in odd[:MAX_LISTED]
-    )
-    more = f" and {len(odd) - MAX_LISTED} more" if len(odd) > MAX_LISTED else ""
-    says = (
-        f"hours apart from another depot of the same city: {listed}{more}; correct the "
-        "timezone that is wrong in a depots file, and load it with 'harbor ingest'"
-    )
-    return Finding("time zones", False, says)
-
-
-def _closed_days(engine: sa.Engine, newest: date) -> Finding:
-    """Reports orders on closed days; they may be real, so this is no failure."""
-    since = newest - timedelta(days=CLOSED_DAYS)
-    with engine.connect() as connection:
-        closed = demand_store.on_closed_days(connection, since)
-    if closed.last_on is None:
-        return Finding("closed days", True, f"no orders on them since {since}")
-    says = (
-        f"{closed.orders:,} orders came on {closed.days:,} closed depot-days since "
-        f"{since}, the last on {closed.last_on}; kept, not scored. If the depots were "
-        "open, correct closed_weekdays, opened_on, closed_on or the events of kind "
-        "'closed'"
-    )
-    return Finding("closed days", True, says)

@@ -1,19 +1,23 @@
 """`harbor events`: lists and withdraws events."""
 
-from dataclasses import asdict
-from typing import Annotated
+from __future__ import annotations
 
-import sqlalchemy as sa
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_list
 from pipelines.cli.context import AsJson, as_date, open_context
-from pipelines.runs.ledger import recorded
-from pipelines.store import events
-from pipelines.store.events import Event
 
-app = typer.Typer(
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from pipelines.store.events import Event
+
+app = CommandGroup(
     name="events",
     help="Events known in advance: list them, withdraw one.",
     no_args_is_help=True,
@@ -39,6 +43,8 @@ def list_events(
 
     Example: `harbor events list --kind closed --since 2026-08-01`
     """
+    from pipelines.store import events
+
     first = as_date(since, "--since")
     with open_context() as context, context.engine.connect() as connection:
         newest = events.newest(connection, kind, first, everything)
@@ -66,6 +72,9 @@ def withdraw_event(
 
     Example: `harbor events withdraw closed/2026-08-01/depot/A --reason "works moved"`
     """
+    from pipelines.runs.ledger import recorded
+    from pipelines.store import events
+
     with open_context() as context, recorded(context.engine, "withdraw") as run:
         with run.engine.begin() as connection:
             event = _standing(connection, event_id)
@@ -81,6 +90,8 @@ def withdraw_event(
 
 
 def _standing(connection: sa.Connection, event_id: str) -> Event:
+    from pipelines.store import events
+
     event = events.newest_locked(connection, event_id)
     if event is None:
         raise NoDataError(

@@ -1,19 +1,21 @@
 """`harbor files`: lists and withdraws loaded files."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_list
 from pipelines.cli.context import AsJson, open_context
-from pipelines.demand import counting
-from pipelines.ingest.withdrawal import Withdrawal, withdraw
-from pipelines.runs.ledger import recorded
-from pipelines.store import files as store
-from pipelines.store.files import LoadedFile
 
-app = typer.Typer(
+if TYPE_CHECKING:
+    from pipelines.ingest.withdrawal import Withdrawal
+    from pipelines.store.files import LoadedFile
+
+app = CommandGroup(
     name="files", help="Loaded files, and taking them back.", no_args_is_help=True
 )
 
@@ -30,6 +32,8 @@ def list_files(
 
     Example: `harbor files list --file orders-2026-03`
     """
+    from pipelines.store import files as store
+
     with open_context() as context, context.engine.connect() as connection:
         newest = store.newest_files(connection, limit, file)
     empty = "No file has been loaded."
@@ -49,13 +53,17 @@ def withdraw_files(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Takes loaded files of orders or daily counts back, and counts demand again.
+    """Takes loaded files of orders, daily counts or signals back; counts demand again.
 
     Where the file had replaced rows of an earlier file, those rows count again. The file
     may be loaded once more; it then counts as the newest.
 
     Example: `harbor files withdraw 12`
     """
+    from pipelines.demand import counting
+    from pipelines.ingest.withdrawal import withdraw
+    from pipelines.runs.ledger import recorded
+
     with open_context() as context:
         if dry_run:
             done = withdraw(context.engine, file_ids, dry_run=True)

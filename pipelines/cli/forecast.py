@@ -7,11 +7,6 @@ import typer
 
 from pipelines.cli.console import echo, show_csv, show_json, show_table
 from pipelines.cli.context import AsJson, open_context, past_day
-from pipelines.database.engine import snapshot
-from pipelines.demand import counting
-from pipelines.forecasting import forecast as forecasting
-from pipelines.runs.ledger import recorded
-from pipelines.store.forecasts import read_forecasts, read_totals
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +30,12 @@ def forecast(
 
     Example: `harbor forecast --origin 2026-03-31 --csv > forecast.csv`
     """
+    from pipelines.database.engine import snapshot
+    from pipelines.demand import counting
+    from pipelines.forecasting import forecast as forecasting
+    from pipelines.runs.ledger import recorded
+    from pipelines.store.forecasts import read_forecasts, read_totals
+
     if as_csv and as_json:
         raise typer.BadParameter("Give --csv or --json, not both.")
     with open_context() as context:
@@ -56,7 +57,7 @@ def forecast(
             f"Forecast from {day} with model {version}; 80 % of days should fall "
             "between p10 and p90."
         )
-        _show_totals(totals)
+        show_totals(totals)
         _show(rows)
 
 
@@ -67,15 +68,27 @@ def _show(rows: list[dict[str, Any]]) -> None:
         by_depot[row["depot_id"]].append(row)
     days = sorted({row["target_on"] for row in rows})
     lines = [
-        (depot_id, *(f"{row['p50']:,.0f}" for row in its_rows))
+        (depot_id, *(_planned(row) for row in its_rows))
         for depot_id, its_rows in by_depot.items()
     ]
     columns = ("depot", *(f"{day:%a %d %b}" for day in days))
-    show_table("Orders expected (p50)", columns, lines)
+    show_table("Orders planned", columns, lines)
 
 
-def _show_totals(totals: list[dict[str, Any]]) -> None:
-    """One line a city, the fleet first; beside each day's sum the band of the total."""
+def _planned(row: dict[str, Any]) -> str:
+    """'420 (model 341)'; the number alone where both are the same."""
+    planned, model = f"{row['planned']:,.0f}", f"{row['p50']:,.0f}"
+    return planned if planned == model else f"{planned} (model {model})"
+
+
+def _band(row: dict[str, Any]) -> str:
+    """'(390–450)': the model's interval, moved with the planned number as on the pages."""
+    ratio = row["planned"] / row["p50"] if row["p50"] > 0 else 1.0
+    return f"({ratio * row['p10']:,.0f}–{ratio * row['p90']:,.0f})"
+
+
+def show_totals(totals: list[dict[str, Any]]) -> None:
+    """One line a city, the fleet first: each day's planned sum and its interval."""
     by_city: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in totals:
         by_city[row["city"] or "all depots"].append(row)
@@ -83,16 +96,13 @@ def _show_totals(totals: list[dict[str, Any]]) -> None:
     lines = [
         (
             name,
-            *(
-                f"{row['p50']:,.0f} ({row['p10']:,.0f}–{row['p90']:,.0f})"
-                for row in its
-            ),
+            *(f"{_planned(row)} {_band(row)}" for row in its),
         )
         for name, its in by_city.items()
     ]
     columns = ("", *(f"{day:%a %d %b}" for day in days))
     show_table(
-        "Orders expected in total (sum of p50, and p10–p90 of the total)",
+        "Orders planned in total (and their p10–p90)",
         columns,
         lines,
     )

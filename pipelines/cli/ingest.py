@@ -1,21 +1,21 @@
 """`harbor ingest`: loads files, and reports on each."""
 
-from functools import partial
-from typing import Annotated, Any
+from __future__ import annotations
 
-import sqlalchemy as sa
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
 
 from forecaster.errors import BadInputError, NothingToDoError, RefusedFileError
 from pipelines.cli.console import echo, progress, show_json, show_table
 from pipelines.cli.context import AsJson, CommandContext, open_context
 from pipelines.cli.stopping import report_interruption
-from pipelines.demand import counting
-from pipelines.ingest import Counts, FileOptions, IngestReport, LoadProgress, ingest
-from pipelines.ingest.options import DEFAULT_SOURCE, options_of_source
-from pipelines.ingest.sources import SUFFIXES
-from pipelines.ingest.spool import STDIN
-from pipelines.runs.ledger import recorded
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from pipelines.ingest import FileOptions, IngestReport, LoadProgress
 
 MAX_REASONS_SHOWN = 5
 UNCHANGED = "Nothing was changed."
@@ -55,7 +55,9 @@ def ingest_files(
     ],
     kind: Annotated[
         str | None,
-        typer.Option(help="depots, orders, daily or events. [default: by columns]"),
+        typer.Option(
+            help="depots, orders, daily, events, signals. [default: by columns]"
+        ),
     ] = None,
     column: Columns = None,
     date_format: DateFormat = None,
@@ -85,13 +87,17 @@ def ingest_files(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Loads depots, orders, daily counts and events; safe to repeat.
+    """Loads depots, orders, daily counts, events and signals; safe to repeat.
 
     Reads .csv, .tsv (packed as .gz too), .parquet, .xlsx, and .zip of these, from files,
     folders, http(s)://, s3://, gs://, abfs:// (Azure), standard input, or a database.
 
     Example: `harbor ingest orders/ --column depot_id="Base Number"`
     """
+    from pipelines.demand import counting
+    from pipelines.ingest.spool import STDIN
+    from pipelines.runs.ledger import recorded
+
     if not all(path.strip() for path in paths):
         raise typer.BadParameter(
             "PATH is empty, but names a file, a folder or a URL. Look at the variable it "
@@ -141,6 +147,8 @@ def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
     Raises:
       BadParameter: one of them is unknown.
     """
+    from pipelines.ingest import FileOptions
+
     mapping = {}
     for pair in columns or []:
         name, equals, theirs = pair.partition("=")
@@ -158,6 +166,8 @@ def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
 
 def _require_known(options: FileOptions, context: CommandContext) -> None:
     """Refuses a source that harbor.toml does not have, before a run is recorded."""
+    from pipelines.ingest.options import DEFAULT_SOURCE, options_of_source
+
     try:
         options_of_source(
             options.source or DEFAULT_SOURCE, options, context.settings.sources
@@ -174,6 +184,8 @@ def _load(
     dry_run: bool,
     engine: sa.Engine,
 ) -> IngestReport:
+    from pipelines.ingest import ingest
+
     with progress("Reading", None, in_bytes=True) as bar:
 
         def update(state: LoadProgress) -> None:
@@ -197,6 +209,8 @@ def _load(
 
 def _totals(report: IngestReport) -> dict[str, int]:
     """Rows of all kinds together."""
+    from pipelines.ingest import Counts
+
     counts = sum((file.counts for file in report.files), start=Counts())
     return vars(counts) | {"refused": len(report.refused)}
 
@@ -223,6 +237,8 @@ def _show(report: IngestReport, dry_run: bool) -> None:
 
 def _raise_unless_loaded(report: IngestReport, paths: list[str], dry_run: bool) -> None:
     """Ends with 1 where a file was refused, and with 3 where there was nothing new."""
+    from pipelines.ingest.sources import SUFFIXES
+
     refused = report.refused
     if refused:
         # A line each: five sentences on one cannot be told apart.

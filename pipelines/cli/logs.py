@@ -46,6 +46,8 @@ class LibraryHandler(logging.Handler):
         fields = {"library": record.name, "message": record.getMessage()}
         if record.exc_info and record.exc_info[1] is not None:
             fields["error"] = repr(record.exc_info[1])
+        import structlog
+
         structlog.get_logger().log(record.levelno, "library", **fields)
 
 

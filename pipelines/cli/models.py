@@ -1,21 +1,23 @@
 """`harbor models`: lists, promotes and rolls back models."""
 
+from __future__ import annotations
+
 from datetime import UTC
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from forecaster.errors import BadInputError, NoModelError, NothingToDoError
-from forecaster.inference import postprocessing
+from pipelines.cli.choices import SCORE_SEGMENTS
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson, CommandContext, open_context
 from pipelines.cli.train import show_scores
-from pipelines.forecasting import forecast, live_accuracy
-from pipelines.store import accuracy, models
-from pipelines.store.models import Model
-from pipelines.training import canary
 
-app = typer.Typer(
+if TYPE_CHECKING:
+    from pipelines.store.models import Model
+
+app = CommandGroup(
     name="models", help="Which model is shown, and why.", no_args_is_help=True
 )
 
@@ -26,6 +28,8 @@ def list_models(as_json: AsJson = False) -> None:
 
     Example: `harbor models list`
     """
+    from pipelines.store import models
+
     with open_context() as context, context.engine.connect() as connection:
         all_models = models.all_models(connection)
     if as_json:
@@ -47,6 +51,8 @@ def list_models(as_json: AsJson = False) -> None:
 
 def _delivers(model: Model) -> str:
     """Whether a model delivers the network's forecast or the baseline."""
+    from forecaster.inference import postprocessing
+
     return postprocessing.describe_share(model["scores"].get("network_share"))
 
 
@@ -85,7 +91,7 @@ def show_model(version: str, as_json: AsJson = False) -> None:
 @app.command("live")
 def live(
     by: Annotated[
-        str, typer.Option(help=f"One of {', '.join(accuracy.SEGMENTS)}.")
+        str, typer.Option(help=f"One of {', '.join(SCORE_SEGMENTS)}.")
     ] = "model",
     days: Annotated[
         int, typer.Option(help="Number of newest scored days.", min=1)
@@ -99,6 +105,9 @@ def live(
 
     Example: `harbor models live --by city`
     """
+    from pipelines.forecasting import live_accuracy
+    from pipelines.store import accuracy
+
     if by not in accuracy.SEGMENTS:
         raise typer.BadParameter(
             f"--by is {by!r}, but must be one of {', '.join(accuracy.SEGMENTS)}."
@@ -156,6 +165,8 @@ def promote(
 
     Example: `harbor models promote 20260331-0a1b2c3d --reason "New fleet"`
     """
+    from pipelines.forecasting import forecast
+
     with open_context() as context:
         model = _read(context, version)
         if model["role"] == "evaluation":
@@ -180,6 +191,8 @@ def rollback(
 
     Example: `harbor models rollback --reason "Too high in Ghent since Monday"`
     """
+    from pipelines.store import models
+
     with open_context() as context:
         with context.engine.connect() as connection:
             before = models.rollback_target(connection)
@@ -192,6 +205,9 @@ def rollback(
 
 def _require_canary(context: CommandContext, model: Model) -> None:
     """Refuses a model whose canary fails, and stores the result."""
+    from pipelines.store import models
+    from pipelines.training import canary
+
     with context.engine.connect() as connection:
         champion = models.champion(connection)
     result = canary.run_canary(
@@ -209,6 +225,9 @@ def _set_champion(
     context: CommandContext, model: Model, reason: str, as_json: bool
 ) -> None:
     """Makes a model the champion, if its artefact is intact."""
+    from pipelines.forecasting import forecast
+    from pipelines.store import models
+
     forecast.load_recorded(context.settings.artefacts, model)
     version = model["version"]
     with context.engine.begin() as connection:
@@ -223,6 +242,8 @@ def _set_champion(
 
 
 def _read(context: CommandContext, version: str) -> Model:
+    from pipelines.store import models
+
     with context.engine.connect() as connection:
         model = models.model(connection, version)
     if model is None:

@@ -7,11 +7,8 @@ import typer
 
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, open_context, past_day
-from pipelines.cli.logs import configure_logs
 from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
-from pipelines.nightly.run import run_nightly
-from pipelines.nightly.steps import NightlyContext
 
 INTERRUPTION_MESSAGE = "Finished steps are kept. 'harbor nightly' continues from there."
 DATABASE_AWAY_S = 90
@@ -39,6 +36,10 @@ def nightly(
 
     Example: `harbor nightly --origin 2026-03-31`
     """
+    from pipelines.cli.logs import configure_logs
+    from pipelines.nightly.run import run_nightly
+    from pipelines.nightly.steps import NightlyContext
+
     configure_logs(logging.INFO)
     with (
         report_interruption(INTERRUPTION_MESSAGE),

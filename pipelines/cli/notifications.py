@@ -3,11 +3,11 @@
 import typer
 
 from forecaster.errors import ConfigError
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson
-from pipelines.settings import Settings
 
-app = typer.Typer(
+app = CommandGroup(
     name="notifications",
     help="Notifications about the nights, by Slack, Teams, mail or webhook.",
     no_args_is_help=True,
@@ -21,6 +21,7 @@ def send_test(as_json: AsJson = False) -> None:
     Example: `harbor notifications test`
     """
     from pipelines.monitoring.notifications import Notification, channels_of
+    from pipelines.settings import Settings
 
     channels = channels_of(Settings.load())
     if not channels:

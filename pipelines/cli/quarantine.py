@@ -1,21 +1,22 @@
 """`harbor quarantine`: lists, replays and dismisses rejected rows."""
 
+from __future__ import annotations
+
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_list
 from pipelines.cli.context import AsJson, open_context
 from pipelines.cli.ingest import Columns, DateFormat, Decimal, file_options
-from pipelines.demand import counting
-from pipelines.ingest import replay
-from pipelines.runs.ledger import recorded
-from pipelines.store import quarantine
-from pipelines.store.quarantine import QuarantinedRow
 
-app = typer.Typer(
+if TYPE_CHECKING:
+    from pipelines.store.quarantine import QuarantinedRow
+
+app = CommandGroup(
     name="quarantine",
     help="Rejected rows, and why they were rejected.",
     no_args_is_help=True,
@@ -38,6 +39,8 @@ def list_rejected(
 
     Example: `harbor quarantine list --file orders-2026-03`
     """
+    from pipelines.store import quarantine
+
     with open_context() as context, context.engine.connect() as connection:
         rows, n_all = quarantine.newest_rejected(
             connection, limit, file, dismissed=dismissed
@@ -58,6 +61,8 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
 
     Example: `harbor quarantine show 12`
     """
+    from pipelines.store import quarantine
+
     with open_context() as context, context.engine.connect() as connection:
         row = quarantine.rejected(connection, quarantine_id)
     if row is None:
@@ -100,6 +105,10 @@ def replay_rejected(
 
     Example: `harbor quarantine replay --file orders-2026-03 --date-format %d/%m/%Y`
     """
+    from pipelines.demand import counting
+    from pipelines.ingest import replay
+    from pipelines.runs.ledger import recorded
+
     options = file_options(column, date_format=date_format, decimal=decimal)
     with open_context() as context, recorded(context.engine, "replay") as run:
         done = replay(run.engine, options, context.settings, context.now, file)
@@ -143,6 +152,8 @@ def dismiss_rejected(
 
     Example: `harbor quarantine dismiss 12 13 --reason "test orders of the partner"`
     """
+    from pipelines.store import quarantine
+
     if not reason.strip() or bool(quarantine_ids) == bool(file):
         raise typer.BadParameter(
             "Give a --reason, and either the ids of rows or --file with a part of a path."

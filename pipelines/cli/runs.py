@@ -7,16 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from forecaster.errors import NoDataError
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson, as_date, open_context
-from pipelines.cli.logs import format_event
-from pipelines.database.engine import snapshot
-from pipelines.runs import tail
-from pipelines.runs.ledger import fail_dead_runs
-from pipelines.schema.run_metrics import describe
-from pipelines.store import run_lines, runs
 
-app = typer.Typer(name="runs", help="What ran, and how it ended.", no_args_is_help=True)
+app = CommandGroup(
+    name="runs", help="What ran, and how it ended.", no_args_is_help=True
+)
 STATES = ("running", "done", "failed", "skipped")
 
 
@@ -39,6 +36,9 @@ def list_runs(
 
     Example: `harbor runs list --state failed --limit 5`
     """
+    from pipelines.runs.ledger import fail_dead_runs
+    from pipelines.store import runs
+
     if state is not None and state not in STATES:
         raise typer.BadParameter(
             f"--state is {state!r}, but must be one of {', '.join(STATES)}."
@@ -69,6 +69,10 @@ def show_run(
 
     Example: `harbor runs show 12`
     """
+    from pipelines.database.engine import snapshot
+    from pipelines.runs.ledger import fail_dead_runs
+    from pipelines.store import run_lines, runs
+
     with open_context() as context:
         fail_dead_runs(context.engine)
         with snapshot(context.engine) as connection:
@@ -98,6 +102,9 @@ def follow_run(
 
     Example: `harbor runs follow 12`
     """
+    from pipelines.runs import tail
+    from pipelines.store import runs
+
     with open_context() as context:
         followed = tail.newest_run(context.engine) if run_id is None else run_id
         for update in tail.follow(context.engine, followed, time.sleep):
@@ -114,6 +121,8 @@ def follow_run(
 
 
 def _show(rows: list[dict[str, Any]], title: str, closely: bool) -> None:
+    from pipelines.schema.run_metrics import describe
+
     cells = [
         (
             str(row["run_id"]),
@@ -137,6 +146,8 @@ def _duration(row: dict[str, Any]) -> str:
 
 
 def _line(line: dict[str, Any]) -> str:
+    from pipelines.cli.logs import format_event
+
     if line["event"] == "traceback":
         return "".join(line["fields"]["lines"]).rstrip()
     time_of_day = f"{line['written_at'].astimezone(UTC):%H:%M:%S}"
@@ -146,6 +157,8 @@ def _line(line: dict[str, Any]) -> str:
 
 
 def _state(row: dict[str, Any]) -> str:
+    from pipelines.schema.run_metrics import describe
+
     of = f" of {row['origin_on']}" if row["origin_on"] else ""
     what = row["error"] or describe(row["metrics"])
     return f"{row['step']}{of} (run {row['run_id']}) {row['state']}. {what}".rstrip()

@@ -6,20 +6,12 @@ from threading import Event
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import structlog
-import typer
-from sqlalchemy.exc import SQLAlchemyError
-
 from forecaster.errors import DatabaseError
+from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson, CommandContext, open_context
-from pipelines.cli.logs import configure_logs
-from pipelines.scheduling import schedule
-from pipelines.store.runs import last_night
 
-log = structlog.get_logger()
-
-app = typer.Typer(
+app = CommandGroup(
     name="schedule", help="When the nightly run starts.", no_args_is_help=True
 )
 
@@ -34,6 +26,12 @@ def run(as_json: AsJson = False) -> None:
 
     Example: `harbor schedule run`
     """
+    import structlog
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from pipelines.cli.logs import configure_logs
+    from pipelines.scheduling import schedule
+
     configure_logs(logging.INFO)
     stopped = Event()
     with open_context() as context:
@@ -45,7 +43,9 @@ def run(as_json: AsJson = False) -> None:
                 schedule.run_scheduler(context.engine, context.settings, stopped)
         except (SQLAlchemyError, DatabaseError) as error:
             reason = str(error).strip().splitlines()[0]
-            log.warning("database_unavailable", reason=reason, doing="waiting for it")
+            structlog.get_logger().warning(
+                "database_unavailable", reason=reason, doing="waiting for it"
+            )
         stopped.wait(schedule.LEADER_POLL_S)
 
 
@@ -71,6 +71,9 @@ def _greet(context: CommandContext, as_json: bool) -> None:
 
 
 def _overview(context: CommandContext) -> dict[str, Any]:
+    from pipelines.scheduling import schedule
+    from pipelines.store.runs import last_night
+
     settings, engine, now = context.settings, context.engine, context.now
     upcoming = settings.next_night(now)
     with engine.connect() as connection:

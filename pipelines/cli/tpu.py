@@ -8,7 +8,6 @@ import typer
 
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson
-from pipelines.settings import Settings
 
 MIB, GIB = 2**20, 2**30
 COMPILE_ONLY = {
@@ -35,6 +34,8 @@ def tpu_check(
 
     Example: `harbor tpu-check --topology v4:2x2x1`
     """
+    from pipelines.settings import Settings
+
     # Read when JAX starts, which is why nothing above imports it.
     os.environ |= COMPILE_ONLY
     from forecaster.model.tpu import check

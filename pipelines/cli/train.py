@@ -1,27 +1,24 @@
 """`harbor train`: trains and evaluates a model, and shows its scores."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import structlog
 import typer
 
 from pipelines.cli.console import echo, progress, show_json, show_table
 from pipelines.cli.context import AsJson, open_context, past_day
 from pipelines.cli.stopping import report_interruption
-from pipelines.demand import counting
-from pipelines.runs.ledger import recorded
-from pipelines.training import promotion
-from pipelines.training import train as training
-from pipelines.training.promotion import PromotionDecision
-from pipelines.training.train import FitReporter, TrainedModel
 
-log = structlog.get_logger()
+if TYPE_CHECKING:
+    from pipelines.training.promotion import PromotionDecision
+    from pipelines.training.train import FitReporter, TrainedModel
 
 LINES_PER_FIT = 10
 INTERRUPTION_MESSAGE = (
@@ -71,6 +68,11 @@ def train(
 
     Example: `harbor train --through 2026-03-31`
     """
+    from pipelines.demand import counting
+    from pipelines.runs.ledger import recorded
+    from pipelines.training import promotion
+    from pipelines.training import train as training
+
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         engine, settings = context.engine, context.settings
         day = past_day(context, through, "--through") or counting.default_origin(engine)
@@ -168,6 +170,8 @@ def show_scores(scores: dict[str, Any], title: str) -> None:
 @contextmanager
 def fit_progress() -> Iterator[FitReporter]:
     """Yields a reporter that shows a bar per fit and logs `LINES_PER_FIT` lines of each."""
+    import structlog
+
     with progress("Preparing", None) as bar:
 
         def start(fit: str) -> Callable[[int, int, float], None]:
@@ -181,7 +185,9 @@ def fit_progress() -> Iterator[FitReporter]:
                 best_mape = {"best_mape": best} if math.isfinite(best) else {}
                 part = LINES_PER_FIT * epoch // epochs
                 if part > logged:
-                    log.info("fit", fit=fit, epoch=epoch, most=epochs, **best_mape)
+                    structlog.get_logger().info(
+                        "fit", fit=fit, epoch=epoch, most=epochs, **best_mape
+                    )
                 logged = part
                 label = (
                     f"{FITS[fit]}, MAPE {100 * best:.2f} %" if best_mape else FITS[fit]

@@ -1,23 +1,21 @@
 """`harbor watch`: metrics for Prometheus, and notifications."""
 
+from __future__ import annotations
+
 import logging
 from datetime import UTC, datetime
 from threading import Event
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import structlog
 import typer
 
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, Port
-from pipelines.cli.logs import configure_logs
-from pipelines.database.engine import database_url
-from pipelines.database.readonly_engine import create_readonly_engine
 from pipelines.monitoring import ports
-from pipelines.settings import Settings
 
-log = structlog.get_logger()
+if TYPE_CHECKING:
+    from pipelines.settings import Settings
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PORT = 9464
@@ -43,6 +41,9 @@ def watch(
 
     Example: `harbor watch --port 9464`
     """
+    from pipelines.cli.logs import configure_logs
+    from pipelines.settings import Settings
+
     configure_logs(logging.INFO)
     settings = Settings.load()
     _require_guard(address, insecure)
@@ -63,7 +64,11 @@ def _require_guard(address: str, insecure: bool) -> None:
 
 
 def _serve(settings: Settings, address: str, port: int) -> None:
+    import structlog
+
     from dashboard.sql import fleet
+    from pipelines.database.engine import database_url
+    from pipelines.database.readonly_engine import create_readonly_engine
     from pipelines.monitoring.notifications import Notifier, channels_of
     from pipelines.monitoring.server import MonitorState, Snapshot, serving
     from pipelines.monitoring.watcher import INTERVAL_S, PageQueries, Watcher
@@ -83,6 +88,8 @@ def _serve(settings: Settings, address: str, port: int) -> None:
                     finally:
                         engine.dispose()
             except DatabaseError as error:
-                log.warning("database_unavailable", reason=str(error))
+                structlog.get_logger().warning(
+                    "database_unavailable", reason=str(error)
+                )
                 state.snapshot = Snapshot(datetime.now(UTC), str(error))
                 stopped.wait(INTERVAL_S)

@@ -1,8 +1,8 @@
 """Database roles and their privileges: owner, writer, reader.
 
 The owner runs the migrations and owns the tables. The writer may change rows but no table.
-The reader, the dashboard's role, may select and call `add_override`; the first migration
-creates it. A pipeline that connects as the owner takes the writer's role, so that a
+The reader, the dashboard's role, may select, and call `add_overrides` and
+`save_city_settings`; the migrations create them. A pipeline that connects as the owner takes the writer's role, so that a
 mistake cannot drop a table.
 """
 
@@ -23,6 +23,8 @@ from pipelines.settings import CHECKOUT, Settings
 
 WRITER, READER = "harbor_writer", "harbor_dashboard"
 ROLES = (WRITER, READER)
+PLANNERS_TABLES = {"overrides", "city_settings"}
+"""Tables that only planners write, through functions."""
 GRANTS = Path(CHECKOUT, "migrations", "sql", "roles.sql")
 """Statements for the owner: create the roles, and grant exactly their privileges."""
 PUBLIC_RIGHTS = Path(CHECKOUT, "migrations", "sql", "public_rights.sql")
@@ -87,8 +89,9 @@ class RoleGrants:
     @property
     def is_complete(self) -> bool:
         """Whether it has exactly the privileges it needs."""
-        # Planners alone write overrides.
-        writable = metadata.tables.keys() - {"overrides"} if self.role == WRITER else ()
+        writable = (
+            metadata.tables.keys() - PLANNERS_TABLES if self.role == WRITER else ()
+        )
         needed = (len(metadata.tables), len(writable), ())
         return (self.reads, self.writes, self.too_much) == needed
 

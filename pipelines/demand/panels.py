@@ -1,8 +1,9 @@
 """Reads panels, the data that a model sees from an origin; writes nothing."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime, time, timedelta
-from functools import partial
+from datetime import date
+from functools import cached_property, partial
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -12,16 +13,20 @@ import sqlalchemy as sa
 from forecaster.config import MAX_HORIZON
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel import Panel
-from forecaster.data.panel_builder import build_panel, fill_demand
-from forecaster.errors import NoDataError
+from forecaster.data.panel_builder import (
+    NOT_OBSERVED,
+    DayCounts,
+    assemble_panel,
+    no_demand,
+)
 from pipelines.database.engine import snapshot
+from pipelines.settings.known_at import first_origin, knowledge_cutoff
 from pipelines.store import panel as store
-from pipelines.store.panel import PanelTables, versions_as_of
+from pipelines.store.panel import CountColumns, PanelTables
 
 # Days of calendar past the origin: the longest horizon and the reach of its last day.
 MAX_CALENDAR_DAYS_AHEAD = MAX_HORIZON + CALENDAR_REACH
-# A forecast runs in the night after its origin; data until this time is known to it.
-KNOWLEDGE_CUTOFF = time(12, 0)
+NO_COUNTS = CountColumns(np.empty(0, int), np.empty(0, "datetime64[D]"), np.empty(0))
 
 
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
@@ -34,14 +39,17 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
     Raises:
       NoDataError: there is no demand up to the origin.
     """
-    return _build(_read(engine, origin), origin)
+    with snapshot(engine) as connection:
+        tables = store.read_panel_tables(connection, origin)
+    start_on, demand_dt = _matrix(tables, origin)
+    return _assemble(tables, demand_dt, start_on)
 
 
 class PanelsAsKnown:
-    """Panels of past origins, each with the data known in the night after it."""
+    """Panels of any origin, from data that are read once, in one snapshot."""
 
     def __init__(self, engine: sa.Engine, last: date, zone: ZoneInfo) -> None:
-        """Reads every version of the counts once, and builds the newest panel.
+        """Reads every version of the counts.
 
         Args:
           engine: Database the pipelines own.
@@ -51,48 +59,56 @@ class PanelsAsKnown:
         Raises:
           NoDataError: there is no demand up to it.
         """
-        tables = _read(engine, last, all_versions=True)
-        newest = tables.newest()
-        newest = replace(newest, events=as_known(newest.events, zone))
+        with snapshot(engine) as connection:
+            tables = store.read_versioned_tables(connection, last)
+        self.last = last
         self._zone = zone
-        self._panel = _build(newest, last)
-        # Keeps days that were later closed, for origins that did not know it.
-        self._demand_dt = np.full_like(self._panel.demand_dt, np.nan)
-        self._fill(self._demand_dt, newest.demand)
-        self._earlier = tables.earlier_counts()
+        self._start_on, self._demand_dt = _matrix(tables, last)
+        # The matrix has them.
+        self._tables = replace(tables, counts=NO_COUNTS)
 
-    def at(self, origin: date) -> Panel:
-        """Returns the panel of an origin.
+    def newest(self, origin: date) -> Panel:
+        """Returns the panel of the newest counts up to an origin, as `read_panel` does.
 
         Raises:
           NoDataError: there was no demand up to it.
         """
-        panel = self._panel
-        if origin < panel.start_on:
-            raise NoDataError(
-                f"There is no demand up to {origin}. Load orders with 'harbor ingest'."
-            )
-        panel = panel.as_of(origin)
-        demand_dt = self._demand_dt[:, : panel.n_steps].copy()
+        return _assemble(self._tables, self._until(origin), self._start_on)
+
+    def at(self, origin: date) -> Panel:
+        """Returns the panel of an origin as known in the night after it.
+
+        Raises:
+          NoDataError: there was no demand up to it.
+        """
+        demand_dt = self._until(origin).copy()
         # Counts that were corrected later, at most one per day.
         cutoff = knowledge_cutoff(origin, self._zone)
-        self._fill(demand_dt, versions_as_of(self._earlier, cutoff, origin))
-        demand_dt[panel.closed_dt[:, : panel.n_steps]] = np.nan
-        return replace(panel, demand_dt=demand_dt)
+        corrected = _day_counts(self._tables.earlier.newest_at(cutoff, origin))
+        in_matrix = corrected.day_n >= np.datetime64(self._start_on)
+        corrected.select(in_matrix).write(demand_dt, self._start_on)
+        panel = self._as_known.as_of(origin)
+        closed_dt = panel.closed_dt[:, : panel.n_steps]
+        return replace(panel, demand_dt=np.where(closed_dt, NOT_OBSERVED, demand_dt))
 
-    def _fill(self, demand_dt: np.ndarray, demand: pd.DataFrame) -> None:
-        fill_demand(demand_dt, self._panel.depot_ids, self._panel.start_on, demand)
+    def _until(self, origin: date) -> np.ndarray:
+        """The newest counts up to an origin, those of closed days included."""
+        n_steps = (origin - self._start_on).days + 1
+        if n_steps < 1:
+            raise no_demand(origin)
+        return self._demand_dt[:, :n_steps]
+
+    @cached_property
+    def _as_known(self) -> Panel:
+        """The panel of the last origin, with events as known at any."""
+        events = as_known(self._tables.event_versions, self._zone)
+        signals = signals_as_known(self._tables.signal_versions, self._zone)
+        tables = replace(self._tables, events=events, signals=signals)
+        return _assemble(tables, self._demand_dt, self._start_on)
 
 
-def knowledge_cutoff(origin: date, zone: ZoneInfo) -> datetime:
-    """Returns the time after which new data is not known to an origin."""
-    return datetime.combine(origin + timedelta(days=1), KNOWLEDGE_CUTOFF, tzinfo=zone)
-
-
-def first_origin(loaded_at: datetime, zone: ZoneInfo) -> date:
-    """Returns the first origin for which data loaded at a time is known."""
-    local = loaded_at.astimezone(zone)
-    return local.date() - timedelta(days=1 if local.time() <= KNOWLEDGE_CUTOFF else 0)
+ReadPanels = Callable[[], PanelsAsKnown]
+"""Returns panels that several steps share, so that the history is read once for all."""
 
 
 def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
@@ -113,11 +129,44 @@ def as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     )
 
 
-def _read(engine: sa.Engine, through: date, all_versions: bool = False) -> PanelTables:
-    with snapshot(engine) as connection:
-        return store.read_panel_tables(connection, through, all_versions=all_versions)
+def signals_as_known(versions: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
+    """Adds to versions of signals the origins for which they are known.
+
+    A first version is known from its `known_from`; a correction from its load, and never
+    before that day.
+    """
+    # Once for each time of a load, not for each of its rows, of which there may be millions.
+    times = set(versions["known_at"]) | set(versions["superseded_at"].dropna())
+    origins = {time: first_origin(time, zone) for time in times}
+    loaded, until = (
+        pd.to_datetime(versions[name].map(origins))
+        for name in ("known_at", "superseded_at")
+    )
+    return versions.assign(
+        corrected_from=loaded.where(versions["version"] > 1), known_until=until
+    )
 
 
-def _build(tables: PanelTables, origin: date) -> Panel:
-    rows = (tables.depots, tables.demand, tables.events, tables.holidays)
-    return build_panel(*rows, origin, MAX_CALENDAR_DAYS_AHEAD)
+def _matrix(tables: PanelTables, through: date) -> tuple[date, np.ndarray]:
+    """The first day with demand, and the matrix of the newest counts from then on."""
+    counts = _day_counts(tables.counts)
+    if tables.depots.empty or not len(counts):
+        raise no_demand(through)
+    start_on = counts.first_on
+    return start_on, counts.matrix(len(tables.depots), start_on, through)
+
+
+def _day_counts(columns: CountColumns) -> DayCounts:
+    return DayCounts(columns.row_n, columns.day_n, columns.orders_n)
+
+
+def _assemble(tables: PanelTables, demand_dt: np.ndarray, start_on: date) -> Panel:
+    return assemble_panel(
+        tables.depots,
+        demand_dt,
+        tables.events,
+        tables.holidays,
+        start_on,
+        MAX_CALENDAR_DAYS_AHEAD,
+        tables.signals,
+    )

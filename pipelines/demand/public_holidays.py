@@ -25,12 +25,13 @@ def add_missing(connection: sa.Connection, today: date) -> None:
     first = store.first_day(connection) or today
     years = range(first.year, today.year + 2)
     for country, subdivision in store.regions(connection):
-        days = _holidays(country, subdivision, years)
+        days = holidays_of(country, subdivision, years)
         rows = [(country, subdivision, day, name) for day, name in days.items()]
         store.add_holidays(connection, rows)
 
 
-def _holidays(country: str, subdivision: str, years: range) -> dict[date, str]:
+def holidays_of(country: str, subdivision: str, years: range) -> dict[date, str]:
+    """Returns the English names of a region's holidays by day, see `add_missing`."""
     try:
         # English, so that a holiday has one name whatever the machine's language.
         days = holidays.country_holidays(
@@ -41,4 +42,4 @@ def _holidays(country: str, subdivision: str, years: range) -> dict[date, str]:
         log.warning("public_holidays_unknown", country=country, subdivision=subdivision)
     if not subdivision:
         return {}
-    return _holidays(country, "", years)
+    return holidays_of(country, "", years)

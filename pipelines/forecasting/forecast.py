@@ -14,7 +14,7 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.infer import Forecast, LiveConditions
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
-from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
 from pipelines.forecasting import live_accuracy
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
@@ -38,6 +38,7 @@ def forecast_from(
     now: datetime,
     zone: ZoneInfo,
     run: Run | None = None,
+    read_panels: ReadPanels | None = None,
 ) -> str:
     """Forecasts every depot with the champion, and returns its version.
 
@@ -52,6 +53,7 @@ def forecast_from(
       now: Time of the run; decides whether the forecast is live.
       zone: The fleet's time zone, in which the origin's day ends.
       run: The run that records the metrics.
+      read_panels: Returns panels that other steps share; the origin's is read without.
 
     Raises:
       NoModelError: no model is eligible for that origin.
@@ -64,8 +66,9 @@ def forecast_from(
         live = is_live(origin, demand_store.last_day(connection), now, zone)
         conditions = _live_conditions(connection, origin) if live else LiveConditions()
     loaded = load_recorded(artefacts, model)
-    panel = _panel(engine, origin, zone, live)
-    result = measure_inference(run, lambda: infer.forecast(loaded, panel, conditions))
+    panel = _panel(engine, origin, zone, live, read_panels)
+    with measure_inference(run):
+        result = infer.forecast(loaded, panel, conditions)
     write(engine, panel, result, str(model["version"]), now, zone, run)
     own = loaded.postprocessing.fallback_depots
     fallbacks = sorted({*own, *conditions.fallback_depots})
@@ -156,8 +159,17 @@ def write(
         run.metrics |= {"depots": panel.n_depots, "model": version, "live": live}
 
 
-def _panel(engine: sa.Engine, origin: date, zone: ZoneInfo, live: bool) -> Panel:
+def _panel(
+    engine: sa.Engine,
+    origin: date,
+    zone: ZoneInfo,
+    live: bool,
+    read_panels: ReadPanels | None,
+) -> Panel:
     """The panel as known now, or for a hindcast as known in the night after the origin."""
+    if read_panels is not None:
+        panels = read_panels()
+        return panels.newest(origin) if live else panels.at(origin)
     if live:
         return read_panel(engine, origin)
     return PanelsAsKnown(engine, origin, zone).at(origin)

@@ -1,55 +1,80 @@
 """Scores forecasts whose actuals are now known, with both baselines."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
 import sqlalchemy as sa
 
 from forecaster.baselines import median4, seasonal_naive
-from forecaster.config import MAX_HORIZON
 from forecaster.data.panel import Panel
 from pipelines.database.engine import snapshot
-from pipelines.demand.panels import PanelsAsKnown
+from pipelines.demand.panels import PanelsAsKnown, ReadPanels
 from pipelines.store import forecasts as store
 
 
-def score_known_days(engine: sa.Engine, zone: ZoneInfo) -> int:
+def score_known_days(
+    engine: sa.Engine,
+    zone: ZoneInfo,
+    read_panels: ReadPanels | None = None,
+) -> int:
     """Scores every forecast without a score, or whose actual was corrected.
+
+    Only what changed since the last time is looked at, as `scores_due` has it.
 
     Args:
       engine: Database the pipelines own.
       zone: The fleet's time zone; decides what was known at an origin.
+      read_panels: Returns the panels for the baselines; they are read anew without.
 
     Returns:
       Number of depot-days scored.
     """
     with snapshot(engine) as connection:
-        origins = store.origins_to_score(connection)
-    if not origins:
-        return 0
-    panels = PanelsAsKnown(engine, max(origins), zone)
-    return sum(_score(engine, panels.at(origin), origin) for origin in origins)
-
-
-def _score(engine: sa.Engine, panel: Panel, origin: date) -> int:
+        due = store.scores_due_now(connection)
+        days_ahead = store.origins_to_score(connection, due)
+    scored = _score_origins(engine, zone, days_ahead, read_panels) if days_ahead else 0
+    # Last, so that an interrupted scoring is begun again.
     with engine.begin() as connection:
-        return store.score_origin(connection, origin, _baselines(panel))
+        store.remove_due(connection, due)
+    return scored
 
 
-def _baselines(panel: Panel) -> Iterator[tuple[Any, ...]]:
-    """Yields depot_id, target_on and both baselines for each day ahead."""
+def _score_origins(
+    engine: sa.Engine,
+    zone: ZoneInfo,
+    days_ahead: Mapping[date, int],
+    read_panels: ReadPanels | None,
+) -> int:
+    if read_panels is None:
+        panels = PanelsAsKnown(engine, max(days_ahead), zone)
+    else:
+        panels = read_panels()
+    return sum(
+        _score(engine, panels.at(origin), horizon)
+        for origin, horizon in days_ahead.items()
+    )
+
+
+def _score(engine: sa.Engine, panel: Panel, horizon: int) -> int:
+    with engine.begin() as connection:
+        baselines = _baselines(panel, horizon)
+        return store.score_origin(connection, panel.origin, horizon, baselines)
+
+
+def _baselines(panel: Panel, horizon: int) -> pa.Table:
+    """Both baselines by depot and day ahead, with `store.BASELINE_COLUMNS`."""
     demand_dt = panel.demand_dt.astype(float)
-    naive_dh = seasonal_naive(demand_dt, panel.n_steps, MAX_HORIZON)
-    median_dh = median4(demand_dt, panel.n_steps, MAX_HORIZON)
-    for depot, depot_id in enumerate(panel.depot_ids):
-        for step in range(MAX_HORIZON):
-            target = panel.origin + timedelta(days=step + 1)
-            baselines = (naive_dh[depot, step], median_dh[depot, step])
-            yield (
-                depot_id,
-                target,
-                *(None if np.isnan(v) else float(v) for v in baselines),
-            )
+    targets = [panel.origin + timedelta(days=step) for step in range(1, horizon + 1)]
+    baselines = (
+        baseline(demand_dt, panel.n_steps, horizon).ravel()
+        for baseline in (seasonal_naive, median4)
+    )
+    columns = (
+        np.repeat(np.array(panel.depot_ids, object), horizon),
+        pa.array(targets * panel.n_depots),
+        *(pa.array(values, from_pandas=True) for values in baselines),
+    )
+    return pa.table(dict(zip(store.BASELINE_COLUMNS, columns, strict=True)))

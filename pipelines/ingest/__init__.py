@@ -1,4 +1,4 @@
-"""Files to validated rows: orders, daily counts, depots, events, and the quarantine.
+"""Files to validated rows of every kind, and the quarantine.
 
 service         loads all files of a call          loading   one file in one transaction
 small_files     many small files of new rows in one transaction

@@ -15,6 +15,7 @@ from pipelines.ingest.options import FileOptions
 from pipelines.ingest.parsing import (
     THOUSANDS_SEPARATOR,
     ParseOptions,
+    Places,
     ambiguous_pattern,
 )
 
@@ -45,14 +46,16 @@ class Conventions:
     dates: DateOrder | None = None
     numbers: DecimalMark | None = None
 
-    def parse_options(self, options: FileOptions, today: date) -> ParseOptions:
+    def parse_options(
+        self, options: FileOptions, today: date, places: Places | None = None
+    ) -> ParseOptions:
         """Returns the parsing rules: the options first, then what was detected."""
         date_format, decimal = options.date_format, options.decimal
         if date_format is None and self.dates is not None:
             date_format = self.dates.date_format
         if decimal is None and self.numbers is not None:
             decimal = self.numbers.mark
-        return ParseOptions(today, date_format, decimal or ".")
+        return ParseOptions(today, date_format, decimal or ".", places)
 
 
 def detect_conventions(

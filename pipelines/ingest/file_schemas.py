@@ -1,7 +1,7 @@
-"""Schemas of the four kinds of file: columns, and rules between columns."""
+"""Schemas of the five kinds of file: columns, and rules between columns."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import Literal
@@ -74,6 +74,7 @@ class FileSchema:
       columns: Columns in the order of validation.
       rules: Rules between columns.
       constants: Values of table columns that are the same for every row.
+      one_of: Columns of which a file has one at least, and each of its rows one.
     """
 
     name: str
@@ -82,6 +83,7 @@ class FileSchema:
     columns: tuple[Column, ...]
     rules: tuple[RowRule, ...] = ()
     constants: Mapping[str, object] | None = None
+    one_of: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """Returns the column of a name."""
@@ -97,8 +99,11 @@ def _text(name: str, *, optional: bool = False) -> Column:
     return Column(name, parsing.parse_texts, (name,), not optional, optional)
 
 
-def _word(name: str, parse_cell: parsing.CellParser) -> Column:
-    return Column(name, parsing.per_distinct_value(parse_cell, pa.string()), (name,))
+def _word(
+    name: str, parse_cell: parsing.CellParser, *, optional: bool = False
+) -> Column:
+    parse = parsing.per_distinct_value(parse_cell, pa.string())
+    return Column(name, parse, (name,), not optional, optional)
 
 
 def _day(
@@ -234,8 +239,40 @@ EVENTS = FileSchema(
     ),
 )
 
+SIGNALS = FileSchema(
+    name="signals",
+    table="signal_versions",
+    key=("signal", "depot_id", "city", "day_on", "known_from"),
+    columns=(
+        _word("signal", parsing.parse_lower_case),
+        _word("depot_id", parsing.parse_known_depot, optional=True),
+        _word("city", parsing.parse_known_city, optional=True),
+        _day("date", store="day_on"),
+        replace(
+            _number("value", parsing.parse_number, pa.float64()), is_nullable=False
+        ),
+        _day("known_from", optional=True),
+    ),
+    rules=(
+        RowRule(
+            "known_from",
+            ("day_on", "known_from"),
+            lambda day, known: pc.greater(known, day),
+            "lies after date, but a signal is known in advance; what is known only "
+            "afterwards cannot help a forecast",
+        ),
+        RowRule(
+            "city",
+            ("city", "depot_id"),
+            lambda city, depot: pc.and_(pc.is_valid(city), pc.is_valid(depot)),
+            "stands beside a depot_id; give one of the two",
+        ),
+    ),
+    one_of=("depot_id", "city"),
+)
+
 SCHEMAS: dict[str, FileSchema] = {
-    schema.name: schema for schema in (ORDERS, DAILY, DEPOTS, EVENTS)
+    schema.name: schema for schema in (ORDERS, DAILY, DEPOTS, EVENTS, SIGNALS)
 }
 
 

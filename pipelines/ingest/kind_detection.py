@@ -144,6 +144,13 @@ def detect_mapping(
             f"{_required_columns(schemas)} Say which with --kind {schemas[0].name}."
         )
     positions = column_positions(header, schemas[0], options)
+    one_of = schemas[0].one_of
+    if one_of and not set(one_of) & positions.keys():
+        raise RefusedFileError(
+            f"{name} has neither a column '{one_of[0]}' nor '{one_of[1]}' (found: "
+            f"{shortened_list(header)}). Rename the one that says of where its values are, "
+            f"or pass --column {one_of[0]}=NAME."
+        )
     mapped = [
         column.name for column in schemas[0].columns if column.name in options.columns
     ]
@@ -212,6 +219,7 @@ def _required_columns(schemas: Sequence[FileSchema]) -> str:
     return (
         "; ".join(
             f"{schema.name} wants {', '.join(schema.required_columns)}"
+            + (f" and {' or '.join(schema.one_of)}" if schema.one_of else "")
             for schema in schemas
         )
         + "."

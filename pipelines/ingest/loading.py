@@ -3,22 +3,38 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import RejectedRow
 from pipelines.ingest.conventions import Conventions
-from pipelines.ingest.file_schemas import DAILY, EVENTS, ORDERS, FileSchema
+from pipelines.ingest.file_schemas import (
+    DAILY,
+    EVENTS,
+    ORDERS,
+    SIGNALS,
+    FileSchema,
+)
 from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import DEFAULT_SOURCE, FileOptions
 from pipelines.ingest.parser import RemoteFile
+from pipelines.ingest.parsing import Places
 from pipelines.ingest.plausibility import OrderIdCheck
 from pipelines.ingest.report import Counts, FileReport, file_notes
 from pipelines.ingest.sources import Source
 from pipelines.ingest.validation import Chunk, ParsedFile
 from pipelines.settings import Settings
-from pipelines.store import commit_order, events, order_counts, quarantine, score_totals
+from pipelines.settings.known_at import first_origin
+from pipelines.store import (
+    commit_order,
+    events,
+    order_counts,
+    quarantine,
+    score_totals,
+    signals,
+)
 from pipelines.store import ingest as store
 
 UNASSIGNED_CITY = "Unassigned"
@@ -41,8 +57,8 @@ class BufferedFile:
     conventions: Conventions
     chunks: tuple[Chunk, ...]
 
-    def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
-        """As `ParsedFile.parse`."""
+    def parse(self, _: Places | None = None) -> tuple[Conventions, Iterator[Chunk]]:
+        """As `ParsedFile.parse`, after which it was made."""
         return self.conventions, iter(self.chunks)
 
 
@@ -129,7 +145,8 @@ class _Loading:
         """Copies every chunk, merges the rows into the table, and sets the counts in `files`."""
         stored = self.request.file.mapping.stored
         staging = store.StagingTable.create(self.connection, self.schema.table, stored)
-        conventions, chunks = self.request.file.parse()
+        places = known_places(self.connection, self.schema)
+        conventions, chunks = self.request.file.parse(places)
         for chunk in chunks:
             self._add_chunk(chunk)
             self._require_bounded()
@@ -174,7 +191,7 @@ class _Loading:
           The number of rows that changed the table, and that of orders that were at
           another depot or on another day before (0 if that is not checked).
         """
-        if self.schema is EVENTS and not self.request.is_dry_run:
+        if self.schema in (EVENTS, SIGNALS) and not self.request.is_dry_run:
             # Before the versions take the timestamp at which they became known.
             commit_order.block_new_runs(self.connection)
         options, mapping, moved = self.request.options, self.request.file.mapping, 0
@@ -187,7 +204,9 @@ class _Loading:
             order_counts.mark_changed_days(self.connection, self.schema.table),
             score_totals.renew_if_depots_move(self.connection, self.schema.table),
         ):
-            accepted = merge(staging, self.schema, self.file_id, namespace)
+            accepted = merge(
+                staging, self.schema, self.file_id, namespace, self.settings.zone
+            )
             if accepted < self.rows:
                 staging.record_repeats(self.schema.key, self.file_id, namespace)
             if is_checked:
@@ -248,21 +267,32 @@ def merge(
     schema: FileSchema,
     file_id: int,
     id_namespace: str,
+    zone: ZoneInfo,
     *,
     over_later: bool = True,
 ) -> int:
-    """Merges rows into their table, events as versions; returns how many changed it.
+    """Merges rows into their table, or appends versions; returns how many changed it.
 
     Args:
       staging: The rows.
       schema: Schema of the file.
       file_id: Id of the file.
       id_namespace: Namespace in which its order ids are unique.
+      zone: Time zone of the fleet, which decides the first origin that knows a signal.
       over_later: Whether rows of later files are replaced too.
     """
     if schema is EVENTS:
         return events.append(staging, file_id, over_later=over_later)
+    if schema is SIGNALS:
+        now = store.now(staging.connection)
+        arrived_on = first_origin(now, zone)
+        return signals.append(staging, file_id, now, arrived_on, over_later=over_later)
     return staging.merge(schema.key, file_id, id_namespace, over_later=over_later)
+
+
+def known_places(connection: sa.Connection, schema: FileSchema) -> Places | None:
+    """The depots and cities that a file may name; None where it may name any."""
+    return Places(*store.places(connection)) if schema is SIGNALS else None
 
 
 def add_first_seen(

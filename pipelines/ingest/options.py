@@ -26,7 +26,7 @@ class FileOptions:
     """Options of reading a file; those left at None are detected.
 
     Args:
-      kind: One of depots, orders, daily, events.
+      kind: One of depots, orders, daily, events, signals.
       columns: From the schema's column names to those of the file.
       date_format: Format of dates that are not ISO 8601, for strptime: `%m/%d/%Y`.
       encoding: Encoding of text files; UTF-8 by default.

@@ -23,13 +23,19 @@ from pipelines.ingest.conventions import Conventions, DateOrder, DecimalMark
 from pipelines.ingest.file_schemas import SCHEMAS
 from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import FileOptions
+from pipelines.ingest.parsing import Places
 from pipelines.ingest.sources import Source
 from pipelines.ingest.validation import Chunk, ParsedFile
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
-PARSE = "parse"
-"""Asks the child for the rows of the file that it has opened last."""
+
+
+@dataclass(frozen=True)
+class ParseTask:
+    """Asks the child for the rows of the file that it has opened last."""
+
+    places: Places | None
 
 
 class Parser:
@@ -74,9 +80,11 @@ class Parser:
         )
         return RemoteFile(source, mapping, self)
 
-    def parse(self, source: Source) -> tuple[Conventions, Iterator[Chunk]]:
+    def parse(
+        self, source: Source, places: Places | None = None
+    ) -> tuple[Conventions, Iterator[Chunk]]:
         """Parses the file that was opened last; see `ParsedFile.parse`."""
-        message = self._ask(source, PARSE)
+        message = self._ask(source, ParseTask(places))
         dates, numbers = message["dates"], message["numbers"]
         conventions = Conventions(
             dates and DateOrder(**dates), numbers and DecimalMark(**numbers)
@@ -159,9 +167,11 @@ class RemoteFile:
     mapping: FileMapping
     parser: Parser
 
-    def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
+    def parse(
+        self, places: Places | None = None
+    ) -> tuple[Conventions, Iterator[Chunk]]:
         """As `ParsedFile.parse`."""
-        return self.parser.parse(self.source)
+        return self.parser.parse(self.source, places)
 
 
 def _serve(connection: Connection) -> None:
@@ -170,8 +180,8 @@ def _serve(connection: Connection) -> None:
     while True:
         task = connection.recv()
         try:
-            if task == PARSE and file is not None:
-                _send_rows(connection, file)
+            if isinstance(task, ParseTask) and file is not None:
+                _send_rows(connection, file, task.places)
             else:
                 file = ParsedFile.open(*task)
                 mapping = file.mapping
@@ -189,8 +199,8 @@ def _serve(connection: Connection) -> None:
             _send(connection, {"mistake": traceback.format_exc()})
 
 
-def _send_rows(connection: Connection, file: ParsedFile) -> None:
-    conventions, chunks = file.parse()
+def _send_rows(connection: Connection, file: ParsedFile, places: Places | None) -> None:
+    conventions, chunks = file.parse(places)
     _send(connection, asdict(conventions))
     for chunk in chunks:
         rejected = [asdict(row) for row in chunk.rejected]

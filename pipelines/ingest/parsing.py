@@ -37,6 +37,14 @@ TIMESTAMP = pa.timestamp("us")
 
 
 @dataclass(frozen=True)
+class Places:
+    """The depots and cities of the fleet."""
+
+    depot_ids: frozenset[str]
+    cities: frozenset[str]
+
+
+@dataclass(frozen=True)
 class ParseOptions:
     """Parameters of parsing.
 
@@ -44,11 +52,13 @@ class ParseOptions:
       today: The day from which "too far ahead" is counted.
       date_format: Format of dates that are not ISO 8601; None if all are.
       decimal: Decimal mark of numbers that are text; the other mark separates thousands.
+      places: Depots and cities that a file may name; None where it may name any.
     """
 
     today: date
     date_format: str | None = None
     decimal: str = "."
+    places: Places | None = None
 
     @property
     def format_name(self) -> str:
@@ -262,6 +272,25 @@ def parse_lower_case(cell: str, options: ParseOptions) -> str:
     if (reason := parsed.reasons[0].as_py()) is not None:
         raise ValueError(reason)
     return cell.lower()
+
+
+def parse_known_depot(cell: str, options: ParseOptions) -> str:
+    """Parses the id of a depot of the fleet."""
+    if options.places is not None and cell not in options.places.depot_ids:
+        raise ValueError(
+            "is no depot of the fleet; load its orders or a depots file, then 'harbor "
+            "quarantine replay'"
+        )
+    return cell
+
+
+def parse_known_city(cell: str, options: ParseOptions) -> str:
+    """Parses a city that has a depot."""
+    if options.places is not None and cell not in options.places.cities:
+        raise ValueError(
+            "is the city of no depot; load a depots file, then 'harbor quarantine replay'"
+        )
+    return cell
 
 
 def parse_yes_or_no(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature

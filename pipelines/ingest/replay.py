@@ -12,7 +12,7 @@ from forecaster.errors import BadInputError
 from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, RowwiseBatch, trim
 from pipelines.ingest.conventions import detect_conventions
 from pipelines.ingest.kind_detection import FileMapping, detect_mapping
-from pipelines.ingest.loading import add_first_seen, merge
+from pipelines.ingest.loading import add_first_seen, known_places, merge
 from pipelines.ingest.options import FileOptions, options_of_source
 from pipelines.ingest.validation import as_csv, rejected_rows, validate_batch
 from pipelines.settings import Settings
@@ -119,8 +119,11 @@ class _FileReplay:
             )
         except BadInputError as error:
             return Replayed(left=len(rows), reasons=(str(error),))
+        places = known_places(self.connection, mapping.schema)
         validated = validate_batch(
-            mapping.schema, cells, conventions.parse_options(options, self.today)
+            mapping.schema,
+            cells,
+            conventions.parse_options(options, self.today, places),
         )
         rowwise = RowwiseBatch(
             cells, range(len(rows)), lambda index: dict(rows[index].raw)
@@ -141,7 +144,7 @@ class _FileReplay:
         return Replayed(accepted, len(good) - accepted, len(bad))
 
     def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
-        # Before an event takes the timestamp at which it became known.
+        # Before an event or a signal takes the timestamp at which it became known.
         commit_order.block_new_runs(self.connection)
         schema, file_id = mapping.schema, self.file.file_id
         staging = store.StagingTable.create(
@@ -152,7 +155,14 @@ class _FileReplay:
             order_counts.mark_changed_days(self.connection, schema.table),
             score_totals.renew_if_depots_move(self.connection, schema.table),
         ):
-            accepted = merge(staging, schema, file_id, id_namespace, over_later=False)
+            accepted = merge(
+                staging,
+                schema,
+                file_id,
+                id_namespace,
+                self.settings.zone,
+                over_later=False,
+            )
             staging.record_repeats(schema.key, file_id, id_namespace)
             if "depot_id" in rows.column_names:
                 depots = {str(depot) for depot in rows["depot_id"].to_pylist()}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import sqlalchemy as sa
 
+from pipelines.ingest.file_schemas import SIGNALS
 from pipelines.ingest.loading import (
     BufferedFile,
     LoadRequest,
@@ -70,6 +71,9 @@ def parse_if_small(request: LoadRequest) -> SmallFile | None:
     """
     source = request.source
     if source.size > MAX_SMALL_FILE_BYTES or not source.is_plain_text:
+        return None
+    if request.file.mapping.schema is SIGNALS:
+        # Which depots it may name is known once the files before it are loaded.
         return None
     conventions, chunks = request.file.parse()
     parsed = BufferedFile(request.file.mapping, conventions, tuple(chunks))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import reduce
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -16,7 +17,11 @@ from pipelines.ingest.file_schemas import FileSchema
 from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import FileOptions
 from pipelines.ingest.parquet import ParquetBatch, ParquetFile, open_parquet
-from pipelines.ingest.parsing import ParseOptions, regions_without_calendar
+from pipelines.ingest.parsing import (
+    ParseOptions,
+    Places,
+    regions_without_calendar,
+)
 from pipelines.ingest.sources import Source
 from pipelines.ingest.text import TextBatch, TextFile, open_text
 
@@ -68,8 +73,13 @@ class ParsedFile:
         """Kind and column positions."""
         return self.file.mapping
 
-    def parse(self) -> tuple[Conventions, Iterator[Chunk]]:
+    def parse(
+        self, places: Places | None = None
+    ) -> tuple[Conventions, Iterator[Chunk]]:
         """Returns the date and number conventions, and a lazy iterator of validated chunks.
+
+        Args:
+          places: Depots and cities that the file may name; None where it may name any.
 
         Raises:
           RefusedFileError: the conventions cannot be determined, or (while the rows are
@@ -79,7 +89,7 @@ class ParsedFile:
         conventions = detect_conventions(
             self._cells, self.mapping, self.options, name, separator
         )
-        parse_options = conventions.parse_options(self.options, self.today)
+        parse_options = conventions.parse_options(self.options, self.today, places)
         return conventions, (
             self._chunk(batch, parse_options) for batch in self.file.batches()
         )
@@ -188,6 +198,7 @@ def validate_batch(
             rejections.append(ColumnRejections(column.name, reasons))
         stored |= zip(column.table_columns, values, strict=True)
     rejections += _row_rule_rejections(schema, stored)
+    rejections += _one_of_rejections(schema, stored)
     for name, constant in (schema.constants or {}).items():
         stored[name] = pa.repeat(constant, len(next(iter(stored.values()))))
     return ValidatedBatch(pa.table(stored), rejections)
@@ -205,6 +216,20 @@ def _row_rule_rejections(
                 yield ColumnRejections(
                     rule.column, pc.if_else(mask, rule.reason, no_reason)
                 )
+
+
+def _one_of_rejections(
+    schema: FileSchema, stored: dict[str, pa.Array]
+) -> Iterator[ColumnRejections]:
+    """Rejects rows that leave all of the columns empty of which they must fill one."""
+    present = [name for name in schema.one_of if name in stored]
+    if not present:
+        return
+    empty = reduce(pc.and_, (pc.is_null(stored[name]) for name in present))
+    if pc.any(empty).as_py():
+        reason = f"is empty; give {' or '.join(schema.one_of)}"
+        no_reason = pa.nulls(len(empty), pa.string())
+        yield ColumnRejections(present[0], pc.if_else(empty, reason, no_reason))
 
 
 def rejected_rows(

@@ -8,12 +8,13 @@ import sqlalchemy as sa
 from forecaster.errors import BadInputError, NoDataError, NothingToDoError
 from pipelines.ingest.file_schemas import SCHEMAS
 from pipelines.ingest.kind_detection import shortened_list
+from pipelines.store import commit_order, signals, withdrawal
 from pipelines.store import files as ledger
 from pipelines.store import ingest as store
-from pipelines.store import withdrawal
 from pipelines.store.files import LoadedFile, Repeat
 
-WITHDRAWABLE_KINDS = ("orders", "daily")
+TABLE_KINDS = ("orders", "daily")
+WITHDRAWABLE_KINDS = (*TABLE_KINDS, "signals")
 INSTEAD = {
     "events": "Withdraw its events one by one with 'harbor events withdraw'.",
     "depots": "A later depots file with the right rows replaces what it says.",
@@ -27,7 +28,7 @@ class Withdrawal:
 
     Args:
       files: The withdrawn files, earliest first.
-      removed: Number of rows removed from orders and daily counts.
+      removed: Number of orders, daily counts and values of signals withdrawn.
       restored: How many of them an earlier file's row replaces again.
       depots: Number of depots removed because only these files named them.
     """
@@ -71,8 +72,8 @@ def _withdraw_rows(
 ) -> Withdrawal:
     removed = restored = 0
     depot_ids: set[str] = set()
-    for name in WITHDRAWABLE_KINDS:
-        ids = [file.file_id for file in files if file.kind == name]
+    for name in TABLE_KINDS:
+        ids = _ids_of(files, name)
         schema = SCHEMAS[name]
         removed_rows = withdrawal.remove_rows(connection, schema.table, schema.key, ids)
         removed, restored = (
@@ -80,9 +81,17 @@ def _withdraw_rows(
             restored + removed_rows.restored,
         )
         depot_ids |= removed_rows.depot_ids
+    signal_ids = _ids_of(files, "signals")
+    commit_order.block_new_runs(connection)
+    values = signals.withdraw_files(connection, signal_ids, store.now(connection))
+    removed, restored = removed + values[0], restored + values[1]
     depots = withdrawal.drop_unnamed_depots(connection, sorted(depot_ids))
     ledger.set_withdrawn(connection, [file.file_id for file in files])
     return Withdrawal(tuple(files), removed, restored, depots)
+
+
+def _ids_of(files: Sequence[LoadedFile], kind: str) -> list[int]:
+    return [file.file_id for file in files if file.kind == kind]
 
 
 def _require_withdrawable(
@@ -100,7 +109,7 @@ def _require_withdrawable(
         if file.kind not in WITHDRAWABLE_KINDS:
             raise BadInputError(
                 f"File {file.file_id} holds {file.kind}, but only files of "
-                f"{' and '.join(WITHDRAWABLE_KINDS)} are withdrawn. {INSTEAD[file.kind]}"
+                f"orders, daily and signals are withdrawn. {INSTEAD[file.kind]}"
             )
 
 

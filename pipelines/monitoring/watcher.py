@@ -11,7 +11,7 @@ import structlog
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from forecaster.errors import DatabaseError
-from pipelines.database import migrate
+from pipelines.database import schema_version
 from pipelines.database.engine import (
     UNREACHABLE_ADVICE,
     connection_error_message,
@@ -131,7 +131,7 @@ def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snaps
       now: With a time zone.
     """
     try:
-        migrate.require_current(engine)
+        schema_version.require_current(engine)
         with snapshot(engine) as connection:
             samples = tuple(metrics.current_samples(connection, settings, now))
     except DatabaseError as error:

@@ -1,19 +1,22 @@
 """The steps of a nightly run; each is repeatable and publishes on its run's session."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 
 import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError
+from pipelines.database.engine import snapshot
 from pipelines.demand import counting, feed_freshness, retention
+from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import forecast as forecasting
 from pipelines.forecasting import live_accuracy, scoring
 from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
+from pipelines.store import demand as demand_store
 from pipelines.store import runs
 from pipelines.training import artefact_pruning, cleanup, promotion
 from pipelines.training import train as training
@@ -32,12 +35,28 @@ class NightlyContext:
     # Last day of data that the forecast uses; by default the last complete day.
     origin: date | None
     report: FitReporter
+    _panels: PanelsAsKnown | None = field(default=None, repr=False)
 
     @property
     def day(self) -> date:
         """The origin, once it is set."""
         assert self.origin is not None, "the origin is set after counting demand"
         return self.origin
+
+    def panels(self) -> PanelsAsKnown:
+        """The panels of this night: the history is read at the first call, and never again.
+
+        What arrives later is news to the next night.
+
+        Raises:
+          NoDataError: there is no demand.
+        """
+        if self._panels is None:
+            with snapshot(self.engine) as connection:
+                newest = demand_store.last_day(connection)
+            last = max(self.day, newest or self.day)
+            self._panels = PanelsAsKnown(self.engine, last, self.settings.zone)
+        return self._panels
 
 
 def ingest_inbox(context: NightlyContext, run: Run) -> None:
@@ -63,7 +82,9 @@ def count_demand(context: NightlyContext, run: Run) -> None:
 
 def score(context: NightlyContext, run: Run) -> None:
     """Scores the forecasts whose actuals are now known."""
-    run.metrics["scored"] = scoring.score_known_days(run.engine, context.settings.zone)
+    run.metrics["scored"] = scoring.score_known_days(
+        run.engine, context.settings.zone, context.panels
+    )
 
 
 def prune(context: NightlyContext, run: Run) -> None:
@@ -98,14 +119,22 @@ def train(context: NightlyContext, run: Run) -> None:
     cleanup.clean_up(run.engine, context.settings)
     recipe = training.build_recipe(context.settings, seed=None, epochs=None)
     training.train(
-        run.engine, context.settings, context.day, recipe, context.report, run
+        run.engine,
+        context.settings,
+        context.day,
+        recipe,
+        context.report,
+        run,
+        context.panels,
     )
 
 
 def promote(context: NightlyContext, run: Run) -> None:
     """Promotes the challenger if it is better than the champion."""
     try:
-        decision = promotion.promote_if_better(run.engine, context.settings.artefacts)
+        decision = promotion.promote_if_better(
+            run.engine, context.settings.artefacts, read_panels=context.panels
+        )
     except NothingToDoError as error:
         run.metrics["reason"] = str(error)
         return
@@ -124,6 +153,7 @@ def forecast(context: NightlyContext, run: Run) -> None:
         context.now,
         context.settings.zone,
         run,
+        context.panels,
     )
     run.metrics |= late.metrics()
     if late.is_late:

@@ -6,20 +6,14 @@ Metric names end in their unit: seconds or bytes; the others are counts.
 import math
 import sys
 import time
-import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pipelines.runs.ledger import Run
 
 if TYPE_CHECKING:
     from forecaster.model.two_stage_fit import TrainingResult
-
-Result = TypeVar("Result")
-
-MAX_REPEATED_INFERENCE_S = 10.0
-"""A slower forecast is not repeated to measure warm latency and memory."""
 
 
 @contextmanager
@@ -55,39 +49,20 @@ def step_metrics(result: "TrainingResult") -> dict[str, float | None]:
     }
 
 
-def measure_inference(run: Run | None, infer: Callable[[], Result]) -> Result:
-    """Calls `infer`; with a run, repeats it to measure warm latency and memory.
-
-    The first call is cold: later ones find the arrays read and laid out.
+@contextmanager
+def measure_inference(run: Run | None) -> Iterator[None]:
+    """Measures the duration of a forecast, and the peak memory of its process.
 
     Args:
-      run: The run that records the metrics.
-      infer: A deterministic function.
+      run: The run that records the metrics; without one nothing is measured.
     """
-    result, cold_s = _timed(infer)
-    if run is None:
-        return result
-    run.metrics["inference_cold_seconds"] = cold_s
-    if cold_s <= MAX_REPEATED_INFERENCE_S:
-        run.metrics["inference_warm_seconds"] = _timed(infer)[1]
-        run.metrics["inference_memory_bytes"] = _peak_memory(infer)
-    return result
-
-
-def _timed(call: Callable[[], Result]) -> tuple[Result, float]:
     started = time.perf_counter()
-    result = call()
-    return result, round(time.perf_counter() - started, 4)
-
-
-def _peak_memory(call: Callable[[], object]) -> int:
-    """Peak memory of a call, in bytes; tracing doubles its time."""
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    yield
+    if run is not None:
+        run.metrics |= {
+            "inference_seconds": round(time.perf_counter() - started, 4),
+            "inference_host_memory_peak_bytes": host_memory_peak(),
+        }
 
 
 def host_memory_peak() -> int | None:

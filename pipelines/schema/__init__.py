@@ -27,6 +27,7 @@ from pipelines.schema.incoming import (
     orders,
     public_holidays,
     quarantine,
+    signal_versions,
     superseded_rows,
 )
 from pipelines.schema.ledger import (
@@ -35,16 +36,18 @@ from pipelines.schema.ledger import (
     run_lines,
     runs,
 )
-from pipelines.schema.operations import overrides
+from pipelines.schema.operations import city_settings, overrides
 from pipelines.schema.scoring import (
     score_totals,
     scores,
+    scores_due,
 )
 
 __all__ = [
     "backfill_slots",
     "backfills",
     "changed_days",
+    "city_settings",
     "daily_counts",
     "demand_versions",
     "demo_fleet",
@@ -67,5 +70,7 @@ __all__ = [
     "runs",
     "score_totals",
     "scores",
+    "scores_due",
+    "signal_versions",
     "superseded_rows",
 ]

@@ -51,7 +51,9 @@ files = sa.Table(
     sa.Column("loaded_at", Timestamp, nullable=False, server_default=CLOCK),
     # Null while its rows count.
     sa.Column("withdrawn_at", Timestamp),
-    sa.CheckConstraint("kind in ('depots','orders','daily','events')", name="kind"),
+    sa.CheckConstraint(
+        "kind in ('depots','orders','daily','events','signals')", name="kind"
+    ),
 )
 
 # A file that was withdrawn may be loaded once more.
@@ -165,6 +167,33 @@ events = sa.Table(
     "events",
     sa.MetaData(),
     *(sa.Column(column.name, column.type) for column in event_versions.columns),
+)
+
+# Numbers known in advance. Appended, never overwritten, as `event_versions`.
+signal_versions = sa.Table(
+    "signal_versions",
+    metadata,
+    sa.Column("signal", sa.Text, primary_key=True),
+    # One of the two; the other is ''.
+    sa.Column("depot_id", sa.Text, primary_key=True, server_default=sa.text("''")),
+    sa.Column("city", sa.Text, primary_key=True, server_default=sa.text("''")),
+    sa.Column("day_on", sa.Date, primary_key=True),
+    # First origin that knows the value; 0001-01-01: every origin.
+    sa.Column("known_from", sa.Date, primary_key=True),
+    # Counts from 1; more than 1 once the value was corrected or withdrawn.
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("value", sa.Double, nullable=False),
+    sa.Column("withdrawn", sa.Boolean, nullable=False, server_default=sa.false()),
+    # When it was loaded. A first version is known from `known_from`, a later one from here.
+    sa.Column("known_at", Timestamp, nullable=False),
+    sa.Column("superseded_at", Timestamp),
+    sa.Column("file_id", sa.BigInteger, nullable=False),
+    sa.CheckConstraint("(depot_id = '') <> (city = '')", name="place"),
+)
+sa.Index(
+    "ix_signal_versions_day_on",
+    signal_versions.c.day_on,
+    postgresql_where=signal_versions.c.superseded_at.is_(None),
 )
 
 public_holidays = sa.Table(

@@ -1,10 +1,10 @@
-"""The table of overrides."""
+"""The tables that planners write: overrides, and the settings of each city."""
 
 import sqlalchemy as sa
 
 from pipelines.schema.base import NOW, Timestamp, metadata
 
-# Overrides by planners, appended only by the function `add_override`. The newest row of a
+# Overrides by planners, appended only by the function `add_overrides`. The newest row of a
 # depot's day applies.
 overrides = sa.Table(
     "overrides",
@@ -24,7 +24,8 @@ overrides = sa.Table(
     sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
     sa.CheckConstraint("action in ('set','lock','unlock','withdraw')", name="action"),
     sa.CheckConstraint(
-        "case when action = 'withdraw' then orders is null "
+        "case action when 'withdraw' then orders is null "
+        "when 'unlock' then orders is null or (orders >= 0 and orders < 1e7) "
         "else coalesce(orders >= 0 and orders < 1e7, false) end",
         name="orders",
     ),
@@ -37,3 +38,26 @@ sa.Index(
     overrides.c.target_on,
     overrides.c.override_id,
 )
+
+# What a city plans with, appended only by the function `save_city_settings`. The newest row
+# of a city applies; a city without one is planned with estimates.
+city_settings = sa.Table(
+    "city_settings",
+    metadata,
+    sa.Column("settings_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("city", sa.Text, nullable=False),
+    sa.Column("vans", sa.Integer, nullable=False),
+    # Orders that one van carries per day.
+    sa.Column("orders_per_van", sa.Double, nullable=False),
+    # Share of a depot's days on which its vans are to carry all orders.
+    sa.Column("service_level", sa.Double, nullable=False),
+    sa.Column("drivers_per_van", sa.Double, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("made_at", Timestamp, nullable=False, server_default=NOW),
+    sa.CheckConstraint("vans between 0 and 100000", name="vans"),
+    sa.CheckConstraint("orders_per_van between 1 and 100000", name="orders_per_van"),
+    sa.CheckConstraint("service_level between 0.5 and 0.99", name="service_level"),
+    sa.CheckConstraint("drivers_per_van between 1 and 5", name="drivers_per_van"),
+    sa.CheckConstraint("length(btrim(made_by)) between 1 and 100", name="made_by"),
+)
+sa.Index("ix_city_settings_city", city_settings.c.city, city_settings.c.settings_id)

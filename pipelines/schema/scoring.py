@@ -36,6 +36,16 @@ sa.Index(
 )
 sa.Index("ix_scores_origin_on", scores.c.origin_on, scores.c.target_on)
 
+# What must be compared with its scores: the forecasts of an origin, those of a target day,
+# or all of them where both are null. Marked by triggers, and by a count for its days.
+scores_due = sa.Table(
+    "scores_due",
+    metadata,
+    sa.Column("due_id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("origin_on", sa.Date),
+    sa.Column("target_on", sa.Date),
+)
+
 # Sums of `scores`, so that no page adds up every depot's days: renewed with them, by
 # `store.score_totals`. At two grains: by target day and city, where `depot_id` is null, and
 # by depot over all days of an origin, where `target_on` is null.

@@ -58,6 +58,16 @@ def child_environment(**variables: str) -> dict[str, str]:
     return {**os.environ, **variables}
 
 
+def use_one_blas_thread() -> None:
+    """Lets NumPy's products use one thread each, unless the environment says otherwise.
+
+    A forecast runs depots in threads of its own, a core each. Where products had more
+    threads, these waited for each other: 120 depots took 0.05 s of processor time with one,
+    0.2 to 0.8 s with two on busy cores (2026-11-22). Must run before NumPy is imported.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def logs_as_json() -> bool:
     """Whether log lines are JSON; read before the other settings, and never invalid."""
     return os.environ.get(LOG_JSON, "").lower() in {"1", "true", "yes"}

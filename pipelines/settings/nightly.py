@@ -30,11 +30,13 @@ class NightSettings(BaseSettings):
 
     timezone: str = Field(
         default="UTC",
+        validate_default=False,  # looking it up takes longer than many a command
         description="The fleet's own zone: the nightly clock, and depots first seen "
         "in orders.",
     )
     country: str = Field(
         default="US",
+        validate_default=False,
         description="ISO 3166 country of depots first seen in orders.",
     )
     nightly_at: WallClock = Field(

@@ -19,6 +19,8 @@ select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
         from demand_versions
         where service_on <= :until) as counts,
        (select md5(string_agg(e::text, ';' order by event_id)) from events e) as events,
+       (select jsonb_build_array(count(*), extract(epoch from max(known_at)))
+        from signal_versions where day_on <= :until) as signals,
        (select md5(string_agg(d::text, ';' order by depot_id)) from depots d) as depots,
        (select coalesce(jsonb_agg(version order by version), '[]') from models
         where trained_through <= :last and pruned_at is null) as models
@@ -46,12 +48,14 @@ class DataSnapshot:
     Args:
       counts: Number of demand versions, and when the newest was recorded.
       events: Digest of the events.
+      signals: Number of versions of signals, and when the newest became known.
       depots: Digest of the depots.
       models: Versions of the unpruned models.
     """
 
     counts: list[float]
     events: str | None
+    signals: list[float | None]
     depots: str | None
     models: list[str]
 

@@ -90,6 +90,14 @@ select c.depot_id, c.service_on, coalesce(c.before, 0) + 1, c.orders,
 from demand_changes c join depots d using (depot_id)
 """
 
+# Before the first forecast there is nothing to score.
+MARK_SCORES = """
+insert into scores_due (target_on)
+select distinct service_on from demand_changes
+where service_on >= (select min(target_on) from forecasts)
+"""
+SCORES_ARE_MARKED = "select set_config('harbor.scores_are_marked', :are_marked, true)"
+
 COUNT_CHANGES = """
 select count(*) filter (where before is null), count(before), min(service_on),
        max(service_on)
@@ -183,8 +191,11 @@ def recount(
     new, corrected, first, last = connection.execute(sa.text(COUNT_CHANGES)).one()
     if new or corrected:
         commit_order.block_new_runs(connection)
+        connection.execute(sa.text(MARK_SCORES))
+        connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": "yes"})
         connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
         connection.execute(sa.text(APPEND), {"now": now})
+        connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": ""})
     connection.execute(sa.text("drop table zeros, demand_now, demand_changes"))
     return DemandChange(new, corrected, first, last, left_old, corrected_days)
 

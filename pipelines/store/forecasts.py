@@ -1,18 +1,21 @@
 """Statements for forecasts, their totals and their scores."""
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
 from pyarrow import csv as arrow_csv
 
-from pipelines.schema import forecast_totals, forecasts, scores
+from pipelines.schema import forecast_totals, forecasts, scores, scores_due
 from pipelines.schema.closures import CLOSED_BY_EVENT, is_closed_by_rule
+from pipelines.schema.planned_orders import PLANNED_FORECASTS
 from pipelines.store import score_totals
 
 FORECAST_COLUMNS = tuple(column.name for column in forecasts.columns)
+BASELINE_COLUMNS = ("depot_id", "target_on", "seasonal_naive", "median4")
 WRITE_LOCK = 0x464F_5245  # "FORE"; beside it the origin
 
 
@@ -57,7 +60,7 @@ def replace_forecasts(
     if connection.scalar(sa.select(sa.exists().where(*replaced, *is_kept))):
         return False
     connection.execute(sa.delete(forecasts).where(*replaced))
-    _copy_table(connection, table)
+    copy_table(connection, forecasts.name, FORECAST_COLUMNS, table)
     score_totals.renew_if_scored(connection, origin)
     return True
 
@@ -85,21 +88,15 @@ def replace_totals(
 def read_forecasts(
     connection: sa.Connection, origin: date, model_version: str
 ) -> list[dict[str, Any]]:
-    """One origin's forecasts of one model, by depot and day."""
-    columns = [
-        forecasts.c[name]
-        for name in (
-            "depot_id", "origin_on", "target_on", "p10", "p50", "p90", "model_version",
-        )
-    ]  # fmt: skip
-    statement = (
-        sa.select(*columns)
-        .where(
-            forecasts.c.origin_on == origin, forecasts.c.model_version == model_version
-        )
-        .order_by(forecasts.c.depot_id, forecasts.c.target_on)
-    )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    """One origin's forecasts of one model, by depot and day.
+
+    Returns:
+      depot_id, origin_on, target_on, p10, p50, p90 (the model's), planned (the planner's
+      number where there is one, else p50), model_version.
+    """
+    parameters = {"origin": origin, "model": model_version}
+    rows = connection.execute(sa.text(READ_FORECASTS), parameters).mappings()
+    return [dict(row) for row in rows]
 
 
 def read_totals(
@@ -108,45 +105,95 @@ def read_totals(
     """One origin's totals of one model: the fleet, then its cities, by day.
 
     Returns:
-      city ('' for the fleet), target_on, p50 (the sum of the depots', as on the pages),
-      p10 and p90 (the interval of the total itself).
+      city ('' for the fleet), target_on, planned (the sum of the depots' planned numbers,
+      as on the pages), p50 (the sum of the model's), p10 and p90 (the interval of the
+      total itself, as the model has it).
     """
     parameters = {"origin": origin, "model": model_version}
     rows = connection.execute(sa.text(TOTALS), parameters).mappings()
     return [dict(row) for row in rows]
 
 
-def origins_to_score(connection: sa.Connection) -> list[date]:
-    """Origins with forecasts to score.
+@dataclass(frozen=True)
+class ScoresDue:
+    """What changed since it was last scored.
+
+    Attributes:
+      due_ids: Rows of `scores_due`.
+      origins: Origins whose forecasts changed.
+      targets: Days whose actual or closing changed.
+      is_everything: Whether every forecast must be compared with its score.
+    """
+
+    due_ids: list[int]
+    origins: list[date]
+    targets: list[date]
+    is_everything: bool
+
+
+def scores_due_now(connection: sa.Connection) -> ScoresDue:
+    """Returns what changed since it was last scored."""
+    rows = connection.execute(sa.select(scores_due)).all()
+    return ScoresDue(
+        [row.due_id for row in rows],
+        sorted({row.origin_on for row in rows if row.origin_on is not None}),
+        sorted({row.target_on for row in rows if row.target_on is not None}),
+        any(row.origin_on is None and row.target_on is None for row in rows),
+    )
+
+
+def remove_due(connection: sa.Connection, due: ScoresDue) -> None:
+    """Removes what has been scored; what was marked meanwhile stays."""
+    done = scores_due.c.due_id == sa.func.any(
+        sa.literal(due.due_ids, sa.ARRAY(sa.BigInteger))
+    )
+    connection.execute(sa.delete(scores_due).where(done))
+
+
+def origins_to_score(connection: sa.Connection, due: ScoresDue) -> dict[date, int]:
+    """Origins with forecasts to score, and how many days ahead these are at most.
 
     A forecast has an actual and no score, or a score by an earlier count or forecast; or it
     has a score, and its day is no longer observed or was closed.
     """
-    return list(connection.scalars(sa.text(ORIGINS_TO_SCORE), _span(connection)))
+    if not due.due_ids:
+        return {}
+    statement = ORIGINS_TO_SCORE if due.is_everything else CHANGED_ORIGINS_TO_SCORE
+    parameters = {"origins": due.origins, "targets": due.targets}
+    rows = connection.execute(sa.text(statement), {**_span(connection), **parameters})
+    return {row.origin_on: row.days_ahead for row in rows}
 
 
 def score_origin(
-    connection: sa.Connection, origin: date, baselines: Iterable[tuple[Any, ...]]
+    connection: sa.Connection, origin: date, days_ahead: int, baselines: pa.Table
 ) -> int:
-    """Scores every forecast of an origin that has an actual, and returns how many.
+    """Scores the forecasts of an origin whose score is missing or differs.
+
+    Scores that are right stay as they are; those of days that are no longer known, or were
+    closed, go.
 
     Args:
       connection: Inside a transaction.
       origin: Origin of the forecasts.
-      baselines: depot_id, target_on, seasonal_naive, median4 (None where there is none)
-        from the same origin.
+      days_ahead: Forecasts of no later day are touched, as their baselines are not given.
+      baselines: `BASELINE_COLUMNS` (null where there is none) from the same origin, of
+        every depot and day ahead.
+
+    Returns:
+      Number of depot-days scored.
     """
     score_totals.lock(connection)
     connection.execute(sa.text(BASELINES_TABLE))
-    names = ("depot_id", "target_on", "seasonal_naive", "median4")
-    copy_rows(connection, "baselines_now", names, baselines)
-    connection.execute(sa.delete(scores).where(scores.c.origin_on == origin))
+    copy_table(connection, "baselines_now", BASELINE_COLUMNS, baselines)
     parameters = {
         "origin": origin,
+        "until": origin + timedelta(days=days_ahead),
         **_span(connection, forecasts.c.origin_on == origin),
     }
-    scored = connection.execute(sa.text(SCORE_ORIGIN), parameters)
-    connection.execute(sa.text("drop table baselines_now"))
+    connection.execute(sa.text(TO_SCORE), parameters)
+    connection.execute(sa.text(DROP_STALE_SCORES), parameters)
+    scored = connection.execute(sa.text(SCORE_MISSING))
+    connection.execute(sa.text("drop table baselines_now, to_score"))
     score_totals.renew(connection, origin)
     return scored.rowcount
 
@@ -183,25 +230,34 @@ def copy_rows(
             copy.write_row(row)
 
 
-def _copy_table(connection: sa.Connection, table: pa.Table) -> None:
-    """Streams rows in the order of `FORECAST_COLUMNS`, as CSV."""
+def copy_table(
+    connection: sa.Connection, table: str, columns: Iterable[str], rows: pa.Table
+) -> None:
+    """Streams rows in columns into a table by COPY, as CSV, in the order of `columns`."""
     sink = pa.BufferOutputStream()
-    arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False))
+    arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
     driver = connection.connection.driver_connection
     assert driver is not None, "a connection in use has a driver"
-    names = ", ".join(FORECAST_COLUMNS)
+    names = ", ".join(columns)
     with (
         driver.cursor() as cursor,
-        cursor.copy(f"copy forecasts ({names}) from stdin (format csv)") as copy,
+        cursor.copy(f"copy {table} ({names}) from stdin (format csv)") as copy,
     ):
         copy.write(memoryview(sink.getvalue()))
 
 
-TOTALS = """
-select t.city, t.target_on, t.p10, sum(f.p50) as p50, t.p90
+READ_FORECASTS = f"""
+select f.depot_id, f.origin_on, f.target_on, f.p10, f.p50, f.p90, planned.p50 as planned,
+       f.model_version
+from forecasts f
+join ({PLANNED_FORECASTS}) planned using (depot_id, origin_on, target_on, model_version)
+order by f.depot_id, f.target_on
+"""
+TOTALS = f"""
+select t.city, t.target_on, t.p10, sum(f.model_p50) as p50, t.p90, sum(f.p50) as planned
 from forecast_totals t
 join depots d on t.city in ('', d.city)
-join forecasts f using (depot_id, origin_on, target_on, model_version)
+join ({PLANNED_FORECASTS}) f using (depot_id, origin_on, target_on, model_version)
 where t.origin_on = :origin and t.model_version = :model
 group by t.city, t.target_on, t.p10, t.p90
 order by t.city, t.target_on
@@ -219,29 +275,55 @@ where not {is_closed_by_rule("f.target_on")}
       select from closed_by_event c
       where c.depot_id = f.depot_id and c.day_on = f.target_on)
 """
-ORIGINS_TO_SCORE = f"""
+COMPARE_SCORES = f"""
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
-select distinct origin_on from (
+select origin_on, max(target_on - origin_on) as days_ahead from (
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p10, f.p50, f.p90,
-           f.is_live, v.orders {WITH_ACTUALS}
+           f.is_live, v.orders {WITH_ACTUALS} {{of_forecasts}}
 ) current
-full join scores s using (depot_id, origin_on, target_on, model_version)
+full join (select s.* from scores s {{of_scores}}) s
+  using (depot_id, origin_on, target_on, model_version)
 where (s.actual, s.p10, s.p50, s.p90, s.is_live)
       is distinct from (current.orders, current.p10, current.p50, current.p90, current.is_live)
+group by origin_on
 order by origin_on
 """
+ORIGINS_TO_SCORE = COMPARE_SCORES.format(of_forecasts="", of_scores="")
+CHANGED_FORECASTS = "and (f.origin_on = any(:origins) or f.target_on = any(:targets))"
+CHANGED_SCORES = "where s.origin_on = any(:origins) or s.target_on = any(:targets)"
+CHANGED_ORIGINS_TO_SCORE = COMPARE_SCORES.format(
+    of_forecasts=CHANGED_FORECASTS, of_scores=CHANGED_SCORES
+)
 BASELINES_TABLE = """
 create temporary table baselines_now (
     depot_id text, target_on date, seasonal_naive double precision,
     median4 double precision, primary key (depot_id, target_on)
 ) on commit drop
 """
-SCORE_ORIGIN = f"""
+TO_SCORE = f"""
+create temporary table to_score on commit drop as
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
+select f.*, v.orders as actual {WITH_ACTUALS}
+  and f.origin_on = :origin and f.target_on <= :until
+"""
+DROP_STALE_SCORES = """
+delete from scores s
+where s.origin_on = :origin and s.target_on <= :until and not exists (
+    select from to_score f
+    where (f.depot_id, f.target_on, f.model_version)
+          = (s.depot_id, s.target_on, s.model_version)
+      and (f.actual, f.p10, f.p50, f.p90, f.is_live)
+          = (s.actual, s.p10, s.p50, s.p90, s.is_live))
+"""
+SCORE_MISSING = """
 insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, p50,
                     p90, seasonal_naive, median4, is_live)
-select k.depot_id, k.origin_on, k.target_on, k.model_version, k.actual, k.p10, k.p50,
-       k.p90, b.seasonal_naive, b.median4, k.is_live
-from (select f.*, v.orders as actual {WITH_ACTUALS} and f.origin_on = :origin) k
-left join baselines_now b on b.depot_id = k.depot_id and b.target_on = k.target_on
+select f.depot_id, f.origin_on, f.target_on, f.model_version, f.actual, f.p10, f.p50,
+       f.p90, b.seasonal_naive, b.median4, f.is_live
+from to_score f
+left join baselines_now b using (depot_id, target_on)
+where not exists (
+    select from scores s
+    where (s.depot_id, s.origin_on, s.target_on, s.model_version)
+          = (f.depot_id, f.origin_on, f.target_on, f.model_version))
 """

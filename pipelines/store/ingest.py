@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from pipelines.schema import (
     superseded_rows,
 )
 
-LOCKS = ("daily", "events", "orders", "depots")
+LOCKS = ("daily", "events", "signals", "orders", "depots")
 """In the order in which one load may take several."""
 
 WITHDRAWABLE_TABLES = frozenset({"orders", "daily_counts"})
@@ -83,6 +84,20 @@ def add_first_seen(
     """
     lock(connection, "depots")
     connection.execute(sa.text(FIRST_SEEN), {"ids": list(ids), **described})
+
+
+def places(connection: sa.Connection) -> tuple[frozenset[str], frozenset[str]]:
+    """Ids and cities of all depots."""
+    rows = connection.execute(sa.select(depots.c.depot_id, depots.c.city)).all()
+    return frozenset(row[0] for row in rows), frozenset(row[1] for row in rows)
+
+
+def now(connection: sa.Connection) -> datetime:
+    """The database's time at this statement, not at the start of its transaction."""
+    time: datetime = connection.execute(
+        sa.select(sa.func.clock_timestamp())
+    ).scalar_one()
+    return time
 
 
 def count_undescribed(connection: sa.Connection) -> int:

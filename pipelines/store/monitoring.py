@@ -68,9 +68,9 @@ select (train.m ->> 'compilations')::float8 as training_compilations,
            as training_device_memory_limit_bytes,
        (train.m ->> 'host_memory_peak_bytes')::float8
            as training_host_memory_peak_bytes,
-       (forecast.m ->> 'inference_cold_seconds')::float8 as inference_cold_seconds,
-       (forecast.m ->> 'inference_warm_seconds')::float8 as inference_warm_seconds,
-       (forecast.m ->> 'inference_memory_bytes')::float8 as inference_memory_bytes,
+       (forecast.m ->> 'inference_seconds')::float8 as inference_seconds,
+       (forecast.m ->> 'inference_host_memory_peak_bytes')::float8
+           as inference_host_memory_peak_bytes,
        case when forecast.m is not null
             then coalesce((forecast.m ->> 'gated')::float8, 0) end as fallback_depots,
        (accuracy.m ->> 'worse_days')::float8 as worse_than_naive_streak,

@@ -1,8 +1,10 @@
 """Statements that read the data of a panel."""
 
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
+import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
@@ -10,13 +12,23 @@ DEPOTS = """
 select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
 from depots order by depot_id
 """
-DEMAND = """
-select depot_id, service_on, version, orders::float8 as orders, known_at,
-       superseded_at
+# A row a depot, its counts packed in Postgres' binary form: a fleet's history is then read
+# in seconds and as large as the numbers in it. Rows of counts would cost Python a minute.
+PACKED = """
+select depot_id, string_agg(date_send(service_on), '') as day,
+       string_agg(float4send(coalesce(orders::float8::float4, 'NaN')), '') as orders
+       {more}
 from demand_versions
-where service_on between :first and :through
-  and (:all_versions or superseded_at is null)
+where service_on <= %(through)s and superseded_at is {null}
+group by depot_id
 """
+COUNTS = PACKED.format(more="", null="null")
+EARLIER_COUNTS = PACKED.format(
+    more=""", string_agg(int4send(version), '') as version,
+       string_agg(timestamptz_send(known_at), '') as known_at,
+       string_agg(timestamptz_send(superseded_at), '') as superseded_at""",
+    null="not null",
+)
 EVENTS = """
 select kind, starts_on, ends_on, city, depot_id, value, known_from from events
 order by event_id
@@ -27,68 +39,176 @@ select kind, starts_on, ends_on, city, depot_id, value, known_from, version, kno
        superseded_at
 from event_versions where not withdrawn order by event_id, version
 """
+# Values of depots and cities.
+SIGNALS = """
+select signal, nullif(depot_id, '') as depot_id, nullif(city, '') as city, day_on, value,
+       nullif(known_from, date '0001-01-01') as known_from, version, known_at,
+       superseded_at
+from signal_versions
+where not withdrawn and (:all_versions or superseded_at is null)
+order by signal, depot_id, city, day_on, known_from, version
+"""
 HOLIDAYS = "select country, subdivision, day_on, name from public_holidays"
-SINCE_ALWAYS = date(1900, 1, 1)
+FIRST_DAY = np.datetime64("2000-01-01", "D")
+FIRST_MOMENT = np.datetime64("2000-01-01", "us")
+"""What Postgres counts dates and times from, in its binary form; times are in UTC."""
+
+
+@dataclass(frozen=True)
+class CountColumns:
+    """Counts of orders in columns, one element a depot-day.
+
+    Attributes:
+      row_n: Row of the depot among the depots; -1 where it is none of them.
+      day_n: The service day.
+      orders_n: Orders; NaN where not observed.
+    """
+
+    row_n: np.ndarray
+    day_n: np.ndarray
+    orders_n: np.ndarray
+
+
+@dataclass(frozen=True)
+class EarlierCounts(CountColumns):
+    """Counts that later ones replaced.
+
+    Attributes:
+      version_n: Number of the version; the first is 1.
+      known_at_n: When it became known, UTC.
+      superseded_at_n: When it was replaced, UTC.
+    """
+
+    version_n: np.ndarray
+    known_at_n: np.ndarray
+    superseded_at_n: np.ndarray
+
+    def newest_at(self, cutoff: datetime, origin: date) -> CountColumns:
+        """Counts of the days up to an origin that were the newest at a cutoff.
+
+        First counts are included wherever their depot lies.
+        """
+        at = np.datetime64(cutoff.astimezone(UTC).replace(tzinfo=None), "us")
+        is_known = (self.version_n == 1) | (self.known_at_n <= at)
+        is_newest = self.superseded_at_n > at
+        chosen = is_known & is_newest & (self.day_n <= np.datetime64(origin))
+        return CountColumns(
+            self.row_n[chosen], self.day_n[chosen], self.orders_n[chosen]
+        )
 
 
 @dataclass(frozen=True)
 class PanelTables:
-    """Tidy rows, as `forecaster.data.panel_builder.build_panel` takes them."""
+    """The data of panels: tidy rows, and the newest counts in columns."""
 
     depots: pd.DataFrame
-    demand: pd.DataFrame
+    counts: CountColumns
     events: pd.DataFrame
     holidays: pd.DataFrame
-
-    def newest(self) -> "PanelTables":
-        """Only the newest version of each day's demand."""
-        return replace(self, demand=self.demand[self.demand["superseded_at"].isna()])
-
-    def earlier_counts(self) -> pd.DataFrame:
-        """Versions of demand that have been superseded."""
-        return self.demand[self.demand["superseded_at"].notna()]
+    signals: pd.DataFrame
 
 
-def versions_as_of(
-    demand: pd.DataFrame, cutoff: datetime, origin: date
-) -> pd.DataFrame:
-    """Versions of demand up to an origin that were the newest at a cutoff.
+@dataclass(frozen=True)
+class VersionedTables(PanelTables):
+    """The data of panels, with what was replaced since."""
 
-    First counts are included wherever their depot lies.
-    """
-    is_known = (demand["version"] == 1) | (demand["known_at"] <= cutoff)
-    is_newest = demand["superseded_at"].isna() | (demand["superseded_at"] > cutoff)
-    return demand[is_known & is_newest & (demand["service_on"] <= origin)]
+    earlier: EarlierCounts
+    event_versions: pd.DataFrame
+    signal_versions: pd.DataFrame
 
 
-def read_panel_tables(
-    connection: sa.Connection,
-    through: date,
-    days: int | None = None,
-    all_versions: bool = False,
-) -> PanelTables:
-    """Reads depots, demand, events and holidays.
+def read_panel_tables(connection: sa.Connection, through: date) -> PanelTables:
+    """Reads depots, the newest counts up to a day, events, holidays and signals.
 
     Args:
       connection: Of a snapshot.
       through: Last day of demand.
-      days: Maximum number of days; all by default.
-      all_versions: Whether superseded counts and events are included.
     """
-    first = SINCE_ALWAYS if days is None else through - timedelta(days=days - 1)
-    parameters = {"first": first, "through": through, "all_versions": all_versions}
+    depots = _read(connection, DEPOTS)
+    columns = _read_counts(connection, COUNTS, list(depots["depot_id"]), through)
     return PanelTables(
-        depots=_read(connection, DEPOTS),
-        demand=_read(connection, DEMAND, parameters),
-        events=_read(connection, EVENT_VERSIONS if all_versions else EVENTS),
+        depots=depots,
+        counts=_counts(columns),
+        events=_read(connection, EVENTS),
         holidays=_read(connection, HOLIDAYS),
+        signals=read_signals(connection),
     )
+
+
+def read_signals(connection: sa.Connection, all_versions: bool = False) -> pd.DataFrame:
+    """Reads the values of signals, as `build_panel` takes them.
+
+    Args:
+      connection: Of a snapshot.
+      all_versions: Whether superseded versions are included.
+    """
+    return _read(connection, SIGNALS, {"all_versions": all_versions})
+
+
+def read_versioned_tables(connection: sa.Connection, through: date) -> VersionedTables:
+    """Reads the same, and every count and event that was replaced.
+
+    Args:
+      connection: Of a snapshot.
+      through: Last day of demand.
+    """
+    newest = read_panel_tables(connection, through)
+    depot_ids = list(newest.depots["depot_id"])
+    columns = _read_counts(connection, EARLIER_COUNTS, depot_ids, through)
+    return VersionedTables(
+        **vars(newest),
+        earlier=EarlierCounts(
+            **vars(_counts(columns)),
+            version_n=columns["version"],
+            known_at_n=FIRST_MOMENT + columns["known_at"].astype("timedelta64[us]"),
+            superseded_at_n=FIRST_MOMENT
+            + columns["superseded_at"].astype("timedelta64[us]"),
+        ),
+        event_versions=_read(connection, EVENT_VERSIONS),
+        signal_versions=read_signals(connection, all_versions=True),
+    )
+
+
+def _counts(columns: Mapping[str, np.ndarray]) -> CountColumns:
+    days = FIRST_DAY + columns["day"].astype("timedelta64[D]")
+    return CountColumns(columns["row"], days, columns["orders"])
+
+
+PACKED_TYPES = {
+    "day": ">i4", "orders": ">f4", "version": ">i4", "known_at": ">i8",
+    "superseded_at": ">i8",
+}  # fmt: skip
+
+
+def _read_counts(
+    connection: sa.Connection, statement: str, depot_ids: Sequence[str], through: date
+) -> dict[str, np.ndarray]:
+    """Reads packed counts into columns: `row`, and those of the statement."""
+    row_of = {depot_id: row for row, depot_id in enumerate(depot_ids)}
+    names = [name for name in PACKED_TYPES if f"as {name}" in statement]
+    parts: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    rows, lengths = [], []
+    driver = connection.connection.driver_connection
+    assert driver is not None, "a connection in use has a driver"
+    with driver.cursor(binary=True) as cursor:
+        for depot_id, *packed in cursor.stream(statement, {"through": through}):
+            for name, column in zip(names, packed, strict=True):
+                parts[name].append(np.frombuffer(column, PACKED_TYPES[name]))
+            rows.append(row_of.get(depot_id, -1))
+            lengths.append(len(parts["day"][-1]))
+    columns = {"row": np.repeat(np.array(rows, np.int32), lengths)}
+    for name in names:
+        own_order = np.dtype(PACKED_TYPES[name]).newbyteorder("=")
+        none = np.empty(0, own_order)
+        # One column after the other, so that its packed form is given up with it.
+        columns[name] = np.concatenate([none, *parts.pop(name)], dtype=own_order)
+    return columns
 
 
 def _read(
     connection: sa.Connection,
     statement: str,
-    parameters: dict[str, object] | None = None,
+    parameters: Mapping[str, object] | None = None,
 ) -> pd.DataFrame:
     result = connection.execute(sa.text(statement), parameters or {})
     return pd.DataFrame(result.fetchall(), columns=list(result.keys()))

@@ -144,17 +144,19 @@ def training_without_news(
 ) -> dict[str, Any] | None:
     """The training that a night has done for an origin, if nothing has come in since.
 
-    One that was started by hand may have other settings, and does not count.
+    One that was started by hand may have other settings, and does not count. News is
+    what came after the night's count: its training reads the data as of then.
     """
     rows = connection.execute(
         sa.text(
             "select t.run_id, t.metrics from runs t "
             "join runs n on n.run_id = t.parent_id and n.step = 'nightly' "
             "join models m on m.version = t.metrics ->> 'model' "
+            "join runs d on d.parent_id = n.run_id and d.step = 'demand' "
             "where t.step = 'train' and t.state = 'done' and t.origin_on = :origin "
-            "and not exists (select from files where loaded_at > t.started_at) "
+            "and not exists (select from files where loaded_at > d.started_at) "
             "and not exists "
-            "(select from demand_versions where recorded_at > t.started_at) "
+            "(select from demand_versions where recorded_at > d.finished_at) "
             "order by t.run_id desc limit 1"
         ),
         {"origin": origin},

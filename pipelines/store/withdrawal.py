@@ -49,6 +49,9 @@ with unnamed as (
           where t.depot_id = d.depot_id
             and t.service_on < (select max(before_on) from frozen_days))
       and not exists (select from events t where t.depot_id = d.depot_id)
+      and not exists (
+          select from signal_versions t
+          where t.depot_id = d.depot_id and t.superseded_at is null and not t.withdrawn)
       and not exists (select from forecasts t where t.depot_id = d.depot_id)
       and not exists (select from overrides t where t.depot_id = d.depot_id)
 ), history as (
@@ -106,7 +109,7 @@ def remove_rows(
 def drop_unnamed_depots(connection: sa.Connection, depot_ids: Sequence[str]) -> int:
     """Removes the depots that are not described and that nothing refers to any more.
 
-    Their demand goes with them. A depot with a forecast, an event or an override stays.
+    Their demand goes with them. A depot with a forecast, an event, a signal or an override stays.
 
     Args:
       connection: Inside a transaction; demand is counted after it.

@@ -17,7 +17,7 @@ from forecaster.inference.artefact import Artefact
 from forecaster.inference.forecast_checks import Check
 from forecaster.inference.infer import Forecast
 from pipelines.demand import counting
-from pipelines.demand.panels import read_panel
+from pipelines.demand.panels import ReadPanels, read_panel
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.store.models import Model
 
@@ -76,6 +76,7 @@ def run_canary(
     model: Model,
     champion: Model | None,
     timer: Timer = time.perf_counter,
+    read_panels: ReadPanels | None = None,
 ) -> CanaryResult:
     """Forecasts with a model and the champion and checks the result; nothing is stored.
 
@@ -85,14 +86,16 @@ def run_canary(
       model: The recorded model; its published artefact is used.
       champion: The recorded champion; one whose artefact is unusable is left out.
       timer: Returns elapsed seconds.
+      read_panels: Returns panels that were read already; the canary then starts from no
+        later day.
     """
     version = model["version"]
     try:
         candidate = load_recorded(artefacts, model)
     except ArtefactError as error:
         return _unusable(version, None, error)
-    origin = counting.default_origin(engine)
-    panel = read_panel(engine, origin)
+    panel = _newest_panel(engine, read_panels)
+    origin = panel.origin
     loaded = _load_if_usable(artefacts, champion)
     limit_s = MIN_LIMIT_S + MIN_LIMIT_PER_DEPOT_S * panel.n_depots
     baseline = None
@@ -113,6 +116,14 @@ def run_canary(
     )
     beside = None if loaded is None else loaded.version
     return CanaryResult(version, beside, origin, checks)
+
+
+def _newest_panel(engine: sa.Engine, read_panels: ReadPanels | None) -> Panel:
+    origin = counting.default_origin(engine)
+    if read_panels is None:
+        return read_panel(engine, origin)
+    panels = read_panels()
+    return panels.newest(min(origin, panels.last))
 
 
 def _unusable(version: str, origin: date | None, error: ArtefactError) -> CanaryResult:

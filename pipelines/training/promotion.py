@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from forecaster.errors import NothingToDoError
 from pipelines.database.engine import snapshot
+from pipelines.demand.panels import ReadPanels
 from pipelines.store import models
 from pipelines.store.models import Model
 from pipelines.training import canary
@@ -44,7 +45,10 @@ class PromotionDecision:
 
 
 def promote_if_better(
-    engine: sa.Engine, artefacts: Path, version: str | None = None
+    engine: sa.Engine,
+    artefacts: Path,
+    version: str | None = None,
+    read_panels: ReadPanels | None = None,
 ) -> PromotionDecision:
     """Promotes or rejects a challenger by its holdout scores and its canary.
 
@@ -57,6 +61,7 @@ def promote_if_better(
       engine: Database the pipelines own.
       artefacts: Folder of exported models.
       version: Version of the challenger; by default the newest.
+      read_panels: Returns the panels for the canary; they are read anew without.
 
     Raises:
       NothingToDoError: there is no challenger.
@@ -78,7 +83,9 @@ def promote_if_better(
         return PromotionDecision(challenger["version"], promoted, reason.strip())
     decision = _decide(challenger, champion)
     if decision.promoted:
-        result = canary.run_canary(engine, artefacts, challenger, champion)
+        result = canary.run_canary(
+            engine, artefacts, challenger, champion, read_panels=read_panels
+        )
         decision = replace(decision, canary=result)
         if not result.passed:
             decision = replace(decision, promoted=False, reason=result.sentence())
@@ -91,7 +98,7 @@ def promote_if_better(
             store(connection, decision.version, decision.reason)
             return decision
     # Another model was promoted meanwhile.
-    return promote_if_better(engine, artefacts, version)
+    return promote_if_better(engine, artefacts, version, read_panels)
 
 
 def _version(model: Model | None) -> str | None:

@@ -17,7 +17,7 @@ from forecaster.inference import artefact, postprocessing
 from forecaster.inference.artefact import Artefact
 from pipelines.database.engine import snapshot
 from pipelines.demand import counting
-from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.demand.panels import PanelsAsKnown, ReadPanels, read_panel
 from pipelines.forecasting.forecast import load_recorded
 from pipelines.runs.ledger import Run
 from pipelines.runs.metrics import measure_training, step_metrics
@@ -53,6 +53,7 @@ def train(
     recipe: "Recipe",
     report: FitReporter,
     run: Run,
+    read_panels: ReadPanels | None = None,
 ) -> TrainedModel:
     """Trains on data through a day, and records the model with its scores.
 
@@ -63,12 +64,16 @@ def train(
       recipe: Task and training settings.
       report: Given the name of a fit, returns the callback for its epochs.
       run: The run that records the metrics.
+      read_panels: Returns panels that other steps share; they are read anew without.
 
     Raises:
       NoDataError: the history is too short.
     """
     counting.require_recent_demand(engine, through)
-    panels = PanelsAsKnown(engine, through, settings.zone)
+    if read_panels is None:
+        panels = PanelsAsKnown(engine, through, settings.zone)
+    else:
+        panels = read_panels()
     panel = training_panel(engine, panels, through)
     result = _fit(panel, settings, recipe, report, run.metrics)
     champion = _champion_evaluation(engine, settings)
@@ -117,7 +122,7 @@ def training_panel(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> P
     """
     if through < counting.default_origin(engine):
         return panels.at(through)
-    return read_panel(engine, through)
+    return panels.newest(through)
 
 
 def train_as_worker(

@@ -27,6 +27,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "ingest": (),
     "hindcast": (),
     "dashboard": (),
+    "night": (),
 }
 WITH_DATA: dict[str, tuple[str, ...]] = {
     "accuracy": ("--models", "seasonal_naive,median4"),

@@ -28,12 +28,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from forecaster import metrics
+from forecaster import backtest
 from forecaster.backtest import HoldoutSplit, Outcome
 from forecaster.data.panel import Panel
+from forecaster.inference.predict import predict
 from tests.benchmarks.known_fleets import known_fleets
 from tests.benchmarks.machine import stamp
-from tests.benchmarks.peers import Forecasts, naive, outcome_of
+from tests.benchmarks.peers import Forecasts, as_orders, naive, outcome_of
+from tests.benchmarks.peers.harbor_fleet import (
+    forecast_origins,
+    quantiles_of,
+    totals_of,
+    train_by_default,
+    within_bands,
+)
 from tests.benchmarks.real_fleets import real_fleets
 
 HOLDOUT_DAYS, HORIZON = 28, 7
@@ -105,22 +113,15 @@ def of_rows(panel: Panel, rows: np.ndarray) -> Panel:
     if source is not None:
         depots = source.depots.iloc[rows].reset_index(drop=True)
         source = replace(source, depots=depots)
-    closed_dt, calendar = panel.closed_dt[rows], panel.calendar
-    groups, group_d = np.unique(calendar.group_d[rows], return_inverse=True)
-    lead_gtk = None if calendar.lead_gtk is None else calendar.lead_gtk[groups]
     return replace(
         panel,
         depot_ids=tuple(panel.depot_ids[row] for row in rows),
         cities=tuple(panel.cities[row] for row in rows),
         demand_dt=panel.demand_dt[rows],
-        closed_dt=closed_dt,
-        calendar=replace(
-            calendar,
-            active_gtk=calendar.active_gtk[groups],
-            group_d=group_d,
-            lead_gtk=lead_gtk,
-        ),
+        closed_dt=panel.closed_dt[rows],
+        calendar=panel.calendar.of_depots(rows),
         source=source,
+        signals=panel.signals and panel.signals.of_depots(rows),
     )
 
 
@@ -150,7 +151,12 @@ def statistical(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
     for name, model in models().items():
         parts = [
             fit_and_forecast(
-                model, panel.as_of(origin), split.horizon, Choice(True, LENGTHS[-1])
+                model,
+                panel.as_of(origin),
+                split.horizon,
+                Choice(True, LENGTHS[-1]),
+                # The cells are measured side by side.
+                n_jobs=1,
             )
             for origin in split.origins
         ]
@@ -167,35 +173,17 @@ def simple(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
 
 def delivered(panel: Panel, split: HoldoutSplit) -> dict[str, Made]:
     """Harbor Fleet with its defaults, and the baseline that its network corrects."""
-    from forecaster.inference import infer
-    from forecaster.inference.predict import predict
-    from forecaster.model.cpu_devices import use_all_cores
-    from forecaster.model.two_stage_fit import train_model
-    from pipelines.settings import Settings
-    from pipelines.training.train import build_recipe
-
-    recipe = build_recipe(Settings.load(), seed=None, epochs=None)
-    use_all_cores(recipe.train.batch_size, "")
-    artefact = train_model(panel.as_of(split.trained_through), recipe).production
-    panels = [panel.as_of(origin) for origin in split.origins]
-    made = [infer.forecast(artefact, each) for each in panels]
-    names = tuple(total.city for total in made[0].totals)
-    totals = [[(t.p10_h, t.p50_h, t.p90_h) for t in each.totals] for each in made]
-    own = Forecasts(
-        *(
-            np.stack([getattr(each, part) for each in made])
-            for part in ("p10_dh", "p50_dh", "p90_dh")
-        )
-    )
+    learnt = train_by_default(panel, split)
+    made = forecast_origins(learnt.production, panel, split)
     plain = np.stack(
         [
-            np.maximum(np.expm1(predict(artefact, each).baseline_dh), 0)
-            for each in panels
+            as_orders(predict(learnt.production, panel.as_of(origin)).baseline_dh)
+            for origin in split.origins
         ]
     )
     nothing = np.full_like(plain, np.nan)
     return {
-        "delivered": Made(own, names, np.array(totals)),
+        "delivered": Made(quantiles_of(made), *totals_of(made)),
         "baseline": Made(Forecasts(nothing, plain, nothing)),
     }
 
@@ -223,25 +211,12 @@ def measure(
     outcomes = {
         name: outcome_of(panel, split, each.forecasts) for name, each in made.items()
     }
-    known = np.logical_and.reduce(
-        [
-            np.isfinite(each.actual_odh) & np.isfinite(each.p50_odh)
-            for each in outcomes.values()
-        ]
-    )
+    scale_d = backtest.mase_scale(panel, split.trained_through)
     rows = []
-    for name, outcome in outcomes.items():
-        scores = {
-            "mape": metrics.mape(outcome.actual_odh, outcome.p50_odh, known),
-            "wape": metrics.wape(outcome.actual_odh, outcome.p50_odh, known),
-            "bias": metrics.bias(outcome.actual_odh, outcome.p50_odh, known),
-        }
-        banded = known & np.isfinite(outcome.p10_odh)
-        if banded.any():
-            scores["depots_in"] = metrics.coverage(
-                outcome.actual_odh, outcome.p10_odh, outcome.p90_odh, banded
-            )
-        scores |= total_coverage(panel, outcome, made[name])
+    for name, scored in backtest.score(outcomes, scale_d).items():
+        scores = {score: getattr(scored, score) for score in ("mape", "wape", "bias")}
+        scores["depots_in"] = scored.coverage80
+        scores |= total_coverage(panel, outcomes[name], made[name])
         rows.append(asdict(cell) | {"model": name} | scores)
     return rows
 
@@ -253,14 +228,8 @@ def total_coverage(panel: Panel, outcome: Outcome, made: Made) -> dict[str, floa
     actual_odh = np.where(
         np.isfinite(outcome.actual_odh), outcome.actual_odh, outcome.p50_odh
     )
-    inside: dict[str, list[np.ndarray]] = {"cities_in": [], "fleet_in": []}
-    for number, name in enumerate(made.total_names):
-        here_d = np.isin(panel.cities, name) if name else slice(None)
-        actual_oh = actual_odh[:, here_d].sum(axis=1)
-        low_oh, _, high_oh = made.total_onqh[:, number].swapaxes(0, 1)
-        within = (low_oh <= actual_oh) & (actual_oh <= high_oh)
-        inside["cities_in" if name else "fleet_in"].append(within)
-    return {part: float(np.mean(each)) for part, each in inside.items() if each}
+    inside = within_bands(panel.cities, actual_odh, made.total_names, made.total_onqh)
+    return {f"{part}_in": share for part, share in inside.items()}
 
 
 def _kept(

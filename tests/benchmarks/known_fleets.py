@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-import holidays
 import numpy as np
 import pandas as pd
 
 from forecaster.data.panel import Panel
+from pipelines.demand.public_holidays import holidays_of
 from tests.benchmarks.real_fleets import EVENT_COLUMNS, no_events, panel_of_rows
 
 FIRST, DAYS, DEPOTS = date(2021, 8, 2), 1248, 50
@@ -24,6 +24,11 @@ RIDES = (1.2, 1.3, 1.3, 1.25, 1.1, 0.5, 0.45)
 OFFICES = (1.2, 1.15, 1.1, 1.1, 1.0, 0.35, 0.25)
 PEAK_DAYS = range(325, 359)
 """Days of the year of the parcels' peak: from Black Friday to Christmas."""
+
+BOOKED_WIDTH = 0.25
+"""Standard deviation of log demand from day to day, of which only bookings tell."""
+BOOKED_SHARES = {7: 0.1, 3: 0.15, 1: 0.2}
+"""Share of a day's orders that are booked anew, by days ahead."""
 
 
 @dataclass
@@ -38,6 +43,7 @@ class Fleet:
       dispersion: Variance over the square of the mean, besides Poisson's.
       opened_d: First step of each depot.
       closed_weekdays: ISO weekdays on which all depots are closed.
+      signals: As `build_panel` takes them; None: the fleet has none.
     """
 
     rng: np.random.Generator
@@ -47,6 +53,7 @@ class Fleet:
     dispersion: float = 0.01
     opened_d: np.ndarray = field(default_factory=lambda: np.zeros(DEPOTS, int))
     closed_weekdays: tuple[int, ...] = ()
+    signals: pd.DataFrame | None = None
 
     @property
     def depot_ids(self) -> list[str]:
@@ -72,7 +79,8 @@ class Fleet:
         depots["country"] = depots["city"].map(COUNTRIES)
         depots["closed_weekdays"] = [self.closed_weekdays] * DEPOTS
         events = pd.DataFrame(self.events, columns=EVENT_COLUMNS)
-        return panel_of_rows(depots, demand, events if self.events else no_events())
+        events = events if self.events else no_events()
+        return panel_of_rows(depots, demand, events, self.signals)
 
 
 def known_fleets() -> dict[str, Panel]:
@@ -176,6 +184,21 @@ def rides(seed: int) -> Panel:
     return fleet.panel()
 
 
+def bookings(seed: int) -> Panel:
+    """Orders booked ahead, which tell of the day, and a weather forecast, which does not."""
+    fleet = _fleet(seed, (60, 500), OFFICES, season=0.05)
+    fleet.mean_dt *= np.exp(fleet.rng.normal(0, BOOKED_WIDTH, fleet.mean_dt.shape))
+    _holiday_effects(fleet, major=0.3, minor=0.7)
+    booked, parts = np.zeros_like(fleet.mean_dt), []
+    for days_ahead, share in BOOKED_SHARES.items():
+        booked = booked + fleet.rng.poisson(share * fleet.mean_dt)
+        parts.append(_signal("booked", "depot_id", fleet.depot_ids, booked, days_ahead))
+    wind_ct = fleet.rng.gamma(2, 3, (len(COUNTRIES), DAYS))
+    parts.append(_signal("wind", "city", list(COUNTRIES), wind_ct, 5))
+    fleet.signals = pd.concat(parts, ignore_index=True)
+    return fleet.panel()
+
+
 FLEETS: dict[str, Callable[[int], Panel]] = {
     "chain": chain,
     "growth": growth,
@@ -185,6 +208,7 @@ FLEETS: dict[str, Callable[[int], Panel]] = {
     "steady": steady,
     "parcels": parcels,
     "rides": rides,
+    "bookings": bookings,
 }
 
 
@@ -209,9 +233,10 @@ def _holiday_effects(fleet: Fleet, major: float, minor: float) -> None:
     """Factors of the days that each country stands still, and of its other holidays."""
     for city, country in COUNTRIES.items():
         here_d = np.array(fleet.cities) == city
+        names = holidays_of(country, "", range(2021, 2027))
         for step in range(DAYS):
             day = FIRST + timedelta(days=step)
-            name = _holidays_of(country).get(day, "")
+            name = names.get(day, "")
             factor = major if _stands_still(day, name) else minor if name else 1.0
             fleet.mean_dt[here_d, step] *= factor
 
@@ -219,17 +244,6 @@ def _holiday_effects(fleet: Fleet, major: float, minor: float) -> None:
 def _stands_still(day: date, name: str) -> bool:
     is_named = any(each in name for each in ("Christmas", "New Year", "Thanksgiving"))
     return is_named or (day.month, day.day) in {(12, 24), (12, 31)}
-
-
-_KNOWN: dict[str, holidays.HolidayBase] = {}
-
-
-def _holidays_of(country: str) -> holidays.HolidayBase:
-    if country not in _KNOWN:
-        _KNOWN[country] = holidays.country_holidays(
-            country, years=range(2021, 2027), language="en_US"
-        )
-    return _KNOWN[country]
 
 
 def _announce(
@@ -255,6 +269,24 @@ def _announce(
             starts_on - timedelta(days=14),
         )
     )
+
+
+def _signal(
+    name: str, place: str, places: list[str], value_pt: np.ndarray, days_ahead: int
+) -> pd.DataFrame:
+    """Rows of a signal's values by place and day, known so many days ahead."""
+    days = np.tile(pd.date_range(FIRST, periods=DAYS), len(places))
+    rows = pd.DataFrame(
+        {
+            "signal": name,
+            "depot_id": None,
+            "city": None,
+            "day_on": days,
+            "value": value_pt.ravel(),
+            "known_from": days - np.timedelta64(days_ahead, "D"),
+        }
+    )
+    return rows.assign(**{place: np.repeat(places, DAYS)})
 
 
 def _autoregressive(

@@ -4,12 +4,12 @@ from datetime import date
 from io import StringIO
 from pathlib import Path
 
-import holidays
 import numpy as np
 import pandas as pd
 
 from forecaster.data.panel import Panel
 from forecaster.data.panel_builder import build_panel
+from pipelines.demand.public_holidays import holidays_of
 
 CALENDAR_DAYS_AHEAD = 77
 EVENT_COLUMNS = [
@@ -37,7 +37,10 @@ def real_fleets(folder: Path) -> dict[str, Panel]:
 
 
 def panel_of_rows(
-    depots: pd.DataFrame, demand: pd.DataFrame, events: pd.DataFrame
+    depots: pd.DataFrame,
+    demand: pd.DataFrame,
+    events: pd.DataFrame,
+    signals: pd.DataFrame | None = None,
 ) -> Panel:
     """Builds the panel of tidy rows, with each country's public holidays.
 
@@ -45,6 +48,7 @@ def panel_of_rows(
       depots: depot_id, city and country at least.
       demand: depot_id, service_on, orders.
       events: Columns `EVENT_COLUMNS`.
+      signals: As `build_panel` takes them.
     """
     service_on = pd.to_datetime(demand["service_on"])
     first, last = service_on.min().date(), service_on.max().date()
@@ -59,6 +63,7 @@ def panel_of_rows(
         _public_holidays(depots, first, last),
         last,
         CALENDAR_DAYS_AHEAD,
+        signals,
     )
 
 
@@ -74,9 +79,7 @@ def _public_holidays(depots: pd.DataFrame, first: date, last: date) -> pd.DataFr
         for country, subdivision in set(
             zip(depots["country"], depots["subdivision"], strict=True)
         )
-        for day, name in holidays.country_holidays(
-            country, subdiv=subdivision or None, years=years, language="en_US"
-        ).items()
+        for day, name in holidays_of(country, subdivision, years).items()
     ]
     return pd.DataFrame(rows, columns=["country", "subdivision", "day_on", "name"])
 

@@ -202,8 +202,8 @@ def _asked_by_pages(fresh: "Freshness") -> dict[str, list[tuple[Any, ...]]]:
             (queries.past_forecasts, depot, fresh),
         ],
         "page Accuracy": [
-            (queries.accuracy, True, fresh),
-            (queries.largest_errors, True, fresh),
+            (queries.accuracy, queries.ScoreFilter(True), fresh),
+            (queries.largest_errors, queries.ScoreFilter(True), fresh),
         ],
     }
 

@@ -204,14 +204,14 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> Told:
 def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     """Floating-point operations of a step's matrix products, forward and backward."""
     from forecaster.data.inputs import PAST_COLUMNS, TARGET_COLUMNS
-    from forecaster.model.model import TRAINED_ORIGINS
+    from forecaster.model.model import trained_origins
 
     units, width = model.units, model.head_units
     n_past, n_target = len(PAST_COLUMNS), len(TARGET_COLUMNS)
     day = n_calendar * width
     day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
     ahead = (units + n_past + n_target + width + 1) * width
-    n_origins = len(range(task.context)[TRAINED_ORIGINS])
+    n_origins = len(range(task.context)[trained_origins(task.context)])
     window = task.context * day + n_origins * task.horizon * ahead
     # Two operations a product; the backward pass takes twice the forward one.
     return 2.0 * 3.0 * batch * window

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.errors import DatabaseError
-from pipelines.database import migrate
+from pipelines.database import migrate, schema_version
 from pipelines.schema import metadata
 
 pytestmark = pytest.mark.db
@@ -31,6 +31,30 @@ def test_up_check_down_and_up_again(empty_engine):
     assert set(metadata.tables) <= set(sa.inspect(empty_engine).get_table_names())
 
 
+def test_files_of_signals_go_with_their_kind(empty_engine):
+    migrate.upgrade(empty_engine)
+    add_file = """
+        insert into files (path, sha256, options_sha256, kind, size_bytes, accepted,
+                           unchanged, rejected, ignored_columns)
+        values (:name, :name, '', :name, 1, 1, 0, 0, '{}') returning file_id
+    """
+    with empty_engine.begin() as connection:
+        daily, signals = (
+            connection.scalar(sa.text(add_file), {"name": name})
+            for name in ("daily", "signals")
+        )
+        rows = {"daily": daily, "signals": signals}
+        for statement in (
+            "insert into file_repeats values (:signals, :daily)",
+            "insert into quarantine (file_id, reason, raw) values (:signals, 'x', '{}')",
+        ):
+            connection.execute(sa.text(statement), rows)
+    migrate.downgrade(empty_engine, "0001_initial")
+    with empty_engine.connect() as connection:
+        kinds = connection.scalars(sa.text("select kind from files")).all()
+    assert kinds == ["daily"]
+
+
 def test_a_table_nobody_migrated_is_found(empty_engine):
     migrate.upgrade(empty_engine)
     with empty_engine.begin() as connection:
@@ -41,7 +65,7 @@ def test_a_table_nobody_migrated_is_found(empty_engine):
 
 def test_a_database_without_tables_says_how_to_make_them(empty_engine):
     with pytest.raises(DatabaseError, match=r"schema none.*'harbor db upgrade'"):
-        migrate.require_current(empty_engine)
+        schema_version.require_current(empty_engine)
 
 
 def test_a_database_ahead_of_the_program_asks_for_the_newer_release(empty_engine):
@@ -49,4 +73,4 @@ def test_a_database_ahead_of_the_program_asks_for_the_newer_release(empty_engine
     with empty_engine.begin() as connection:
         connection.execute(sa.text("update alembic_version set version_num = '9999'"))
     with pytest.raises(DatabaseError, match=r"9999.*newer release"):
-        migrate.require_current(empty_engine)
+        schema_version.require_current(empty_engine)

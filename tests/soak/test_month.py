@@ -32,8 +32,8 @@ REPEATED_NIGHTS = {3, 20}
 SUBPROCESS_NIGHTS = {0, 1, KILLED_NIGHT, *REPEATED_NIGHTS, *range(5, NIGHTS, 3)}
 LATER = timedelta(hours=3)
 MAX_GROWTH = 1.10
-BAD_SHIFT = -8.0
-"""Shift of the bad model's forecasts, in spreads; they become far too high."""
+TOO_HIGH = 0.5
+"""Added to the bad model's corrections, log counts."""
 
 
 @dataclass
@@ -103,9 +103,11 @@ def publish_a_worse_model(engine, settings, night):
     with engine.connect() as connection:
         champion = store.champion(connection)
     champion_artefact = forecasting.load_recorded(settings.artefacts, champion)
+    weights = champion_artefact.weights
     bad_model = replace(
         champion_artefact,
-        postprocessing=Postprocessing(shift=BAD_SHIFT),
+        postprocessing=Postprocessing(),
+        weights=weights | {"correction/bias": weights["correction/bias"] + TOO_HIGH},
         seed=champion_artefact.seed + 1,
     )
     path = artefact.save(bad_model, settings.artefacts)

@@ -2,40 +2,89 @@
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from forecaster.backtest import HoldoutSplit
 from forecaster.data.panel import Panel
 from forecaster.inference import infer
+from forecaster.inference.artefact import Artefact
 from forecaster.inference.infer import Forecast
 from forecaster.inference.totals import FLEET
 from pipelines.settings import Settings
 from pipelines.training.train import build_recipe
-from tests.benchmarks.peers import Forecasts, PeerRun
+from tests.benchmarks.peers import Forecasts, PeerRun, outcome_of
+
+if TYPE_CHECKING:
+    from forecaster.model.two_stage_fit import TrainingResult
 
 
 def gru(panel: Panel, split: HoldoutSplit) -> PeerRun:
     """Trained once on what precedes the holdout, then asked from every origin."""
+    learnt = train_by_default(panel, split)
+    started = time.perf_counter()
+    made = forecast_origins(learnt.production, panel, split)
+    seconds = time.perf_counter() - started
+    note = f"defaults; {totals_note(panel, split, made)}"
+    return PeerRun(quantiles_of(made), learnt.seconds, seconds, note)
+
+
+def train_by_default(panel: Panel, split: HoldoutSplit) -> "TrainingResult":
+    """Trains on what precedes the holdout, as a night does."""
     from forecaster.model.cpu_devices import use_all_cores
     from forecaster.model.two_stage_fit import train_model
 
     settings = Settings.load().model_copy(update={"horizon": split.horizon})
     recipe = build_recipe(settings, seed=None, epochs=None)
     use_all_cores(recipe.train.batch_size, "")
-    learnt = train_model(panel.as_of(split.trained_through), recipe)
-    started = time.perf_counter()
-    made = [
-        infer.forecast(learnt.production, panel.as_of(origin))
-        for origin in split.origins
-    ]
-    seconds = time.perf_counter() - started
+    return train_model(panel.as_of(split.trained_through), recipe)
+
+
+def forecast_origins(
+    artefact: Artefact, panel: Panel, split: HoldoutSplit
+) -> list[Forecast]:
+    """Forecasts from every origin with what was known then."""
+    return [infer.forecast(artefact, panel.as_of(origin)) for origin in split.origins]
+
+
+def quantiles_of(made: Sequence[Forecast]) -> Forecasts:
+    """Quantiles of the depots, a forecast for each origin."""
     parts = ("p10_dh", "p50_dh", "p90_dh")
-    forecasts = Forecasts(
+    return Forecasts(
         *(np.stack([getattr(each, part) for each in made]) for part in parts)
     )
-    note = f"defaults; {totals_note(panel, split, made)}"
-    return PeerRun(forecasts, learnt.seconds, seconds, note)
+
+
+def totals_of(made: Sequence[Forecast]) -> tuple[tuple[str, ...], np.ndarray]:
+    """Names of the totals, FLEET or a city, and their quantiles [origin, name, 3, horizon]."""
+    names = tuple(total.city for total in made[0].totals)
+    quantiles = [[(t.p10_h, t.p50_h, t.p90_h) for t in each.totals] for each in made]
+    return names, np.array(quantiles)
+
+
+def within_bands(
+    cities: Sequence[str],
+    actual_odh: np.ndarray,
+    names: Sequence[str],
+    total_onqh: np.ndarray,
+) -> dict[str, float]:
+    """Share of the totals of the fleet, and of the cities, within their bands.
+
+    Args:
+      cities: City of each depot.
+      actual_odh: Orders per day; none is unknown.
+      names: From `totals_of`.
+      total_onqh: From `totals_of`.
+    """
+    inside: dict[str, list[np.ndarray]] = {"fleet": [], "cities": []}
+    for name, quantiles_oqh in zip(names, total_onqh.swapaxes(0, 1), strict=True):
+        here_d = np.isin(cities, name) | (name == FLEET)
+        actual_oh = actual_odh[:, here_d].sum(axis=1)
+        low_oh, _, high_oh = quantiles_oqh.swapaxes(0, 1)
+        within = (low_oh <= actual_oh) & (actual_oh <= high_oh)
+        inside["fleet" if name == FLEET else "cities"].append(within)
+    return {part: float(np.mean(each)) for part, each in inside.items() if each}
 
 
 def totals_note(panel: Panel, split: HoldoutSplit, made: Sequence[Forecast]) -> str:
@@ -43,15 +92,11 @@ def totals_note(panel: Panel, split: HoldoutSplit, made: Sequence[Forecast]) -> 
 
     A depot whose count is not known counts as it was forecast.
     """
-    inside: dict[bool, list[bool]] = {True: [], False: []}
-    for origin, forecast in zip(split.origins, made, strict=True):
-        first = panel.step(origin) + 1
-        actual_dh = panel.demand_dt[:, first : first + split.horizon].astype(float)
-        actual_dh = np.where(np.isfinite(actual_dh), actual_dh, forecast.p50_dh)
-        for total in forecast.totals:
-            here_d = np.isin(panel.cities, total.city) | (total.city == FLEET)
-            actual_h = actual_dh[here_d].sum(axis=0)
-            within_h = (total.p10_h <= actual_h) & (actual_h <= total.p90_h)
-            inside[total.city == FLEET] += within_h.tolist()
-    fleet, cities = (np.mean(inside[of_fleet]) for of_fleet in (True, False))
-    return f"80 % band of the fleet's total held {fleet:.3f}, of cities' {cities:.3f}"
+    forecasts = quantiles_of(made)
+    actual_odh = outcome_of(panel, split, forecasts).actual_odh
+    actual_odh = np.where(np.isfinite(actual_odh), actual_odh, forecasts.p50_odh)
+    share = within_bands(panel.cities, actual_odh, *totals_of(made))
+    return (
+        f"80 % band of the fleet's total held {share['fleet']:.3f}, of cities' "
+        f"{share['cities']:.3f}"
+    )

@@ -98,10 +98,11 @@ def fit_and_forecast(
     horizon: int,
     choice: Choice,
     few_d: np.ndarray | None = None,
+    n_jobs: int = -1,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """P10, P50, P90 of the days after the panel's last, [D, H] each."""
     long = _long(panel, choice, few_d)
-    fleet = StatsForecast(models=[model()], freq=1, n_jobs=1, fallback_model=None)
+    fleet = StatsForecast(models=[model()], freq=1, n_jobs=n_jobs, fallback_model=None)
     made = fleet.forecast(df=long, h=horizon, level=[LEVEL])
     name = fleet.models[0].alias
     parts = []

@@ -9,6 +9,7 @@ from dashboard.auth import login
 from dashboard.server import serve
 from forecaster.errors import BadInputError, ConfigError
 from tests.dashboard.views.test_pages import assert_no_traceback, page_text
+from tests.dashboard.views.test_plan import change, city_page
 
 NOW = datetime(2025, 11, 21, 6, 30, tzinfo=UTC)
 AUTH = """
@@ -215,13 +216,10 @@ def test_an_override_bears_the_name_from_the_login(guarded, open_page, monkeypat
     expires_at = datetime.now(UTC).timestamp() + 3600
     anna = {"email": "anna@example.com", "name": "Anna", "exp": expires_at} | VERIFIED
     monkeypatch.setattr("dashboard.auth.session.claims", lambda: anna)
-    app = open_page("plan")
+    app = city_page(open_page, "London")
     assert_no_traceback(app)
     assert "Your name" not in [box.label for box in app.text_input]
-    numbers = {box.label: box for box in app.number_input}
-    numbers["Orders (for “Set orders”)"].set_value(4321)
-    next(box for box in app.text_input if box.label == "Reason").set_value("A strike")
-    app.button[0].click().run()
+    app = change(app, "4321", name=None)
     assert_no_traceback(app)
     assert "Anna" in page_text(app)
 

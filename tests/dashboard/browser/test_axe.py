@@ -17,7 +17,15 @@ from tests.dashboard.seed_pipeline import seed_pipeline
 pytestmark = [pytest.mark.browser, pytest.mark.db]
 
 VERSION = "4.10.3"
-PATHS = ("/", "/depot?depot=LON-03", "/plan", "/accuracy", "/models", "/pipeline")
+PATHS = (
+    "/",
+    "/depot?depot=LON-03&drivers=true",
+    "/plan",
+    "/plan?city=London",
+    "/accuracy",
+    "/models",
+    "/pipeline",
+)
 # What there is to see is the same in the dark, only its colours are not.
 RULES = {
     "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from python_calamine import CalamineWorkbook
 
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
@@ -27,16 +28,23 @@ def fleet(engine, database_url, tmp_path_factory, chromium):
     empty_tables(engine)
 
 
-def test_an_override_is_saved_shown_and_exported(fleet, visit):
+def fill_in(page, number, reason, name):
+    page.get_by_label("Orders a day").fill(number)
+    box = page.get_by_label("Reason")
+    box.fill(reason)
+    box.press("Enter")
+    page.locator(".st-key-name-in-change input").fill(name)
+    page.get_by_text("Preview:").wait_for()
+
+
+def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     window = visit(fleet)
     window.to("/plan?city=Rotterdam")
     page = window.page
-    page.get_by_label("Orders (for").fill("777")
-    page.get_by_label("Reason").fill("=1+1")
-    page.get_by_label("Your name").fill("Anna")
-    page.get_by_role("button", name="Save").click()
-    page.get_by_text(" changed.").wait_for()
-    page.get_by_text("set 777").wait_for()
+    fill_in(page, "777", "=1+1", "Anna")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved: Delfshaven").wait_for()
+    page.locator("table small.mark").get_by_text("set").wait_for()
 
     page.get_by_text("View data").click()
     with page.expect_download() as saved:
@@ -44,9 +52,62 @@ def test_an_override_is_saved_shown_and_exported(fleet, visit):
         folded.get_by_role("button", name="Save as CSV").click()
     rows = read(saved.value)
     [mine] = [row for row in rows if row["Changed by"] == "Anna"]
-    assert (mine["Planned orders"], mine["Reason"]) == ("777", "'=1+1")
+    assert (mine["Planned"], mine["Reason"]) == ("777", "'=1+1")
     assert {row["City"] for row in rows} == {"Rotterdam"}
     assert len(rows) == 3 * 7
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as Excel").click()
+    book = CalamineWorkbook.from_path(str(saved.value.path()))
+    assert 777 in book.get_sheet_by_name("Orders").to_python()[2]
+
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone: 1 number as before.").wait_for()
+    assert page.locator("table small.mark").count() == 0
+
+
+def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):
+    window = visit(fleet, "phone")
+    window.to("/plan?city=London")
+    page = window.page
+    link = page.locator("table.hf-plan a").last
+    depot, day = link.get_attribute("aria-label").removeprefix("Change ").split(", ")
+    link.click()
+    page.wait_for_url("**depot=*")
+    window.settled()
+    form = page.locator(".st-key-plan-form")
+    chosen = form.locator('[data-testid="stSelectbox"]')
+    assert depot in chosen.nth(0).inner_html()
+    assert day.split(":")[0] in chosen.nth(1).inner_html()
+    heading = page.get_by_role("heading", name="Change orders").bounding_box()
+    assert heading["y"] < browser.SIZES["phone"][1], "seen without scrolling"
+
+
+def test_a_depot_is_changed_on_its_own_page(fleet, visit):
+    window = visit(fleet)
+    window.to("/depot?depot=RTM-01")
+    page = window.page
+    page.get_by_text("Change orders").click()
+    fill_in(page, "+50 %", "A fair", "Ben")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved: Waalhaven").wait_for()
+    page.get_by_text("Set by Ben: A fair").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone: 1 number as before.").wait_for()
+    page.get_by_text("Set by Ben: A fair").wait_for(state="detached")
+
+
+def test_an_address_says_the_same_after_looking_at_another_city(fleet, visit):
+    window = visit(fleet)
+    window.to("/plan?city=London")
+    page = window.page
+    table = page.locator("table.hf-plan")
+    first = table.inner_text()
+    for city in ("Rotterdam", "London"):
+        page.get_by_test_id("stButtonGroup").first.get_by_text(city).click()
+        page.get_by_text(f"Settings of {city}").wait_for()
+        window.settled()
+    assert table.inner_text() == first
 
 
 def read(download):
@@ -61,7 +122,8 @@ def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     assert printed.count(b"/Type /Page\n") == 1
     assert A4_LANDSCAPE in printed
     window.page.emulate_media(media="print")
-    assert not window.page.get_by_role("button", name="Save").is_visible()
+    save = window.page.get_by_role("button", name="Save", exact=True)
+    assert not save.is_visible()
     assert window.page.get_by_role("rowheader", name="Vans needed").is_visible()
 
 
@@ -70,7 +132,7 @@ def test_the_save_button_is_legible(fleet, visit, scheme):
     window = visit(fleet)
     window.page.emulate_media(color_scheme=scheme)
     window.to("/plan?city=London")
-    button = window.page.get_by_role("button", name="Save")
+    button = window.page.get_by_role("button", name="Save", exact=True)
     styles = "e => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
     colours = [re.findall(r"\d+", each)[:3] for each in button.evaluate(styles)]
     text, ground = ("#" + bytes(map(int, rgb)).hex() for rgb in colours)

@@ -1,8 +1,11 @@
 """The pages in a real browser: what a phone and a desk see of a fleet."""
 
+import base64
+import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from PIL import Image
 
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
@@ -20,6 +23,26 @@ PAGES = {
     "/models": "Models",
     "/pipeline": "Pipeline",
 }
+
+
+# WCAG contrast of an element's text with its own background.
+CONTRAST = """element => {
+    const light = colour => colour.match(/[0-9.]+/g).slice(0, 3).map(Number)
+        .map(part => part / 255)
+        .map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, part, n) => sum + part * [0.2126, 0.7152, 0.0722][n], 0);
+    const style = getComputedStyle(element);
+    const [low, high] = [light(style.color), light(style.backgroundColor)].sort();
+    return (high + 0.05) / (low + 0.05); }"""
+# Visible texts that are nearly white.
+FAINT_TEXTS = """() => [...document.querySelectorAll(
+        'h1, h2, p, th, td, dt, dd, small, svg text')]
+    .filter(element => element.getClientRects().length)
+    .filter(element => {
+        const style = getComputedStyle(element);
+        const ink = element.tagName === 'text' ? style.fill : style.color;
+        return ink.match(/[0-9.]+/g).slice(0, 3).every(part => Number(part) > 120); })
+    .map(element => element.textContent.slice(0, 40))"""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +63,8 @@ def test_a_page_opens_by_its_own_address_and_fits(fleet, visit, path, size):
     window = visit(fleet[0], size)
     text = window.to(path)
     assert window.page.inner_text("h1").strip() == PAGES[path]
-    assert window.page.title() == f"{PAGES[path]} · Harbor Fleet"
+    shown = "Greenwich · London · LON-01" if "depot=" in path else PAGES[path]
+    assert window.page.title() == f"{shown} · Harbor Fleet"
     assert "Orders up to" in text
     assert window.too_wide() <= 0
     if size == "desk":
@@ -57,12 +81,12 @@ def test_the_total_is_that_of_the_forecast(fleet, visit):
 def test_a_name_links_to_its_depot_and_back(fleet, visit):
     window = visit(fleet[0])
     window.to("/")
-    window.page.click("a:has-text('Greenwich')")
+    window.page.click("table.hf a:has-text('Greenwich')")
     window.page.wait_for_url("**/depot?depot=LON-01")
     chosen = window.page.get_by_role("combobox", name="Depot", exact=True)
     assert chosen.input_value() == "Greenwich · London · LON-01"
     window.page.go_back()
-    window.page.wait_for_selector("a:has-text('Greenwich')")
+    window.page.wait_for_selector("table.hf a:has-text('Greenwich')")
 
 
 def test_a_chosen_city_is_shared_by_its_url(fleet, visit):
@@ -70,17 +94,122 @@ def test_a_chosen_city_is_shared_by_its_url(fleet, visit):
     window.to("/")
     window.page.click("button:has-text('Rotterdam')")
     window.page.wait_for_url("**/?city=Rotterdam")
-    window.page.wait_for_selector("a:has-text('Greenwich')", state="detached")
+    window.page.wait_for_selector("table.hf a:has-text('Greenwich')", state="detached")
     colleague = visit(fleet[0], "phone")
     text = colleague.to("/?city=Rotterdam")
     assert "Waalhaven" in text
-    assert "Greenwich" not in text
+    assert colleague.page.locator("table.hf a:has-text('Greenwich')").count() == 0
 
 
 def test_an_unknown_city_in_the_url_is_explained(fleet, visit):
     text = visit(fleet[0], "phone").to("/?city=Atlantis")
     assert "There is no city “Atlantis”. Shown instead: All cities." in text
     assert "Waalhaven" in text
+
+
+def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
+    window = visit(fleet[0], "phone")
+    window.to("/")
+    brief = window.page.locator(".hf-brief")
+    assert "decision" in brief.locator("h2").inner_text()
+    box = brief.bounding_box()
+    assert box["y"] + box["height"] <= SIZES["phone"][1]
+    brief.locator("a", has_text="Poplar (London)").first.click()
+    window.page.wait_for_url("**/depot?depot=LON-03")
+
+
+def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
+    window = visit(fleet[0])
+
+    def go(name):
+        window.page.get_by_role("link", name=name, exact=True).click()
+        window.page.get_by_role("heading", name=name, exact=True, level=1).wait_for()
+        window.settled()
+
+    window.to("/accuracy?city=London")
+    window.page.wait_for_selector("table.hf a:has-text('Greenwich')")
+    assert window.page.locator("table.hf a:has-text('Waalhaven')").count() == 0
+    window.to("/?city=Rotterdam")
+    go("Plan")
+    window.page.wait_for_url("**/plan?city=Rotterdam")
+    go("Depot")
+    window.choose("Depot", "Poplar")
+    window.page.wait_for_url("**/depot?depot=LON-03")
+    go("Plan")
+    window.page.wait_for_url("**/plan?city=Rotterdam")
+    go("Depot")
+    window.page.wait_for_url("**/depot?depot=LON-03")
+    window.choose("Scenario", "Closed")
+    window.page.get_by_text("With this scenario").wait_for()
+    window.page.reload()
+    window.page.get_by_text("With this scenario").wait_for()
+
+
+# The text of a chart's tooltip wherever the pointer is between its axes.
+def hover(window, chart, across):
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    window.page.mouse.move(box["x"] + 5, box["y"] + 5)
+    window.page.mouse.move(
+        box["x"] + across * box["width"], box["y"] + 0.35 * box["height"]
+    )
+    tip = window.page.locator("#vg-tooltip-element.visible")
+    tip.wait_for()
+    return tip.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("path", "number", "titles"),
+    [
+        ("/accuracy", 0, ("Forecast MAPE", "Naive MAPE", "Median of 4 MAPE")),
+        ("/depot?depot=RTM-02", 0, ("Day", "Actual")),
+        ("/depot?depot=RTM-02", 1, ("Actual", "Forecast", "Low (P10)", "High (P90)")),
+    ],
+)
+def test_one_hover_tells_every_series_in_words(fleet, visit, path, number, titles):
+    window = visit(fleet[0])
+    window.to(path)
+    chart = window.page.locator('[data-testid="stVegaLiteChart"]').nth(number)
+    for across in (0.35, 0.5, 0.65):
+        text = hover(window, chart, across)
+        for title in titles:
+            assert title in text
+        for raw in ("_", "null", "NaN", "undefined"):
+            assert raw not in text
+
+
+def test_paper_is_white_and_ink_is_dark_from_the_dark_theme(fleet, visit):
+    window = visit(fleet[0])
+    window.page.emulate_media(media="print", color_scheme="dark")
+    for path in ("/", "/depot?depot=RTM-02", "/plan", "/accuracy"):
+        window.to(path)
+        shot = Image.open(io.BytesIO(window.page.screenshot())).convert("L")
+        bright = sum(shot.histogram()[200:]) / (shot.width * shot.height)
+        assert bright > 0.8, f"{path}: only {bright:.0%} of the page is bright"
+        faint = window.page.evaluate(FAINT_TEXTS)
+        assert faint == [], path
+
+
+def test_the_primary_button_is_legible_in_the_dark(fleet, visit):
+    window = visit(fleet[0])
+    window.page.emulate_media(color_scheme="dark")
+    window.to("/plan?city=London")
+    button = window.page.locator('[data-testid^="stBaseButton-primary"]').first
+    assert button.evaluate(f"element => ({CONTRAST})(element)") >= 4.5
+
+
+def test_the_logo_is_as_wide_as_its_letters_whatever_the_font(fleet, visit):
+    window = visit(fleet[0])
+    window.to("/plan")
+    source = window.page.locator("[data-testid=stLogoLink] img").get_attribute("src")
+    svg = base64.b64decode(source.partition("base64,")[2]).decode()
+    monospaced = svg.replace("sans-serif", "monospace")
+    window.page.set_content(monospaced, wait_until="load")
+    ends = window.page.evaluate(
+        "() => { const box = document.querySelector('text').getBBox();"
+        " return box.x + box.width; }"
+    )
+    assert ends <= 152
 
 
 def test_a_scenario_is_chosen_by_keyboard(fleet, visit):

@@ -22,6 +22,7 @@ def totals():
             "p50": [np.nan, np.nan, 30.0, 40.0],
             "p90": [np.nan, np.nan, 36.0, np.nan],
             "missing": [0, 3, 0, 0],
+            "notes": ["", "", "Black Friday", ""],
         }
     )
 
@@ -54,36 +55,52 @@ def marks(chart):
     ]
 
 
-def test_totals_are_bars_of_actuals_then_forecasts(totals):
-    (mark, rows), (rule, bands) = marks(charts.daily_totals(totals))
-    assert (mark, rule) == ("bar", "rule")
-    assert [row["p90"] for row in bands] == [None, None, 36.0, None]
-    assert [(row["day"], row["orders"], row["series"]) for row in rows] == [
+def test_totals_are_bars_of_actuals_then_forecasts_with_their_events(totals):
+    past, ahead, bands, events = marks(charts.daily_totals(totals))
+    assert [mark for mark, _ in (past, ahead, bands, events)] == [
+        "bar", "bar", "rule", "point",
+    ]  # fmt: skip
+    assert [row["p90"] for row in bands[1]] == [36.0, None]
+    assert [row["day"] for row in events[1]] == ["Wed 19 Nov · Black Friday"]
+    drawn = [(row["day"], row["orders"], row["series"]) for row in past[1] + ahead[1]]
+    assert drawn == [
         ("Mon 17 Nov", 10.0, "actual"),
         ("Tue 18 Nov", None, "actual"),
-        ("Wed 19 Nov", 30.0, "forecast"),
+        ("Wed 19 Nov · Black Friday", 30.0, "forecast"),
         ("Thu 20 Nov", 40.0, "forecast"),
     ]
 
 
 def test_a_total_names_the_number_of_missing_depots(totals):
-    (_, rows), _ = marks(charts.daily_totals(totals))
-    assert [row["remark"] for row in rows] == ["", "without 3 depots", "", ""]
+    (_, rows), *_ = marks(charts.daily_totals(totals))
+    assert [row["actual_text"] for row in rows] == ["10", "– without 3 depots"]
 
 
 def test_bars_keep_the_order_of_days_and_label_mondays(totals):
     x = charts.daily_totals(totals).to_dict()["layer"][0]["encoding"]["x"]
-    assert x["sort"] == ["Mon 17 Nov", "Tue 18 Nov", "Wed 19 Nov", "Thu 20 Nov"]
+    assert [day[:10] for day in x["sort"]] == [
+        "Mon 17 Nov", "Tue 18 Nov", "Wed 19 Nov", "Thu 20 Nov",
+    ]  # fmt: skip
     assert x["axis"]["values"] == ["Mon 17 Nov"]
 
 
 def test_the_fan_draws_a_band_a_history_a_forecast_and_events(days):
-    band, history, forecast, events = marks(charts.fan(days))
+    band, history, forecast, events, *_ = marks(charts.fan(days))
     assert band[0] == "area"
-    assert [(row["p10"], row["p90"]) for row in band[1]] == [(25.0, 36.0), (0.0, 0.0)]
     assert history[0] == forecast[0] == "line"
-    assert [row["p50"] for row in forecast[1]] == [30.0, 0.0]
-    assert [row["events"] for row in events[1]] == ["Pay day", "Closed"]
+    assert [(row["p10"], row["p90"]) for row in band[1]] == [(25.0, 36.0), (None, None)]
+    assert [row["day"] for row in events[1]] == [
+        "Tue 18 Nov · Pay Day", "Thu 20 Nov · Closed",
+    ]  # fmt: skip
+
+
+def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
+    closed = days.assign(
+        actual=[10.0, 0.0, 5.0, np.nan], is_closed=[False, True, True, True]
+    )
+    _, history, forecast, *_ = marks(charts.fan(closed))
+    assert [row["actual"] for row in history[1]] == [10.0, None, 5.0, None]
+    assert [row["p50"] for row in forecast[1]] == [30.0, None]
 
 
 def test_an_unknown_day_breaks_the_history_line(days):
@@ -101,26 +118,74 @@ def test_past_forecasts_show_actuals_as_dots():
             "p90": 3.0,
         }
     )
-    band, line, dots = marks(charts.past_forecasts(past))
-    assert (band[0], line[0], dots[0]) == ("area", "line", "circle")
+    band, line, dots, ruler = marks(charts.past_forecasts(past))
+    assert (band[0], line[0], dots[0], ruler[0]) == ("area", "line", "circle", "rule")
     assert [row["actual"] for row in dots[1]] == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_accuracy_has_lines_for_the_forecast_and_the_baselines():
-    by_day = pd.DataFrame(
-        {
-            "day_on": [DAYS[0]] * 3 + [DAYS[1]],
-            "forecaster": ["forecast", "seasonal naive", "median of 4", "forecast"],
-            "mape": [0.08, 0.12, 0.10, np.nan],
-            "counted": [6, 6, 6, 0],
-        }
+def by_day(*mapes):
+    """A row per day and forecaster; 10, 20, 30 … depot-days are scored."""
+    forecasters = ("forecast", "seasonal naive", "median of 4")
+    return pd.DataFrame(
+        [
+            {
+                "day_on": DAYS[n],
+                "forecaster": name,
+                "mape": mape,
+                "counted": 10 * (n + 1),
+            }
+            for n, of_day in enumerate(mapes)
+            for name, mape in zip(forecasters, of_day, strict=True)
+        ]
     )
-    spec = charts.accuracy_by_day(by_day).to_dict()
-    assert [layer["transform"][0]["filter"] for layer in spec["layer"]] == [
-        "!(datum.forecaster === 'forecast')", "datum.forecaster === 'forecast'",
+
+
+def test_accuracy_has_lines_with_names_and_one_ruler_for_all_series():
+    scores = by_day((0.08, 0.12, 0.10), (0.11, 0.12, np.nan))
+    lines, dots, names, ruler = marks(charts.accuracy_by_day(scores))
+    assert (lines[0], dots[0], names[0], ruler[0]) == ("line", "circle", "text", "rule")
+    assert [row["mape"] for row in dots[1]] == [0.08, 0.11]
+    assert {row["forecaster"] for row in names[1]} == {
+        "forecast", "seasonal naive", "median of 4",
+    }  # fmt: skip
+    assert [
+        (row["day"], row["forecast_mape"], row["naive_mape"], row["median_mape"])
+        for row in ruler[1]
+    ] == [
+        ("Mon 17 Nov", "8.0 %", "12.0 %", "10.0 %"),
+        ("Tue 18 Nov", "11.0 %", "12.0 %", "–"),
+    ]
+
+
+def test_the_lines_are_seven_day_means_weighted_by_the_scored_days():
+    (_, rows), *_ = marks(
+        charts.accuracy_by_day(by_day((0.08, 0.1, 0.1), (0.11, 0.1, 0.1)))
+    )
+    own = [row["weekly"] for row in rows if row["forecaster"] == "forecast"]
+    np.testing.assert_allclose(own, [0.08, (10 * 0.08 + 20 * 0.11) / 30])
+
+
+def test_names_of_lines_that_end_together_stand_apart():
+    _, _, (_, names), _ = marks(charts.accuracy_by_day(by_day((0.1, 0.1, 0.101))))
+    places = sorted(row["label_at"] for row in names)
+    assert np.diff(places).min() >= charts.LABEL_GAP * 0.1
+
+
+def test_drivers_are_a_waterfall_from_a_usual_day_to_the_forecast():
+    day = pd.DataFrame(
+        {"level": [100.0], "weekday": [-20.4], "holiday": [0.0], "events": [50.0],
+         "forecast": [129.6]}
+    )  # fmt: skip
+    (bar, rows), (text, labels) = marks(charts.drivers(day))
+    assert (bar, text) == ("bar", "text")
+    drawn = charts.drivers(day).to_dict()["layer"][1]["encoding"]
+    assert drawn["color"]["field"] == "series", "black in the dark theme"
+    assert {row["series"] for row in labels} == {"actual"}
+    assert [(row["driver"], row["low"], row["high"], row["effect"]) for row in rows] == [
+        ("Usual day", 0.0, 100.0, "100"), ("Weekday", 79.6, 100.0, "−20"),
+        ("Holiday", 79.6, 79.6, "0"), ("Events", 79.6, 129.6, "+50"),
+        ("Forecast", 0.0, 129.6, "130"),
     ]  # fmt: skip
-    [rows] = spec["datasets"].values()
-    assert [row["mape_text"] for row in rows] == ["8.0 %", "12.0 %", "10.0 %"]
 
 
 def test_what_if_has_labelled_bars_side_by_side():
@@ -137,15 +202,30 @@ def test_what_if_has_labelled_bars_side_by_side():
     assert drawn[1]["encoding"]["color"] == drawn[0]["encoding"]["color"]
 
 
-def test_tooltips_are_texts_with_titles_and_the_band_has_none(days):
-    band, *others = charts.fan(days).to_dict()["layer"]
-    assert band["mark"]["tooltip"] is None
-    for layer in others:
-        for tooltip in layer["encoding"]["tooltip"]:
-            assert tooltip["type"] == "nominal"
-            assert tooltip["title"] == encodings.TITLES[tooltip["field"]]
-    _, (_, rows), *_ = marks(charts.fan(days))
-    assert [row["p90_text"] for row in rows] == ["–", "–", "36", "0"]
+def test_tooltips_are_texts_with_titles_and_only_where_there_is_something_to_say(
+    days, totals
+):
+    for chart in (charts.fan(days), charts.daily_totals(totals)):
+        for layer in chart.to_dict()["layer"]:
+            tooltips = layer["encoding"].get("tooltip")
+            assert tooltips or layer["mark"]["tooltip"] is None
+            for tooltip in tooltips or ():
+                assert tooltip["type"] == "nominal"
+                assert tooltip["title"] == encodings.TITLES[tooltip["field"]]
+
+
+def test_the_ruler_tells_actuals_of_past_days_and_the_forecast_of_those_ahead(days):
+    *_, past, ahead = charts.fan(days).to_dict()["layer"]
+    fields = [
+        [tooltip["field"] for tooltip in layer["encoding"]["tooltip"]]
+        for layer in (past, ahead)
+    ]
+    assert fields == [list(encodings.PAST), list(encodings.AHEAD)]
+    *_, (_, rows) = marks(charts.fan(days))
+    assert [row["p90_text"] for row in rows] == ["36", "–"]
+    planned = [tooltip["title"] for tooltip in ahead["encoding"]["tooltip"]][1]
+    assert planned == "Planned"
+    assert all("planned_text" in row for row in rows)
 
 
 def test_every_series_has_a_colour_in_both_themes_and_a_dash():

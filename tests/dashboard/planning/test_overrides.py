@@ -1,5 +1,6 @@
 """Planners' overrides: what the database accepts, and what its role may do."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -7,127 +8,227 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.planning import overrides
-from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Override
+from dashboard.planning.overrides import (
+    LOCK,
+    SET,
+    UNLOCK,
+    WITHDRAW,
+    Batch,
+    Cell,
+    Change,
+)
 from dashboard.queries import database
 from forecaster.errors import BadInputError
 from pipelines import schema
+from tests.dashboard.planning.changing import batch, cell, change
 
 pytestmark = pytest.mark.db
 
-
-@pytest.fixture
-def tomorrow(seeded):
-    return seeded.through + timedelta(days=1)
+DEPOT = "LON-01"
 
 
-@pytest.fixture
-def change(tomorrow):
-    """Changes a number of one depot tomorrow, or does something else to its day."""
-
-    def changed(action=SET, orders=None, depot="LON-01", day=tomorrow, by="Anna"):
-        overrides.add([Override(depot, day, action, orders, "A strike", by)])
-
-    return changed
+def history(city=""):
+    return queries.override_history(city, queries.freshness())
 
 
-def ahead():
-    return queries.overrides_ahead(queries.freshness())
-
-
-def test_an_override_is_stored_with_reason_name_and_forecast(change, seeded, tomorrow):
-    change(SET, 900)
-    [row] = queries.override_history("London", queries.freshness()).to_dict("records")
+def model_number(seeded, day, depot=DEPOT):
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    mine = newest[(newest["depot_id"] == "LON-01") & (newest["target_on"] == tomorrow)]
+    mine = newest[(newest["depot_id"] == depot) & (newest["target_on"] == day)]
+    return mine["p50"].iloc[0]
+
+
+def test_an_override_is_stored_with_reason_name_and_forecast(seeded, tomorrow):
+    change(SET, 900, day=tomorrow)
+    [row] = history("London").to_dict("records")
     assert (row["action"], row["orders"], row["reason"], row["made_by"]) == (
         "set", 900, "A strike", "Anna",
     )  # fmt: skip
-    assert row["p50"] == pytest.approx(mine["p50"].iloc[0])
-    assert queries.override_history("Rotterdam", queries.freshness()).empty
+    assert row["p50"] == pytest.approx(model_number(seeded, tomorrow))
+    assert history("Rotterdam").empty
 
 
-def test_the_newest_override_counts_and_the_history_has_both(change):
-    change(SET, 900)
-    change(SET, 950, by="Ben")
-    assert ahead()[["orders", "made_by"]].to_numpy().tolist() == [[950, "Ben"]]
-    history = queries.override_history("", queries.freshness())
-    assert history["orders"].tolist() == [950, 900]
+def test_the_newest_override_counts_and_the_history_has_both(tomorrow):
+    change(SET, 900, day=tomorrow)
+    change(SET, 950, day=tomorrow, by="Ben")
+    assert cell(DEPOT, tomorrow).orders == 950
+    assert history()["orders"].tolist() == [950, 900]
 
 
-def test_a_withdrawn_override_is_the_forecast_again(change):
-    change(SET, 900)
-    change(WITHDRAW)
-    assert ahead()["orders"].isna().all()
+def test_a_withdrawn_override_is_the_forecast_again(seeded, tomorrow):
+    change(SET, 900, day=tomorrow)
+    change(WITHDRAW, day=tomorrow)
+    found = cell(DEPOT, tomorrow)
+    assert (found.orders, found.is_set) == (model_number(seeded, tomorrow), False)
 
 
-def test_a_locked_day_cannot_be_changed(change, seeded, tomorrow):
-    change(LOCK)
-    assert ahead()["action"].tolist() == ["lock"]
-    newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    mine = newest[(newest["depot_id"] == "LON-01") & (newest["target_on"] == tomorrow)]
-    assert ahead()["orders"].iloc[0] == pytest.approx(mine["p50"].iloc[0])
+def test_a_locked_day_cannot_be_changed(tomorrow):
+    change(LOCK, day=tomorrow)
+    locked = cell(DEPOT, tomorrow)
+    assert (locked.is_locked, locked.is_set) == (True, False)
     for action, orders in ((SET, 900), (WITHDRAW, None), (LOCK, None)):
-        with pytest.raises(BadInputError, match=r"was locked by Anna.*Unlock it first"):
-            change(action, orders)
-    change(UNLOCK)
-    change(SET, 900)
-    assert ahead()["orders"].tolist() == [900]
+        with pytest.raises(BadInputError, match=r"locked by Anna. Unlock it first"):
+            overrides.add(batch(action, orders, locked))
+    change(UNLOCK, day=tomorrow)
+    change(SET, 900, day=tomorrow)
+    assert cell(DEPOT, tomorrow).orders == 900
+
+
+def test_an_untouched_day_that_is_locked_and_unlocked_is_the_models_again(
+    seeded, tomorrow
+):
+    before = cell(DEPOT, tomorrow)
+    change(LOCK, day=tomorrow)
+    change(UNLOCK, day=tomorrow)
+    after = cell(DEPOT, tomorrow)
+    assert replace(after, override_id=None) == before
+    assert history()["orders"].isna().tolist() == [True, False]
+
+
+def test_a_set_day_that_is_locked_and_unlocked_stays_set(tomorrow):
+    change(SET, 900, day=tomorrow)
+    change(LOCK, day=tomorrow)
+    change(UNLOCK, day=tomorrow)
+    found = cell(DEPOT, tomorrow)
+    assert (found.orders, found.is_set, found.is_locked) == (900, True, False)
+
+
+def test_a_number_can_be_set_and_locked_at_once(tomorrow):
+    change(LOCK, 900, day=tomorrow)
+    found = cell(DEPOT, tomorrow)
+    assert (found.orders, found.is_set, found.is_locked) == (900, True, True)
 
 
 @pytest.mark.parametrize(
     ("action", "message"),
-    [(UNLOCK, "is not locked"), (WITHDRAW, "nothing can be taken back")],
+    [(UNLOCK, "is not locked"), (WITHDRAW, "nothing to undo")],
 )
-def test_only_locks_and_overrides_can_be_undone(change, action, message):
+def test_only_locks_and_overrides_can_be_undone(tomorrow, action, message):
     with pytest.raises(BadInputError, match=message):
-        change(action)
+        change(action, day=tomorrow)
 
 
 @pytest.mark.parametrize("days", [0, -5, 8])
-def test_only_forecast_days_ahead_can_be_overridden(change, seeded, days):
-    with pytest.raises(BadInputError, match="only days ahead"):
-        change(SET, 900, day=seeded.through + timedelta(days=days))
+def test_only_forecast_days_ahead_can_be_overridden(seeded, days):
+    gone = Cell(DEPOT, seeded.through + timedelta(days=days), 900.0, 900.0)
+    with pytest.raises(
+        BadInputError, match=r"at Greenwich is not among the days ahead"
+    ):
+        overrides.add(batch(SET, 900, gone))
 
 
-def test_an_unknown_depot_cannot_be_overridden(change):
-    with pytest.raises(BadInputError, match="Depot NO-99 has no forecast"):
-        change(SET, 900, depot="NO-99")
-
-
-def test_several_overrides_are_stored_all_or_none(tomorrow):
-    both = [
-        Override(depot, tomorrow, LOCK, None, "Roster is out", "Anna")
-        for depot in ("LON-01", "NO-99")
+def test_every_refused_day_is_told_at_once_with_the_depots_name(seeded, tomorrow):
+    """And nothing of the batch is stored."""
+    change(LOCK, day=tomorrow, depot="LON-02")
+    cells = [
+        cell("LON-01", tomorrow),
+        cell("LON-02", tomorrow),
+        Cell("NO-99", tomorrow, 1.0, 1.0),
     ]
-    with pytest.raises(BadInputError, match="NO-99"):
-        overrides.add(both)
-    assert ahead().empty
+    made = tuple(Change(each, SET, 5.0) for each in cells)
+    with pytest.raises(BadInputError) as refused:
+        overrides.add(Batch(made, "Roster is out", "Ben"))
+    day = f"{tomorrow:%a} {tomorrow.day} {tomorrow:%b}"
+    assert str(refused.value) == (
+        f"{day} at Wapping is locked by Anna. Unlock it first. {day} at NO-99 is not "
+        "among the days ahead that are forecast. Choose another day."
+    )
+    assert not cell("LON-01", tomorrow).is_set
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        (SET, "was set to 700 by Ben after you had opened it"),
+        (LOCK, "is locked by Ben"),
+    ],
+)
+def test_the_second_of_two_planners_is_told_of_the_first(tomorrow, first, told):
+    seen = cell(DEPOT, tomorrow)
+    change(first, 700 if first == SET else None, day=tomorrow, by="Ben")
+    with pytest.raises(BadInputError, match=told):
+        overrides.add(batch(SET, 900, seen))
+    assert len(history()) == 1
+
+
+def test_the_same_change_is_not_stored_twice(tomorrow):
+    made = batch(SET, 900, cell(DEPOT, tomorrow))
+    overrides.add(made)
+    with pytest.raises(BadInputError, match="was set to 900 by Anna after"):
+        overrides.add(made)
+    assert len(history()) == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "action", "orders"),
+    [
+        pytest.param([], SET, 900, id="a first number"),
+        pytest.param([], LOCK, None, id="a lock"),
+        pytest.param([], LOCK, 900, id="a first number, locked"),
+        pytest.param([(SET, 700)], SET, 900, id="a second number"),
+        pytest.param([(SET, 700)], LOCK, None, id="a lock of a number"),
+        pytest.param([(SET, 700)], LOCK, 900, id="a second number, locked"),
+        pytest.param([(SET, 700)], WITHDRAW, None, id="back to the model"),
+        pytest.param([(LOCK, None)], UNLOCK, None, id="an unlocking"),
+        pytest.param([(LOCK, 700)], UNLOCK, None, id="an unlocking of a number"),
+    ],
+)
+def test_undo_restores_the_day_as_it_was(tomorrow, before, action, orders):
+    for earlier, number in before:
+        change(earlier, number, day=tomorrow)
+    was = cell(DEPOT, tomorrow)
+    undo = change(action, orders, day=tomorrow)
+    assert cell(DEPOT, tomorrow) != was
+    overrides.add(undo)
+    assert replace(cell(DEPOT, tomorrow), override_id=was.override_id) == was
+    assert history()["reason"].iloc[0] == "Undo: A strike"
+
+
+def test_undo_of_the_models_number_locked_over_a_planners_restores_the_planners(
+    seeded, tomorrow
+):
+    model = cell(DEPOT, tomorrow).orders
+    change(SET, model + 80, day=tomorrow)
+    undo = change(LOCK, model, day=tomorrow)
+    overrides.add(undo)
+    found = cell(DEPOT, tomorrow)
+    assert (found.orders, found.is_set, found.is_locked) == (model + 80, True, False)
+
+
+def test_undo_does_not_take_back_what_somebody_else_did_since(tomorrow):
+    undo = change(SET, 900, day=tomorrow)
+    change(SET, 950, day=tomorrow, by="Ben")
+    with pytest.raises(BadInputError, match="was set to 950 by Ben"):
+        overrides.add(undo)
+    assert cell(DEPOT, tomorrow).orders == 950
 
 
 @pytest.mark.parametrize(
     ("orders", "reason", "by", "message"),
     [
-        pytest.param(900, " ", "Anna", "The reason has 0 letters", id="no reason"),
-        pytest.param(900, "x" * 501, "Anna", "The reason has 501", id="a long reason"),
-        pytest.param(900, "A strike", "", "Your name has 0 letters", id="no name"),
-        pytest.param(None, "A strike", "Anna", "Orders are None", id="no number"),
-        pytest.param(-1, "A strike", "Anna", "Orders are -1", id="a negative number"),
+        pytest.param(900, " ", "Anna", "A reason is missing", id="no reason"),
+        pytest.param(900, "x" * 501, "Anna", "A reason has 501", id="a long reason"),
+        pytest.param(900, "A strike", "", "Your name is missing", id="no name"),
+        pytest.param(
+            -1, "A strike", "Anna", "-1 orders a day lie outside", id="below 0"
+        ),
+        pytest.param(1e9, "A strike", "Anna", "1,000,000,000 orders", id="a billion"),
+        pytest.param(1e9, "", "", "orders.* A reason .* Your name", id="all three"),
     ],
 )
 def test_an_incomplete_override_is_refused(tomorrow, orders, reason, by, message):
     with pytest.raises(BadInputError, match=message):
-        Override("LON-01", tomorrow, SET, orders, reason, by)
+        batch(SET, orders, Cell(DEPOT, tomorrow, 1.0, 1.0), by, reason)
 
 
-def test_texts_are_stored_as_typed(change, tomorrow):
-    nasty = "'); delete from scores; --<b>=1+1"
-    overrides.add([Override("LON-01", tomorrow, SET, 1, nasty, "=cmd()")])
-    assert ahead()[["reason", "made_by"]].to_numpy().tolist() == [[nasty, "=cmd()"]]
+def test_texts_are_stored_as_typed(tomorrow):
+    nasty = '\'); delete from scores; --<b>=1+1 \\ :x "q"'
+    overrides.add(batch(SET, 1, cell(DEPOT, tomorrow), "=cmd()", nasty))
+    assert history()[["reason", "made_by"]].to_numpy().tolist() == [[nasty, "=cmd()"]]
 
 
-def test_an_override_is_visible_at_once(change):
+def test_an_override_is_visible_at_once(tomorrow):
     before = queries.freshness()
-    change(SET, 900)
+    change(SET, 900, day=tomorrow)
     assert queries.freshness() != before
 
 
@@ -161,13 +262,10 @@ def test_the_role_reads_every_table_and_creates_none(dashboard):
             connection.execute(sa.text("create table mine (a int)"))
 
 
-def test_another_user_may_not_add_overrides(seeded, clean_engine, tomorrow):
+def test_another_user_may_not_add_overrides(clean_engine):
     with clean_engine.connect() as connection:
         connection.execute(sa.text("set local role pg_monitor"))
         with pytest.raises(
             sa.exc.ProgrammingError, match="permission denied for function"
         ):
-            connection.execute(
-                sa.text("select add_override('LON-01', :day, 'set', 1, 'a', 'b')"),
-                {"day": tomorrow},
-            )
+            connection.execute(sa.text("select add_overrides('[]', 'a', 'b')"))

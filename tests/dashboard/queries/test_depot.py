@@ -1,6 +1,6 @@
 """Queries of one depot against the seeded rows, computed here without SQL."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from dashboard import queries
 from dashboard.queries import depot as depot_queries
+from forecaster.data.panel_builder import build_panel
 from pipelines import schema
 from tests.dashboard.queries.test_queries import as_dates, published_forecasts
 from tests.dashboard.seed import CHAMPION, seed
@@ -63,6 +64,31 @@ def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
         ["Feast, of all"],
         ["pay_day"],
     )
+
+
+def test_the_model_inputs_have_the_signals_of_the_city_and_its_depots(seeded, write):
+    day = seeded.through + A_DAY
+    rows = [
+        ("LON-02", "", None, False),
+        ("", "London", seeded.through, False),
+        ("RTM-01", "", None, False),
+        ("", "Rotterdam", None, False),
+        ("LON-01", "", None, True),
+    ]
+    for depot_id, city, known_from, withdrawn in rows:
+        write(
+            sa.insert(schema.signal_versions).values(
+                signal="rain", depot_id=depot_id, city=city, day_on=day, value=0.5,
+                known_from=known_from or date.min, version=1, withdrawn=withdrawn,
+                known_at=sa.func.now(), file_id=1,
+            )
+        )  # fmt: skip
+    tables = queries.panel_tables("LON-01", seeded.through - A_WEEK, seeded.through)
+    panel = build_panel(**tables, through=seeded.through, ahead=7)
+    value_d = panel.signals.value_sdt[0, :, panel.step(day)]
+    london = ["LON" in depot_id for depot_id in panel.depot_ids]
+    assert (~np.isnan(value_d)).tolist() == london
+    assert len(tables["signals"]) == 2
 
 
 def test_a_late_depot_has_its_last_and_due_days(freshness, seeded):
@@ -142,7 +168,7 @@ def test_a_depot_on_the_baseline_fallback_is_marked(seeded, write):
     freshness = queries.freshness()
     assert queries.depot_status("LON-01", freshness).is_fallback
     assert not queries.depot_status("LON-02", freshness).is_fallback
-    scored = queries.depot_accuracy(True, freshness)
+    scored = queries.depot_accuracy(queries.ScoreFilter(True), True, freshness)
     assert scored.loc[scored["is_fallback"], "depot_id"].tolist() == ["LON-01"]
 
 
@@ -163,8 +189,10 @@ def test_overrides_are_beside_the_forecast(freshness, seeded, write):
                 **row, action=action, orders=orders, reason="A strike"
             )
         )
-    days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["planned"])
-    assert days[["planned", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
+    days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["made_by"])
+    assert days[["p50", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
+    [row] = days.to_dict("records")
+    assert row["p10"] / row["p50"] == pytest.approx(0.9), "the band moves with it"
 
 
 def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):

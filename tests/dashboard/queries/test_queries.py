@@ -320,14 +320,69 @@ def test_depots_of_one_name_are_shown_with_their_ids(seeded, write):
     freshness = queries.freshness()
     for rows in (
         queries.fleet_week(freshness),
-        queries.depot_accuracy(True, freshness),
-        queries.largest_errors(True, freshness),
+        queries.depot_accuracy(queries.ScoreFilter(True), True, freshness),
+        queries.largest_errors(queries.ScoreFilter(True), freshness),
         queries.calendar(freshness),
     ):
         for row in rows.to_dict("records"):
             of_two = row["city"] == "London"
             assert (row["name"] == f"Addison · {row['depot_id']}") == of_two
         assert {"London", "Rotterdam"} <= set(rows["city"])
+
+
+def test_a_closed_day_without_orders_is_closed_in_the_calendar(seeded, write):
+    """Daily files often carry a 0 for a closed day; orders that came all the same count."""
+    demand = schema.demand_versions
+    row = {
+        "depot_id": "RTM-02",
+        "version": 1,
+        "known_at": datetime(2020, 1, 1, tzinfo=UTC),
+    }
+    days = [seeded.through - n * A_DAY for n in range(14)]
+    last, before = [day for day in days if day.isoweekday() == 7]
+    for day, orders in ((last, 0), (before, 3)):
+        write(sa.insert(demand).values(**row, service_on=day, orders=orders))
+    calendar = queries.calendar(queries.freshness()).set_index("depot_id")
+    states = list(reversed(calendar.loc["RTM-02", "states"]))
+    assert states[days.index(last)] == "closed"
+    assert states[days.index(before)] == "counted"
+
+
+def test_fleet_events_count_the_depots_of_each_city(freshness, seeded):
+    events = queries.fleet_events(freshness)
+    ahead = events[events["day_on"] > pd.Timestamp(seeded.through)]
+    rows = ahead[["what", "is_holiday", "city", "depots"]].drop_duplicates()
+    assert rows.to_numpy().tolist() == [["promotion", False, "London", 3]]
+    assert as_dates(ahead["day_on"]) == [seeded.through + n * A_DAY for n in (3, 4, 5)]
+
+
+def test_a_public_holiday_is_of_the_cities_of_its_country(seeded, write):
+    day = seeded.through + A_DAY
+    write(
+        sa.insert(schema.public_holidays).values(
+            country="NL", subdivision="", day_on=day, name="Koningsdag"
+        )
+    )
+    events = queries.fleet_events(queries.freshness())
+    [row] = events[events["is_holiday"]].to_dict("records")
+    assert (row["what"], row["city"], row["depots"]) == ("Koningsdag", "Rotterdam", 3)
+
+
+def test_the_last_day_is_beside_its_last_live_forecast_worst_depot_first(
+    freshness, seeded
+):
+    rows = queries.last_day(freshness)
+    live = seeded.scores[seeded.scores["is_live"]]
+    of_day = live[live["target_on"] == seeded.through].sort_values("origin_on")
+    last = of_day.groupby("depot_id").last()
+    assert set(rows["depot_id"]) >= set(last.index)
+    for row in rows.dropna(subset=["p50"]).to_dict("records"):
+        expected = last.loc[row["depot_id"]]
+        assert (row["actual"], row["p50"]) == (expected["actual"], expected["p50"])
+    off = (rows["p50"] - rows["actual"]).abs().dropna()
+    assert off.is_monotonic_decreasing
+    [late] = rows[rows["depot_id"] == "LON-03"].to_dict("records")
+    assert (pd.isna(late["actual"]), late["is_expected"]) == (True, True)
 
 
 def test_a_closed_depot_is_not_in_the_week_ahead(seeded, write):

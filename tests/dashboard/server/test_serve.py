@@ -29,7 +29,7 @@ for view in ("fleet", "depot", "plan", "accuracy", "models", "pipeline"):
     app.query_params["depot"] = "LON-01"
     app.switch_page(f"views/{{view}}.py").run()
     if view == "depot":
-        app.selectbox(key="what if").select("closed").run()
+        app.selectbox(key="choice of scenario").select("closed").run()
         assert any("With this scenario" in said.value for said in app.caption)
     assert not app.exception, app.exception
     assert not app.error, [error.value for error in app.error]

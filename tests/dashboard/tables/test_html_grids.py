@@ -11,6 +11,7 @@ import pytest
 from dashboard import components
 from dashboard.tables import html_grids
 from tests.dashboard.cells import Cells
+from tests.dashboard.no_override import as_forecast
 
 DAYS = pd.date_range("2025-11-21", periods=2).as_unit("s")
 STATUS = {
@@ -24,7 +25,7 @@ STATUS = {
 
 def fleet(*rows):
     columns = ["depot_id", "name", "city", "target_on", "p50", "basis", "week_before"]
-    table = pd.DataFrame(rows, columns=columns).assign(**STATUS)
+    table = as_forecast(pd.DataFrame(rows, columns=columns).assign(**STATUS))
     return table.assign(p10=0.9 * table["p50"], p90=1.1 * table["p50"])
 
 
@@ -47,6 +48,56 @@ def test_a_week_has_totals_cities_and_depots(two_cities):
         ["Rotterdam", "10", "0", "10", "–"],
         ["Waalhaven", "≈10", "closed", "10", "+10 %"],
     ]
+
+
+def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
+    set_day = two_cities["depot_id"].eq("L1") & two_cities["target_on"].eq(DAYS[0])
+    week = two_cities.assign(
+        p50=two_cities["p50"].mask(set_day, 1400.0),
+        is_set=set_day,
+        override_id=set_day.map({True: 7.0, False: np.nan}),
+        made_by=set_day.map({True: "Anna", False: None}),
+        override_reason=set_day.map({True: "<b>strike", False: None}),
+    )
+    html = html_grids.week(week)
+    rows = Cells(html).text
+    assert rows[1][:3] == ["All cities", "1,410", "500"]
+    assert rows[2][:3] == ["London", "1,400", "500"]
+    assert rows[3][:3] == ["Wapping", "1,400 set model 1,000", "500"]
+    assert "1,400 (model 1,000), set by Anna: &lt;b&gt;strike" in html
+
+
+@pytest.mark.parametrize(
+    ("is_set", "cell", "title"),
+    [
+        pytest.param(True, "50 set model 0", "the calendar says closed", id="set so"),
+        pytest.param(False, "closed", "Closed wins over the number of Anna", id="wins"),
+    ],
+)
+def test_a_closed_day_that_was_set_says_which_number_counts(
+    two_cities, is_set, cell, title
+):
+    closed = two_cities["basis"] == "closed"
+    week = two_cities.assign(
+        p50=two_cities["p50"].mask(closed & is_set, 50.0),
+        is_set=closed & is_set,
+        override_id=closed.map({True: 7.0, False: np.nan}),
+        made_by=closed.map({True: "Anna" if is_set else None, False: None}),
+        override_reason=closed.map({True: "A fair" if is_set else None, False: None}),
+        overruled_by=closed.map({True: None if is_set else "Anna", False: None}),
+    )
+    html = html_grids.week(week)
+    assert Cells(html).text[-1][2] == cell
+    assert title in html
+
+
+def test_a_day_with_an_event_is_marked_in_the_head(two_cities):
+    day = two_cities["target_on"].min()
+    html = html_grids.week(two_cities, {day: "Black Friday <x>"})
+    plain, marked = Cells(html_grids.week(two_cities)).text[0], Cells(html).text[0]
+    assert marked[1] == f"▲ Black Friday <x> {plain[1]}"
+    assert marked[2:] == plain[2:]
+    assert '<abbr class="event" title="Black Friday &lt;x&gt;">' in html
 
 
 def test_one_city_has_no_totals_of_all_cities(two_cities):
@@ -129,8 +180,8 @@ def test_text_from_the_database_never_becomes_html(two_cities):
     assert [row[0] for row in read.text][2] == nasty
 
 
-def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
-    return pd.DataFrame(
+def days_of(basis, events=(), holidays=(), p50=120.0, **override):
+    table = pd.DataFrame(
         {
             "day_on": DAYS[:1],
             "p10": [p50 * 0.8],
@@ -140,11 +191,15 @@ def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
             "events": [list(events)],
             "holidays": [list(holidays)],
             "is_closed": [basis == "closed"],
-            "planned": [planned],
-            "reason": "<i>strike",
-            "made_by": "Anna",
         }
     )
+    return as_forecast(table, **override)
+
+
+SET_BY_ANNA = {
+    "is_set": True, "model_p50": 100.0, "override_id": 7.0, "made_by": "Anna",
+    "override_reason": "<i>strike",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -153,7 +208,7 @@ def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
         pytest.param(days_of("model"), ["120", "96 – 150", ""], id="plain"),
         pytest.param(
             days_of("model", ["pay_day", "promotion"]),
-            ["120", "96 – 150", "Pay day, Promotion"],
+            ["120", "96 – 150", "Pay Day, Promotion"],
             id="events",
         ),
         pytest.param(
@@ -162,9 +217,22 @@ def days_of(basis, events=(), holidays=(), p50=120.0, planned=np.nan):
             id="a new depot",
         ),
         pytest.param(
-            days_of("model", ["promotion"], planned=480.0),
-            ["120", "96 – 150", "Set to 480 by Anna: <i>strike, Promotion"],
+            days_of("model", ["promotion"], **SET_BY_ANNA),
+            ["120 set model 100", "96 – 150", "Set by Anna: <i>strike, Promotion"],
             id="set by hand",
+        ),
+        pytest.param(
+            days_of("closed", override_id=7.0, overruled_by="Anna"),
+            ["closed", "", "Closed wins over the number of Anna"],
+            id="closed after it was set",
+        ),
+        pytest.param(
+            days_of("closed", override_id=7.0, is_locked=True, overruled_by="Anna"),
+            ["closed", "", "Closed wins over the number of Anna"],
+            id="closed after it was locked",
+        ),
+        pytest.param(
+            days_of("closed", override_id=7.0), ["closed", "", ""], id="withdrawn"
         ),
         pytest.param(
             days_of("closed", ["closed"], p50=0.0), ["closed", "", ""], id="closed once"
@@ -200,4 +268,27 @@ def test_the_calendar_has_a_sign_for_each_day_and_labels_mondays():
         ["Depot", "", "24 Nov", ""],
         ["<b>Poplar", "·", "■", "✕"],
         ["Waalhaven", "■", "–", "■"],
+    ]
+
+
+def test_the_calendar_of_errors_has_a_row_per_week_newest_first():
+    days = pd.to_datetime(["2025-11-20", "2025-11-24", "2025-11-25"]).as_unit("s")
+    by_day = pd.DataFrame(
+        {
+            "day_on": days,
+            "mape": [0.05, 0.1, math.nan],
+            "bias": [-0.02, 0.03, 0.0],
+            "counted": [6, 1, 0],
+        }
+    )
+    cells = Cells(html_grids.error_calendar(by_day))
+    assert cells.text == [
+        ["Week of", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
+        ["24 Nov", "10 %", "", "", "", "", "", ""],
+        ["17 Nov", "", "", "", "5 %", "", "", ""],
+    ]
+    drawn = [attrs for tag, attrs in cells.tags if tag == "td" and "title" in attrs]
+    assert [(cell["class"], cell["title"]) for cell in drawn] == [
+        ("day s10", "Mon 24 Nov: MAPE 10.0 %, bias +3.0 %, 1 depot-day"),
+        ("day s0", "Thu 20 Nov: MAPE 5.0 %, bias −2.0 %, 6 depot-days"),
     ]

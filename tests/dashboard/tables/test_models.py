@@ -121,3 +121,22 @@ def test_a_challenger_waits_for_its_evaluation(models):
 def test_a_rollback_is_to_the_last_champion(models):
     assert model_tables.rollback_target(models) == "old"
     assert model_tables.rollback_target(models.assign(rollback_target=None)) is None
+
+
+def status_of(*rows):
+    columns = ["version", "role", "created_at", "promoted_at"]
+    return model_tables.status_line(pd.DataFrame(rows, columns=columns), ZONE)
+
+
+def test_the_status_names_the_champion_and_the_newest_model():
+    old, new = (pd.Timestamp(f"2025-11-{day}T05:00Z") for day in (20, 21))
+    champion = ("20251119-aaa", "champion", old, old)
+    assert status_of(champion, ("20251120-bbb", "rejected", new, None)) == (
+        "Champion aaa since Thu 20 Nov · newest model bbb not promoted"
+    )
+    assert status_of(champion) == (
+        "Champion aaa since Thu 20 Nov · it is the newest model"
+    )
+    assert status_of(("20251120-bbb", "challenger", new, None)) == (
+        "No champion · newest model bbb not evaluated yet"
+    )

@@ -33,16 +33,20 @@ def test_the_days_ahead_have_whole_orders_and_their_basis():
             "basis": ["cold_start", "closed"],
             "week_before": [99.0, np.nan],
             "p50_before": [95.5, np.nan],
+            "model_p50": [80.0, 0.0],
+            "override_reason": ["A strike", None],
+            "made_by": ["Anna", None],
         }
     )
     first, second = rows(tables.fleet_week(week))
     assert first == {
         "City": "London", "Depot": "Wapping", "Depot id": "LON-02", "Vans": 4,
-        "Day": DAYS[0], "Forecast": 101, "Low (P10)": 90, "High (P90)": 111,
+        "Day": DAYS[0], "Planned": 101, "Model": 80, "Low (P10)": 90, "High (P90)": 111,
         "Basis": "similar depots", "Last week": 99, "Previous forecast": 96,
+        "Reason": "A strike", "Changed by": "Anna",
     }  # fmt: skip
     assert (second["Vans"], second["Last week"]) == (None, None)
-    assert (second["Forecast"], second["Basis"]) == (0, "closed")
+    assert (second["Planned"], second["Basis"]) == (0, "closed")
 
 
 def test_totals_name_the_number_of_missing_depots():
@@ -53,14 +57,16 @@ def test_totals_name_the_number_of_missing_depots():
             "p10": [np.nan, 9.0],
             "p50": [np.nan, 12.4],
             "p90": [np.nan, 15.0],
+            "model_p50": [np.nan, 11.0],
             "missing": [2, 0],
+            "notes": ["", "Black Friday"],
         }
     )
     past, ahead = rows(tables.daily_totals(totals))
-    assert (past["Actual"], past["Forecast"], past["Remark"]) == (
+    assert (past["Actual"], past["Planned"], past["Remark"]) == (
         10, None, "without 2 depots",
     )  # fmt: skip
-    assert (ahead["Forecast"], ahead["Low (P10)"], ahead["Remark"]) == (12, 9, "")
+    assert (ahead["Planned"], ahead["Low (P10)"], ahead["Remark"]) == (12, 9, "")
 
 
 def test_a_depots_days_have_their_events():
@@ -75,10 +81,13 @@ def test_a_depots_days_have_their_events():
             "events": [["pay_day"], ["closed"]],
             "holidays": [[], ["Feast, of all"]],
             "is_closed": [False, True],
+            "model_p50": [np.nan, 0.0],
+            "override_reason": None,
+            "made_by": None,
         }
     )
     shown = rows(tables.depot_days(days))
-    assert [row["Events"] for row in shown] == ["Pay day", "Feast, of all, Closed"]
+    assert [row["Events"] for row in shown] == ["Pay Day", "Feast, of all, Closed"]
     assert [row["Basis"] for row in shown] == [None, "closed"]
 
 
@@ -112,7 +121,7 @@ def test_events_and_holidays_have_display_names():
         }
     )
     assert [row["Event"] for row in rows(tables.events(events))] == [
-        "Pay day",
+        "Pay Day",
         "iDay_2",
     ]
 
@@ -150,7 +159,7 @@ def large_error(events=(), holidays=(), basis="model", actual=500.0):
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        (large_error(["pay_day"], ["Feast"]), "Feast, Pay day"),
+        (large_error(["pay_day"], ["Feast"]), "Feast, Pay Day"),
         (large_error(basis="cold_start"), "No history"),
         (large_error(actual=105.0), "Chance: within the 80 % band"),
         (large_error(), "No known cause"),

@@ -21,7 +21,8 @@ def days():
         {
             "day_on": DAYS,
             "actual": [205.0, np.nan, np.nan],
-            "p50": [np.nan, 110.0, 120.0],
+            "p50": [np.nan, 999.0, 120.0],
+            "model_p50": [np.nan, 110.0, 120.0],
             "p50_before": [193.0, 100.0, np.nan],
         }
     )
@@ -40,7 +41,7 @@ def test_each_cause_is_named(days):
     assert depot_notices.forecast_changes(days, other, FRESH)[2:] == [
         "New model overnight: ab instead of a.",
         "3 earlier daily counts corrected.",
-        "New or changed events: Pay day, Game.",
+        "New or changed events: Pay Day, Game.",
     ]
 
 

@@ -116,7 +116,39 @@ def test_day_notes_are_holidays_events_and_closure():
         }
     )
     assert formatting.day_notes(days) == [
-        ["Feast, of all", "Pay day"],
+        ["Feast, of all", "Pay Day"],
         ["Closed"],
         ["Closed"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "model", "expected"),
+    [
+        (420, 341, "420 (model 341)"),
+        (341.2, 340.9, "341"),
+        (1240, 0, "1,240 (model 0)"),
+    ],
+)
+def test_a_planned_number_has_the_models_beside_it(number, model, expected):
+    assert formatting.planned(number, model) == expected
+
+
+@pytest.mark.parametrize(
+    ("probability", "expected"),
+    [
+        (0.0, "< 1 %"),
+        (0.87, "87 %"),
+        (0.99, "99 %"),
+        (1.0, "> 99 %"),
+        (math.nan, "–"),
+    ],
+)
+def test_a_chance_is_never_said_to_be_certain(probability, expected):
+    assert formatting.chance(probability) == expected
+
+
+def test_a_range_of_one_day_is_that_day():
+    friday, sunday = date(2026, 11, 27), date(2026, 11, 29)
+    assert formatting.day_range(friday, friday) == "Fri 27 Nov"
+    assert formatting.day_range(friday, sunday) == "Fri 27 Nov – Sun 29 Nov"

@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from dashboard.text import run_descriptions
 
@@ -78,3 +79,62 @@ def test_a_backfill_tells_how_far_it_came_and_what_holds_it_up():
         "Details": "1 failed: No model.; 2 slots skipped; about 1 min 30 s left; "
         "cancel requested",
     }  # fmt: skip
+
+
+def night(state="done", late=0, **steps):
+    """A night and its steps: the state of each, or its metrics where it is done."""
+    rows = [
+        (
+            7,
+            np.nan,
+            "nightly",
+            "2025-11-20",
+            state,
+            BEGAN,
+            {"late_depots": late},
+            None,
+            60.0,
+        )
+    ]
+    for number, (step, result) in enumerate(steps.items(), start=8):
+        is_state = isinstance(result, str)
+        rows.append(
+            (number, 7.0, step, "2025-11-20", result if is_state else "done", BEGAN,
+             {} if is_state else result, None, 660.0)
+        )  # fmt: skip
+    return runs(*rows)
+
+
+@pytest.mark.parametrize(
+    ("ledger", "expected"),
+    [
+        pytest.param(
+            night(promote={"promoted": True}, forecast={}),
+            "Forecast ready Fri 21 Nov, 04:41 · data complete · tonight's model promoted",
+            id="promoted",
+        ),
+        pytest.param(
+            night(late=2, promote={"promoted": False}, forecast={}),
+            "Forecast ready Fri 21 Nov, 04:41 · data of 2 depots missing · champion kept",
+            id="late",
+        ),
+        pytest.param(
+            night("failed", demand="failed"),
+            "No new forecast from the night of Thu 20 Nov · failed: demand",
+            id="failed",
+        ),
+        pytest.param(
+            night(train="failed", forecast={}),
+            "Forecast ready Fri 21 Nov, 04:41 · data complete · failed: train",
+            id="without training",
+        ),
+        pytest.param(
+            night("running", train="running"),
+            "Nightly run under way since Fri 21 Nov, 04:30",
+            id="running",
+        ),
+        pytest.param(runs(LOAD), "", id="none"),
+    ],
+)
+def test_the_newest_night_is_told_in_a_line(ledger, expected):
+    assert run_descriptions.status_line(ledger, ZONE) == expected

@@ -33,7 +33,8 @@ def test_key_figures_of_the_week_ahead():
             "week_before": [90.0, 180.0, np.nan],
             "depot_id": ["A", "B", "B"],
             "name": ["Alpha", "Beta", "Beta"],
-            "is_late": [False, True, True],
+            "is_late": [False, False, False],
+            "is_silent": [False, True, True],
             "revised": [0.01, -0.042, -0.042],
             "before_on": DAYS[5],
         }
@@ -44,6 +45,8 @@ def test_key_figures_of_the_week_ahead():
         "Depots with missing data": ("1", "of 2 depots"),
         "Largest change overnight": ("−4 %", "Beta"),
     }
+    late = summaries.week_figures(week.assign(is_late=True))
+    assert late["Depots with missing data"] == ("2", "of 2 depots")
     older = summaries.week_figures(week.assign(before_on=DAYS[4]))
     assert older["Largest change since Tue 18 Nov"] == ("−4 %", "Beta")
     first = summaries.week_figures(week.assign(revised=np.nan))

@@ -1,7 +1,7 @@
 """The accuracy queries against scores computed by plain loops."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -9,8 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from dashboard import queries
+from dashboard.queries import ScoreFilter
 from pipelines import schema
-from tests.dashboard.seed import CHAMPION, JUDGE, records, remade, seed
+from tests.dashboard.seed import CHAMPION, DEPOTS, JUDGE, records, remade, seed
 
 pytestmark = pytest.mark.db
 
@@ -49,7 +50,7 @@ def assert_scores(scores, rows):
 def test_accuracy_agrees_with_plain_loops_for_live_forecasts_and_hindcasts(
     freshness, seeded, live
 ):
-    scores = queries.accuracy(live, freshness)
+    scores = queries.accuracy(ScoreFilter(live), freshness)
     rows = seeded.scores[seeded.scores["is_live"] == live]
     rows = rows[rows["target_on"] > rows["target_on"].max() - timedelta(days=56)]
     assert_scores(scores[scores["grain"] == "all"], rows)
@@ -81,7 +82,7 @@ def test_a_day_without_orders_counts_for_wape_but_not_for_mape(seeded, write):
     rows = seeded.scores.copy()
     mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
     rows.loc[mine, "actual"] = 0.0
-    scores = queries.accuracy(True, queries.freshness())
+    scores = queries.accuracy(ScoreFilter(True), queries.freshness())
     assert_scores(scores[scores["grain"] == "all"], rows[rows["is_live"]])
 
 
@@ -94,7 +95,7 @@ def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
     write(sa.insert(schema.scores).values(records(again)))
     live = seeded.scores[seeded.scores["is_live"]]
     expected = pd.concat([live[live["origin_on"] != origin], again])
-    scores = queries.accuracy(True, queries.freshness())
+    scores = queries.accuracy(ScoreFilter(True), queries.freshness())
     assert_scores(scores[scores["grain"] == "all"], expected)
 
 
@@ -110,7 +111,7 @@ def test_a_day_without_a_baseline_is_not_compared(seeded, write):
     rows.loc[mine, columns] = [np.nan, np.nan, 1.0, 0.0]
     live = rows[rows["is_live"]]
     assert live["seasonal_naive"].isna().sum() == 7
-    scores = queries.accuracy(True, queries.freshness())
+    scores = queries.accuracy(ScoreFilter(True), queries.freshness())
     assert_scores(scores[scores["grain"] == "all"], live)
 
 
@@ -130,7 +131,7 @@ def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
     made = made[[name for name in names if name in made]]
     write(sa.insert(schema.forecasts).values(records(made)))
     write(sa.insert(schema.scores).values(records(both)))
-    scores = queries.accuracy(True, queries.freshness())
+    scores = queries.accuracy(ScoreFilter(True), queries.freshness())
     live = seeded.scores[seeded.scores["is_live"]]
     assert_scores(scores[scores["grain"] == "all"], pd.concat([live, both.iloc[[0]]]))
 
@@ -145,20 +146,73 @@ def test_score_kinds_state_whether_live_forecasts_and_hindcasts_are_scored(
     assert (kinds.has_live, kinds.has_hindcasts) == (live, hindcasts)
 
 
-@pytest.fixture(params=[56, 9], ids="{} days".format)
-def live_scores(request, monkeypatch, seeded):
-    """Live scores of the newest 56 or 9 days; nine begin within the horizon of older origins."""
-    asking = import_module("dashboard.queries.accuracy")
-    monkeypatch.setattr(asking, "SCORED_DAYS", request.param)
-    live = seeded.scores[seeded.scores["is_live"]]
-    return live[live["target_on"] > live["target_on"].max() - request.param * A_DAY]
+CITIES = {depot[0]: depot[2] for depot in DEPOTS}
 
 
-def test_depots_are_ordered_by_mape(freshness, live_scores):
-    scores = queries.depot_accuracy(True, freshness)
-    assert scores["mape"].is_monotonic_decreasing
-    assert (scores["n_depots"] == 6).all()
-    live = live_scores.dropna(subset=["seasonal_naive", "median4"])
+def within(scores, scope):
+    """The rows that a filter lets through, by plain conditions."""
+    rows = scores[scores["is_live"] == scope.live]
+    rows = rows[rows["target_on"] > rows["target_on"].max() - scope.days_back * A_DAY]
+    if scope.city:
+        rows = rows[rows["depot_id"].map(CITIES) == scope.city]
+    if scope.depot:
+        rows = rows[rows["depot_id"] == scope.depot]
+    if scope.horizon:
+        rows = rows[rows["target_on"] - rows["origin_on"] == scope.horizon * A_DAY]
+    return rows
+
+
+# Nine days begin within the horizon of older origins.
+SCOPES = [
+    ScoreFilter(True),
+    ScoreFilter(True, days_back=9),
+    ScoreFilter(True, city="London"),
+    ScoreFilter(True, depot="LON-02"),
+    ScoreFilter(True, horizon=3),
+    ScoreFilter(False, "Rotterdam", "RTM-03", 1, 28),
+    ScoreFilter(False, "Rotterdam", horizon=7, days_back=9),
+]
+
+
+def scope_name(scope):
+    return f"{scope.city or 'all'} {scope.depot} {scope.horizon} {scope.days_back}"
+
+
+@pytest.mark.parametrize("scope", SCOPES, ids=scope_name)
+def test_every_filter_of_accuracy_agrees_with_plain_conditions(
+    freshness, seeded, scope
+):
+    scores = queries.accuracy(scope, freshness)
+    rows = within(seeded.scores, scope)
+    assert_scores(scores[scores["grain"] == "all"], rows)
+    days = scores.loc[scores["grain"] == "day", "day_on"]
+    assert set(days.dt.date) == set(rows["target_on"])
+
+
+def test_a_filter_that_lets_nothing_through_gives_no_rows(freshness):
+    assert queries.accuracy(ScoreFilter(True, city="Atlantis"), freshness).empty
+
+
+@pytest.fixture(params=SCOPES, ids=scope_name)
+def scope(request):
+    return request.param
+
+
+@pytest.fixture
+def scope_scores(seeded, scope):
+    return within(seeded.scores, replace(scope, depot=""))
+
+
+@pytest.mark.parametrize("by_value", [True, False], ids=["value added", "mape"])
+def test_depots_are_ordered_worst_first(freshness, scope, scope_scores, by_value):
+    scores = queries.depot_accuracy(scope, by_value, freshness)
+    if by_value:
+        assert scores["value_added"].is_monotonic_increasing
+    else:
+        assert scores["mape"].is_monotonic_decreasing
+    live = scope_scores.dropna(subset=["seasonal_naive", "median4"])
+    assert (scores["n_depots"] == live["depot_id"].nunique()).all()
+    assert len(scores) == live["depot_id"].nunique()
     for row in scores.to_dict("records"):
         mine = live[live["depot_id"] == row["depot_id"]]
         mape, _, bias, counted = scores_of(mine, "p50")
@@ -166,11 +220,14 @@ def test_depots_are_ordered_by_mape(freshness, live_scores):
         np.testing.assert_allclose(measured, [mape, bias, counted])
         naive, *_ = scores_of(mine, "seasonal_naive")
         np.testing.assert_allclose(row["naive_mape"], naive)
+        np.testing.assert_allclose(row["value_added"], naive - mape)
+        inside = mine["actual"].between(mine["p10"], mine["p90"])
+        np.testing.assert_allclose(row["coverage"], inside.mean())
 
 
-def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, live_scores):
-    scores = queries.largest_errors(True, freshness)
-    live = live_scores.sort_values("origin_on")
+def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, scope):
+    scores = queries.largest_errors(scope, freshness)
+    live = within(seeded.scores, scope).sort_values("origin_on")
     last = live.groupby(["depot_id", "target_on"]).last().reset_index()
     last = last.assign(off=(last["p50"] - last["actual"]).abs())
     expected = last.sort_values("off", ascending=False)["off"].head(15)

@@ -156,3 +156,64 @@ def test_an_origin_outside_the_panel_is_refused():
 def test_no_demand_says_how_to_load_some():
     with pytest.raises(NoDataError, match=r"no demand up to 2020-01-01.*harbor ingest"):
         panel_of(through=date(2020, 1, 1))
+
+
+def with_values(*rows):
+    """Promotions everywhere, from (first step, last step, value, known_from)."""
+    events = make_events(
+        *(
+            ("promotion", day(first), day(last), None, None, known_from)
+            for first, last, _, known_from in rows
+        )
+    )
+    return panel_of(events=events.assign(value=[value for _, _, value, _ in rows]))
+
+
+def day(step):
+    return START + timedelta(days=step)
+
+
+def test_the_value_of_an_event_stands_on_its_days():
+    calendar = with_values((3, 4, 0.25, None), (8, 8, None, None)).calendar
+    value_t = calendar.value_of("promotion")[0]
+    assert value_t[3:5].tolist() == [0.25, 0.25]
+    assert np.isfinite(value_t).sum() == 2
+    assert calendar.of_kind("promotion")[0, 8]
+    assert np.isnan(calendar.value_of("game")).all()
+
+
+def test_without_any_value_no_array_of_values_is_kept():
+    assert with_values((3, 4, None, None)).calendar.value_gtk is None
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["as loaded", "turned"])
+def test_of_two_events_of_a_kind_the_value_is_of_the_one_announced_first(turned):
+    """The later one's would be seen before it was announced."""
+    rows = [
+        (3, 4, 0.1, day(1)),
+        (4, 5, 0.5, day(2)),
+        (8, 8, 0.2, None),
+        (8, 8, 0.3, None),
+    ]
+    value_t = with_values(*rows[:: -1 if turned else 1]).calendar.value_of("promotion")[
+        0
+    ]
+    np.testing.assert_allclose(value_t[[3, 4, 5, 8]], [0.1, 0.1, 0.5, 0.3])
+
+
+def test_a_part_of_the_calendar_keeps_its_values():
+    events = make_events(("promotion", day(5), day(5), None, "D1", None)).assign(
+        value=2.0
+    )
+    panel = panel_of(make_depots(4), make_demand(4, 60), events)
+    last, part = panel.last(57), panel.part(1, 2)
+    assert last.calendar.value_of("promotion")[last.calendar.group_d][1, 2] == 2.0
+    assert part.calendar.value_of("promotion")[part.calendar.group_d][0, 5] == 2.0
+
+
+def test_an_earlier_origin_does_not_know_the_value_of_a_later_event():
+    events = make_events(("promotion", day(44), day(44), None, None, day(40)))
+    panel = panel_of(events=events.assign(value=2.0))
+    for days, value in ((39, np.nan), (40, 2.0)):
+        value_t = panel.as_of(day(days)).calendar.value_of("promotion")[0]
+        np.testing.assert_equal(value_t[44], np.float32(value))

@@ -29,7 +29,8 @@ def path(result, tmp_path):
 def test_loading_returns_what_was_saved(result, path):
     back = artefacts.load(path)
     assert back.version == result.version == path.stem
-    plain = replace(back, weights={}, intervals=result.intervals, totals=result.totals)
+    same = {name: getattr(result, name) for name in ("intervals", "totals", "effects")}
+    plain = replace(back, weights={}, **same)
     assert plain == replace(result, weights={})
     for name, value in result.weights.items():
         np.testing.assert_array_equal(back.weights[name], value)
@@ -144,7 +145,7 @@ def test_a_newer_schema_has_its_own_message(path):
         arrays[MANIFEST] = np.frombuffer(text, np.uint8)
 
     rewritten(path, change)
-    with pytest.raises(ArtefactError, match=r"schema 99.*reads schema 4"):
+    with pytest.raises(ArtefactError, match=r"schema 99.*reads schema 5"):
         artefacts.load(path)
 
 
@@ -156,9 +157,9 @@ def test_the_file_carries_no_time(path):
 def test_a_kept_artefact_keeps_its_forecast():
     """Made by `make_artefact(make_panel(n_depots=3, n_days=100), seed=3)`."""
     kept = Path(__file__).parent / "kept"
-    artefact = artefacts.load(kept / "schema-4.npz")
+    artefact = artefacts.load(kept / "schema-5.npz")
     panel = make_panel(n_depots=3, n_days=100)
-    expected = json.loads((kept / "schema-4.json").read_text())
+    expected = json.loads((kept / "schema-5.json").read_text())
     result = infer.forecast(artefact, panel)
     for name, values in expected.items():
         np.testing.assert_allclose(getattr(result, name), values, rtol=1e-4)

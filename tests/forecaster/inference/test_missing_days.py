@@ -1,37 +1,22 @@
 """Intervals are wider where the newest days are missing, and only there."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import numpy as np
 
-from forecaster.data.panel_builder import build_panel
 from forecaster.inference import infer
 from forecaster.inference.infer import LiveConditions
 from forecaster.inference.intervals import MIN_WIDENING, uniform_table
-from tests.make import (
-    START,
-    make_artefact,
-    make_demand,
-    make_depots,
-    make_events,
-    make_holidays,
-)
-
-N_DAYS = 120
-LAST = START + timedelta(days=N_DAYS - 1)
+from tests.make import make_artefact, make_panel
 
 
 def panel_without(missing):
     """Four depots; the newest days of some are missing."""
-    demand = make_demand(4, N_DAYS)
+    panel = make_panel(n_depots=4, n_days=120)
+    demand_dt = panel.demand_dt.copy()
     for depot, days in missing.items():
-        gone = (demand["depot_id"] == depot) & (
-            demand["service_on"] > LAST - timedelta(days=days)
-        )
-        demand.loc[gone, "orders"] = np.nan
-    tables = (make_depots(4), demand, make_events(), make_holidays())
-    return build_panel(*tables, LAST, 14)
+        demand_dt[panel.depot_ids.index(depot), -days:] = np.nan
+    return replace(panel, demand_dt=demand_dt)
 
 
 def test_a_late_depot_is_as_uncertain_as_from_an_earlier_day():

@@ -6,13 +6,13 @@ import pytest
 from forecaster.inference.postprocessing import HoldoutForecasts, Postprocessing, choose
 
 DEPOTS = tuple(f"D{number}" for number in range(6))
+YEARS, WEEKS = 900, 60
 
 
-def unseen_of(rng, plain_noise, network_noise, left_tail=0.0, origins=22):
-    """Forecasts that miss by so much; `left_tail` is the share of days that collapse."""
+def unseen_of(rng, plain_noise, network_noise, origins=22):
+    """Forecasts that miss by so much."""
     shape = (origins, len(DEPOTS), 7)
     actual = rng.lognormal(np.log(200), 0.05, shape)
-    actual[rng.random(shape) < left_tail] *= 0.3
     centre = np.full(shape, np.log1p(200.0))
     plain = centre + rng.normal(0, 1, shape) * plain_noise
     network = centre + rng.normal(0, 1, shape) * network_noise
@@ -22,13 +22,13 @@ def unseen_of(rng, plain_noise, network_noise, left_tail=0.0, origins=22):
 
 
 def test_a_network_that_helps_is_delivered_whole(rng):
-    chosen = choose(unseen_of(rng, plain_noise=0.3, network_noise=0.02), DEPOTS)
+    chosen = choose(unseen_of(rng, plain_noise=0.3, network_noise=0.02), DEPOTS, YEARS)
     assert chosen.network_share == 1.0
     assert chosen.fallback_depots == ()
 
 
 def test_a_network_that_hurts_is_delivered_in_part_or_not_at_all(rng):
-    chosen = choose(unseen_of(rng, plain_noise=0.02, network_noise=0.4), DEPOTS)
+    chosen = choose(unseen_of(rng, plain_noise=0.02, network_noise=0.4), DEPOTS, YEARS)
     assert chosen.network_share < 0.3
 
 
@@ -36,43 +36,41 @@ def test_a_depot_with_larger_errors_keeps_the_baseline(rng):
     holdout = unseen_of(rng, plain_noise=0.2, network_noise=0.02)
     noise = rng.normal(0, 0.8, holdout.baseline[:, 2].shape)
     holdout.correction[:, 2] += noise
-    chosen = choose(holdout, DEPOTS)
+    chosen = choose(holdout, DEPOTS, YEARS)
     assert chosen.fallback_depots == ("D2",)
-    plain, correction, spread = (
-        holdout.baseline[0],
-        holdout.correction[0],
-        holdout.spread[0],
-    )
-    point = chosen.points(DEPOTS, plain, correction, spread)
+    plain, correction = holdout.baseline[0], holdout.correction[0]
+    point = chosen.points(DEPOTS, plain, correction)
     np.testing.assert_allclose(point[2], plain[2], rtol=1e-6)
     assert (point[1] != plain[1].astype(np.float32)).any()
 
 
-def test_days_that_collapse_pull_the_point_down_but_not_far(rng):
-    steady = choose(unseen_of(rng, 0.05, 0.02), DEPOTS)
-    stormy = choose(unseen_of(rng, 0.05, 0.02, left_tail=0.1), DEPOTS)
-    assert stormy.shift > steady.shift
-    assert stormy.shift <= 1.0
+def test_a_lucky_month_of_a_young_fleet_convinces_less_than_of_an_old_one(rng):
+    holdout = unseen_of(rng, plain_noise=0.1, network_noise=0.0)
+    # The whole correction lowers the errors by a tenth.
+    holdout = holdout._replace(correction=0.1 * holdout.correction)
+    young, old = (
+        choose(holdout, DEPOTS, days).network_share for days in (WEEKS, YEARS)
+    )
+    assert young < 0.7 < old
 
 
-def test_nothing_known_changes_nothing(rng):
+def test_where_nothing_is_known_the_baseline_is_delivered(rng):
     holdout = unseen_of(rng, 0.1, 0.1)
     blank = holdout._replace(valid=np.zeros_like(holdout.valid))
-    assert choose(blank, DEPOTS) == Postprocessing()
+    assert choose(blank, DEPOTS, YEARS) == Postprocessing(network_share=0.0)
 
 
-def test_zeros_for_all_of_the_window_change_nothing(rng):
+def test_where_all_counts_are_zero_the_baseline_is_delivered(rng):
     holdout = unseen_of(rng, 0.1, 0.1)
-    chosen = choose(holdout._replace(actual=np.zeros_like(holdout.actual)), DEPOTS)
-    assert chosen.network_share == 1.0
-    assert chosen.shift == 0.0
+    zeros = holdout._replace(actual=np.zeros_like(holdout.actual))
+    assert choose(zeros, DEPOTS, YEARS).network_share == 0.0
 
 
 @pytest.mark.parametrize(
     "delivery",
     [
         Postprocessing(),
-        Postprocessing(network_share=0.5, shift=0.25, fallback_depots=("D1", "D4")),
+        Postprocessing(network_share=0.5, fallback_depots=("D1", "D4")),
     ],
 )
 def test_it_survives_the_manifest(delivery):

@@ -49,6 +49,7 @@ def test_training_starts_from_the_baseline_forecast(module, apply, window):
     np.testing.assert_allclose(
         apply({"params": fresh}, window),
         inputs.targets(jnp, window, TASK.horizon).baseline,
+        rtol=1e-6,
     )
 
 
@@ -107,13 +108,15 @@ def test_each_step_reads_the_calendar_of_its_own_day(apply, params, window, step
     assert changed.tolist() == [step]
 
 
-def test_training_forecasts_every_other_day_as_serving_does(params, window):
+def test_training_forecasts_every_fourth_day_up_to_the_last_as_serving_does(
+    params, window
+):
     sure = ModelConfig(units=4, head_units=5, dropout=0.0, embedding_dropout=0.0)
     module = DepotForecaster(TASK.horizon, sure, capacity=4)
     key = {"dropout": jax.random.key(0)}
     trained = module.apply({"params": params}, window, train=True, rngs=key)
     served = module.apply({"params": params}, window)
-    np.testing.assert_allclose(trained, served[1::2], atol=1e-6)
+    np.testing.assert_allclose(trained, served[::-1][::4][::-1], atol=1e-6)
 
 
 def test_model_and_gradient_keep_strict_types(apply, params, window):

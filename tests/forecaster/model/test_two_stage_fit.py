@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from forecaster.config import ModelConfig, TaskConfig, TrainConfig
+from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.errors import NoDataError
+from forecaster.inference import infer
+from forecaster.inference.postprocessing import Postprocessing
 from forecaster.model.two_stage_fit import (
     Recipe,
     fit_to_history,
     train_model,
     watermark,
 )
-from tests.make import make_panel
+from tests.make import START, make_panel
 
 RECIPE = Recipe(
     TaskConfig(horizon=7, context=28),
@@ -76,23 +79,23 @@ def test_intervals_are_calibrated_on_unseen_days(trained_models):
 
 def test_a_short_history_shortens_context_and_validation():
     fitted = fit_to_history(make_panel(n_days=50), Recipe())
-    assert fitted.train.validation_days == 10
-    assert fitted.task.context == 32
+    assert fitted.train.validation_days == 14
+    assert fitted.task.context == 28
 
 
 def test_the_sizes_of_a_young_fleet_change_every_fortnight_only():
     recipes = [
-        fit_to_history(make_panel(n_days=days), Recipe()) for days in range(42, 170)
+        fit_to_history(make_panel(n_days=days), Recipe()) for days in range(14, 170)
     ]
     changed = [a != b for a, b in pairwise(recipes)]
-    assert sum(changed) == 9
+    assert sum(changed) == 10
     assert recipes[-1].task.context == Recipe().task.context
 
 
-@pytest.mark.parametrize(("n_days", "enough"), [(153, False), (154, True)])
+@pytest.mark.parametrize(("n_days", "enough"), [(69, False), (70, True)])
 def test_a_long_horizon_needs_a_longer_history(n_days, enough):
     recipe = replace(Recipe(), task=TaskConfig(horizon=35))
-    with nullcontext() if enough else pytest.raises(NoDataError, match="needs 154"):
+    with nullcontext() if enough else pytest.raises(NoDataError, match="needs 70"):
         fit_to_history(make_panel(n_days=n_days), recipe)
 
 
@@ -100,15 +103,26 @@ def test_a_long_horizon_is_validated_on_more_days_than_it_has():
     recipe = replace(Recipe(), task=TaskConfig(horizon=35))
     fitted = fit_to_history(make_panel(n_days=400), recipe)
     assert fitted.train.validation_days == 42
-    with pytest.raises(
-        NoDataError, match=r"has 100 days.*horizon of 35 days needs 154"
-    ):
-        fit_to_history(make_panel(n_days=100), recipe)
+    with pytest.raises(NoDataError, match=r"has 60 days.*horizon of 35 days needs 70"):
+        fit_to_history(make_panel(n_days=60), recipe)
 
 
-def test_six_weeks_are_the_least():
-    with pytest.raises(NoDataError, match=r"has 41 days.*needs 42"):
-        train_model(make_panel(n_days=41), RECIPE)
+def test_two_weeks_are_the_least():
+    with pytest.raises(NoDataError, match=r"has 13 days.*needs 14"):
+        train_model(make_panel(n_days=13), RECIPE)
+
+
+@pytest.mark.parametrize("n_days", [14, 20, 28, 41])
+def test_a_fleet_of_some_weeks_gets_the_baseline_with_bands(n_days):
+    panel = make_panel(n_days=n_days)
+    trained = train_model(panel, RECIPE).production
+    assert trained.postprocessing.network_share == 0.0
+    forecast = infer.forecast(trained, panel)
+    level_d = np.nanmean(panel.demand_dt, axis=1)
+    np.testing.assert_allclose(forecast.p50_dh.mean(axis=1), level_d, rtol=0.5)
+    is_open_dh = forecast.basis_dh != "closed"
+    assert (forecast.p10_dh < forecast.p50_dh)[is_open_dh].all()
+    assert (forecast.p50_dh < forecast.p90_dh)[is_open_dh].all()
 
 
 def test_the_watermark_names_the_data(panel):
@@ -116,3 +130,22 @@ def test_the_watermark_names_the_data(panel):
     changed[0, 0] += 1
     assert watermark(panel) == watermark(make_panel(n_depots=4, n_days=150))
     assert watermark(replace(panel, demand_dt=changed)) != watermark(panel)
+
+
+def test_with_less_than_a_season_the_time_of_year_says_nothing():
+    """A spring in which a fleet grew must not be continued into summer."""
+    half_a_year = timedelta(days=26 * 7)
+    spring = replace(make_panel(n_days=84), start_on=START + timedelta(days=35))
+    growing = spring.demand_dt * np.linspace(1.0, 2.0, 84, dtype=np.float32)
+    spring = replace(spring, demand_dt=np.round(growing))
+    trained = train_model(spring, RECIPE).production
+    whole = replace(trained, postprocessing=Postprocessing(network_share=1.0))
+    autumn = replace(spring, start_on=spring.start_on + half_a_year)
+    forecasts = [infer.forecast(whole, panel).p50_dh for panel in (spring, autumn)]
+    np.testing.assert_allclose(*forecasts, rtol=1e-5)
+
+
+def test_a_year_of_history_has_seasons():
+    panel = make_panel(n_days=400)
+    trained = train_model(panel, RECIPE).production
+    assert np.abs(trained.weights["calendar/kernel"][:, :SEASON_COLUMNS]).max() > 0

@@ -26,6 +26,7 @@ from pipelines.schema import (
     forecasts,
     runs,
     scores,
+    signal_versions,
 )
 from pipelines.store import backfill as backfill_store
 from pipelines.store.backfill import APPLY_LOCK
@@ -79,6 +80,16 @@ def add_event(engine):
                 kind="game", starts_on=LAST, ends_on=LAST, file_id=1
             )
         )
+
+
+def add_signal(engine):
+    with engine.begin() as connection:
+        connection.execute(
+            sa.insert(signal_versions).values(
+                signal="rain", city="Delft", day_on=LAST, known_from=LAST, version=1,
+                value=1, known_at=NOW, file_id=1,
+            )
+        )  # fmt: skip
 
 
 def rename_a_depot(engine):
@@ -144,6 +155,7 @@ def test_the_ledger_has_the_backfill_and_its_steps(fleet, settings, plan):
             "events changed",
             id="an event",
         ),
+        pytest.param(add_signal, "signals changed", id="a signal"),
         pytest.param(rename_a_depot, "depots changed", id="a depot"),
     ],
 )

@@ -88,7 +88,7 @@ def test_an_interrupt_pauses_and_says_how_to_go_on(harbor, add_model, monkeypatc
         return apply_plan(*rest, replace(callbacks, on_slot=interrupt))
 
     with monkeypatch.context() as patched:
-        patched.setattr("pipelines.cli.backfill.apply_plan", interrupted)
+        patched.setattr("pipelines.backfill.apply_plan", interrupted)
         stopped = harbor("apply", 1)
     assert stopped.exception.exit_code == 130
     assert "Plan 1 is paused. 'harbor backfill resume 1' continues it." in str(

@@ -152,26 +152,26 @@ def test_training_is_left_out_where_every_origin_has_a_model(
 def test_an_origin_with_too_little_history_is_out_and_no_training_is_offered(
     fleet, settings
 ):
-    """The forty-second day is the first through which a model may be trained."""
-    span = {"first": START + timedelta(days=39), "last": START + timedelta(days=42)}
+    """The fourteenth day is the first through which a model may be trained."""
+    span = {"first": START + timedelta(days=11), "last": START + timedelta(days=14)}
     plan = planned(fleet, settings, **span)
     assert [slot.action for slot in plan.of("forecast")] == ["leave"] * 4
     few = plan.of("forecast")[0]
-    assert f"only 40 days of data up to {span['first']}" in few.reason
-    assert "training needs 42" in few.reason
+    assert f"only 12 days of data up to {span['first']}" in few.reason
+    assert "training needs 14" in few.reason
     assert few.reason_code == "too_little_history"
     assert "harbor train" not in few.reason
-    assert plan.without_model == [START + timedelta(days=n) for n in (41, 42)]
+    assert plan.without_model == [START + timedelta(days=n) for n in (13, 14)]
 
     trained = planned(fleet, settings, what=("train", "forecast"), **span)
-    assert told(trained, "train") == [(START + timedelta(days=41), "train", None)]
+    assert told(trained, "train") == [(START + timedelta(days=13), "train", None)]
     actions = [slot.action for slot in trained.of("forecast")]
     assert actions == ["leave", "leave", "forecast", "forecast"]
 
     early = {"first": START, "last": START + timedelta(days=5)}
     [none] = planned(fleet, settings, what=("train", "forecast"), **early).of("train")
     assert (none.action, none.state) == ("leave", "skipped")
-    assert "no origin without a model has 42 days of data" in none.reason
+    assert "no origin without a model has 14 days of data" in none.reason
 
 
 def test_the_least_history_is_what_a_training_accepts():

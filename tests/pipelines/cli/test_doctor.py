@@ -4,8 +4,9 @@ from datetime import date
 
 import pytest
 
-from pipelines.cli import doctor
+from pipelines.cli import doctor_findings
 from pipelines.store.depots import far_from_their_city
+from pipelines.store.signal_summaries import SignalSummary
 from tests.pipelines.make import add_depot
 
 
@@ -19,8 +20,39 @@ from tests.pipelines.make import add_depot
     ],
 )
 def test_data_that_ends_before_the_day_that_is_due_is_late(newest, is_fine, message):
-    finding = doctor.data_finding(newest, due_on=date(2026, 3, 9))
+    finding = doctor_findings.data_finding(newest, due_on=date(2026, 3, 9))
     assert (finding.good, finding.says) == (is_fine, message)
+
+
+def summary(signal, missing=0):
+    first = date(2026, 3, 10) if missing else None
+    day = date(2026, 3, 9)
+    return SignalSummary(signal, 9, 1, 0, day, day, missing, first)
+
+
+@pytest.mark.parametrize(
+    ("signals", "message"),
+    [
+        ([summary("rain")], "have a value for each of the days ahead"),
+        (
+            [summary("rain"), summary("booked", 1_200)],
+            "in the days ahead: booked (1,200, from 2026-03-10); they are not guessed",
+        ),
+        (
+            [summary(f"s{n}", 1) for n in range(7)],
+            "s4 (1, from 2026-03-10) and 2 more;",
+        ),
+    ],
+    ids=["whole", "some", "many"],
+)
+def test_values_that_signals_lack_are_said(signals, message):
+    (finding,) = doctor_findings.signal_findings(signals)
+    assert finding.good
+    assert message in finding.says
+
+
+def test_nothing_is_said_of_signals_where_there_are_none():
+    assert doctor_findings.signal_findings([]) == []
 
 
 @pytest.mark.db
@@ -29,9 +61,9 @@ def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection
         add_depot(connection, depot_id)
     add_depot(connection, "D", timezone="Europe/London")
     add_depot(connection, "E", city="Honolulu", timezone="Pacific/Honolulu")
-    assert doctor.zone_finding(far_from_their_city(connection)).good
+    assert doctor_findings.zone_finding(far_from_their_city(connection)).good
     add_depot(connection, "F", timezone="Pacific/Honolulu")
-    finding = doctor.zone_finding(far_from_their_city(connection))
+    finding = doctor_findings.zone_finding(far_from_their_city(connection))
     assert not finding.good
     assert "F (Pacific/Honolulu; Delft is in Europe/Amsterdam)" in finding.says
     assert "'harbor ingest'" in finding.says

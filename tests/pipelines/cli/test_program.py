@@ -8,9 +8,11 @@ import sys
 from importlib.metadata import version
 
 import pytest
+import sqlalchemy as sa
 from typer.testing import CliRunner
 
 from forecaster.inference import artefact
+from pipelines import schema
 from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
@@ -70,3 +72,23 @@ def test_the_forecast_as_csv_has_the_rows_of_the_json_answer(fleet):
 @pytest.mark.db
 def test_csv_and_json_at_once_is_wrong_usage(fleet):
     assert CliRunner().invoke(app, ["forecast", "--csv", "--json"]).exit_code == 2
+
+
+@pytest.mark.db
+def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
+    first, *others = json.loads(printed("forecast", "--json"))
+    assert first["planned"] == first["p50"]
+    override = {name: first[name] for name in ("depot_id", "origin_on", "target_on")}
+    override |= {"model_version": first["model_version"], "p50": first["p50"]}
+    override |= {
+        "action": "set",
+        "orders": 9990.0,
+        "reason": "A fair",
+        "made_by": "Ann",
+    }
+    with clean_engine.begin() as connection:
+        connection.execute(sa.insert(schema.overrides).values(override))
+    planned, *rest = json.loads(printed("forecast", "--json"))
+    assert (planned["planned"], planned["p50"]) == (9990.0, first["p50"])
+    assert rest == others
+    assert f"9,990 (model {first['p50']:,.0f})" in printed("forecast")

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from forecaster.errors import DatabaseError
-from pipelines.cli import doctor
-from pipelines.database import migrate
+from pipelines.cli import doctor_findings
+from pipelines.database import migrate, schema_version
 from pipelines.database.engine import connect
 from pipelines.settings import Settings
 from tests.pipelines.faults.faults import cluster_of
@@ -61,7 +61,7 @@ def test_a_missing_user_or_database_is_named(database_url, before, after, told):
     url = database_url.replace(before, after)
     with pytest.raises(DatabaseError, match=told):
         connect(url, 60, never)
-    (found,) = doctor._database(Settings(database_url=url))
+    (found,) = doctor_findings._database(Settings(database_url=url))
     assert not found.good
     assert re.search(told, found.says)
 
@@ -97,11 +97,11 @@ def test_waiting_ends_after_the_timeout(tmp_path, timeout_s, waits):
 
 def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
     set_to = sa.text("update alembic_version set version_num = :revision")
-    now = migrate.status(engine).found
+    now = schema_version.status(engine).found
     with engine.begin() as connection:
         connection.execute(set_to, {"revision": "9999"})
     try:
-        (finding,) = doctor._database(Settings(database_url=database_url))
+        (finding,) = doctor_findings._database(Settings(database_url=database_url))
     finally:
         with engine.begin() as connection:
             connection.execute(set_to, {"revision": now})
@@ -111,13 +111,13 @@ def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
 
 def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
     set_to = sa.text("update alembic_version set version_num = :revision")
-    now = migrate.status(engine).found
+    now = schema_version.status(engine).found
     with engine.begin() as connection:
         connection.execute(set_to, {"revision": "9999"})
     try:
         with pytest.raises(DatabaseError, match=r"older program.*newer release"):
             migrate.upgrade(engine)
-        assert migrate.status(engine).found == "9999"
+        assert schema_version.status(engine).found == "9999"
     finally:
         with engine.begin() as connection:
             connection.execute(set_to, {"revision": now})

@@ -20,8 +20,8 @@ from tests.pipelines.database.test_engine import cluster_of
 pytestmark = pytest.mark.db
 
 EVERY = [table.name for table in metadata.sorted_tables]
-OVERRIDE_FUNCTION = "add_override(text, date, text, double precision, text, text)"
-FILLED = sorted(set(EVERY) - {"overrides"})
+OVERRIDE_FUNCTION = "add_overrides(jsonb, text, text)"
+FILLED = sorted(set(EVERY) - {"overrides", "city_settings"})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -108,12 +108,14 @@ def test_neither_role_can_alter_a_table(as_role, role, statement):
             refused(connection, statement.format(table))
 
 
-def test_the_writer_cannot_change_overrides(as_role):
+def test_the_writer_cannot_change_what_planners_write(as_role):
     with as_role(WRITER) as connection:
         for statement in (
             "delete from overrides",
             "update overrides set orders = 1",
-            "select add_override('A', '2026-01-01', 'set', 1, 'a', 'b')",
+            "select add_overrides('[]', 'a', 'b')",
+            "update city_settings set vans = 1",
+            "select save_city_settings('A', 1, 1, 0.9, 1, 'b', null)",
         ):
             refused(connection, statement)
 

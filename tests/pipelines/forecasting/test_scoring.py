@@ -1,5 +1,6 @@
 """What is scored: days that are known, and were open by all that is known now."""
 
+import statistics
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -8,7 +9,16 @@ import sqlalchemy as sa
 
 from pipelines.demand import counting
 from pipelines.forecasting import scoring
-from pipelines.schema import depots, event_versions, events, forecasts, scores
+from pipelines.schema import (
+    daily_counts,
+    depots,
+    event_versions,
+    events,
+    forecasts,
+    scores,
+    scores_due,
+)
+from pipelines.store import forecasts as store
 from pipelines.store import models as model_store
 from tests.pipelines.make import START, add_fleet
 
@@ -149,3 +159,120 @@ def test_a_forecast_made_again_with_the_same_median_is_scored_again(fleet, made_
         ).mappings()
         before = {"p10": 1.0, "p50": 2.0, "p90": 3.0, "is_live": True}
         assert all(row == before | made_again for row in found)
+
+
+def scored_rows(engine):
+    with engine.connect() as connection:
+        found = connection.execute(sa.select(scores)).mappings()
+        return {(row["depot_id"], row["target_on"]): dict(row) for row in found}
+
+
+def test_scores_that_are_right_stay_as_they_were_written(fleet):
+    """A corrected count is scored anew, with its baselines; nothing else is touched."""
+    scoring.score_known_days(fleet, UTC_ZONE)
+    before = scored_rows(fleet)
+    with fleet.begin() as connection:
+        connection.execute(
+            sa.update(daily_counts)
+            .where(
+                daily_counts.c.depot_id == "A0", daily_counts.c.service_on == AHEAD[2]
+            )
+            .values(orders=daily_counts.c.orders + 5)
+        )
+    counting.rebuild(fleet, NOW + timedelta(days=1))
+    assert scoring.score_known_days(fleet, UTC_ZONE) == 1
+    after = scored_rows(fleet)
+    changed = {key for key in EVERY if after[key] != before[key]}
+    assert changed == {("A0", AHEAD[2])}
+    again, first = after["A0", AHEAD[2]], before["A0", AHEAD[2]]
+    assert again["actual"] == first["actual"] + 5
+    assert again["seasonal_naive"] == first["seasonal_naive"]
+
+
+def test_the_baselines_are_those_of_a_loop_over_the_days(fleet):
+    with fleet.connect() as connection:
+        counts = {
+            (row.depot_id, row.service_on): row.orders
+            for row in connection.execute(sa.select(daily_counts))
+        }
+    scoring.score_known_days(fleet, UTC_ZONE)
+    rows = scored_rows(fleet)
+    assert len(rows) == len(EVERY)
+    for (depot, day), row in rows.items():
+        earlier = (counts.get((depot, day - timedelta(7 * ago))) for ago in range(1, 5))
+        weeks = [orders for orders in earlier if orders is not None]
+        assert row["seasonal_naive"] == weeks[0]
+        assert row["median4"] == statistics.median(weeks)
+
+
+def due(engine):
+    with engine.connect() as connection:
+        rows = connection.execute(
+            sa.select(scores_due.c.origin_on, scores_due.c.target_on)
+        )
+        return {tuple(row) for row in rows}
+
+
+def test_only_what_changed_is_due(fleet):
+    """A count of one day marks that day, new forecasts their origin, a closure its days."""
+    scoring.score_known_days(fleet, UTC_ZONE)
+    assert due(fleet) == set()
+    with fleet.begin() as connection:
+        of_a_day = daily_counts.c.service_on == AHEAD[2]
+        connection.execute(sa.update(daily_counts).where(of_a_day).values(orders=1))
+    counting.rebuild(fleet, NOW + timedelta(days=1))
+    assert due(fleet) == {(None, AHEAD[2])}
+    with fleet.begin() as connection:
+        connection.execute(sa.update(forecasts).values(p90=9.0))
+    assert due(fleet) == {(None, AHEAD[2]), (ORIGIN, None)}
+    closure = {
+        "event_id": "e", "kind": "closed", "depot_id": "A0", "file_id": 1,
+        "starts_on": AHEAD[5], "ends_on": FOREVER,
+    }  # fmt: skip
+    with fleet.begin() as connection:
+        connection.execute(sa.insert(event_versions), closure)
+        connection.execute(
+            sa.insert(event_versions), closure | {"event_id": "g", "kind": "game"}
+        )
+    assert due(fleet) == {
+        (None, AHEAD[2]), (ORIGIN, None), (None, AHEAD[5]), (None, AHEAD[6]),
+    }  # fmt: skip
+    with fleet.begin() as connection:
+        connection.execute(sa.update(depots).values(name="renamed"))
+    assert (None, None) not in due(fleet)
+    with fleet.begin() as connection:
+        connection.execute(sa.update(depots).values(closed_weekdays=[7]))
+    assert (None, None) in due(fleet)
+
+
+def test_an_interrupted_scoring_is_begun_again(fleet, monkeypatch):
+    marked = due(fleet)
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("pipelines.store.forecasts.score_origin", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            scoring.score_known_days(fleet, UTC_ZONE)
+    assert due(fleet) == marked
+    assert scored(fleet) == EVERY
+
+
+def test_a_scoring_of_what_changed_finds_what_one_of_everything_finds(fleet):
+    """Whatever is corrected: afterwards a comparison of all rows finds nothing."""
+    scoring.score_known_days(fleet, UTC_ZONE)
+    changes = (
+        sa.update(daily_counts).values(orders=3),
+        sa.delete(forecasts).where(forecasts.c.target_on == AHEAD[1]),
+        sa.update(depots).values(closed_on=AHEAD[4]),
+        sa.update(forecasts).values(is_live=False),
+    )
+    for night, change in enumerate(changes, start=1):
+        with fleet.begin() as connection:
+            connection.execute(change)
+        counting.rebuild(fleet, NOW + timedelta(days=night))
+        scoring.score_known_days(fleet, UTC_ZONE)
+        everything = store.ScoresDue([0], [], [], is_everything=True)
+        with fleet.connect() as connection:
+            assert store.origins_to_score(connection, everything) == {}

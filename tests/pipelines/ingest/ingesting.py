@@ -57,7 +57,7 @@ def rows(engine: sa.Engine, table: str) -> list[tuple[Any, ...]]:
 
 def data(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
     """All tables that files go to."""
-    names = ("orders", "daily_counts", "depots", "events")
+    names = ("orders", "daily_counts", "depots", "events", "signal_versions")
     return {name: rows(engine, name) for name in names}
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from structlog.testing import capture_logs
 
-from pipelines.cli import db, doctor
+from pipelines.cli import db, doctor_findings
 from pipelines.cli.context import make_inbox, open_context
 from pipelines.ingest import FileOptions, ingest
 from pipelines.ingest.inbox import move_to_done
@@ -37,18 +37,18 @@ def test_who_may_not_make_it_goes_without_and_doctor_says_so(tmp_path):
     settings = Settings(home=tmp_path)
     settings.inbox.write_text("no folder")
     make_inbox(settings)
-    found = doctor._inbox(settings)
+    found = doctor_findings._inbox(settings)
     assert not found.good
     assert f"{settings.inbox} cannot be read (Not a directory)" in found.says
 
 
 def test_doctor_says_where_it_is_and_what_it_holds(tmp_path):
     settings = Settings(home=tmp_path)
-    found = doctor._inbox(settings)
+    found = doctor_findings._inbox(settings)
     assert found.good
     assert f"{tmp_path}/inbox is empty" in found.says
     (settings.inbox / "orders.csv").write_text("")
-    assert "holds 1 file;" in doctor._inbox(settings).says
+    assert "holds 1 file;" in doctor_findings._inbox(settings).says
 
 
 DAILY = "depot_id,date,orders\n"

@@ -15,6 +15,8 @@ from pipelines.ingest.options import FileOptions
         ("depot_id name city timezone country subdivision", "depots"),
         ("kind starts_on ends_on", "events"),
         ("kind starts_on ends_on city depot_id value known_from", "events"),
+        ("signal depot_id date value", "signals"),
+        ("signal city date value known_from weather", "signals"),
         ("ORDERED_AT Depot_Id order_ID weather", "orders"),
     ],
 )
@@ -100,7 +102,8 @@ def test_a_stranger_is_told_what_each_kind_wants():
     said = str(refused.value)
     assert "(found: Base Number, Trips)" in said
     assert "orders wants order_id, depot_id, ordered_at" in said
-    assert "events wants kind, starts_on, ends_on" in said
+    assert "events wants kind, starts_on, ends_on; " in said
+    assert "signals wants signal, date, value and depot_id or city." in said
     assert "--column depot_id=NAME" in said
 
 

@@ -486,6 +486,7 @@ def test_the_answer_for_machines_is_the_one_that_was_agreed(clean_engine, tmp_pa
         "daily": {"accepted": 1, "unchanged": 0, "rejected": 0},
         "depots": nothing,
         "events": nothing,
+        "signals": nothing,
     }
 
 

@@ -31,9 +31,8 @@ TRAINED = {
 }
 FORECAST = {
     "gated": 2,
-    "inference_cold_seconds": 0.5,
-    "inference_warm_seconds": 0.0625,
-    "inference_memory_bytes": 256,
+    "inference_seconds": 0.5,
+    "inference_host_memory_peak_bytes": 256,
 }
 METRICS = {
     "train": TRAINED,

@@ -69,7 +69,7 @@ def test_every_number_is_what_the_tables_say(clean_engine, watcher, monitor_stat
     numbers = scraped(monitor_state)
     for key, value in TRAINED.items():
         assert plain(numbers, f"training_{key}") == value
-    for key in ("cold_seconds", "warm_seconds", "memory_bytes"):
+    for key in ("seconds", "host_memory_peak_bytes"):
         assert plain(numbers, f"inference_{key}") == FORECAST[f"inference_{key}"]
     assert plain(numbers, "training_cache_hit_ratio") == pytest.approx(6 / 7)
     assert plain(numbers, "training_cold_trainings") == 1

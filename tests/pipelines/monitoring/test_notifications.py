@@ -194,7 +194,7 @@ def test_the_addresses_may_come_from_a_file(tmp_path, monkeypatch):
 
 
 def test_the_command_sends_a_test(web, notify, monkeypatch, capsys):
-    monkeypatch.setattr(command.Settings, "load", lambda: notify)
+    monkeypatch.setattr(Settings, "load", lambda: notify)
     command.send_test(as_json=True)
     assert json.loads(capsys.readouterr().out) == [{"channel": "JSON", "error": None}]
     assert web.posted[0]["title"] == "Harbor Fleet: a test"
@@ -205,6 +205,6 @@ def test_the_command_sends_a_test(web, notify, monkeypatch, capsys):
 
 
 def test_the_command_says_that_no_channel_is_set(monkeypatch):
-    monkeypatch.setattr(command.Settings, "load", Settings)
+    monkeypatch.setattr(Settings, "load", Settings)
     with pytest.raises(ConfigError, match="so no notifications are sent"):
         command.send_test()

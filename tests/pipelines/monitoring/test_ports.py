@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from forecaster.errors import BadInputError
-from pipelines.cli import doctor
+from pipelines.cli import doctor_findings
 from pipelines.monitoring import ports
 
 
@@ -32,5 +32,5 @@ def test_a_port_that_was_left_is_free(taken):
 
 
 def test_doctor_tells_whether_it_is_in_use(taken, monkeypatch):
-    monkeypatch.setattr(doctor, "PORT", taken)
-    assert f"{taken} is in use" in doctor._port().says
+    monkeypatch.setattr(doctor_findings, "PORT", taken)
+    assert f"{taken} is in use" in doctor_findings._port().says

@@ -49,7 +49,7 @@ def light(monkeypatch):
     """Training and forecasting that only say that they were asked."""
     calls = []
 
-    def train(engine, _settings, through, _recipe, _report, run):
+    def train(engine, _settings, through, _recipe, _report, run, _panels):
         calls.append("train")
         version = f"v{len(calls)}"
         with engine.begin() as connection:
@@ -62,7 +62,7 @@ def light(monkeypatch):
 
     monkeypatch.setattr(training, "train", train)
     passed = CanaryResult("v", None, None, ())
-    monkeypatch.setattr(canary, "run_canary", lambda *_: passed)
+    monkeypatch.setattr(canary, "run_canary", lambda *_, **__: passed)
     monkeypatch.setattr(forecast, "forecast_from", lambda *_: calls.append("forecast"))
     return calls
 
@@ -130,7 +130,7 @@ def test_a_training_that_does_not_know_the_newest_data_is_done_anew(
     assert light == ["train", "train", "forecast"]
 
 
-def _power_cut(*_):
+def _power_cut(*_, **__):
     raise KeyboardInterrupt
 
 

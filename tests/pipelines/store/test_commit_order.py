@@ -18,12 +18,13 @@ NOW = datetime(2026, 6, 1, 9, tzinfo=UTC)
 NONE = {"accepted": 0, "unchanged": 0, "rejected": 0}
 
 
-def night(engine, meanwhile=lambda: None):
+def night(engine, meanwhile=lambda: None, before_training=lambda: None):
     """A night that counts demand and trains, while something else goes on."""
     with recorded(engine, "nightly", DAY) as whole:
         with recorded(engine, "demand", DAY, parent=whole) as run:
             meanwhile()
             counting.rebuild_in(run, NOW)
+        before_training()
         with recorded(engine, "train", DAY, parent=whole) as run:
             run.metrics["model"] = "m1"
     return whole.run_id
@@ -87,6 +88,21 @@ def test_a_load_that_commits_while_the_night_counts_is_news(home):
     night(home, meanwhile)
     with home.connect() as connection:
         assert runs.night_without_news(connection, DAY) is None
+
+
+def test_what_is_counted_between_a_nights_count_and_its_training_is_news_to_both(
+    home, tmp_path
+):
+    """The training reads the history as it was after the night's own count."""
+
+    def load_and_count():
+        write(tmp_path / "b.csv", f"order_id,depot_id,ordered_at\n2,A,{DAY}T13:00\n")
+        load(home, tmp_path / "b.csv")
+        with recorded(home, "ingest") as run:
+            counting.rebuild_in(run, NOW)
+
+    night(home, before_training=load_and_count)
+    assert has_news(home)
 
 
 def test_a_run_does_not_begin_between_a_loads_mark_and_its_commit(home):

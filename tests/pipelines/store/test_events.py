@@ -14,14 +14,10 @@ from forecaster.errors import NothingToDoError
 from pipelines.backfill.hindcast import has_change_between
 from pipelines.cli import app
 from pipelines.demand import counting
-from pipelines.demand.panels import (
-    PanelsAsKnown,
-    first_origin,
-    knowledge_cutoff,
-    read_panel,
-)
+from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
+from pipelines.settings.known_at import first_origin, knowledge_cutoff
 from pipelines.store import events as store
 from tests.pipelines.ingest.ingesting import SETTINGS, counts, load, load_one, write
 from tests.pipelines.make import START, add_fleet

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from forecaster.errors import DeviceError
-from pipelines.cli import doctor
+from pipelines.cli import doctor_findings
 from pipelines.training import accelerators
 from pipelines.training.accelerators import Devices
 
@@ -23,7 +23,7 @@ def test_a_subprocess_reports_the_devices_of_jax():
 
 
 def test_doctor_does_not_start_jax_in_its_own_process():
-    code = "import sys, pipelines.cli.doctor; print('jax' in sys.modules)"
+    code = "import sys, pipelines.cli.doctor_findings; print('jax' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
@@ -61,7 +61,7 @@ def test_jax_should_use_what_is_there(
         (tmp_path / name).touch()
     monkeypatch.setattr(accelerators, "DEV", tmp_path)
     monkeypatch.setattr(accelerators, "installed", lambda _: plugin)
-    finding = doctor.device_finding(devices)
+    finding = doctor_findings.device_finding(devices)
     assert finding.good is good
     assert says in finding.says
 
@@ -72,7 +72,7 @@ def test_packages_that_do_not_fit_the_installed_jax_are_named(monkeypatch):
     messages = accelerators.mismatches()
     assert [line.split()[0] for line in messages] == ["libtpu", "jax-cuda13-plugin"]
     assert "libtpu is 0.0.1, but jax 0.10.2 needs ==0.0." in messages[0]
-    (wheels, _) = doctor._accelerators()
+    (wheels, _) = doctor_findings._accelerators()
     assert not wheels.good
 
 

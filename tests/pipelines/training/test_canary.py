@@ -194,12 +194,12 @@ def test_a_champion_promoted_meanwhile_is_the_one_compared_with(
     publish(make_artefact(panel, seed=1))
     whole, beside = canary.run_canary, []
 
-    def slow(engine, artefacts, model, champion):
+    def slow(engine, artefacts, model, champion, **options):
         beside.append(champion["version"])
         if len(beside) == 1:
             with engine.begin() as connection:
                 models.promote(connection, other, "by hand")
-        return whole(engine, artefacts, model, champion)
+        return whole(engine, artefacts, model, champion, **options)
 
     monkeypatch.setattr(canary, "run_canary", slow)
     assert promotion.promote_if_better(clean_engine, settings.artefacts).promoted
@@ -244,7 +244,9 @@ def test_promotion_by_hand_needs_a_passed_canary_or_unchecked(
 def test_a_former_champion_needs_no_canary(
     clean_engine, panel, champion, publish, by_hand, monkeypatch
 ):
-    monkeypatch.setattr(canary, "run_canary", lambda *_: pytest.fail("ran a canary"))
+    monkeypatch.setattr(
+        canary, "run_canary", lambda *_, **__: pytest.fail("ran a canary")
+    )
     with clean_engine.begin() as connection:
         models.promote(connection, champion, "first")
         models.promote(connection, publish_in(connection, panel), "second")

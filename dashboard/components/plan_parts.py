@@ -1,0 +1,87 @@
+"""Parts of the page Plan: one city's plan, transfers, the address of a cell, exports."""
+
+from datetime import date
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import queries
+from dashboard.components import plan_forms, widgets
+from dashboard.planning import city_settings, planning, shortage
+from dashboard.queries.freshness import Freshness
+from dashboard.tables import plan_grids, workbook
+from dashboard.text import formatting
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def city_plan(city: str, freshness: Freshness) -> pd.DataFrame:
+    """A city's rows of `shortage.plan`, by depot and day."""
+    plan = shortage.plan(freshness)
+    own = plan[plan["city"] == city]
+    return own.sort_values(["name", "depot_id", "target_on"], ignore_index=True)
+
+
+def transfers(plan: pd.DataFrame) -> None:
+    """The vans that move between the depots of a city."""
+    html = plan_grids.transfers(planning.transfers_by_day(plan))
+    if html:
+        st.subheader("Vans to move")
+        st.html(html)
+
+
+def depot_change_form(depot: str, freshness: Freshness) -> None:
+    """The form for a change of one depot's planned orders, in an expander."""
+    expander = st.expander(
+        "Change orders",
+        icon=":material/edit:",
+        key=f"change {depot}",
+        on_change="rerun",
+    )
+    if not expander.open:
+        return
+    week = queries.fleet_week(freshness)
+    name = str(week.loc[week["depot_id"] == depot, "city"].iloc[0])
+    with expander:
+        plan_forms.change_form(
+            city_plan(name, freshness),
+            city_settings.by_city(freshness),
+            queries.city_bands(freshness),
+            depot,
+        )
+
+
+def cell_of_address(plan: pd.DataFrame) -> tuple[str, date | None]:
+    """The depot and day named by the address; '' and None where it names none.
+
+    A depot of another city, and a day that is not ahead, are explained.
+    """
+    depot, text = (st.query_params.get(name, "") for name in ("depot", "day"))
+    days = {f"{day:%Y-%m-%d}": day for day in plan["target_on"].dt.date}
+    if depot and depot not in set(plan["depot_id"]):
+        name = formatting.escape_markdown(depot)
+        widgets.empty_state(f"This city has no open depot “{name}”. Choose one here.")
+    if text and text not in days:
+        name = formatting.escape_markdown(text)
+        widgets.empty_state(f"{name} is not among the days ahead. Choose one here.")
+    return depot, days.get(text)
+
+
+def workbook_button(name: str, freshness: Freshness, city: str = "") -> None:
+    """A button that downloads the plan of a city, or of all (''), as Excel."""
+    st.download_button(
+        "Save as Excel",
+        lambda: _workbook(city, freshness),
+        file_name=f"{name}.xlsx",
+        mime="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        key=f"xlsx {name}",
+        on_click="ignore",
+        icon=":material/download:",
+        type="tertiary",
+    )
+
+
+def _workbook(city: str, freshness: Freshness) -> bytes:
+    plan, days = shortage.plan(freshness), shortage.totals(freshness)
+    if city:
+        plan, days = plan[plan["city"] == city], days[days["city"] == city]
+    return workbook.plan(plan, days)

@@ -1,0 +1,57 @@
+"""The filters of the page "Accuracy", all in its address."""
+
+import streamlit as st
+
+from dashboard import queries
+from dashboard.components import widgets
+from dashboard.components.week import ALL_CITIES
+from dashboard.queries import ScoreFilter
+from dashboard.queries.freshness import Freshness
+from dashboard.text import formatting
+
+ALL = "all"
+LONGEST_HORIZON = 7
+"""Days ahead that can be chosen where there is no forecast to tell."""
+PERIODS = {
+    "7": "last 7 days",
+    "28": "last 4 weeks",
+    "56": "last 8 weeks",
+    "182": "last 26 weeks",
+}
+"""Periods that can be chosen: days back, and their words."""
+DEFAULT_PERIOD = "56"
+
+
+def score_filter(live: bool, freshness: Freshness) -> ScoreFilter:
+    """Shows the filters by city, depot, days ahead and period; returns what they let through.
+
+    Args:
+      live: Live forecasts, or hindcasts.
+      freshness: Keys the cache.
+    """
+    depots = queries.depots(freshness)
+    city = widgets.choose_city([ALL_CITIES, *sorted(depots["city"].unique())])
+    if city != ALL_CITIES:
+        depots = depots[depots["city"] == city]
+    labels = {ALL: "All depots"}
+    labels |= dict(zip(depots["depot_id"], depots["label"], strict=True))
+    is_known = freshness.origin_on is not None
+    longest = freshness.horizon if is_known else LONGEST_HORIZON
+    horizons = {ALL: "All"}
+    horizons |= {str(n): formatting.count(n, "day") for n in range(1, longest + 1)}
+    periods = {days: words.capitalize() for days, words in PERIODS.items()}
+    with st.container(horizontal=True):
+        depot = widgets.choose_from_url("Depot", "depot", labels, ALL, width=360)
+        horizon = widgets.choose_from_url(
+            "Days ahead", "ahead", horizons, ALL, width=120
+        )
+        period = widgets.choose_from_url(
+            "Period", "period", periods, DEFAULT_PERIOD, width=180
+        )
+    return ScoreFilter(
+        live,
+        "" if city == ALL_CITIES else city,
+        "" if depot == ALL else depot,
+        0 if horizon == ALL else int(horizon),
+        int(period),
+    )

@@ -1,0 +1,172 @@
+"""The settings that a city is planned with: saved by a planner, or estimated."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from dashboard import queries
+from dashboard.planning import staffing
+from dashboard.queries import database
+from dashboard.queries.freshness import Freshness
+from forecaster.errors import BadInputError
+
+SAVE = (
+    "select save_city_settings(:city, :vans, :orders_per_van, :service_level, "
+    ":drivers_per_van, :planner, :seen)"
+)
+DEFAULT_CAPACITY = 100
+"""Orders per van and day where nothing is known to estimate them from."""
+DEFAULT_LEVEL, DEFAULT_DRIVERS = 0.9, 1.0
+MAX_VANS = MAX_ORDERS_PER_VAN = 100_000
+MIN_LEVEL, MAX_LEVEL = 0.5, 0.99
+MAX_DRIVERS = 5.0
+
+
+@dataclass(frozen=True)
+class CitySettings:
+    """What a city is planned with.
+
+    Attributes:
+      city: Name of the city.
+      vans: Vans of the city per day; None if not known: as many as needed.
+      orders_per_van: Orders that a van carries per day.
+      service_level: Share of a depot's days on which its vans are to carry all orders.
+      drivers_per_van: Drivers per van and day.
+      made_by: The planner who saved them; None where they are estimated.
+      made_at: When, with a zone.
+      settings_id: The number under which they are saved; None where they are estimated.
+    """
+
+    city: str
+    vans: int | None
+    orders_per_van: float
+    service_level: float = DEFAULT_LEVEL
+    drivers_per_van: float = DEFAULT_DRIVERS
+    made_by: str | None = None
+    made_at: datetime | None = None
+    settings_id: int | None = None
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether nobody has saved settings of this city yet."""
+        return self.settings_id is None
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def by_city(freshness: Freshness) -> dict[str, CitySettings]:
+    """The settings of every city with forecast depots; requires a forecast."""
+    week = queries.fleet_week(freshness)
+    saved = queries.city_settings(freshness).to_dict("records")
+    settings = estimate(week, queries.busy_days(freshness))
+    return settings | {
+        row["city"]: _as_saved(row) for row in saved if row["city"] in settings
+    }
+
+
+def _as_saved(row: Mapping[Hashable, Any]) -> CitySettings:
+    return CitySettings(
+        city=row["city"],
+        vans=int(row["vans"]),
+        orders_per_van=float(row["orders_per_van"]),
+        service_level=float(row["service_level"]),
+        drivers_per_van=float(row["drivers_per_van"]),
+        made_by=row["made_by"],
+        made_at=row["made_at"].to_pydatetime(),
+        settings_id=int(row["settings_id"]),
+    )
+
+
+def estimate(week: pd.DataFrame, busy_days: pd.DataFrame) -> dict[str, CitySettings]:
+    """Estimates the settings of every city.
+
+    The vans are those of the depots file. A van is taken to carry what lets them suffice
+    on a busy day of the last eight weeks, planned as the days ahead are.
+
+    Args:
+      week: `queries.fleet_week`.
+      busy_days: `queries.busy_days`.
+    """
+    busy = dict(zip(busy_days["city"], busy_days["orders"], strict=True))
+    return {
+        str(city): CitySettings(
+            str(city), total_vans(own), _orders_per_van(own, busy.get(city))
+        )
+        for city, own in week.groupby("city")
+    }
+
+
+def total_vans(week: pd.DataFrame) -> int | None:
+    """Total vans of the depots in `queries.fleet_week`; None if no depot has a number."""
+    vans = week.drop_duplicates("depot_id")["vans"].dropna()
+    return None if vans.empty else int(vans.sum())
+
+
+def _orders_per_van(week: pd.DataFrame, busy_orders: float | None) -> float:
+    vans = total_vans(week)
+    if not vans or not busy_orders:
+        return DEFAULT_CAPACITY
+    quantiles = (week[name].to_numpy(float) for name in ("p10", "p50", "p90"))
+    p10_r, p50_r, p90_r = quantiles
+    margin_r = staffing.quantile_orders(p10_r, p50_r, p90_r, DEFAULT_LEVEL)
+    is_open_r = p50_r > 0
+    margin = (
+        float(np.median(margin_r[is_open_r] / p50_r[is_open_r]))
+        if any(is_open_r)
+        else 1.0
+    )
+    # The last van of each depot is half full on average.
+    full_vans = max(vans - week["depot_id"].nunique() / 2, vans / 2)
+    return float(
+        max(np.ceil(busy_orders * margin / full_vans - staffing.TOLERANCE), 1.0)
+    )
+
+
+def save(settings: CitySettings, planner: str) -> None:
+    """Saves the settings of a city, and clears the cached freshness.
+
+    Args:
+      settings: `settings_id` is of those that the planner has seen.
+      planner: Name of the planner.
+
+    Raises:
+      BadInputError: with all that is wrong; or another planner has saved meanwhile.
+      DatabaseError: as `database.snapshot`.
+    """
+    problems = list(_problems(settings))
+    if not planner.strip():
+        problems.append("Your name is missing; it is kept with the settings.")
+    if problems:
+        raise BadInputError(" ".join(problems))
+    database.call(
+        SAVE,
+        city=settings.city,
+        vans=settings.vans,
+        orders_per_van=settings.orders_per_van,
+        service_level=settings.service_level,
+        drivers_per_van=settings.drivers_per_van,
+        planner=planner,
+        seen=settings.settings_id,
+    )
+    queries.freshness.clear()
+
+
+def _problems(settings: CitySettings) -> list[str]:
+    """A sentence for each number that is missing or out of range."""
+    level = 100 * settings.service_level
+    ranges = [
+        ("Vans", settings.vans, 0, MAX_VANS),
+        ("Orders per van", settings.orders_per_van, 1, MAX_ORDERS_PER_VAN),
+        ("Service level in %", level, 100 * MIN_LEVEL, 100 * MAX_LEVEL),
+        ("Drivers per van", settings.drivers_per_van, 1, MAX_DRIVERS),
+    ]
+    return [
+        f"{name} is {'missing' if value is None else f'{value:,g}'}, but must lie between "
+        f"{low:,g} and {high:,g}."
+        for name, value, low, high in ranges
+        if value is None or not low <= value <= high
+    ]

@@ -1,0 +1,40 @@
+"""The parts of every grid in HTML: table, row and the head of a day."""
+
+from collections.abc import Iterable
+from html import escape
+
+import pandas as pd
+
+from dashboard.text import formatting
+
+
+def table(css_class: str, first: str, heads: Iterable[str], *bodies: list[str]) -> str:
+    """A table with a body for each list of rows.
+
+    Args:
+      css_class: Its classes beside 'hf'.
+      first: Heading of the first column, which names the rows.
+      heads: The other heads, as HTML.
+      bodies: Rows as HTML, as `row` makes them.
+    """
+    body = "".join(f"<tbody>{''.join(rows)}</tbody>" for rows in bodies)
+    return (
+        f'<table class="hf {css_class}"><thead><tr><th scope="col">{first}</th>'
+        f"{''.join(heads)}</tr></thead>{body}</table>"
+    )
+
+
+def row(name: str, cells: Iterable[str], css_class: str = "") -> str:
+    """A row; `name` and `cells` are HTML."""
+    attribute = f' class="{css_class}"' if css_class else ""
+    return f'<tr{attribute}><th scope="row">{name}</th>{"".join(cells)}</tr>'
+
+
+def day_head(day: pd.Timestamp, event: str = "") -> str:
+    """A day's head; the name of its event is left to a tooltip on phones."""
+    weekday, rest = formatting.day(day).split(" ", 1)
+    mark = ""
+    if event:
+        name = escape(event)
+        mark = f'<abbr class="event" title="{name}">▲<span class="desk"> {name}</span></abbr>'
+    return f'<th scope="col" class="day">{mark}{weekday}<small>{rest}</small></th>'

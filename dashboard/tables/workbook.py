@@ -1,0 +1,101 @@
+"""The plan as an Excel workbook: depots × days of vans, drivers and orders."""
+
+from io import BytesIO
+
+import pandas as pd
+import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
+
+from dashboard.tables import tables
+from dashboard.text import formatting
+
+# Text stays text: no cell becomes a formula or a link.
+OPTIONS = {
+    "in_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "nan_inf_to_errors": True,
+}
+GRIDS = {"Vans": "allocated", "Drivers": "drivers", "Orders": "p50"}
+"""Sheets of depots × days, and their column of `planning.make_plan`."""
+MIN_WIDTH, MAX_WIDTH = 12, 40
+"""Characters."""
+
+
+def plan(plan: pd.DataFrame, days: pd.DataFrame) -> bytes:
+    """The workbook of a plan, to be printed a page wide.
+
+    Args:
+      plan: From `planning.make_plan`.
+      days: `planning.by_city` of the same cities.
+
+    Returns:
+      The file: the sheets Cities, Vans, Drivers, Orders (depots × days), Changes (since
+      the previous forecast, and by planners) and Data (everything).
+    """
+    file = BytesIO()
+    with xlsxwriter.Workbook(file, OPTIONS) as book:
+        head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True})
+        day = book.add_format({"num_format": "ddd d mmm yyyy", "align": "left"})
+        _table(book.add_worksheet("Cities"), tables.city_plan(days), head, day)
+        for name, column in GRIDS.items():
+            _table(book.add_worksheet(name), grid(plan, column), head, day)
+        _table(book.add_worksheet("Changes"), changes(plan), head, day)
+        _table(book.add_worksheet("Data"), tables.plan(plan), head, day)
+    return file.getvalue()
+
+
+def grid(plan: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A column of the plan as depots × days, with the totals of each city first.
+
+    Whole numbers, rounded after they are added up; missing where a depot has no such day.
+    """
+    keys = ["city", "name", "depot_id"]
+    wide = plan.pivot_table(column, keys, "target_on", aggfunc="sum")
+    totals = wide.groupby(level="city").sum()
+    totals.index = pd.MultiIndex.from_tuples(
+        [(city, "", "") for city in totals.index], names=keys
+    )
+    both = pd.concat([totals, wide]).sort_index().round().astype("Int64").reset_index()
+    both["name"] = both["name"].where(both["depot_id"] != "", "All depots")
+    headings = {"city": "City", "name": "Depot", "depot_id": "Depot id"}
+    return both.rename(columns=lambda name: headings.get(name) or formatting.day(name))
+
+
+def changes(plan: pd.DataFrame) -> pd.DataFrame:
+    """The days whose planned number differs from the previous forecast, largest first."""
+    difference = plan["p50"].round() - plan["p50_before"].round()
+    changed = plan.assign(difference=difference)[difference.fillna(0) != 0]
+    order = (
+        changed["difference"].abs().sort_values(ascending=False, kind="stable").index
+    )
+    return tables.display(
+        changed.loc[order], "city", "name", "target_on", "p50_before", "model_p50", "p50",
+        "difference", "override_reason", "made_by", p50="Planned",
+    )  # fmt: skip
+
+
+def _table(sheet: Worksheet, table: pd.DataFrame, head: Format, day: Format) -> None:
+    """Writes a table with its headings frozen, in columns as wide as their texts."""
+    for place, name in enumerate(table.columns):
+        values = table[name]
+        is_day = pd.api.types.is_datetime64_any_dtype(values)
+        texts = [] if is_day else [str(value) for value in values[:200]]
+        longest = max(map(len, [str(name), *texts]))
+        sheet.set_column(place, place, min(max(longest + 1, MIN_WIDTH), MAX_WIDTH))
+        sheet.write_string(0, place, str(name), head)
+        for row, value in enumerate(values, start=1):
+            if pd.isna(value):
+                continue
+            if is_day:
+                sheet.write_datetime(row, place, value.to_pydatetime(), day)
+            elif isinstance(value, str):
+                sheet.write_string(row, place, value)
+            else:
+                sheet.write_number(row, place, float(value))
+    sheet.freeze_panes(1, 0)
+    sheet.set_landscape()
+    sheet.set_paper(9)
+    sheet.fit_to_pages(1, 0)
+    sheet.repeat_rows(0)

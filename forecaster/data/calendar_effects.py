@@ -1,0 +1,344 @@
+"""Effects of holidays and events on each depot's log counts, by nested ridge regressions.
+
+A depot's response to a day is that of the fleet, then its city's deviation from it, then
+its own; that of a named holiday starts from the response to its class (days on which most
+businesses stand still) and to holidays as such. Each step is shrunk towards the one before
+(empirical Bayes; Gelman and Hill, Data Analysis Using Regression and Multilevel Models,
+2006), so that a first Christmas is forecast from Thanksgiving, and a new depot from its city.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from forecaster.data.effect_columns import EffectColumns, effect_columns, effect_kinds
+from forecaster.data.panel import Panel, log_counts
+from forecaster.data.ridge import Rows, estimate_widths, fit_ridge
+from forecaster.data.scaling import median_of_known
+
+CITY_SHARE, DEPOT_SHARE = 0.4, 0.25
+"""Standard deviation of a city's and of a depot's deviation, as shares of these."""
+MAX_SAMPLED_DEPOTS = 64
+"""Depots whose deviations the widths of all depots are estimated from."""
+NEIGHBOUR_WEEKS = 4
+"""Weeks to either side whose same weekdays say what is usual."""
+MAX_RESIDUAL = 3.0
+"""Log counts, either way, to which residuals are clipped."""
+MIN_NOISE, DEFAULT_NOISE, MIN_NOISE_DAYS = 0.03, 0.3, 7
+"""Standard deviation of residuals, log counts: at least, and where fewer days are known."""
+FOLDS = 4
+"""Consecutive parts of the history that cross-fitting leaves out in turn."""
+
+
+@dataclass(frozen=True)
+class CalendarEffects:
+    """Effects of the columns of `effect_columns`, log counts.
+
+    Attributes:
+      kinds: Kinds of day that have columns.
+      fleet_f: Of any depot.
+      cities: Cities with effects of their own.
+      city_cf: Of a depot of each of them.
+      depot_ids: Depots with effects of their own.
+      depot_df: Of each of them.
+    """
+
+    kinds: tuple[str, ...]
+    fleet_f: Float32[np.ndarray, " feature"]
+    cities: tuple[str, ...]
+    city_cf: Float32[np.ndarray, "city feature"]
+    depot_ids: tuple[str, ...]
+    depot_df: Float32[np.ndarray, "depot feature"]
+
+    def of(self, panel: Panel) -> Float32[np.ndarray, "depot time_ahead"]:
+        """Returns the effect of every day of a panel, days ahead included."""
+        columns = effect_columns(panel, self.kinds)
+        city_row = {city: row for row, city in enumerate(self.cities)}
+        depot_row = {depot: row for row, depot in enumerate(self.depot_ids)}
+        effect_df = np.tile(self.fleet_f, (panel.n_depots, 1))
+        for row, (depot, city) in enumerate(
+            zip(panel.depot_ids, panel.cities, strict=True)
+        ):
+            if depot in depot_row:
+                effect_df[row] = self.depot_df[depot_row[depot]]
+            elif city in city_row:
+                effect_df[row] = self.city_cf[city_row[city]]
+        return _applied(columns.value_gtf, effect_df, panel.calendar.group_d)
+
+
+def fit_calendar_effects(panel: Panel) -> CalendarEffects:
+    """Fits the effects to a panel's actuals."""
+    problem = _Problem.of(panel)
+    every_t = np.ones(panel.n_steps, bool)
+    return problem.solve(every_t, problem.widths())
+
+
+def cross_fitted_calendar_effects(
+    panel: Panel,
+) -> Float32[np.ndarray, "depot time_ahead"]:
+    """Returns the effect of every day, fitted without the part of the history around it.
+
+    Beside effects fitted to the very same days, a network would learn to trust them more
+    than they deserve on new ones.
+    """
+    problem = _Problem.of(panel)
+    widths = problem.widths()
+    effect_dt = problem.solve(np.ones(panel.n_steps, bool), widths).of(panel)
+    bounds = np.linspace(0, panel.n_steps, FOLDS + 1).astype(int)
+    for first, end in pairwise(bounds):
+        counted_t = np.ones(panel.n_steps, bool)
+        counted_t[first:end] = False
+        fold_dt = problem.solve(counted_t, widths).of(panel)
+        effect_dt[:, first:end] = fold_dt[:, first:end]
+    return effect_dt
+
+
+class Unexplained(NamedTuple):
+    """What the calendar leaves of log counts less what is usual."""
+
+    residual_dt: Float[np.ndarray, "depot time"]
+    # Whether it is known.
+    valid_dt: Bool[np.ndarray, "depot time"]
+    # Standard deviation on usual days.
+    noise_d: Float[np.ndarray, " depot"]
+
+
+def unexplained(panel: Panel, effects: CalendarEffects) -> Unexplained:
+    """Returns the residuals of a panel less the effects of its calendar."""
+    problem = _Problem.of(panel)
+    residual_dt = problem.residual_dt - effects.of(panel)[:, : panel.n_steps]
+    return Unexplained(residual_dt, problem.known_dt, problem.noise_d)
+
+
+class _Widths(NamedTuple):
+    """Standard deviations of the effects, and of the deviations of cities and depots."""
+
+    fleet_f: Float[np.ndarray, " feature"]
+    city_f: Float[np.ndarray, " feature"]
+    depot_f: Float[np.ndarray, " feature"]
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The residuals of a panel and the columns that they are regressed on.
+
+    Attributes:
+      panel: The panel.
+      columns: Columns of its days, those ahead left out.
+      residual_dt: Log counts less those of the same weekdays around, 0 where not known.
+      known_dt: Where they are known.
+      unusual_dt: Days that are left out of what is usual.
+      noise_d: Standard deviation of usual residuals, see `_persistence`.
+    """
+
+    panel: Panel
+    columns: EffectColumns
+    residual_dt: Float[np.ndarray, "depot time"]
+    known_dt: Bool[np.ndarray, "depot time"]
+    unusual_dt: Bool[np.ndarray, "depot time"]
+    noise_d: Float[np.ndarray, " depot"]
+
+    @classmethod
+    def of(cls, panel: Panel) -> "_Problem":
+        """Computes the residuals and columns of a panel."""
+        columns = effect_columns(panel, effect_kinds(panel.calendar, panel.n_steps))
+        columns = replace(columns, value_gtf=columns.value_gtf[:, : panel.n_steps])
+        unusual_gt = (columns.value_gtf[..., columns.unusual_f] != 0).any(axis=-1)
+        unusual_dt = unusual_gt[panel.calendar.group_d]
+        residual_dt, known_dt = _residuals(panel, unusual_dt)
+        usual_dt = known_dt & ~unusual_dt
+        noise_d = _noise(residual_dt, usual_dt) * _persistence(residual_dt, usual_dt)
+        return cls(panel, columns, residual_dt, known_dt, unusual_dt, noise_d)
+
+    def widths(self) -> _Widths:
+        """Estimates the widths from all days."""
+        every_t = np.ones(self.panel.n_steps, bool)
+        family_f, width_f = self.columns.family_f, self.columns.width_f
+        cells = self._cells(every_t)
+        fleet_f = estimate_widths([cells.rows()], width_f, family_f)
+        effect_f = fit_ridge(cells.rows(), fleet_f).mean_f
+        city_f = CITY_SHARE * fleet_f
+        of_cities = cells.of_cities(effect_f)
+        if len(of_cities) > 1:
+            city_f = estimate_widths(of_cities, city_f, family_f)
+        city_cf = effect_f + np.stack(
+            [fit_ridge(rows, city_f).mean_f for rows in of_cities]
+        )
+        some = np.linspace(0, self.panel.n_depots - 1, MAX_SAMPLED_DEPOTS).astype(int)
+        of_depots = self._depot_rows(city_cf, every_t, np.unique(some))
+        depot_f = estimate_widths(list(of_depots), DEPOT_SHARE * fleet_f, family_f)
+        return _Widths(fleet_f, city_f, depot_f)
+
+    def solve(
+        self, counted_t: Bool[np.ndarray, " time"], widths: _Widths
+    ) -> CalendarEffects:
+        """Fits the effects to the days that count."""
+        cells = self._cells(counted_t)
+        fleet_f = fit_ridge(cells.rows(), widths.fleet_f).mean_f
+        deviations = [
+            fit_ridge(rows, widths.city_f).mean_f for rows in cells.of_cities(fleet_f)
+        ]
+        city_cf = fleet_f + np.stack(deviations)
+        every = np.arange(self.panel.n_depots)
+        own = [
+            fit_ridge(rows, widths.depot_f).mean_f
+            for rows in self._depot_rows(city_cf, counted_t, every)
+        ]
+        depot_df = city_cf[self._city_d] + np.stack(own)
+        return CalendarEffects(
+            self.columns.kinds,
+            fleet_f.astype(np.float32),
+            self._cities,
+            city_cf.astype(np.float32),
+            self.panel.depot_ids,
+            depot_df.astype(np.float32),
+        )
+
+    @property
+    def _cities(self) -> tuple[str, ...]:
+        return tuple(sorted(set(self.panel.cities)))
+
+    @property
+    def _city_d(self) -> Int[np.ndarray, " depot"]:
+        return np.searchsorted(self._cities, self.panel.cities)
+
+    def _cells(self, counted_t: Bool[np.ndarray, " time"]) -> "_Cells":
+        """Mean residuals of the depots of a city that share a calendar, as one series.
+
+        What a day does to all of them at once is one observation, not one of each depot.
+        """
+        panel = self.panel
+        keys = list(zip(panel.cities, panel.calendar.group_d.tolist(), strict=True))
+        names = sorted(set(keys))
+        cell_d = np.array([names.index(key) for key in keys])
+        total_nt = np.zeros((len(names), panel.n_steps))
+        precision_nt = np.zeros_like(total_nt)
+        precision_dt = (self.known_dt & counted_t) / self.noise_d[:, None] ** 2
+        np.add.at(total_nt, cell_d, precision_dt * self.residual_dt)
+        np.add.at(precision_nt, cell_d, precision_dt)
+        known_nt = precision_nt > 0
+        mean_nt = total_nt / np.where(known_nt, precision_nt, 1.0)
+        first_n = np.unique(cell_d, return_index=True)[1]
+        usual_nt = known_nt & ~self.unusual_dt[first_n]
+        noise_n = _noise(mean_nt, usual_nt) * _persistence(mean_nt, usual_nt)
+        return _Cells(
+            np.array([city for city, _ in names]),
+            self.columns.value_gtf[panel.calendar.group_d[first_n]],
+            known_nt / noise_n[:, None] ** 2,
+            mean_nt,
+        )
+
+    def _depot_rows(
+        self,
+        city_cf: Float[np.ndarray, "city feature"],
+        counted_t: Bool[np.ndarray, " time"],
+        depots: Int[np.ndarray, " some"],
+    ) -> Iterator[Rows]:
+        """Days of each of some depots that have any column, less the city's effects."""
+        group_d = self.panel.calendar.group_d
+        for depot in depots:
+            value_tf = self.columns.value_gtf[group_d[depot]]
+            some_t = self.known_dt[depot] & counted_t & (value_tf != 0).any(axis=1)
+            value_rf = value_tf[some_t]
+            rest_r = self.residual_dt[depot, some_t]
+            rest_r = rest_r - value_rf @ city_cf[self._city_d[depot]]
+            weight_r = np.full(len(rest_r), self.noise_d[depot] ** -2.0)
+            yield Rows(value_rf, weight_r, rest_r)
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Series of mean residuals; the weight is 0 where none is known."""
+
+    city_n: np.ndarray
+    value_ntf: Float32[np.ndarray, "cell time feature"]
+    weight_nt: Float[np.ndarray, "cell time"]
+    mean_nt: Float[np.ndarray, "cell time"]
+
+    def rows(self) -> Rows:
+        """All of them as the rows of one regression."""
+        return _known_rows(self.value_ntf, self.weight_nt, self.mean_nt)
+
+    def of_cities(self, fleet_f: Float[np.ndarray, " feature"]) -> list[Rows]:
+        """Those of each city, less the fleet's effects; cities in the order of names."""
+        rest_nt = self.mean_nt - self.value_ntf @ fleet_f
+        return [
+            _known_rows(self.value_ntf[here_n], self.weight_nt[here_n], rest_nt[here_n])
+            for here_n in (self.city_n == city for city in sorted(set(self.city_n)))
+        ]
+
+
+def _known_rows(
+    value_ntf: Float32[np.ndarray, "cell time feature"],
+    weight_nt: Float[np.ndarray, "cell time"],
+    target_nt: Float[np.ndarray, "cell time"],
+) -> Rows:
+    """The days of some cells on which anything is known."""
+    known_nt = weight_nt > 0
+    return Rows(value_ntf[known_nt], weight_nt[known_nt], target_nt[known_nt])
+
+
+def _residuals(
+    panel: Panel, unusual_dt: Bool[np.ndarray, "depot time"]
+) -> tuple[Float[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
+    """Log counts less the median of the same weekdays of the weeks around, and where known."""
+    observed_dt, log_dt = panel.observed_dt, log_counts(panel.demand_dt)
+    usual_dt = observed_dt & ~unusual_dt
+    # A depot with hardly a usual day has nothing better than the days it has.
+    few_d = usual_dt.sum(axis=1) < 2 * MIN_NOISE_DAYS
+    usual_dt[few_d] = observed_dt[few_d]
+    value_dt = np.where(usual_dt, log_dt, np.float32(np.nan))
+    shifted = np.full((2 * NEIGHBOUR_WEEKS, *log_dt.shape), np.nan, np.float32)
+    for weeks in range(1, NEIGHBOUR_WEEKS + 1):
+        days = 7 * weeks
+        shifted[2 * weeks - 2, :, days:] = value_dt[:, :-days]
+        shifted[2 * weeks - 1, :, :-days] = value_dt[:, days:]
+    usual_level_dt, has_neighbour_dt = median_of_known(shifted)
+    residual_dt = log_dt - usual_level_dt
+    known_dt = observed_dt & has_neighbour_dt
+    clipped_dt = np.clip(residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL)
+    return np.where(known_dt, clipped_dt, 0.0), known_dt
+
+
+def _noise(
+    residual_rt: Float[np.ndarray, "row time"], known_rt: Bool[np.ndarray, "row time"]
+) -> Float[np.ndarray, " row"]:
+    """Root mean square of the known residuals of each row; 0.3 where few are known."""
+    count_r = known_rt.sum(axis=1)
+    total_r = np.where(known_rt, residual_rt**2, 0.0).sum(axis=1)
+    noise_r = np.sqrt(total_r / np.maximum(count_r, 1))
+    noise_r = np.where(count_r < MIN_NOISE_DAYS, DEFAULT_NOISE, noise_r)
+    return np.maximum(noise_r, MIN_NOISE)
+
+
+def _persistence(
+    residual_rt: Float[np.ndarray, "row time"], known_rt: Bool[np.ndarray, "row time"]
+) -> Float[np.ndarray, " row"]:
+    """How much noisier the mean of many days is than if days were independent.
+
+    The square root of (1 + ρ) / (1 - ρ) with ρ the correlation of one day with the next:
+    events come in series of days, and a shock lasts for several.
+    """
+    value_rt = np.where(known_rt, residual_rt, 0.0)
+    both_rt = known_rt[:, 1:] & known_rt[:, :-1]
+    product_r = (value_rt[:, 1:] * value_rt[:, :-1] * both_rt).sum(axis=1)
+    square_r = (value_rt[:, 1:] ** 2 * both_rt).sum(axis=1)
+    correlation_r = np.clip(product_r / np.maximum(square_r, 1e-9), 0.0, 0.8)
+    return np.sqrt((1 + correlation_r) / (1 - correlation_r))
+
+
+def _applied(
+    value_gtf: Float32[np.ndarray, "calendar time feature"],
+    effect_df: Float[np.ndarray, "depot feature"],
+    group_d: Int[np.ndarray, " depot"],
+) -> Float32[np.ndarray, "depot time"]:
+    """Effects of every depot's days; one product for each calendar."""
+    effect_dt = np.zeros((len(group_d), value_gtf.shape[1]), np.float32)
+    for group in np.unique(group_d):
+        here_d = group_d == group
+        effect_dt[here_d] = effect_df[here_d] @ value_gtf[group].T
+    return effect_dt

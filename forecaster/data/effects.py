@@ -1,0 +1,80 @@
+"""Effects of what is known in advance on log counts: of the calendar, and of covariates.
+
+An effect is as an origin knew it: the last axis has one column for each number of days
+ahead, or a single one where all origins of a horizon know the same.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32
+
+from forecaster.data.calendar_effects import (
+    CalendarEffects,
+    cross_fitted_calendar_effects,
+    fit_calendar_effects,
+    unexplained,
+)
+from forecaster.data.panel import Panel
+from forecaster.data.signal_effects import SignalEffects, fit_signal_effects
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Fitted effects of the calendar, and of signals and values of events."""
+
+    calendar: CalendarEffects
+    signals: SignalEffects
+
+    def of(
+        self, panel: Panel, horizon: int
+    ) -> Float32[np.ndarray, "depot time_ahead lead"]:
+        """Returns the effect of every day, as known so many days before; log counts.
+
+        Args:
+          panel: Its calendar and signals are read, as known at its origin.
+          horizon: Days forecast.
+
+        Returns:
+          Column `h - 1` is the effect as known h days before; one column where the calendar
+          was announced a horizon ahead and there are no covariates.
+        """
+        has_late = panel.calendar.has_short_notice(self.calendar.kinds, horizon)
+        if not self.signals.names and not has_late:
+            return self.calendar.of(panel)[..., None]
+        whole_dt = self.calendar.of(panel)
+        columns = []
+        for days in range(1, horizon + 1):
+            calendar_dt = whole_dt
+            if has_late:
+                calendar_dt = self.calendar.of(panel.known_ahead(days))
+            columns.append(calendar_dt + self.signals.of(panel, days))
+        return np.stack(columns, axis=-1)
+
+
+def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
+    """Effects of 0 on every day of a panel."""
+    return np.zeros((panel.n_depots, panel.n_steps + panel.ahead, 1), np.float32)
+
+
+def fit_effects(panel: Panel, horizon: int) -> Effects:
+    """Fits the effects to a panel's actuals: those of covariates to what the calendar leaves.
+
+    Args:
+      panel: Demand through the origin.
+      horizon: Days forecast.
+    """
+    calendar = fit_calendar_effects(panel)
+    signals = fit_signal_effects(panel, *unexplained(panel, calendar), horizon)
+    return Effects(calendar, signals)
+
+
+def cross_fitted_effects(
+    effects: Effects, panel: Panel, horizon: int
+) -> Float32[np.ndarray, "depot time_ahead lead"]:
+    """Returns the effects of the days they were fitted to, for a network to learn beside.
+
+    Those of the calendar, which has many columns, are fitted without the days around each.
+    """
+    change_dt = cross_fitted_calendar_effects(panel) - effects.calendar.of(panel)
+    return effects.of(panel, horizon) + change_dt[..., None]

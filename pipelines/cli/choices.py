@@ -1,0 +1,11 @@
+"""Values that help texts name.
+
+The modules that define them import the database or NumPy, which takes longer than showing
+a help text may. A test compares the two.
+"""
+
+BACKFILL_STEPS = ("train", "forecast", "score")
+DEFAULT_BACKFILL_STEPS = ("forecast", "score")
+BACKFILL_SLOTS = ("missing", "all")
+BACKTEST_BASELINES = ("seasonal_naive", "median4")
+SCORE_SEGMENTS = ("depot", "city", "horizon", "model")

@@ -1,0 +1,31 @@
+"""The Typer that every group of commands is made with."""
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+
+class Command(TyperCommand):
+    """A command that sets up logging and NumPy before it runs; its help text needs neither."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command."""
+        from pipelines.cli.logs import configure_logs, take_library_logs
+        from pipelines.settings import use_one_blas_thread
+
+        use_one_blas_thread()
+        configure_logs()
+        take_library_logs()
+        return super().invoke(ctx)
+
+
+class CommandGroup(typer.Typer):
+    """A group whose commands set up logging and NumPy before they run."""
+
+    def command(  # type: ignore[override] # `cls` is ours
+        self, name: str | None = None, **options: Any
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Adds a command, as `typer.Typer.command` does."""
+        return super().command(name, cls=Command, **options)

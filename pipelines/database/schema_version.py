@@ -1,0 +1,79 @@
+"""Compares the schema of a database with that of this release.
+
+Every command does so, which is why Alembic, slow to import, is not asked.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from forecaster.errors import DatabaseError
+from pipelines.settings import CHECKOUT
+
+MIGRATIONS = Path(CHECKOUT, "migrations", "versions")
+VERSION_TABLE = "alembic_version"
+VERSION = sa.text(f"select version_num from {VERSION_TABLE}")  # noqa: S608 - a constant
+
+
+@dataclass(frozen=True)
+class SchemaStatus:
+    """The schema revision of a database, and the one that this release needs."""
+
+    found: str | None
+    wanted: str
+    # All revisions of this release.
+    known: frozenset[str]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the database needs no migration."""
+        return self.found == self.wanted
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether this release can upgrade the database."""
+        return not self.is_current and (self.found is None or self.found in self.known)
+
+
+def status(engine: sa.Engine) -> SchemaStatus:
+    """Returns the schema revisions of the database and of this release.
+
+    A migration's file is named after its revision, and the names are in order.
+    """
+    known = sorted(path.stem for path in MIGRATIONS.glob("[0-9]*.py"))
+    with engine.connect() as connection:
+        migrated = sa.inspect(connection).has_table(VERSION_TABLE)
+        found = connection.scalar(VERSION) if migrated else None
+    return SchemaStatus(found, known[-1], frozenset(known))
+
+
+def require_current(engine: sa.Engine) -> None:
+    """Refuses a database whose schema is not this release's.
+
+    Raises:
+      DatabaseError: the schema is behind, ahead, or missing.
+    """
+    schema = status(engine)
+    if schema.is_current:
+        return
+    if schema.is_behind:
+        raise DatabaseError(
+            f"The database is at schema {schema.found or 'none'}, and this program needs "
+            f"{schema.wanted}. Run 'harbor db upgrade'."
+        )
+    refuse_if_ahead(schema)
+
+
+def refuse_if_ahead(schema: SchemaStatus) -> None:
+    """Refuses a database of a newer release.
+
+    Raises:
+      DatabaseError: no migration of this release starts from its schema.
+    """
+    if schema.is_current or schema.is_behind:
+        return
+    raise DatabaseError(
+        f"The database is at schema {schema.found}, which this older program does not "
+        f"know (it knows up to {schema.wanted}). Install the newer release."
+    )

@@ -1,0 +1,32 @@
+"""The planned number of a depot's day: the planner's where there is one, else the model's."""
+
+# An override that was made before the day was closed counts no longer: closed wins. A lock
+# of a day that nobody had set holds the model's number. Who changed a day, and why, is told
+# only while the number counts; `overruled_by` made the number over which closed wins.
+PLANNED_FORECASTS = """
+    select f.depot_id, f.origin_on, f.target_on, f.model_version, f.basis,
+           case when o.number is null then f.p10
+                when f.p50 > 0 then f.p10 * o.number / f.p50 else o.number end as p10,
+           coalesce(o.number, f.p50) as p50,
+           case when o.number is null then f.p90
+                when f.p50 > 0 then f.p90 * o.number / f.p50 else o.number end as p90,
+           f.p10 as model_p10, f.p50 as model_p50, f.p90 as model_p90, o.override_id,
+           o.number is not null and (o.action <> 'lock' or o.number <> o.model_then)
+               as is_set,
+           coalesce(o.action = 'lock', false) as is_locked,
+           case when o.number is not null then o.reason end as override_reason,
+           case when o.number is not null then o.made_by end as made_by,
+           case when o.number is null and o.orders is not null then o.made_by end
+               as overruled_by
+    from forecasts f
+    left join lateral (
+        select override_id, action, orders, reason, made_by, p50 as model_then,
+               case when f.basis = 'closed' and p50 > 0 then null else orders end as number
+        from overrides
+        where depot_id = f.depot_id and target_on = f.target_on
+        order by override_id desc limit 1
+    ) o on true
+    where f.origin_on = :origin and f.model_version = :model
+"""
+"""Forecasts of `:origin` by `:model`: p10, p50 and p90 are planned, the band moved with the
+planner's number; model_p10, model_p50 and model_p90 are the model's own. The rest is of the day's newest override."""

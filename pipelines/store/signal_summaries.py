@@ -1,0 +1,82 @@
+"""Statements that say what signals there are, and which values are missing ahead."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import sqlalchemy as sa
+
+EXPECTED_AFTER = timedelta(days=28)
+"""A depot or city with a value in so many days is expected to have one of each day ahead."""
+
+SUMMARIES = """
+with newest as materialized (
+    select distinct signal, depot_id, city, day_on from signal_versions
+    where superseded_at is null and not withdrawn
+), places as (
+    select distinct signal, depot_id, city from newest
+    where day_on > :since and day_on <= :newest_on
+), missing as (
+    select p.signal, count(*) as days, min(ahead.day_on) as first_on
+    from places p
+    cross join (select cast(:newest_on as date) + n as day_on
+                from generate_series(1, :horizon) n) ahead
+    where not exists (
+        select from newest n
+        where (n.signal, n.depot_id, n.city, n.day_on)
+              = (p.signal, p.depot_id, p.city, ahead.day_on))
+    group by p.signal
+)
+select signal, count(*) as days,
+       count(distinct depot_id) filter (where depot_id <> '') as depots,
+       count(distinct city) filter (where city <> '') as cities,
+       min(day_on) as first_on, max(day_on) as last_on,
+       coalesce(min(missing.days), 0) as missing, min(missing.first_on) as first_missing_on
+from newest left join missing using (signal)
+group by signal order by signal
+"""
+
+
+@dataclass(frozen=True)
+class SignalSummary:
+    """One signal as it stands.
+
+    Args:
+      signal: Its name.
+      days: Number of days with a value, over all depots and cities.
+      depots: Number of depots with values of their own.
+      cities: Number of cities with values.
+      first_on: First day with a value.
+      last_on: Last day with a value.
+      missing: Values that the days ahead lack, of depots and cities that had one in the
+        last 28 days.
+      first_missing_on: The earliest of those days; None where none is missing.
+    """
+
+    signal: str
+    days: int
+    depots: int
+    cities: int
+    first_on: date
+    last_on: date
+    missing: int
+    first_missing_on: date | None
+
+
+def summaries(
+    connection: sa.Connection, newest_on: date | None, horizon: int
+) -> list[SignalSummary]:
+    """Summarises every signal, in the order of their names.
+
+    Args:
+      connection: For one short transaction.
+      newest_on: The last day with demand, after which the days ahead begin; None: none.
+      horizon: Number of days ahead.
+    """
+    newest_on = newest_on or date.min + EXPECTED_AFTER
+    parameters = {
+        "newest_on": newest_on,
+        "since": newest_on - EXPECTED_AFTER,
+        "horizon": horizon,
+    }
+    rows = connection.execute(sa.text(SUMMARIES), parameters).mappings()
+    return [SignalSummary(**row) for row in rows]

@@ -1,0 +1,163 @@
+"""Statements for signals and their versions: append, withdraw.
+
+A value is identified by its signal, depot or city, day, and the first origin that knew it:
+what was booked a week ahead stays beside what was booked a day ahead. A correction is a new
+version of the same value.
+"""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+import sqlalchemy as sa
+
+from pipelines.store.ingest import StagingTable
+
+ALWAYS = date.min
+"""`known_from` of a value that every origin knows."""
+
+# Columns that the file lacks; the rows keep their order.
+ADD_MISSING = """
+alter table staging
+    add column if not exists depot_id text, add column if not exists city text,
+    add column if not exists known_from date
+"""
+# Without `known_from`, a value is known from its arrival. Only where its day has passed and
+# nothing was known of it is it history, known at every origin. Of rows of the same value the
+# last one wins.
+COMPARE = """
+create temporary table signal_rows on commit drop as
+with placed as (
+    select signal, coalesce(depot_id, '') as depot_id, coalesce(city, '') as city, day_on,
+           value, known_from, ctid as position
+    from staging
+), dated as (
+    select signal, depot_id, city, day_on, value, position, known_from is null as undated,
+           coalesce(known_from, case when day_on > :arrived_on or exists (
+               select from signal_versions v
+               where v.signal = p.signal and v.depot_id = p.depot_id and v.city = p.city
+                 and v.day_on = p.day_on and v.known_from > :always
+                 and v.superseded_at is null and not v.withdrawn)
+               then :arrived_on else :always end) as known_from
+    from placed p
+), staged as (
+    select distinct on (signal, depot_id, city, day_on, known_from) *
+    from dated
+    order by signal, depot_id, city, day_on, known_from, position desc
+)
+select s.signal, s.depot_id, s.city, s.day_on, s.known_from, s.value,
+       coalesce(v.version, 0) as before, cast(:file_id as bigint) as file_id,
+       same.file_id as repeats_file_id, false as withdrawn,
+       same.value is not distinct from s.value
+       or coalesce(not :over_later and v.file_id > :file_id, false) as unchanged
+from staged s
+left join signal_versions v on v.superseded_at is null and
+    (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
+    = (s.signal, s.depot_id, s.city, s.day_on, s.known_from)
+left join lateral (
+    -- What was known before it; of a value with its own day, only that value itself.
+    select n.value, n.file_id from signal_versions n
+    where n.superseded_at is null and not n.withdrawn
+      and (n.signal, n.depot_id, n.city, n.day_on)
+          = (s.signal, s.depot_id, s.city, s.day_on)
+      and (n.known_from = s.known_from or s.undated and n.known_from < s.known_from)
+    order by n.known_from desc limit 1) same on true
+"""
+RECORD_REPEATS = """
+insert into file_repeats (file_id, repeats_file_id)
+select distinct file_id, repeats_file_id from signal_rows
+where unchanged and repeats_file_id < file_id
+on conflict do nothing
+"""
+# A value of a withdrawn file gives way to the newest one of the files that stand.
+RESTORE = """
+create temporary table signal_rows on commit drop as
+select v.signal, v.depot_id, v.city, v.day_on, v.known_from,
+       coalesce(earlier.value, v.value) as value, v.version as before,
+       coalesce(earlier.file_id, v.file_id) as file_id,
+       earlier.file_id is null as withdrawn, false as unchanged
+from signal_versions v
+left join lateral (
+    select e.value, e.file_id
+    from signal_versions e join files f on f.file_id = e.file_id
+    where (e.signal, e.depot_id, e.city, e.day_on, e.known_from)
+          = (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
+      and not e.withdrawn and f.withdrawn_at is null
+      and not e.file_id = any(:file_ids)
+    order by e.version desc limit 1) earlier on true
+where v.file_id = any(:file_ids) and v.superseded_at is null and not v.withdrawn
+"""
+CLOSE_BEFORE = """
+update signal_versions v set superseded_at = :now
+from signal_rows r
+where not r.unchanged and v.version = r.before
+  and (v.signal, v.depot_id, v.city, v.day_on, v.known_from)
+      = (r.signal, r.depot_id, r.city, r.day_on, r.known_from)
+"""
+APPEND = """
+insert into signal_versions (signal, depot_id, city, day_on, known_from, version, value,
+                             withdrawn, known_at, file_id)
+select signal, depot_id, city, day_on, known_from, before + 1, value, withdrawn, :now,
+       file_id
+from signal_rows where not unchanged
+"""
+
+
+def append(
+    staging: StagingTable,
+    file_id: int,
+    now: datetime,
+    arrived_on: date,
+    *,
+    over_later: bool = True,
+) -> int:
+    """Appends a version of every value that a file changes, and returns how many.
+
+    Args:
+      staging: The file's rows.
+      file_id: Id of the file.
+      now: When the values become known.
+      arrived_on: The first origin that knows what becomes known now.
+      over_later: Whether values of later files are superseded too.
+    """
+    connection = staging.connection
+    connection.execute(sa.text(ADD_MISSING))
+    parameters = {
+        "file_id": file_id,
+        "arrived_on": arrived_on,
+        "always": ALWAYS,
+        "over_later": over_later,
+    }
+    connection.execute(sa.text(COMPARE), parameters)
+    connection.execute(sa.text(RECORD_REPEATS))
+    return _append_changes(connection, now)
+
+
+def withdraw_files(
+    connection: sa.Connection, file_ids: Sequence[int], now: datetime
+) -> tuple[int, int]:
+    """Withdraws the values of files, and restores those that they had corrected.
+
+    Args:
+      connection: Inside a transaction in which no file of signals is loaded.
+      file_ids: Ids of the files.
+      now: When the withdrawal becomes known.
+
+    Returns:
+      The number of values withdrawn, and how many of them an earlier file's replaces.
+    """
+    connection.execute(sa.text(RESTORE), {"file_ids": list(file_ids)})
+    restored = connection.scalar(
+        sa.text("select count(*) from signal_rows where not withdrawn")
+    )
+    return _append_changes(connection, now), int(restored or 0)
+
+
+def _append_changes(connection: sa.Connection, now: datetime) -> int:
+    connection.execute(sa.text(CLOSE_BEFORE), {"now": now})
+    appended = connection.execute(
+        sa.text(APPEND),
+        {"now": now},
+        execution_options={"preserve_rowcount": True},
+    )
+    connection.execute(sa.text("drop table signal_rows"))
+    return int(appended.rowcount)

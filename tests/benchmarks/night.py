@@ -1,0 +1,231 @@
+"""What a night costs, step by step, through the database; its training apart.
+
+    python -m tests.benchmarks.night [--depots 1000 10000] [--days N]
+
+For each size a fleet is invented inside an embedded Postgres of its own: three years of
+daily counts, four weeks of forecasts and their scores. Then a night runs as it does every
+night: a file in the inbox brings the counts of one more day, and every step is the real
+one, but for the fit. In its place a network of the usual size is recorded as challenger,
+which beats the champion, so that its canary runs.
+
+Seconds are of the wall clock and, because other programs may use the same cores, of the
+processor, Postgres included. Memory is the most that the night's process held in a step.
+"""
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from forecaster.inference import artefact
+from pipelines.database import embedded
+from pipelines.demand.panels import read_panel
+from pipelines.nightly import steps
+from pipelines.nightly.run import run_nightly
+from pipelines.nightly.steps import NightlyContext
+from pipelines.runs.ledger import Run
+from pipelines.settings import Settings, use_one_blas_thread
+from pipelines.store import models
+from pipelines.training import train as training
+from tests.benchmarks import ratios
+from tests.benchmarks.dashboard import fill
+from tests.benchmarks.invented import invented_artefact
+from tests.benchmarks.machine import stamp
+
+MIB = 2**20
+TICKS = os.sysconf("SC_CLK_TCK")
+MEMORY_DAYS = 40
+"""How far back a network reads that remembers as long as the longest measured (LAB.md)."""
+WHOLE = "the night"
+SOURCES = (
+    """insert into daily_counts (depot_id, service_on, orders, file_id)
+       select depot_id, service_on, orders, 1 from demand_versions""",
+    "delete from changed_days",
+    "delete from scores_due",
+)
+"""What the counts were made of; nothing before the night is left to be counted or scored."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a step cost: seconds, seconds of all processors, and the peak of memory."""
+
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+
+
+def main() -> None:
+    """Measures a night of every size, and prints a row for each of its steps."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--depots", type=int, nargs="+", default=[1_000, 10_000])
+    parser.add_argument("--days", type=int, default=3 * 365)
+    ratios.add_option(parser)
+    asked = parser.parse_args()
+    print(stamp(), flush=True)
+    use_one_blas_thread()  # in the processes to come, as commands do
+    nights = {}
+    for n_depots in asked.depots:
+        # In a process of its own, so that its memory is that of one night alone.
+        with get_context("spawn").Pool(1) as pool:
+            nights[n_depots] = pool.apply(measure, (n_depots, asked.days))
+    print(table_of(nights))
+    ratios.write(asked.json, "night", ratios_of(nights))
+
+
+def ratios_of(nights: dict[int, dict[str, Cost]]) -> dict[str, float]:
+    """How much more the largest fleet's night costs than the smallest's, by processor."""
+    first, last = nights[min(nights)], nights[max(nights)]
+    return {
+        "growth": last[WHOLE].cpu_s / first[WHOLE].cpu_s,
+        "peak_mib": last[WHOLE].peak_bytes / MIB,
+    }
+
+
+def table_of(nights: dict[int, dict[str, Cost]]) -> str:
+    """A row for each step: seconds, processor seconds and MiB at each size."""
+    head = ["step", *(f"{n:,} depots: s · processor s · MiB" for n in nights)]
+    rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for name in next(iter(nights.values())):
+        costs = [night[name] for night in nights.values()]
+        cells = [
+            f"{cost.wall_s:.1f} · {cost.cpu_s:.1f} · {cost.peak_bytes / MIB:,.0f}"
+            for cost in costs
+        ]
+        rows.append(f"| {' | '.join([name, *cells])} |")
+    return "\n".join(rows)
+
+
+def measure(n_depots: int, n_days: int) -> dict[str, Cost]:
+    """The cost of each step of one night, and of all of it."""
+    with tempfile.TemporaryDirectory(prefix="harbor-bench-") as folder:
+        home = Path(folder)
+        home.chmod(0o755)  # as root, the server's account must be able to enter
+        with embedded.running(home) as url:
+            fill(url, n_depots, n_days)
+            engine = sa.create_engine(url)
+            last: date = datetime.now(UTC).date() - timedelta(days=1)
+            _prepare(engine, home, last)
+            costs = _night(engine, home, last + timedelta(days=1))
+            engine.dispose()
+    return costs
+
+
+def _prepare(engine: sa.Engine, home: Path, last: date) -> None:
+    """Records the champion, and puts the counts of one more day into the inbox."""
+    with engine.begin() as connection:
+        for statement in SOURCES:
+            connection.execute(sa.text(statement))
+        depots = connection.scalars(sa.text("select depot_id from depots")).all()
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as link:
+        link.execute(sa.text("vacuum analyze"))
+    made = invented_artefact(read_panel(engine, last), MEMORY_DAYS)
+    _record(engine, home, made, last, mape=10.0)
+    with engine.begin() as connection:
+        models.promote(connection, made.version, "the first")
+    inbox = home / "inbox"
+    inbox.mkdir()
+    rows = (f"{depot},{last + timedelta(days=1)},{80}" for depot in depots)
+    (inbox / "daily.csv").write_text("\n".join(["depot_id,date,orders", *rows]) + "\n")
+
+
+def _record(
+    engine: sa.Engine, home: Path, made: artefact.Artefact, through: date, mape: float
+) -> None:
+    path = artefact.save(made, home / "artefacts")
+    scores = {"models": {"gru": {"mape": mape}, "seasonal_naive": {"mape": 20.0}}}
+    with engine.begin() as connection:
+        models.add_model(
+            connection, version=made.version, trained_through=through, seed=0,
+            data_watermark="", filename=path.name, role="challenger", scores=scores,
+            sha256=artefact.file_sha256(path),
+        )  # fmt: skip
+
+
+def _night(engine: sa.Engine, home: Path, origin: date) -> dict[str, Cost]:
+    costs: dict[str, Cost] = {}
+    for name, step in steps.STEPS.items():
+        steps.STEPS[name] = _measured(home, name, step, costs)
+    training.train = _learn_nothing(home)  # type: ignore[assignment]
+    settings = Settings(home=home, settle_seconds=0)
+    now = datetime.combine(origin + timedelta(days=1), datetime.min.time(), UTC)
+    context = NightlyContext(
+        engine, settings, now + timedelta(hours=5), origin, lambda _: lambda *_: None
+    )
+    _measured(home, WHOLE, lambda *_: run_nightly(context), costs)(context, None)
+    # The kernel's peak was set to zero before every step.
+    peak = max(cost.peak_bytes for cost in costs.values())
+    costs[WHOLE] = replace(costs[WHOLE], peak_bytes=peak)
+    return costs
+
+
+def _learn_nothing(home: Path) -> Callable[..., None]:
+    """Reads what a training reads, and records a challenger."""
+
+    def train(
+        engine: sa.Engine, _settings: Settings, through: date, *others: Any
+    ) -> None:
+        run, read_panels = others[-2:]
+        panel = training.training_panel(engine, read_panels(), through)
+        made = invented_artefact(panel, MEMORY_DAYS)
+        _record(engine, home, made, through, mape=9.0)
+        run.metrics["model"] = made.version
+
+    return train
+
+
+Step = Callable[[NightlyContext, Any], object]
+
+
+def _measured(home: Path, name: str, step: Step, costs: dict[str, Cost]) -> Any:
+    def measured(context: NightlyContext, run: Run | None) -> None:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak of memory starts anew
+        started, before = time.perf_counter(), _processor_seconds(home)
+        step(context, run)
+        costs[name] = Cost(
+            time.perf_counter() - started,
+            _processor_seconds(home) - before,
+            _peak_bytes(),
+        )
+        print(f"{name}: {costs[name]}", flush=True)
+
+    return measured
+
+
+def _peak_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def _processor_seconds(home: Path) -> float:
+    """Of this process, and of the database's server with all its children."""
+    (pidfile,) = home.rglob("postmaster.pid")
+    server = int(pidfile.read_text().splitlines()[0])
+    children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    own = os.times()
+    ticks = _ticks(server, with_ended=True)
+    ticks += sum(_ticks(int(child), with_ended=False) for child in children)
+    return (
+        own.user + own.system + own.children_user + own.children_system + ticks / TICKS
+    )
+
+
+def _ticks(process: int, *, with_ended: bool) -> int:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return 0
+    fields = stat.rpartition(")")[2].split()
+    return sum(map(int, fields[11 : 15 if with_ended else 13]))
+
+
+if __name__ == "__main__":
+    main()

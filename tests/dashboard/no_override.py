@@ -1,0 +1,21 @@
+"""The columns of a day that no planner has changed, for literal tables."""
+
+import numpy as np
+import pandas as pd
+
+NO_OVERRIDE = {
+    "override_id": np.nan,
+    "is_set": False,
+    "is_locked": False,
+    "override_reason": None,
+    "made_by": None,
+    "overruled_by": None,
+}
+
+
+def as_forecast(table: pd.DataFrame, **columns: object) -> pd.DataFrame:
+    """The table with the model's own numbers planned, or `columns` of an override."""
+    own = {
+        f"model_{name}": table[name] for name in ("p10", "p50", "p90") if name in table
+    }
+    return table.assign(**own, **NO_OVERRIDE).assign(**columns)

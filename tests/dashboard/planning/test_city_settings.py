@@ -1,0 +1,117 @@
+"""Settings of cities: estimated until somebody has saved some."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from dashboard.planning import city_settings, shortage
+from dashboard.planning.city_settings import DEFAULT_CAPACITY, CitySettings
+from dashboard.planning.staffing import quantile_orders
+from forecaster.errors import BadInputError
+from pipelines import schema
+from tests.dashboard.planning.test_planning import DAYS, fleet
+
+WEEK = fleet(
+    ("A", "Poplar", DAYS[0], 100.0, "model"), ("B", "Wapping", DAYS[0], 100.0, "model")
+)
+LONDON = CitySettings("London", 12, 25.0, 0.8, 1.5)
+
+
+def busy(orders):
+    return pd.DataFrame({"city": ["London"], "orders": [orders]})
+
+
+def current():
+    return city_settings.by_city(queries.freshness())
+
+
+def test_the_estimate_lets_the_vans_suffice_on_a_busy_day():
+    """Six vans, of which one is lost to half-full last vans of two depots."""
+    estimated = city_settings.estimate(WEEK, busy(300.0))["London"]
+    margin = quantile_orders(*(pd.Series([x]) for x in (80.0, 100.0, 120.0)), 0.9)[0]
+    assert margin == pytest.approx(120, rel=0.01)
+    assert (estimated.vans, estimated.orders_per_van) == (6, 72)  # 300 * 1.2 / 5
+    assert estimated.is_estimated
+
+
+@pytest.mark.parametrize(
+    ("week", "days"),
+    [
+        pytest.param(WEEK.assign(vans=float("nan")), busy(300.0), id="no vans"),
+        pytest.param(WEEK, busy(300.0)[:0], id="no orders yet"),
+        pytest.param(WEEK.assign(vans=0.0), busy(300.0), id="not one van"),
+    ],
+)
+def test_what_cannot_be_estimated_has_a_default(week, days):
+    estimated = city_settings.estimate(week, days)["London"]
+    assert estimated.orders_per_van == DEFAULT_CAPACITY
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    wrong = CitySettings("London", None, 0.0, 0.2, 9.0)
+    with pytest.raises(BadInputError) as refused:
+        city_settings.save(wrong, " ")
+    assert str(refused.value) == (
+        "Vans is missing, but must lie between 0 and 100,000. "
+        "Orders per van is 0, but must lie between 1 and 100,000. "
+        "Service level in % is 20, but must lie between 50 and 99. "
+        "Drivers per van is 9, but must lie between 1 and 5. "
+        "Your name is missing; it is kept with the settings."
+    )
+
+
+@pytest.mark.db
+def test_every_city_is_estimated_until_somebody_saves_settings(seeded):
+    before = current()
+    assert {city: each.is_estimated for city, each in before.items()} == {
+        "London": True,
+        "Rotterdam": True,
+    }
+    city_settings.save(replace(LONDON, settings_id=None), "Anna")
+    after = current()
+    saved = after["London"]
+    assert replace(saved, made_by=None, made_at=None, settings_id=None) == LONDON
+    assert (saved.made_by, saved.is_estimated) == ("Anna", False)
+    assert saved.made_at.tzinfo is not None
+    assert after["Rotterdam"] == before["Rotterdam"]
+
+
+@pytest.mark.db
+def test_settings_of_one_city_change_no_other_citys_plan(seeded):
+    def days_of(city):
+        return [d for d in shortage.city_days(queries.freshness()) if d.city == city]
+
+    before = days_of("Rotterdam")
+    city_settings.save(replace(LONDON, orders_per_van=5.0), "Anna")
+    assert days_of("Rotterdam") == before
+    assert not any(day.is_estimated for day in days_of("London"))
+    assert all(day.short > 0 for day in days_of("London"))
+
+
+@pytest.mark.db
+def test_the_second_of_two_planners_is_told_of_the_first(seeded):
+    seen = current()["London"]
+    city_settings.save(replace(seen, vans=20), "Anna")
+    with pytest.raises(BadInputError, match=r"settings of London were saved by Anna"):
+        city_settings.save(replace(seen, vans=30), "Ben")
+    city_settings.save(replace(current()["London"], vans=30), "Ben")
+    assert (current()["London"].vans, current()["London"].made_by) == (30, "Ben")
+
+
+@pytest.mark.db
+def test_an_unknown_city_has_no_settings(seeded):
+    with pytest.raises(BadInputError, match="No depot is in the city Atlantis"):
+        city_settings.save(replace(LONDON, city="Atlantis"), "Anna")
+
+
+@pytest.mark.db
+def test_history_is_kept(seeded, clean_engine):
+    city_settings.save(LONDON, "Anna")
+    city_settings.save(replace(current()["London"], vans=30), "Ben")
+    with clean_engine.connect() as connection:
+        columns = schema.city_settings.c
+        rows = connection.execute(sa.select(columns.vans, columns.made_by)).all()
+    assert rows == [(12, "Anna"), (30, "Ben")]

@@ -1,0 +1,120 @@
+"""From what a planner types to changes, and what they would do."""
+
+from datetime import date
+
+import pandas as pd
+import pytest
+
+from dashboard.planning import edits
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.edits import Adjustment
+from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell
+from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet
+
+FRIDAY = date(2025, 11, 21)
+OPEN = Cell("A", FRIDAY, 341.0, 341.0)
+SET_ALREADY = Cell("B", FRIDAY, 420.0, 341.0, 7, is_set=True)
+LOCKED = Cell("C", FRIDAY, 100.0, 100.0, 8, is_locked=True)
+CLOSED = Cell("D", FRIDAY, 0.0, 0.0, is_closed=True)
+ALL = [OPEN, SET_ALREADY, LOCKED, CLOSED]
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("420", Adjustment(orders=420)),
+        (" 1,240 ", Adjustment(orders=1240)),
+        ("12 400", Adjustment(orders=12400)),
+        ("0", Adjustment(orders=0)),
+        ("+10 %", Adjustment(factor=1.1)),
+        ("+10%", Adjustment(factor=1.1)),
+        ("-5%", Adjustment(factor=0.95)),
+        ("−2.5 %", Adjustment(factor=0.975)),
+        ("-100 %", Adjustment(factor=0.0)),
+    ],
+)
+def test_a_number_and_a_percentage_are_understood(typed, expected):
+    assert edits.parse(typed) == expected
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["", "lots", "-5", "+5", "4.2", "10 %", "-101 %", "1,24", "1e9", "42o", "٤٢٠x"],
+)
+def test_nothing_else_is_taken_for_a_number(typed):
+    assert edits.parse(typed) is None
+
+
+def test_a_percentage_is_of_the_planned_number_in_whole_orders():
+    assert Adjustment(factor=1.1).apply(341) == 375
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [(LOCK, "ABD"), (UNLOCK, "C"), (WITHDRAW, "B")],
+)
+def test_an_action_leaves_out_the_days_it_cannot_change(action, expected):
+    made = edits.changes(ALL, action, None, lock=False)
+    assert "".join(each.cell.depot for each in made) == expected
+
+
+def test_closed_wins_over_a_number_for_several_depots_but_not_for_one():
+    new = Adjustment(orders=50)
+    made = edits.changes([OPEN, CLOSED], SET, new, lock=False)
+    assert [each.cell for each in made] == [OPEN]
+    [made] = edits.changes([CLOSED], SET, new, lock=True)
+    assert (made.action, made.orders) == (LOCK, 50)
+
+
+@pytest.mark.parametrize(
+    ("cell", "action", "expected"),
+    [(SET_ALREADY, WITHDRAW, 341), (SET_ALREADY, LOCK, 420), (LOCKED, UNLOCK, 100)],
+)
+def test_the_number_after_an_action(cell, action, expected):
+    made = edits.changes([cell], action, None, lock=False)
+    assert list(edits.new_orders(made).values()) == [expected]
+
+
+def test_the_preview_has_orders_and_vans_before_and_after():
+    week = fleet(
+        ("A", "Poplar", DAYS[0], 100.0, "model"),
+        ("A", "Poplar", DAYS[1], 200.0, "model"),
+        ("B", "Wapping", DAYS[0], 50.0, "model"),
+        ("B", "Wapping", DAYS[1], 50.0, "model"),
+    )
+    settings = {"London": CitySettings("London", 4, 50, 0.5)}
+    numbers = {("A", DAYS[0]): 220.0}
+    [row] = edits.preview(week, settings, NO_BANDS, numbers).to_dict("records")
+    assert row["target_on"] == DAYS[0]
+    assert (row["orders_before"], row["orders_after"]) == (100, 220)
+    assert (row["vans_before"], row["vans_after"]) == (2, 5)
+    assert row["short_before"] == 0
+    assert row["short_after"] >= 1
+
+
+def test_the_rows_of_the_week_become_cells():
+    week = fleet(("A", "Poplar", DAYS[0], 100.0, "closed")).assign(
+        override_id=[7.0], is_locked=True
+    )
+    assert edits.cells(week) == [
+        Cell("A", FRIDAY, 100.0, 100.0, 7, is_locked=True, is_closed=True)
+    ]
+    assert edits.cells(week.assign(override_id=float("nan")))[0].override_id is None
+
+
+def test_a_number_after_a_planners_zero_has_the_models_band_again():
+    week = fleet(("A", "Poplar", DAYS[0], 100.0, "model")).assign(
+        p10=0.0, p50=0.0, p90=0.0
+    )
+    [row] = edits.planning.with_changes(
+        week, {("A", pd.Timestamp(DAYS[0])): 150.0}
+    ).to_dict("records")
+    assert (row["p10"], row["p50"], row["p90"]) == pytest.approx((120, 150, 180))
+
+
+def test_numbers_that_change_move_the_band_with_them():
+    week = fleet(("A", "Poplar", DAYS[0], 100.0, "model"))
+    [row] = edits.planning.with_changes(
+        week, {("A", pd.Timestamp(DAYS[0])): 150.0}
+    ).to_dict("records")
+    assert (row["p10"], row["p50"], row["p90"]) == pytest.approx((120, 150, 180))

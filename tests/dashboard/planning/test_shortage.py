@@ -1,0 +1,31 @@
+"""Vans short by city and day."""
+
+import pytest
+
+from dashboard import queries
+from dashboard.planning import shortage
+from tests.dashboard.planning.changing import change
+
+pytestmark = pytest.mark.db
+
+
+def test_every_city_has_its_days_with_the_vans_of_its_depots(freshness):
+    days = shortage.city_days(freshness)
+    assert [day.city for day in days] == ["London"] * 7 + ["Rotterdam"] * 7
+    assert [day.day_on for day in days[:7]] == sorted({day.day_on for day in days})
+    assert {day.vans_available for day in days if day.city == "London"} == {13}
+    for day in days:
+        assert day.short == max(day.vans_needed - day.vans_available, 0)
+        assert (day.short > 0) == (day.chance_carried < 0.9)
+        assert day.orders > 0
+        assert day.is_estimated
+
+
+def test_a_planners_number_is_in_the_shortage(freshness, tomorrow):
+    [before, *_] = shortage.city_days(freshness)
+    change(orders=9000, day=tomorrow)
+    [after, *_] = shortage.city_days(queries.freshness())
+    assert after.orders > before.orders + 7000
+    assert after.vans_needed > before.vans_needed
+    assert after.short > 0
+    assert after.chance_carried < 0.01

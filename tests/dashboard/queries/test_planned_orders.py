@@ -1,0 +1,146 @@
+"""One number everywhere: a planner's in cells, totals, pages and commands."""
+
+from datetime import timedelta
+
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from dashboard import queries
+from dashboard.planning import shortage
+from dashboard.planning.overrides import LOCK, UNLOCK, WITHDRAW
+from pipelines import schema
+from pipelines.store.forecasts import read_forecasts, read_totals
+from tests.dashboard.planning.changing import cell, change
+from tests.dashboard.seed import CHAMPION
+
+pytestmark = pytest.mark.db
+
+DEPOT, CITY = "LON-01", "London"
+
+
+@pytest.fixture
+def tomorrow(seeded):
+    return seeded.through + timedelta(days=1)
+
+
+def row_of(table, day, **keys):
+    column = "target_on" if "target_on" in table else "day_on"
+    rows = table[table[column] == pd.Timestamp(day)]
+    for name, value in keys.items():
+        rows = rows[rows[name] == value]
+    [row] = rows.to_dict("records")
+    return row
+
+
+def city_total(engine, seeded, day):
+    with engine.connect() as connection:
+        totals = read_totals(connection, seeded.through, CHAMPION)
+    [row] = [
+        each for each in totals if (each["city"], each["target_on"]) == (CITY, day)
+    ]
+    return row
+
+
+@pytest.fixture
+def banded(seeded, write, tomorrow):
+    """The total of London is forecast, too."""
+    row = {"city": CITY, "origin_on": seeded.through, "target_on": tomorrow}
+    band = {"model_version": CHAMPION, "p10": 1000.0, "p90": 3000.0}
+    write(sa.insert(schema.forecast_totals).values(**row, **band))
+
+
+def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, engine):
+    before = city_total(engine, seeded, tomorrow)
+    model = cell(DEPOT, tomorrow).orders
+    change(orders=4200, day=tomorrow)
+    now = queries.freshness()
+    total = before["p50"] - model + 4200
+    assert row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT)["p50"] == 4200
+    assert row_of(queries.depot_days(DEPOT, now), tomorrow)["p50"] == 4200
+    assert row_of(shortage.plan(now), tomorrow, depot_id=DEPOT)["p50"] == 4200
+    for table in (queries.daily_totals(CITY, now), shortage.totals(now)):
+        of_city = table[table["city"] == CITY] if "city" in table else table
+        assert row_of(of_city, tomorrow)["p50"] == pytest.approx(total)
+    [first, *_] = shortage.city_days(now)
+    assert first.orders == pytest.approx(total)
+    after = city_total(engine, seeded, tomorrow)
+    assert (after["p50"], after["planned"]) == pytest.approx((before["p50"], total))
+    with engine.connect() as connection:
+        rows = read_forecasts(connection, seeded.through, CHAMPION)
+    [printed] = [
+        each
+        for each in rows
+        if (each["depot_id"], each["target_on"]) == (DEPOT, tomorrow)
+    ]
+    assert (printed["planned"], printed["p50"]) == pytest.approx((4200, model))
+    assert sum(each["planned"] != each["p50"] for each in rows) == 1
+
+
+def test_the_models_number_stands_beside_it_and_the_bands_move(
+    seeded, banded, tomorrow
+):
+    before = queries.daily_totals(CITY, queries.freshness())
+    model = cell(DEPOT, tomorrow).orders
+    change(orders=2 * model, day=tomorrow)
+    row = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
+    assert row["model_p50"] == pytest.approx(model)
+    assert (row["p10"], row["p90"]) == pytest.approx((1.8 * model, 2.2 * model))
+    total = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)
+    first = row_of(before, tomorrow)
+    assert total["model_p50"] == pytest.approx(first["p50"])
+    assert total["p90"] / total["p50"] == pytest.approx(first["p90"] / first["p50"])
+
+
+def test_a_change_of_the_model_is_not_mistaken_for_one_of_the_planner(seeded, tomorrow):
+    before = queries.fleet_week(queries.freshness())
+    change(orders=4200, day=tomorrow)
+    after = queries.fleet_week(queries.freshness())
+    assert after["revised"].equals(before["revised"])
+
+
+def test_closed_wins_over_a_number_that_was_set_before_the_closure(
+    seeded, write, tomorrow
+):
+    change(orders=4200, day=tomorrow)
+    here = (schema.forecasts.c.depot_id == DEPOT) & (
+        schema.forecasts.c.target_on == tomorrow
+    )
+    closed = {"basis": "closed", "p10": 0, "p50": 0, "p90": 0}
+    write(sa.update(schema.forecasts).where(here).values(**closed))
+    row = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
+    assert (row["p50"], row["is_set"], row["made_by"]) == (0, False, None)
+    assert row["overruled_by"] == "Anna"
+    change(orders=50, day=tomorrow)
+    row = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
+    assert (row["p50"], row["is_set"], row["model_p50"]) == (50, True, 0)
+    assert (row["made_by"], row["overruled_by"]) == ("Anna", None)
+    days = row_of(queries.depot_days(DEPOT, queries.freshness()), tomorrow)
+    assert (days["p50"], days["is_set"], days["basis"]) == (50, True, "closed")
+
+
+def test_a_withdrawn_number_says_nothing_of_who_made_it_and_why(seeded, tomorrow):
+    change(orders=4200, day=tomorrow)
+    change(WITHDRAW, day=tomorrow)
+    now = queries.freshness()
+    for row in (
+        row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT),
+        row_of(queries.depot_days(DEPOT, now), tomorrow),
+    ):
+        names = ("override_reason", "made_by", "overruled_by")
+        assert [row[name] for name in names] == [None, None, None]
+
+
+def test_a_locked_day_keeps_its_number_when_the_model_has_a_new_one(
+    seeded, write, tomorrow
+):
+    before = cell(DEPOT, tomorrow).orders
+    change(LOCK, day=tomorrow)
+    here = (schema.forecasts.c.depot_id == DEPOT) & (
+        schema.forecasts.c.target_on == tomorrow
+    )
+    write(sa.update(schema.forecasts).where(here).values(p50=7.0, p10=6.0, p90=8.0))
+    found = cell(DEPOT, tomorrow)
+    assert (found.orders, found.is_locked, found.is_set) == (before, True, False)
+    change(UNLOCK, day=tomorrow)
+    assert cell(DEPOT, tomorrow).orders == 7.0

@@ -1,0 +1,106 @@
+"""The grids of the page Plan, read back with a parser."""
+
+import pandas as pd
+import pytest
+
+from dashboard.planning import planning
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.transfers import POOL, Transfer
+from dashboard.tables import plan_grids
+from tests.dashboard.cells import Cells
+from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet, london
+
+
+@pytest.fixture
+def week():
+    return fleet(
+        ("A", "Poplar", DAYS[0], 150.0, "model"),
+        ("A", "Poplar", DAYS[1], 200.0, "model"),
+        ("B", "<b>Wapping", DAYS[0], 0.0, "closed"),
+        ("B", "<b>Wapping", DAYS[1], 149.0, "model"),
+    ).assign(
+        model_p50=[100.0, 200.0, 0.0, 149.0],
+        is_set=[True, False, False, False],
+        is_locked=[False, False, False, True],
+        made_by=["Anna", None, None, "Ben"],
+        override_reason=["<i>strike", None, None, "Roster"],
+    )
+
+
+@pytest.fixture
+def planned(week):
+    plan = planning.make_plan(week, london(5))
+    return plan, planning.by_city(plan, london(5), NO_BANDS)
+
+
+def test_depots_have_vans_shortages_orders_and_marks(planned):
+    rows = Cells(plan_grids.depots(*planned)).text
+    assert rows[:4] == [
+        ["Depot", "Fri 21 Nov", "Sat 22 Nov"],
+        ["Poplar 3 own vans", "3 150 set model 100", "3 −1 200"],
+        ["<b>Wapping 3 own vans", "closed", "2 −1 149 locked"],
+        ["Planned orders", "150", "349"],
+    ]
+    assert [row[0] for row in rows[4:]] == [
+        "Vans assigned", "Vans needed if moved between depots", "Vans not assigned",
+        "Drivers", "Undelivered orders", "All carried",
+    ]  # fmt: skip
+
+
+def test_a_cell_links_to_its_form_and_says_who_changed_it(planned):
+    tags = Cells(plan_grids.depots(*planned)).tags
+    [link, *_] = [attributes for tag, attributes in tags if tag == "a"]
+    assert link["href"] == "plan?city=London&depot=A&day=2025-11-21"
+    assert link["aria-label"] == "Change Poplar, Fri 21 Nov: 150"
+    titles = [attributes.get("title", "") for tag, attributes in tags if tag == "td"]
+    assert "set by Anna: <i>strike" in titles[0]
+
+
+def test_cities_have_vans_needed_short_and_the_chance(planned):
+    _, days = planned
+    settings = {"London": CitySettings("London", 5, 50.0)}
+    chances = days.assign(chance_carried=[0.995, 0.004], needed=[3, 9], short=[0, 4])
+    html = plan_grids.cities(chances, settings)
+    assert Cells(html).text == [
+        ["City", "Fri 21 Nov", "Sat 22 Nov"],
+        ["London 5 vans (estimated)", "3", "9 −4 < 1 %"],
+    ]
+    [link] = [attributes for tag, attributes in Cells(html).tags if tag == "a"]
+    assert link["href"] == "plan?city=London"
+
+
+@pytest.mark.parametrize(
+    ("chance", "expected"), [(0.3, "unlikely"), (0.7, "unsure"), (0.95, "")]
+)
+def test_the_less_likely_all_is_carried_the_stronger_a_day_is_marked(
+    planned, chance, expected
+):
+    settings = {"London": CitySettings("London", 5, 50.0)}
+    html = plan_grids.cities(planned[1].assign(chance_carried=chance), settings)
+    classes = [
+        attributes["class"] for tag, attributes in Cells(html).tags if tag == "td"
+    ]
+    assert classes == [f"day {expected}"] * 2
+
+
+def test_transfers_are_listed_by_day():
+    moves = {
+        DAYS[0]: [],
+        DAYS[1]: [Transfer(1, "Poplar", "<b>Wapping"), Transfer(2, POOL, "Barking")],
+    }
+    assert plan_grids.transfers(moves) == (
+        '<ul class="hf-moves"><li><b>Sat 22 Nov:</b> 1 van Poplar → &lt;b&gt;Wapping, '
+        "2 vans spare pool → Barking</li></ul>"
+    )
+    assert plan_grids.transfers({DAYS[0]: []}) == ""
+
+
+def test_unknown_vans_have_no_chance(planned):
+    plan, _ = planned
+    unknown = planning.by_city(plan, london(None), NO_BANDS)
+    rows = Cells(plan_grids.depots(plan.assign(vans=float("nan")), unknown)).text
+    assert rows[1][0] == "Poplar"
+    assert "All carried" not in [row[0] for row in rows]
+    cities = plan_grids.cities(unknown, london(None))
+    assert Cells(cities).text[1][0] == "London vans not known (estimated)"
+    assert pd.isna(unknown["chance_carried"]).all()

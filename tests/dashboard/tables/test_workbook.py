@@ -1,0 +1,81 @@
+"""The plan as Excel, read back by another library."""
+
+from datetime import date
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pytest
+from python_calamine import CalamineWorkbook
+
+from dashboard.planning import planning
+from dashboard.tables import workbook
+from tests.dashboard.planning.test_planning import DAYS, NO_BANDS, fleet, london
+
+
+@pytest.fixture
+def plan():
+    week = fleet(
+        ("A", "=1+1", DAYS[0], 100.0, "model"),
+        ("A", "=1+1", DAYS[1], 200.0, "model"),
+        ("B", "Wapping", DAYS[0], 0.0, "closed"),
+        ("B", "Wapping", DAYS[1], 149.0, "model"),
+    )
+    week = week.assign(p50_before=[90.0, 200.0, np.nan, 200.0])
+    return planning.make_plan(week, london(10, drivers=2.0))
+
+
+@pytest.fixture
+def book(plan):
+    days = planning.by_city(plan, london(10), NO_BANDS)
+    return CalamineWorkbook.from_filelike(BytesIO(workbook.plan(plan, days)))
+
+
+def test_the_workbook_has_a_sheet_for_each_question(book):
+    assert book.sheet_names == [
+        "Cities",
+        "Vans",
+        "Drivers",
+        "Orders",
+        "Changes",
+        "Data",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sheet", "rows"),
+    [
+        ("Vans", [["", 2, 7], ["=1+1", 2, 4], ["Wapping", 0, 3]]),
+        ("Drivers", [["", 4, 14], ["=1+1", 4, 8], ["Wapping", 0, 6]]),
+        ("Orders", [["", 100, 349], ["=1+1", 100, 200], ["Wapping", 0, 149]]),
+    ],
+)
+def test_a_sheet_has_depots_by_days_under_the_citys_totals(book, sheet, rows):
+    head, *found = book.get_sheet_by_name(sheet).to_python()
+    assert head == ["City", "Depot", "Depot id", "Fri 21 Nov", "Sat 22 Nov"]
+    rows[0][0] = "All depots"
+    assert [[row[1], *row[3:]] for row in found] == rows
+
+
+def test_totals_are_added_up_before_they_are_rounded_and_a_depot_may_lack_a_day():
+    plan = fleet(
+        ("A", "Poplar", DAYS[0], 1.4, "model"),
+        ("B", "Wapping", DAYS[0], 1.4, "model"),
+        ("B", "Wapping", DAYS[1], 5.0, "model"),
+    )
+    total, poplar, wapping = workbook.grid(plan, "p50").to_numpy().tolist()
+    assert total[3:] == [3, 5]
+    assert poplar[3:] == [1, pd.NA]
+    assert wapping[3:] == [1, 5]
+
+
+def test_changes_since_the_previous_forecast_come_largest_first(book):
+    head, *found = book.get_sheet_by_name("Changes").to_python()
+    place = head.index("Difference")
+    assert [(row[1], row[place]) for row in found] == [("Wapping", -51), ("=1+1", 10)]
+
+
+def test_days_are_dates_and_no_text_becomes_a_formula(book, plan):
+    head, first, *_ = book.get_sheet_by_name("Data").to_python()
+    assert first[head.index("Day")] in (date(2025, 11, 21), pd.Timestamp("2025-11-21"))
+    assert first[head.index("Depot")] == "=1+1"

@@ -1,0 +1,259 @@
+"""The morning brief: what it says needs a decision, in which order, and where it leads."""
+
+from datetime import date, timedelta
+
+import pandas as pd
+import pytest
+
+from dashboard.planning.shortage import CityDay
+from dashboard.text import brief
+
+TODAY = date(2026, 11, 22)  # a Sunday
+YESTERDAY = TODAY - timedelta(days=1)
+FRIDAY = date(2026, 11, 27)
+DAYS = pd.date_range(TODAY, periods=7).as_unit("s")
+NO_EVENTS = pd.DataFrame(
+    columns=["day_on", "what", "is_holiday", "city", "depots"]
+).astype({"day_on": "datetime64[s]", "depots": int})
+
+
+def city_day(city, day_on, short, estimated=False):
+    return CityDay(city, day_on, 900.0, 10 + short, 10, short, None, estimated)
+
+
+def depot_week(name, city, last_on=YESTERDAY, **values):
+    """A depot with 100 orders a day, 80 a week before, and no change overnight."""
+    row = {
+        "depot_id": name.upper(), "name": name, "city": city,
+        "last_on": pd.Timestamp(last_on), "is_late": last_on < YESTERDAY,
+        "is_silent": False, "p50": 100.0, "week_before": 80.0, "p50_before": 100.0,
+        "before_on": pd.Timestamp(YESTERDAY - timedelta(days=1)), "revised": 0.0,
+    }  # fmt: skip
+    days = pd.DataFrame([row | values | {"target_on": day} for day in DAYS])
+    return days if "model_p50" in days else days.assign(model_p50=days["p50"])
+
+
+def fleet(*depots):
+    return pd.concat(depots, ignore_index=True)
+
+
+CALM = fleet(
+    depot_week("Poplar", "London"),
+    depot_week("Barking", "London"),
+    depot_week("Kamppi", "Helsinki"),
+)
+
+
+def events(*rows):
+    columns = list(NO_EVENTS.columns)
+    return pd.DataFrame(rows, columns=columns).astype({"day_on": "datetime64[s]"})
+
+
+def decide(city_days=(), week=CALM, special=NO_EVENTS):
+    return brief.decisions(city_days, week, special, TODAY, YESTERDAY)
+
+
+def test_a_calm_fleet_needs_no_decision():
+    assert decide([city_day("London", FRIDAY, 0)]) == []
+
+
+def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
+    black_friday = events(
+        (FRIDAY, "black_friday", False, "Helsinki", 1),
+        (FRIDAY, "black_friday", False, "London", 2),
+    )
+    short = [
+        city_day("Helsinki", FRIDAY, 4),
+        city_day("London", FRIDAY, 5),
+        city_day("London", TODAY, 2),
+    ]
+    first, second = decide(short, special=black_friday)
+    assert first == brief.Decision(
+        "Vans",
+        "Fri 27 Nov, Black Friday: 9 vans short (London 5, Helsinki 4)",
+        "plan?city=London",
+    )
+    assert second.text == "Sun 22 Nov: 2 vans short (London 2)"
+
+
+def test_many_short_cities_are_counted():
+    short = [city_day(f"City {n}", FRIDAY, n) for n in range(1, 6)]
+    [decision] = decide(short)
+    assert decision.text == (
+        "Fri 27 Nov: 15 vans short (City 5 5, City 4 4, City 3 3, 2 more cities)"
+    )
+
+
+def test_a_depot_without_yesterdays_orders_leads_to_its_page():
+    late = depot_week("Poplar", "London", YESTERDAY - timedelta(days=1))
+    [decision] = decide(week=fleet(late, depot_week("Barking", "London")))
+    assert decision == brief.Decision(
+        "Data", "Poplar (London): yesterday's orders are missing", "depot?depot=POPLAR"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last_on", "expected"),
+    [
+        pytest.param(YESTERDAY - timedelta(days=4), "no orders since Tue 17 Nov", id="days"),
+        pytest.param(pd.NaT, "no orders yet", id="never"),
+    ],
+)  # fmt: skip
+def test_a_longer_gap_says_since_when(last_on, expected):
+    silent = depot_week("Poplar", "London").assign(
+        last_on=pd.Timestamp(last_on), is_silent=True
+    )
+    [decision] = decide(week=fleet(silent, depot_week("Barking", "London")))
+    assert decision.text == f"Poplar (London): {expected}"
+
+
+def test_a_city_whose_depots_are_all_missing_is_one_decision():
+    before = YESTERDAY - timedelta(days=1)
+    week = fleet(
+        depot_week("Poplar", "London", before), depot_week("Barking", "London", before)
+    )
+    [decision] = decide(week=week)
+    assert decision == brief.Decision(
+        "Data",
+        "London: yesterday's orders are missing for all 2 depots (Barking, Poplar)",
+        "pipeline",
+    )
+
+
+def test_an_event_has_its_days_its_cities_and_its_orders():
+    promotion = events(*((day, "promotion", False, "London", 2) for day in DAYS[1:3]))
+    [decision] = decide(special=promotion)
+    assert decision == brief.Decision(
+        "Event",
+        "Mon 23 Nov – Tue 24 Nov, Promotion in London: 400 orders planned, "
+        "+25 % vs last week",
+        "plan?city=London",
+    )
+
+
+def test_an_event_of_one_depot_says_so_and_a_holiday_keeps_its_name():
+    special = events(
+        (FRIDAY, "promotion", False, "London", 1),
+        (FRIDAY, "Dia de los Muertos", True, "Helsinki", 1),
+    )
+    texts = [decision.text for decision in decide(special=special)]
+    assert any("Dia de los Muertos in Helsinki: 100" in text for text in texts)
+    assert "Fri 27 Nov, Promotion in London (1 of 2 depots)" in texts
+
+
+def test_an_event_that_is_already_on_needs_no_decision():
+    running = events(
+        (YESTERDAY, "promotion", False, "London", 2),
+        (TODAY, "promotion", False, "London", 2),
+    )
+    assert decide(special=running) == []
+
+
+def test_an_event_of_a_short_day_is_told_once():
+    [decision] = decide(
+        [city_day("London", FRIDAY, 1)],
+        special=events((FRIDAY, "black_friday", False, "London", 2)),
+    )
+    assert "Black Friday (London)" in decision.text
+
+
+def test_a_large_change_overnight_leads_to_its_depot():
+    changed = depot_week("Poplar", "London", p50_before=80.0, revised=0.25)
+    [decision] = decide(week=fleet(changed, depot_week("Barking", "London")))
+    assert decision == brief.Decision(
+        "Change",
+        "Poplar (London): forecast +25 % overnight (+140 orders)",
+        "depot?depot=POPLAR",
+    )
+
+
+def test_a_planners_number_is_no_change_of_the_model():
+    changed = depot_week(
+        "Poplar", "London", p50=300.0, model_p50=100.0, p50_before=80.0, revised=0.25
+    )
+    [decision] = decide(week=fleet(changed, depot_week("Barking", "London")))
+    assert decision.text == "Poplar (London): forecast +25 % overnight (+140 orders)"
+
+
+def test_a_change_of_few_orders_or_few_percent_is_no_decision():
+    few = depot_week("Poplar", "London", p50=1.0, p50_before=0.5, revised=1.0)
+    small = depot_week("Barking", "London", p50_before=95.0, revised=0.05)
+    assert decide(week=fleet(few, small)) == []
+
+
+def test_beyond_three_changed_depots_the_rest_are_counted():
+    depots = [
+        depot_week(f"D{n}", "London", p50_before=80.0 - n, revised=0.3)
+        for n in range(5)
+    ]
+    *first, last = decide(week=fleet(*depots))
+    assert [decision.text[:2] for decision in first] == ["D4", "D3", "D2"]
+    assert last.text == "2 more depots changed by 15.0 % or more"
+    assert last.link == "?first=Changed+overnight"
+
+
+def test_urgency_is_vans_then_data_then_events_then_changes():
+    week = fleet(
+        depot_week("Poplar", "London", YESTERDAY - timedelta(days=1)),
+        depot_week("Kamppi", "Helsinki", p50_before=80.0, revised=0.25),
+    )
+    special = events((TODAY, "promotion", False, "Helsinki", 1))
+    kinds = [d.kind for d in decide([city_day("London", FRIDAY, 1)], week, special)]
+    assert kinds == ["Vans", "Data", "Event", "Change"]
+
+
+def scored(*rows):
+    columns = ["depot_id", "name", "city", "actual", "p50"]
+    return pd.DataFrame(rows, columns=columns).assign(is_expected=True)
+
+
+def test_yesterday_is_compared_with_its_forecast_and_the_worst_depot_named():
+    rows = scored(
+        ("B", "Barking", "London", 138.0, 100.0),
+        ("P", "Poplar", "London", 200.0, 210.0),
+    )
+    assert brief.last_day_sentence(rows, YESTERDAY, TODAY) == (
+        "Yesterday: 338 orders, forecast 310 (−8 %). Furthest off: Barking, 138 orders, "
+        "38 % over its forecast."
+    )
+
+
+def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():
+    rows = scored(
+        ("B", "Barking", "London", 110.0, 100.0),
+        ("K", "Kamppi", "Helsinki", float("nan"), float("nan")),
+        ("P", "Poplar", "London", float("nan"), float("nan")),
+        ("W", "Wapping", "London", 3.0, float("nan")),
+    )
+    closed = rows["depot_id"] == "W"
+    sentence = brief.last_day_sentence(
+        rows.assign(is_expected=~closed), YESTERDAY, TODAY
+    )
+    assert sentence.startswith(
+        "Yesterday: 110 orders of 1 of 3 depots, forecast 100 (−9 %)."
+    )
+
+
+def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
+    rows = scored(("B", "Barking", "London", 138.0, float("nan")))
+    day = YESTERDAY - timedelta(days=2)
+    assert brief.last_day_sentence(rows, day, TODAY) == (
+        "Thu 19 Nov: 138 orders. No forecast was made the night before."
+    )
+
+
+def test_estimated_vans_are_said_to_be_estimated():
+    known, guessed = city_day("London", FRIDAY, 1), city_day("Delft", FRIDAY, 1, True)
+    assert brief.caution([known]) == ""
+    assert brief.caution([known, guessed]).startswith("Vans of Delft are estimated")
+
+
+def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
+    special = events(
+        (FRIDAY, "black_friday", False, "Helsinki", 1),
+        (FRIDAY, "black_friday", False, "London", 2),
+        (FRIDAY, "promotion", False, "London", 2),
+    )
+    day = pd.Timestamp(FRIDAY)
+    assert brief.day_names(special, 2) == {day: "Black Friday, Promotion (London)"}
+    assert brief.day_names(special, 2, "Helsinki") == {day: "Black Friday"}

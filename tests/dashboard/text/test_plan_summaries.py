@@ -1,0 +1,132 @@
+"""Sentences and key figures of a plan."""
+
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import pytest
+
+from dashboard.planning.city_settings import CitySettings
+from dashboard.planning.overrides import LOCK, SET, WITHDRAW, Cell, Change
+from dashboard.text import plan_summaries
+
+ZONE = ZoneInfo("Europe/London")
+DAYS = pd.to_datetime(["2025-11-27", "2025-11-28"]).as_unit("s")
+
+
+def totals(*rows):
+    columns = [
+        "city",
+        "target_on",
+        "needed",
+        "vans",
+        "short",
+        "spare",
+        "chance_carried",
+    ]
+    return pd.DataFrame(rows, columns=columns).assign(p50=100.0, undelivered=5.0)
+
+
+FLEET = totals(
+    ("Helsinki", DAYS[0], 20, 25.0, 0, 5.0, 0.99),
+    ("Helsinki", DAYS[1], 32, 28.0, 4, 0.0, 0.56),
+    ("London", DAYS[0], 30, 40.0, 0, 10.0, 1.0),
+    ("London", DAYS[1], 49, 40.0, 9, 0.0, 0.004),
+)
+
+
+def test_the_worst_days_and_cities_are_named_first():
+    assert plan_summaries.fleet_sentence(FLEET) == (
+        "Vans short: Fri 28 Nov 13 (London 9, Helsinki 4)."
+    )
+
+
+def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
+    enough = FLEET[FLEET["short"] == 0]
+    assert plan_summaries.fleet_sentence(enough) == (
+        "Every city has enough vans every day."
+    )
+    unknown = enough.assign(vans=enough["vans"].where(enough["city"] == "London"))
+    assert plan_summaries.fleet_sentence(unknown).endswith(
+        "The vans of Helsinki are not known."
+    )
+
+
+def test_a_citys_sentence_has_days_and_chances():
+    london = FLEET[FLEET["city"] == "London"]
+    assert plan_summaries.city_sentence(london, "London") == (
+        "Vans short on Fri 28 Nov (9; chance that all is carried < 1 %). They are "
+        "assigned to deliver as many orders as possible."
+    )
+    assigned_more = london[:1].assign(needed=[33], spare=[4.0])
+    assert plan_summaries.city_sentence(assigned_more, "London") == (
+        "London has enough vans every day: at least 7 vans more than needed, if vans are "
+        "moved between its depots."
+    )
+
+
+def test_the_key_figures_are_of_all_cities():
+    figures = plan_summaries.figures(FLEET)
+    assert figures["Peak vans needed"] == ("81", "on Fri 28 Nov, of 65")
+    assert figures["Van-days short"] == ("13", "The next 2 days")
+    assert figures["Undelivered orders"] == ("20", "expected, 5.0 % of orders")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (
+            CitySettings("London", 40, 52.0),
+            "40 vans, 52 orders per van, service level 90 %, 1 driver per van: estimated, please set.",
+        ),
+        (
+            CitySettings(
+                "London", None, 1.0, 0.8, 1.5, "Anna", datetime(2025, 11, 21, 6, 31, tzinfo=UTC), 3
+            ),
+            "vans not known, 1 order per van, service level 80 %, 1.5 drivers per van. Set by Anna, Fri 21 Nov, 06:31.",
+        ),
+    ],
+)  # fmt: skip
+def test_settings_are_stated_with_who_saved_them(settings, expected):
+    text = plan_summaries.settings_text(settings, ZONE)
+    assert text == f"London: {expected}"
+
+
+def preview(orders, vans, short=(0, 0)):
+    names = ("orders_before", "orders_after", "vans_before", "vans_after")
+    row = dict(zip(names, (*orders, *vans), strict=True))
+    row |= {"short_before": short[0], "short_after": short[1]}
+    return pd.DataFrame([row]).assign(target_on=DAYS[0])
+
+
+def test_a_preview_says_what_a_change_does():
+    cell = Cell("A", date(2025, 11, 27), 341.0, 341.0)
+    text = plan_summaries.preview_sentence(
+        preview((341, 420), (7, 9), (0, 2)), [Change(cell, SET, 420)]
+    )
+    assert text == "1 number: 341 → 420 orders, 7 → 9 vans, van-days short 0 → 2."
+
+
+@pytest.mark.parametrize(
+    ("action", "days", "depots", "expected"),
+    [
+        (SET, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders, 7 → 9 vans."),
+        (
+            LOCK, [27, 28], "A",
+            "Saved: Barking, Thu 27 Nov – Fri 28 Nov: locked, 341 → 420 orders, 7 → 9 vans.",
+        ),
+        (
+            WITHDRAW, [27], "AB",
+            "Saved: 2 depots, Thu 27 Nov: back to the model, 341 → 420 orders, 7 → 9 vans.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_saved_is_confirmed_in_a_sentence(action, days, depots, expected):
+    changes = [
+        Change(Cell(depot, date(2025, 11, day), 341.0, 341.0), action)
+        for depot in depots
+        for day in days
+    ]
+    names = {"A": "Barking", "B": "Poplar"}
+    shown = preview((341, 420), (7, 9))
+    assert plan_summaries.saved_sentence(changes, names, shown) == expected

@@ -1,0 +1,175 @@
+"""Effects of holidays and events: what is known of a day before it ever came."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import holidays
+import numpy as np
+import pandas as pd
+import pytest
+
+from forecaster.data.calendar_effects import (
+    cross_fitted_calendar_effects,
+    fit_calendar_effects,
+)
+from forecaster.data.effect_columns import STANDSTILL_NAMES, effect_columns
+from forecaster.data.panel_builder import build_panel
+
+START, DAYS, AHEAD = date(2023, 9, 4), 200, 40
+CITIES = ("Ghent", "Lille")
+WEEK = np.array([1.0, 1.1, 1.05, 1.2, 1.4, 0.7, 0.5])
+THANKSGIVING, CHRISTMAS = date(2023, 11, 23), date(2023, 12, 25)
+
+
+def fleet(rng, *, effect_of=None, n_depots=8, noise=0.05, promotion=0.0, days=DAYS):
+    """Depots of two cities with a week; `effect_of` gives log effects of some days."""
+    depot_ids = [f"D{row}" for row in range(n_depots)]
+    cities = [CITIES[row % 2] for row in range(n_depots)]
+    depots = pd.DataFrame({"depot_id": depot_ids, "city": cities, "country": "US"})
+    depots["subdivision"], depots["closed_weekdays"] = "", [()] * n_depots
+    depots["opened_on"] = depots["closed_on"] = pd.NaT
+    every = [START + timedelta(days=step) for step in range(days)]
+    level_d1 = rng.uniform(80, 400, (n_depots, 1))
+    weekday_t = (START.weekday() + np.arange(days)) % 7
+    log_dt = np.log(level_d1 * WEEK[weekday_t]) + rng.normal(0, noise, (n_depots, days))
+    for day, effect in (effect_of or {}).items():
+        if START <= day < START + timedelta(days=days):
+            log_dt[:, (day - START).days] += effect
+    promoted = [START + timedelta(days=each) for each in range(20, days + AHEAD, 31)]
+    for day in promoted:
+        if (day - START).days < days:
+            log_dt[::2, (day - START).days] += promotion
+    demand = pd.DataFrame(
+        [
+            (depot, day, round(float(np.exp(log_dt[row, step]))))
+            for row, depot in enumerate(depot_ids)
+            for step, day in enumerate(every)
+        ],
+        columns=["depot_id", "service_on", "orders"],
+    )
+    events = pd.DataFrame(
+        [("promotion", day, day, "Ghent", "", np.nan, pd.NaT) for day in promoted],
+        columns=[
+            "kind", "starts_on", "ends_on", "city", "depot_id", "value", "known_from"
+        ],
+    )  # fmt: skip
+    holidays = pd.DataFrame(
+        [
+            ("US", "", date(2023, 10, 9), "Columbus Day"),
+            ("US", "", THANKSGIVING, "Thanksgiving Day"),
+            ("US", "", CHRISTMAS, "Christmas Day"),
+            ("US", "", date(2024, 1, 1), "New Year's Day"),
+        ],
+        columns=["country", "subdivision", "day_on", "name"],
+    )
+    return build_panel(depots, demand, events, holidays, every[-1], AHEAD)
+
+
+def of_day(panel, effect_dt, day):
+    return effect_dt[:, panel.step(day)]
+
+
+def test_an_events_effect_is_found_where_it_was_and_nowhere_else(rng):
+    panel = fleet(rng, promotion=0.5)
+    effect_dt = fit_calendar_effects(panel).of(panel)
+    promoted = of_day(panel, effect_dt, START + timedelta(days=20 + 31 * 6))
+    ghent = np.array(panel.cities) == "Ghent"
+    np.testing.assert_allclose(promoted[ghent], 0.5, atol=0.08)
+    np.testing.assert_allclose(promoted[~ghent], 0.0, atol=1e-6)
+    usual = of_day(panel, effect_dt, START + timedelta(days=21))
+    np.testing.assert_allclose(usual, 0.0, atol=1e-6)
+
+
+def test_a_first_christmas_is_told_by_thanksgiving(rng):
+    panel = fleet(rng, effect_of={THANKSGIVING: -1.2}, days=100)
+    assert panel.origin < CHRISTMAS
+    christmas = of_day(panel, fit_calendar_effects(panel).of(panel), CHRISTMAS)
+    assert (christmas < -0.4).all()
+
+
+def test_a_holiday_on_which_people_work_says_little_of_christmas(rng):
+    panel = fleet(rng, effect_of={date(2023, 10, 9): -0.1}, days=80)
+    christmas = of_day(panel, fit_calendar_effects(panel).of(panel), CHRISTMAS)
+    assert (np.abs(christmas) < 0.2).all()
+
+
+def test_without_holidays_or_events_there_is_no_effect(rng):
+    panel = fleet(rng, days=19)
+    effects = fit_calendar_effects(panel)
+    np.testing.assert_allclose(effects.of(panel)[:, :19], 0.0, atol=1e-6)
+
+
+def test_noise_alone_gives_hardly_any_effect(rng):
+    panel = fleet(rng, noise=0.3)
+    effects = fit_calendar_effects(panel)
+    name = effect_columns(panel, effects.kinds).names.index("promotion")
+    assert abs(effects.fleet_f[name]) < 0.2
+
+
+def test_a_depot_of_its_own_kind_keeps_its_answer(rng):
+    panel = fleet(rng, promotion=0.4, days=400)
+    demand_dt = panel.demand_dt.copy()
+    active_t = panel.calendar.of_kind("promotion")[panel.calendar.group_d[0], :400]
+    demand_dt[0, active_t] *= np.exp(-0.4)
+    effects = fit_calendar_effects(_with_demand(panel, demand_dt))
+    at = effect_columns(panel, effects.kinds).names.index("promotion")
+    assert effects.depot_df[0, at] < 0.15
+    assert effects.depot_df[2, at] > 0.3
+
+
+def test_an_unknown_depot_answers_as_its_city_and_a_new_city_as_the_fleet(rng):
+    panel = fleet(rng, promotion=0.4)
+    effects = fit_calendar_effects(panel)
+    moved = _renamed(panel, ("new", *panel.depot_ids[1:]), ("Paris", *panel.cities[1:]))
+    day = START + timedelta(days=20)
+    stranger = of_day(panel, effects.of(moved), day)[0]
+    at = effect_columns(panel, effects.kinds).names.index("promotion")
+    assert stranger == pytest.approx(effects.fleet_f[at], abs=1e-6)
+    known_city = _renamed(panel, ("new", *panel.depot_ids[1:]), panel.cities)
+    newcomer = of_day(panel, effects.of(known_city), day)[0]
+    row = effects.cities.index("Ghent")
+    assert newcomer == pytest.approx(effects.city_cf[row, at], abs=1e-6)
+
+
+def test_unobserved_days_do_not_matter(rng):
+    panel = fleet(rng, promotion=0.5)
+    demand_dt = panel.demand_dt.copy()
+    demand_dt[:, ::5] = np.nan
+    demand_dt[3] = np.nan
+    effect_dt = fit_calendar_effects(_with_demand(panel, demand_dt)).of(panel)
+    assert np.isfinite(effect_dt).all()
+
+
+def test_a_day_left_out_does_not_fit_itself(rng):
+    panel = fleet(rng, effect_of={CHRISTMAS: -2.0})
+    whole_dt = fit_calendar_effects(panel).of(panel)
+    crossed_dt = cross_fitted_calendar_effects(panel)
+    assert (of_day(panel, whole_dt, CHRISTMAS) < -1.0).all()
+    assert (np.abs(of_day(panel, crossed_dt, CHRISTMAS)) < 0.3).all()
+
+
+def _with_demand(panel, demand_dt):
+    return replace(panel, demand_dt=demand_dt)
+
+
+def _renamed(panel, depot_ids, cities):
+    return replace(panel, depot_ids=depot_ids, cities=cities)
+
+
+def test_every_standstill_is_a_holiday_of_the_library():
+    names = {
+        name.lower()
+        for country in ("US", "GB", "IE", "NL", "DE", "FR", "IT", "FI", "NZ", "ES")
+        for years in [range(2022, 2026)]
+        for name in holidays.country_holidays(
+            country, years=years, language="en_US"
+        ).values()
+    }
+    names |= {
+        name.lower()
+        for name in holidays.country_holidays("GB", subdiv="SCT", years=2024).values()
+    }
+    unmatched = [
+        part for part in STANDSTILL_NAMES if not any(part in name for name in names)
+    ]
+    assert unmatched == []

@@ -1,0 +1,86 @@
+"""New depots: their missing history is their city's, at their own level."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from forecaster.errors import NoDataError
+from forecaster.inference.cold_start import MATURE, impute_from_peers, own_days
+from tests.make import make_panel
+
+N_DAYS = 60
+
+
+@pytest.fixture
+def panel():
+    """Six depots of one city, the last at twice the orders of the others."""
+    panel = replace(make_panel(n_depots=6, n_days=N_DAYS), cities=("Ghent",) * 6)
+    week_t = np.tile([50.0, 60, 55, 70, 90, 30, 20], 9)[:N_DAYS]
+    demand_dt = np.tile(week_t, (6, 1)).astype(np.float32)
+    demand_dt[5] *= 2
+    return replace(panel, demand_dt=demand_dt)
+
+
+def with_days(panel, days):
+    """The last depot has only its newest days."""
+    demand_dt = panel.demand_dt.copy()
+    demand_dt[5, : N_DAYS - days] = np.nan
+    return replace(panel, demand_dt=demand_dt)
+
+
+def filled(panel):
+    return impute_from_peers(panel, own_days(panel, panel.n_steps, N_DAYS)).demand_dt
+
+
+@pytest.mark.parametrize("days", [3, 10, 27])
+def test_a_young_depot_has_the_week_of_its_city_at_its_own_level(panel, days):
+    np.testing.assert_allclose(
+        filled(with_days(panel, days))[5], panel.demand_dt[5], rtol=0.03
+    )
+
+
+def test_days_of_its_own_are_kept(panel):
+    young = with_days(panel, 5)
+    np.testing.assert_array_equal(filled(young)[5, -5:], young.demand_dt[5, -5:])
+
+
+def test_a_depot_without_days_has_its_citys_median(panel):
+    np.testing.assert_allclose(filled(with_days(panel, 0))[5], panel.demand_dt[0])
+
+
+def test_after_four_weeks_a_depot_stands_alone(panel):
+    assert np.isnan(filled(with_days(panel, 28))[5, : N_DAYS - 28]).all()
+
+
+def test_only_the_first_week_decides_the_level(panel):
+    """Later days must not reach back into forecasts from earlier origins."""
+    young = with_days(panel, 14)
+    other = young.demand_dt.copy()
+    other[5, -7:] *= 3
+    before = slice(0, N_DAYS - 14)
+    np.testing.assert_array_equal(
+        filled(young)[5, before],
+        filled(replace(young, demand_dt=other))[5, before],
+    )
+
+
+def test_a_fleet_of_young_depots_stays_as_it_is(panel):
+    short = replace(panel, demand_dt=with_days(panel, 6).demand_dt)
+    short.demand_dt[:, : N_DAYS - 6] = np.nan
+    np.testing.assert_array_equal(filled(short), short.demand_dt)
+
+
+def test_own_days_count_up_to_a_week_and_then_stay():
+    panel = make_panel(n_depots=1, n_days=N_DAYS)
+    demand_dt = panel.demand_dt.copy()
+    demand_dt[0, :20] = np.nan
+    panel = replace(panel, demand_dt=demand_dt)
+    own = [int(own_days(panel, end, N_DAYS)[0]) for end in (20, 21, 26, 27, 47, 48)]
+    assert own == [0, 1, 6, 7, 7, MATURE]
+
+
+def test_without_any_day_there_is_nothing_to_fill_from(panel):
+    nothing = replace(panel, demand_dt=np.full_like(panel.demand_dt, np.nan))
+    with pytest.raises(NoDataError, match="No depot has an observed day"):
+        filled(nothing)

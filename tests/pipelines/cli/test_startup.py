@@ -1,0 +1,130 @@
+"""Help texts and shell completion, which must not wait for what they do not need."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from typer.testing import CliRunner
+
+from pipelines.backfill import request
+from pipelines.cli import app, choices
+from pipelines.database import schema_version
+from pipelines.settings import CHECKOUT
+from pipelines.store import accuracy
+from pipelines.training import backtesting
+
+LIBRARIES = {
+    "alembic", "numpy", "pandas", "psycopg", "pyarrow", "pydantic_settings", "sqlalchemy",
+    "structlog", "jax", "streamlit",
+}  # fmt: skip
+MAX_MODULES = 550
+"""468 on 2026-11-22, most of them of Typer, Rich and Pydantic, which Typer reads options with."""
+HELPED = """
+import sys
+from pipelines.cli import main
+sys.argv = ["harbor", *sys.argv[1:]]
+try:
+    main()
+except SystemExit:
+    print("MODULES", len(sys.modules), *sys.modules)
+"""
+
+
+def imported_by(*words, **environment):
+    """Number and names of the modules that a command has imported at its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", HELPED, *words],
+        capture_output=True, text=True, check=True, env=os.environ | environment,
+    )  # fmt: skip
+    count, *names = done.stdout.rpartition("MODULES ")[2].split()
+    return int(count), set(names)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"], ["--version"], ["ingest", "-h"], ["models"], ["models", "list", "-h"],
+        ["backfill", "plan", "--help"], ["backtest", "--help"], ["doctor", "--help"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_help_text_imports_no_library_of_the_work_itself(words):
+    count, names = imported_by(*words)
+    assert LIBRARIES & names == set()
+    assert count < MAX_MODULES
+
+
+def test_listing_models_imports_no_migrations_and_no_arrays():
+    """All of its imports: what runs afterwards imports nothing more of these."""
+    code = """
+import sys
+import pipelines.cli.logs, pipelines.database.engine, pipelines.database.roles
+import pipelines.database.schema_version, pipelines.store.models
+print(*sys.modules)
+"""
+    command = [sys.executable, "-c", code]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert not {"alembic", "holidays", "numpy", "pandas", "pyarrow"} & {*names.split()}
+
+
+def test_a_command_gives_products_one_thread_before_numpy_is_imported():
+    """Threads of products would wait for those of the forecast; the environment may say more."""
+    code = """
+import os, sys
+from pipelines.cli import command_group
+class NumPyComes:
+    def find_spec(self, name, *_):
+        if name == "numpy":
+            print("THREADS", os.environ.get("OPENBLAS_NUM_THREADS"))
+sys.meta_path.insert(0, NumPyComes())
+app = command_group.CommandGroup()
+@app.command("products")
+def products() -> None:
+    import numpy
+app()
+"""
+    base = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    for given, expected in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True, text=True, check=True, env=base | given,
+        )  # fmt: skip
+        assert done.stdout.split() == ["THREADS", expected]
+
+
+def test_the_shell_completes_commands_without_the_libraries():
+    command = [sys.executable, "-c", HELPED]
+    typed = {"_HARBOR_COMPLETE": "complete_bash", "COMP_WORDS": "harbor mod"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True,
+        env=os.environ | typed | {"COMP_CWORD": "1"},
+    )  # fmt: skip
+    suggestions, _, names = done.stdout.partition("MODULES ")
+    assert suggestions.split() == ["models"]
+    assert LIBRARIES & {*names.split()} == set()
+
+
+def test_completion_can_be_installed():
+    assert "--install-completion" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_help_names_the_choices_that_the_work_has():
+    assert choices.BACKFILL_STEPS == request.STEPS
+    assert choices.DEFAULT_BACKFILL_STEPS == request.DEFAULT_STEPS
+    assert choices.BACKFILL_SLOTS == request.ONLY
+    assert choices.BACKTEST_BASELINES == backtesting.BASELINES
+    assert tuple(accuracy.SEGMENTS) == choices.SCORE_SEGMENTS
+
+
+@pytest.mark.db
+def test_the_schema_of_this_release_is_the_head_that_alembic_finds(engine):
+    config = Config()
+    config.set_main_option("script_location", str(CHECKOUT / "migrations"))
+    scripts = ScriptDirectory.from_config(config)
+    status = schema_version.status(engine)
+    assert status.wanted == scripts.get_current_head()
+    assert status.known == {each.revision for each in scripts.walk_revisions()}
+    assert status.found == status.wanted

@@ -1,0 +1,133 @@
+"""Panels read in packed columns, against a plain loop over rows of the same tables."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+from forecaster.data.panel_builder import build_panel
+from pipelines.demand import counting
+from pipelines.demand.panels import (
+    MAX_CALENDAR_DAYS_AHEAD,
+    PanelsAsKnown,
+    knowledge_cutoff,
+    read_panel,
+)
+from pipelines.schema import daily_counts, demand_versions, events
+from pipelines.store import panel as store
+from tests.pipelines.demand.test_panels import DAYS, LAST, ZONE, morning_after
+from tests.pipelines.make import START, add_depot, add_fleet
+
+pytestmark = pytest.mark.db
+
+
+@pytest.fixture
+def fleet(clean_engine):
+    """Four depots, corrected in many nights; large and unknown counts; a closed week."""
+    rng = np.random.default_rng(7)
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=4, n_days=DAYS)
+        connection.execute(
+            sa.insert(events).values(
+                kind="closed", starts_on=LAST - timedelta(days=9),
+                ends_on=LAST - timedelta(days=3), depot_id="A1", file_id=1,
+                known_from=LAST - timedelta(days=6),
+            )
+        )  # fmt: skip
+    counting.rebuild(clean_engine, morning_after(LAST))
+    for night in range(1, 9):
+        with clean_engine.begin() as connection:
+            for depot in range(4):
+                day = START + timedelta(days=int(rng.integers(DAYS)))
+                orders = [None, 0, 16_777_217, 2**40 + 1][rng.integers(4)]
+                of = (daily_counts.c.depot_id == f"A{depot}") & (
+                    daily_counts.c.service_on == day
+                )
+                connection.execute(
+                    sa.update(daily_counts).where(of).values(orders=orders)
+                )
+        counting.rebuild(clean_engine, morning_after(LAST + timedelta(days=night)))
+    return clean_engine
+
+
+def rows_of(engine, statement):
+    with engine.connect() as connection:
+        result = connection.execute(sa.text(statement))
+        return pd.DataFrame(result.fetchall(), columns=list(result.keys()))
+
+
+def assert_same(panel, expected):
+    assert panel.depot_ids == expected.depot_ids
+    assert panel.start_on == expected.start_on
+    assert panel.demand_dt.dtype == expected.demand_dt.dtype == np.float32
+    np.testing.assert_array_equal(panel.demand_dt, expected.demand_dt)
+    np.testing.assert_array_equal(panel.closed_dt, expected.closed_dt)
+    np.testing.assert_array_equal(
+        panel.calendar.active_gtk, expected.calendar.active_gtk
+    )
+
+
+@pytest.mark.parametrize("origin", [LAST, LAST - timedelta(days=5), START])
+def test_the_newest_panel_is_that_of_the_rows_to_the_last_digit(fleet, origin):
+    demand = rows_of(
+        fleet,
+        "select depot_id, service_on, orders::float8 as orders from demand_versions "
+        "where superseded_at is null",
+    )
+    frames = [rows_of(fleet, sql) for sql in (store.DEPOTS, store.EVENTS)]
+    holidays = rows_of(fleet, store.HOLIDAYS)
+    expected = build_panel(
+        frames[0], demand, frames[1], holidays, origin, MAX_CALENDAR_DAYS_AHEAD
+    )
+    assert_same(read_panel(fleet, origin), expected)
+    later = LAST + timedelta(days=8)
+    assert_same(PanelsAsKnown(fleet, LAST, ZONE).newest(origin), expected)
+    assert_same(PanelsAsKnown(fleet, later, ZONE).newest(origin), expected)
+
+
+def known_counts(engine, origin):
+    """Orders by depot and day as known at an origin, version by version."""
+    cutoff = knowledge_cutoff(origin, ZONE)
+    known = {}
+    with engine.connect() as connection:
+        for row in connection.execute(
+            sa.select(demand_versions).order_by(demand_versions.c.version)
+        ):
+            if row.version == 1 or row.known_at <= cutoff:
+                known[row.depot_id, row.service_on] = row.orders
+    return known
+
+
+@pytest.mark.parametrize("days", [-3, 0, 1, 4, 8])
+def test_a_panel_as_known_is_that_of_a_loop_over_the_versions(fleet, days):
+    origin = LAST + timedelta(days=days)
+    panel = PanelsAsKnown(fleet, LAST + timedelta(days=8), ZONE).at(origin)
+    known = known_counts(fleet, origin)
+    assert any(value and value > 2**24 for value in known.values()) or days < 1
+    for depot, depot_id in enumerate(panel.depot_ids):
+        for step in range(panel.n_steps):
+            value = panel.demand_dt[depot, step]
+            orders = known.get((depot_id, panel.day(step)))
+            if orders is None or panel.closed_dt[depot, step]:
+                assert np.isnan(value)
+            else:
+                assert value == np.float32(orders)
+
+
+def test_counts_of_thousands_of_days_of_a_depot_come_whole(clean_engine):
+    """Postgres hands a packed row over in parts, however long it is."""
+    first = date(2000, 1, 1)
+    with clean_engine.begin() as connection:
+        add_depot(connection, "A0")
+        connection.execute(
+            sa.text(
+                "insert into demand_versions (depot_id, service_on, version, orders, "
+                "known_at) select 'A0', cast(:first as date) + n, 1, n, now() "
+                "from generate_series(0, 7999) n"
+            ),
+            {"first": first},
+        )
+    panel = read_panel(clean_engine, first + timedelta(days=7999))
+    np.testing.assert_array_equal(panel.demand_dt[0], np.arange(8000))

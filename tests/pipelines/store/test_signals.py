@@ -1,0 +1,403 @@
+"""Signals keep what was known when: by their files, by arrival, and once taken back."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+from typer.testing import CliRunner
+
+from forecaster.errors import BadInputError
+from pipelines.cli import app
+from pipelines.demand import counting
+from pipelines.demand.panels import PanelsAsKnown, read_panel
+from pipelines.ingest import FileOptions, Replayed, replay
+from pipelines.ingest.withdrawal import withdraw
+from pipelines.schema import signal_versions
+from pipelines.store import files as ledger
+from pipelines.store.signal_summaries import SignalSummary, summaries
+from tests.pipelines.ingest.ingesting import (
+    SETTINGS,
+    counts,
+    load,
+    load_one,
+    quarantined,
+    write,
+    write_parquet,
+)
+from tests.pipelines.make import START, add_fleet
+
+pytestmark = pytest.mark.db
+
+HEADER = "signal,depot_id,date,value"
+DAYS = 40
+LAST = START + timedelta(days=DAYS - 1)
+AHEAD = LAST + timedelta(days=4)
+SMALL = settings(
+    max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture
+def fleet(clean_engine, at_night):
+    """Depots A0 and A1 of Delft."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    counting.rebuild(clean_engine, night_after(LAST))
+    at_night(LAST)
+    return clean_engine
+
+
+@pytest.fixture
+def at_night(monkeypatch):
+    """Sets the day in the night after which files arrive."""
+
+    def set_to(day):
+        monkeypatch.setattr("pipelines.store.ingest.now", lambda _: night_after(day))
+
+    return set_to
+
+
+def night_after(day):
+    return datetime(day.year, day.month, day.day, 3, tzinfo=UTC) + timedelta(days=1)
+
+
+@pytest.fixture
+def loader(fleet, tmp_path):
+    """Loads a signals file of a header and rows."""
+    number = iter(range(1000))
+
+    def load_rows(header, *rows):
+        path = tmp_path / f"signals-{next(number)}.csv"
+        return load(fleet, write(path, "\n".join([header, *rows, ""])))
+
+    return load_rows
+
+
+def versions(engine):
+    """Every version: known_from (None: always), version, value, withdrawn, whether it stands."""
+    asked = sa.select(signal_versions).order_by(
+        "signal", "depot_id", "city", "day_on", "known_from", "version"
+    )
+    with engine.connect() as connection:
+        return [
+            (None if row.known_from == date.min else row.known_from, row.version,
+             row.value, row.withdrawn, row.superseded_at is None)
+            for row in connection.execute(asked)
+        ]  # fmt: skip
+
+
+def known(panel, day=AHEAD, days=1, depot=0):
+    """What is known of the only signal, so many days before a day."""
+    if panel.signals is None:
+        return None
+    value = panel.signals.known_ahead(days)[0, depot, panel.step(day)]
+    return None if np.isnan(value) else float(value)
+
+
+def test_a_value_of_a_file_is_in_the_panel(fleet, loader):
+    report = loader(
+        "signal,depot_id,city,date,value",
+        f"Booked,A0,,{AHEAD},12.5",
+        f"booked,,Delft,{AHEAD},3",
+    )
+    assert counts(report, "signals") == (2, 0, 0)
+    panel = read_panel(fleet, LAST)
+    assert panel.signals.names == ("booked",)
+    assert (known(panel), known(panel, depot=1)) == (12.5, 3.0)
+
+
+def test_a_fleet_without_signals_has_none(fleet):
+    assert read_panel(fleet, LAST).signals is None
+    assert PanelsAsKnown(fleet, LAST, SETTINGS.zone).at(LAST).signals is None
+
+
+def test_a_value_that_says_since_when_it_is_known_is_not_seen_before(fleet, loader):
+    since = LAST - timedelta(days=2)
+    loader(f"{HEADER},known_from", f"booked,A0,{AHEAD},7,{since}")
+    assert known(read_panel(fleet, LAST)) == 7
+    assert known(read_panel(fleet, since)) == 7
+    before = since - timedelta(days=1)
+    assert known(read_panel(fleet, before)) is None
+    assert known(PanelsAsKnown(fleet, LAST, SETTINGS.zone).at(before)) is None
+
+
+def test_each_night_a_new_value_stands_beside_those_before(fleet, loader, at_night):
+    """Without known_from: what was booked four, three and two days ahead."""
+    for night, value in (
+        (LAST, 5),
+        (LAST + timedelta(days=1), 5),
+        (LAST + timedelta(days=2), 9),
+    ):
+        at_night(night)
+        loader(HEADER, f"booked,A0,{AHEAD},{value}")
+    # The second night's value was known already, and is not kept twice.
+    assert versions(fleet) == [
+        (LAST, 1, 5.0, False, True),
+        (LAST + timedelta(days=2), 1, 9.0, False, True),
+    ]
+    panels = PanelsAsKnown(fleet, LAST, SETTINGS.zone)
+    assert known(panels.at(LAST)) == known(read_panel(fleet, LAST)) == 5
+
+
+def test_an_unchanged_value_counts_as_unchanged(loader):
+    row = f"booked,A0,{AHEAD},5"
+    loader(HEADER, row)
+    assert counts(loader(HEADER, row, f"booked,A1,{AHEAD},1"), "signals") == (1, 1, 0)
+
+
+def test_loaded_history_was_always_known_and_a_later_file_corrects_it(fleet, loader):
+    day = LAST - timedelta(days=9)
+    loader(HEADER, f"rain,A0,{day},5")
+    loader(HEADER, f"rain,A0,{day},6")
+    assert versions(fleet) == [(None, 1, 5, False, False), (None, 2, 6, False, True)]
+    panel = read_panel(fleet, LAST)
+    assert [known(panel, day, days) for days in (20, 7, 1)] == [6, 6, 6]
+
+
+def test_what_comes_after_its_day_does_not_pass_for_known_before_it(
+    fleet, loader, at_night
+):
+    """A weather service that sends forecasts, then what was measured."""
+    day = LAST - timedelta(days=2)
+    at_night(day - timedelta(days=3))
+    loader(HEADER, f"rain,A0,{day},5")
+    at_night(LAST)
+    loader(HEADER, f"rain,A0,{day},8")
+    panel = read_panel(fleet, LAST)
+    assert [known(panel, day, days) for days in (4, 3, 1, 0)] == [None, 5, 5, 5]
+
+
+def test_a_correction_is_known_to_past_origins_from_its_arrival(
+    fleet, loader, at_night
+):
+    day, since = LAST - timedelta(days=1), LAST - timedelta(days=9)
+    row = f"booked,A0,{day},{{}},{since}"
+    at_night(since)
+    loader(f"{HEADER},known_from", row.format(5))
+    at_night(LAST - timedelta(days=3))
+    report = loader(f"{HEADER},known_from", row.format(6))
+    assert counts(report, "signals") == (1, 0, 0)
+    panels = PanelsAsKnown(fleet, LAST, SETTINGS.zone)
+    assert known(panels.at(LAST - timedelta(days=4)), day) == 5
+    assert known(panels.at(LAST - timedelta(days=3)), day) == 6
+    assert [known(panels.at(LAST), day, days) for days in (9, 8, 3, 2)] == [
+        None,
+        5,
+        5,
+        6,
+    ]
+    # As of today, what was wrong is mended for all of its leads.
+    assert [known(read_panel(fleet, LAST), day, days) for days in (9, 8, 2)] == [
+        None,
+        6,
+        6,
+    ]
+
+
+BAD = [
+    pytest.param(f"booked,Z9,,{AHEAD},1,", "depot_id", "Z9", "is no depot of the fleet", id="depot"),
+    pytest.param(f"rain,,Atlantis,{AHEAD},1,", "city", "Atlantis", "is the city of no depot", id="city"),
+    pytest.param(f"rain,A0,,{AHEAD},much,", "value", "much", "is not a number", id="text"),
+    pytest.param(f"rain,A0,,{AHEAD},nan,", "value", "nan", "is not a number", id="nan"),
+    pytest.param(f"rain,A0,,{AHEAD},,", "value", "", "is empty", id="gap"),
+    pytest.param("rain,A0,,,1,", "date", "", "is empty", id="no day"),
+    pytest.param(f",A0,,{AHEAD},1,", "signal", "", "is empty", id="no name"),
+    pytest.param(f"rain,A0,,{AHEAD},1,{AHEAD + timedelta(days=1)}", "known_from", str(AHEAD + timedelta(days=1)), "lies after date", id="known late"),
+    pytest.param(f"rain,A0,Delft,{AHEAD},1,", "city", "Delft", "stands beside a depot_id", id="both"),
+    pytest.param(f"rain,,,{AHEAD},1,", "depot_id", "", "is empty; give depot_id or city", id="neither"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("row", "column", "value", "reason"), BAD)
+def test_a_bad_row_goes_to_quarantine_with_its_reason(
+    fleet, loader, row, column, value, reason
+):
+    report = loader(
+        "signal,depot_id,city,date,value,known_from", f"rain,A0,,{AHEAD},0.5,", row
+    )
+    assert counts(report, "signals") == (1, 0, 1)
+    ((line, named, held, why),) = quarantined(fleet)
+    assert (line, named, held) == (3, column, value)
+    assert why.startswith(reason)
+    assert len(versions(fleet)) == 1
+
+
+def test_a_row_of_an_unknown_depot_goes_in_once_the_depot_is_known(
+    fleet, loader, tmp_path
+):
+    loader(HEADER, f"booked,Z9,{AHEAD},4")
+    load_one(
+        fleet, write(tmp_path / "daily.csv", f"depot_id,date,orders\nZ9,{LAST},1\n")
+    )
+    assert replay(fleet, FileOptions(), SETTINGS, night_after(LAST)) == Replayed(1)
+    assert versions(fleet) == [(LAST, 1, 4, False, True)]
+
+
+def test_a_folder_may_bring_the_depots_with_its_signals(clean_engine, tmp_path):
+    """Small files of counts are loaded in groups, but before the signals."""
+    for number in range(12):
+        write(
+            tmp_path / f"a{number:02}.csv",
+            f"depot_id,date,orders\nD{number},{LAST},1\n",
+        )
+    write(tmp_path / "b.csv", f"{HEADER}\nrain,D7,{AHEAD},1\n")
+    assert counts(load(clean_engine, tmp_path), "signals") == (1, 0, 0)
+    assert counts(load(clean_engine, tmp_path, dry_run=True), "signals") == (0, 1, 0)
+
+
+def test_parquet_and_other_column_names_are_read(fleet, tmp_path):
+    path = write_parquet(
+        tmp_path / "x.parquet", What=["rain"], City=["Delft"], date=[AHEAD], value=[2]
+    )
+    report = load_one(fleet, path, columns={"signal": "What"})
+    assert (report.kind, report.counts.accepted) == ("signals", 1)
+    assert known(read_panel(fleet, LAST), depot=1) == 2
+
+
+def test_a_file_without_a_column_of_places_is_refused(fleet, tmp_path):
+    report = load_one(
+        fleet, write(tmp_path / "x.csv", f"signal,date,value\nrain,{AHEAD},1\n")
+    )
+    assert report.state == "refused"
+    assert "neither a column 'depot_id' nor 'city'" in report.error
+
+
+def file_ids(engine):
+    with engine.connect() as connection:
+        return [file.file_id for file in reversed(ledger.newest_files(connection, 99))]
+
+
+def test_a_file_taken_back_gives_way_to_the_one_that_it_corrected(
+    fleet, loader, at_night
+):
+    dated = f"{HEADER},known_from"
+    since = LAST - timedelta(days=5)
+    at_night(since)
+    loader(dated, f"booked,A0,{AHEAD},5,{since}")
+    at_night(LAST - timedelta(days=2))
+    loader(dated, f"booked,A0,{AHEAD},50,{since}", f"booked,A1,{AHEAD},7,{since}")
+    at_night(LAST)
+    outcome = withdraw(fleet, file_ids(fleet)[1:])
+    assert (outcome.removed, outcome.restored) == (2, 1)
+    panel = read_panel(fleet, LAST)
+    assert (known(panel), known(panel, depot=1)) == (5, None)
+    # What a past origin knew, it knew.
+    panels = PanelsAsKnown(fleet, LAST, SETTINGS.zone)
+    past = panels.at(LAST - timedelta(days=1))
+    assert (known(past), known(past, depot=1)) == (50, 7)
+    assert known(panels.at(LAST)) == 5
+    again = loader(
+        dated, f"booked,A0,{AHEAD},50,{since}", f"booked,A1,{AHEAD},7,{since}"
+    )
+    assert counts(again, "signals") == (2, 0, 0)
+    assert known(read_panel(fleet, LAST), depot=1) == 7
+
+
+def test_a_file_whose_values_a_later_one_repeats_is_taken_back_with_it(fleet, loader):
+    loader(HEADER, f"booked,A0,{AHEAD},5")
+    loader(HEADER, f"booked,A0,{AHEAD},5", f"booked,A1,{AHEAD},5")
+    first, second = file_ids(fleet)
+    with pytest.raises(BadInputError, match="rows that later files repeat"):
+        withdraw(fleet, [first])
+    assert withdraw(fleet, [first, second]).removed == 2
+    assert read_panel(fleet, LAST).signals is None
+
+
+def test_a_dry_run_changes_nothing(fleet, loader, tmp_path):
+    path = write(tmp_path / "x.csv", f"{HEADER}\nbooked,A0,{AHEAD},5\n")
+    assert counts(load(fleet, path, dry_run=True), "signals") == (1, 0, 0)
+    assert versions(fleet) == []
+
+
+def test_a_summary_says_what_is_missing_where_there_were_values(fleet, loader):
+    """Rain is lacking for three of seven days; what ended five weeks ago is not expected."""
+    ahead = [LAST + timedelta(days=days) for days in (0, 1, 2, 4, 7)]
+    loader("signal,city,date,value", *(f"rain,Delft,{day},1" for day in ahead))
+    loader(HEADER, f"strike,A0,{START},1", f"strike,A1,{START},1")
+    with fleet.connect() as connection:
+        rain, strike = summaries(connection, LAST, horizon=7)
+        (unexpected, _) = summaries(connection, None, horizon=7)
+    missing = LAST + timedelta(days=3)
+    assert rain == SignalSummary("rain", 5, 0, 1, LAST, ahead[-1], 3, missing)
+    assert strike == SignalSummary("strike", 2, 2, 0, START, START, 0, None)
+    assert unexpected.missing == 0
+
+
+def test_the_command_lists_them_for_people_and_for_machines(
+    fleet, loader, database_url, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HARBOR_DATABASE_URL", database_url)
+    monkeypatch.setenv("HARBOR_HOME", str(tmp_path))
+
+    def run(*options):
+        with capture_logs():
+            return CliRunner().invoke(app, ["signals", "list", *options])
+
+    assert "There are no signals." in run().stderr
+    loader(HEADER, f"rain,A0,{LAST},1")
+    printed = run().stdout
+    assert f"7, from {LAST + timedelta(days=1)}" in printed
+    (found,) = json.loads(run("--json").stdout)
+    assert (found["signal"], found["missing"]) == ("rain", 7)
+
+
+dated_rows = st.lists(
+    st.tuples(
+        st.sampled_from(["booked", "rain"]),
+        st.sampled_from(["A0,", "A1,", ",Delft"]),
+        st.integers(-5, 7).map(lambda days: LAST + timedelta(days=days)),
+        st.integers(6, 12).map(lambda days: LAST - timedelta(days=days)),
+        st.integers(-9, 9),
+    ),
+    min_size=2,
+    max_size=12,
+    unique_by=lambda row: row[:4],
+)
+
+
+def panel_after(engine, tmp_path, *files):
+    with engine.begin() as connection:
+        connection.execute(sa.text("truncate signal_versions, file_repeats"))
+        connection.execute(sa.text("delete from files where kind = 'signals'"))
+    for number, rows in enumerate(files):
+        lines = ["signal,depot_id,city,date,known_from,value"]
+        lines += [",".join(map(str, row)) for row in rows]
+        load(engine, write(tmp_path / f"{number}.csv", "\n".join([*lines, ""])))
+    panel = read_panel(engine, LAST)
+    leads = [panel.signals.known_ahead(days) for days in range(20)]
+    return panel.signals.names, np.stack(leads).tobytes()
+
+
+@SMALL
+@given(dated_rows, st.data())
+def test_the_order_of_files_changes_no_panel(fleet, tmp_path_factory, rows, drawn):
+    cut = drawn.draw(st.integers(1, len(rows) - 1))
+    one, other = rows[:cut], rows[cut:]
+    folder = tmp_path_factory.mktemp("inbox")
+    assert panel_after(fleet, folder, one, other) == panel_after(
+        fleet, folder, other, one
+    )
+
+
+def test_what_is_known_after_an_origin_changes_nothing_of_its_panel(fleet, loader):
+    dated, origin = f"{HEADER},known_from", LAST - timedelta(days=3)
+    loader(dated, f"booked,A0,{LAST},5,{origin}")
+    before = read_panel(fleet, origin).signals
+    later = origin + timedelta(days=1)
+    loader(dated, f"booked,A0,{LAST},90,{later}", f"rain,A1,{LAST},1,{later}")
+    panels = PanelsAsKnown(fleet, LAST, SETTINGS.zone)
+    for after in (
+        read_panel(fleet, origin),
+        read_panel(fleet, LAST).as_of(origin),
+        panels.at(origin),
+    ):
+        assert after.signals.names == before.names
+        for days in range(9):
+            np.testing.assert_array_equal(
+                after.signals.known_ahead(days), before.known_ahead(days)
+            )
