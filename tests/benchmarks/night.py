@@ -17,6 +17,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from multiprocessing import get_context
@@ -75,8 +76,8 @@ def main() -> None:
     nights = {}
     for n_depots in asked.depots:
         # In a process of its own, so that its memory is that of one night alone.
-        with get_context("spawn").Pool(1) as pool:
-            nights[n_depots] = pool.apply(measure, (n_depots, asked.days))
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            nights[n_depots] = process.submit(measure, n_depots, asked.days).result()
     print(table_of(nights))
     ratios.write(asked.json, "night", ratios_of(nights))
 
