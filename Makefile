@@ -28,7 +28,8 @@ demo: venv ## Invent a fleet, forecast it, and serve the dashboard on this machi
 	@"$(BIN)/harbor" demo
 
 test: venv ## Run every test, the database tests on the embedded Postgres included
-	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile --durations=10
+	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile \
+		--max-worker-restart 0 --durations=10
 
 check: venv lint types test ## Lint, format, types, tests and migrations: all that CI runs
 	@"$(BIN)/harbor" db check
