@@ -11,6 +11,7 @@ from dashboard.queries.database import read, read_row, select, snapshot
 from dashboard.queries.freshness import Freshness
 from dashboard.sql import depot as sql
 from dashboard.sql import fleet as fleet_sql
+from forecaster.inference.cold_start import YOUNG_DAYS
 
 HISTORY_DAYS = 56
 PAST_DAYS = 28
@@ -150,13 +151,18 @@ def panel_tables(depot: str, first: date, through: date) -> dict[str, pd.DataFra
     """The model inputs of all depots that influence a depot's forecast.
 
     These are the depots of its city, or the whole fleet where none of the city has a
-    known day.
+    history of `cold_start.YOUNG_DAYS`.
 
     Returns:
       depots, demand (from `first` through `through`), events, holidays and signals, as
       `forecaster.data.panel_builder.build_panel` takes them.
     """
-    keys: dict[str, Any] = {"depot": depot, "first": first, "through": through}
+    keys: dict[str, Any] = {
+        "depot": depot,
+        "first": first,
+        "through": through,
+        "mature_by": through - timedelta(days=YOUNG_DAYS - 1),
+    }
     with snapshot() as connection:
         return {
             "depots": select(connection, sql.PEER_DEPOTS, **keys),

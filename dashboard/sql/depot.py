@@ -4,6 +4,7 @@ from dashboard.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_OF
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
+from pipelines.schema.signals import SIGNAL_COLUMNS
 
 # The newest forecast of the depot from an earlier origin. Its `made_at` is the start of
 # the nightly run; its data are those of the start of its own run.
@@ -98,7 +99,7 @@ select * from latest order by target_on
 """
 
 # The depots whose days influence a forecast: those of its city, or the whole fleet where
-# none of its city has a known day.
+# none of its city was counted on or before :mature_by (`cold_start`).
 PEER_DEPOTS_CTE = """
 with here as (
     select city from depots where depot_id = :depot
@@ -106,9 +107,9 @@ with here as (
     select exists (
         select from depots c join here using (city) join demand_versions v using (depot_id)
         where v.superseded_at is null and v.orders is not null
-          and v.service_on between :first and :through) as is_any
+          and v.service_on between :first and :mature_by) as is_mature
 ), peers as (
-    select d.* from depots d, here, known where d.city = here.city or not known.is_any
+    select d.* from depots d, here, known where d.city = here.city or not known.is_mature
 )
 """
 
@@ -129,8 +130,7 @@ where country in (select country from peers)
 """
 
 PEER_SIGNALS = f"""{PEER_DEPOTS_CTE}
-select signal, nullif(depot_id, '') as depot_id, nullif(city, '') as city, day_on, value,
-       nullif(known_from, date '0001-01-01') as known_from
+select {SIGNAL_COLUMNS}
 from signal_versions
 where superseded_at is null and not withdrawn and day_on >= :first
   and (depot_id in (select depot_id from peers) or city in (select city from peers))

@@ -21,7 +21,7 @@ from forecaster.data.ridge import Rows, estimate_widths, fit_ridge
 from forecaster.data.scaling import median_of_known
 
 CITY_SHARE, DEPOT_SHARE = 0.4, 0.25
-"""Standard deviation of a city's and of a depot's deviation, as shares of these."""
+"""Standard deviation of a city's and of a depot's deviation, as shares of the fleet effect's."""
 MAX_SAMPLED_DEPOTS = 64
 """Depots whose deviations the widths of all depots are estimated from."""
 NEIGHBOUR_WEEKS = 4

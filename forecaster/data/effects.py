@@ -16,7 +16,12 @@ from forecaster.data.calendar_effects import (
     unexplained,
 )
 from forecaster.data.panel import Panel
-from forecaster.data.signal_effects import SignalEffects, fit_signal_effects
+from forecaster.data.signal_effects import (
+    SignalEffects,
+    covariate_names,
+    fit_signal_effects,
+    no_signals,
+)
 
 
 @dataclass(frozen=True)
@@ -39,17 +44,18 @@ class Effects:
           Column `h - 1` is the effect as known h days before; one column where the calendar
           was announced a horizon ahead and there are no covariates.
         """
-        has_late = panel.calendar.has_short_notice(self.calendar.kinds, horizon)
-        if not self.signals.names and not has_late:
-            return self.calendar.of(panel)[..., None]
-        whole_dt = self.calendar.of(panel)
-        columns = []
-        for days in range(1, horizon + 1):
-            calendar_dt = whole_dt
-            if has_late:
-                calendar_dt = self.calendar.of(panel.known_ahead(days))
-            columns.append(calendar_dt + self.signals.of(panel, days))
-        return np.stack(columns, axis=-1)
+        ahead = range(1, horizon + 1)
+        if panel.calendar.has_short_notice(self.calendar.kinds, horizon):
+            columns = [self.calendar.of(panel.known_ahead(days)) for days in ahead]
+            calendar_dtf = np.stack(columns, axis=-1)
+        else:
+            calendar_dtf = self.calendar.of(panel)[..., None]
+        if not self.signals.names:
+            return calendar_dtf
+        signals_dtf = np.stack(
+            [self.signals.of(panel, days) for days in ahead], axis=-1
+        )
+        return calendar_dtf + signals_dtf
 
 
 def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
@@ -65,8 +71,10 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
       horizon: Days forecast.
     """
     calendar = fit_calendar_effects(panel)
-    signals = fit_signal_effects(panel, *unexplained(panel, calendar), horizon)
-    return Effects(calendar, signals)
+    if not (names := covariate_names(panel)):
+        return Effects(calendar, no_signals())
+    residuals = unexplained(panel, calendar)
+    return Effects(calendar, fit_signal_effects(panel, names, *residuals, horizon))
 
 
 def cross_fitted_effects(

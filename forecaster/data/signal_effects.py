@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Float32
 
-from forecaster.data.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
+from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.panel import Panel
 from forecaster.data.ridge import Rows, estimate_widths, fit_ridge
 from forecaster.data.scaling import median_of_known
@@ -96,6 +96,7 @@ def no_signals() -> SignalEffects:
 
 def fit_signal_effects(
     panel: Panel,
+    names: tuple[str, ...],
     residual_dt: Float[np.ndarray, "depot time"],
     valid_dt: Bool[np.ndarray, "depot time"],
     noise_d: Float[np.ndarray, " depot"],
@@ -105,14 +106,12 @@ def fit_signal_effects(
 
     Args:
       panel: Demand through the origin.
+      names: Its covariates (`covariate_names`), at least one.
       residual_dt: Log counts less what is usual and less the calendar's effects.
       valid_dt: Whether the residual counts.
       noise_d: Standard deviation of each depot's residuals.
       horizon: Days forecast.
     """
-    names = covariate_names(panel)
-    if not names:
-        return no_signals()
     centre_k = np.array(
         [_mean(value_dt) for value_dt in _values(panel, names, 1)], np.float32
     )
@@ -135,7 +134,7 @@ def covariate_names(panel: Panel) -> tuple[str, ...]:
     names += [
         EVENT_VALUE + kind
         for kind in calendar.kinds
-        if kind not in (HOLIDAY, CLOSED)
+        if kind != HOLIDAY
         and not kind.startswith(NAMED_HOLIDAY)
         and np.isfinite(calendar.value_of(kind)[:, : panel.n_steps]).any()
     ]

@@ -11,15 +11,9 @@ begin
     return null;
 end $$;
 
-create function harbor_score_new_forecasts() returns trigger language plpgsql as $$
+create function harbor_score_changed_forecasts() returns trigger language plpgsql as $$
 begin
-    insert into scores_due (origin_on) select distinct origin_on from after;
-    return null;
-end $$;
-
-create function harbor_score_old_forecasts() returns trigger language plpgsql as $$
-begin
-    insert into scores_due (origin_on) select distinct origin_on from before;
+    insert into scores_due (origin_on) select distinct origin_on from changed;
     return null;
 end $$;
 
@@ -53,14 +47,14 @@ create trigger demand_scored_again
     after insert or update or delete on demand_versions
     for each statement execute function harbor_score_all();
 create trigger forecasts_inserted after insert on forecasts
-    referencing new table as after
-    for each statement execute function harbor_score_new_forecasts();
+    referencing new table as changed
+    for each statement execute function harbor_score_changed_forecasts();
 create trigger forecasts_updated after update on forecasts
-    referencing new table as after
-    for each statement execute function harbor_score_new_forecasts();
+    referencing new table as changed
+    for each statement execute function harbor_score_changed_forecasts();
 create trigger forecasts_deleted after delete on forecasts
-    referencing old table as before
-    for each statement execute function harbor_score_old_forecasts();
+    referencing old table as changed
+    for each statement execute function harbor_score_changed_forecasts();
 create trigger closures_inserted after insert on event_versions
     referencing new table as changed
     for each statement execute function harbor_score_closed_days();

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import sqlalchemy as sa
 
+from pipelines.schema.signals import SIGNAL_COLUMNS
+
 DEPOTS = """
 select depot_id, city, country, subdivision, opened_on, closed_on, closed_weekdays
 from depots order by depot_id
@@ -40,10 +42,9 @@ select kind, starts_on, ends_on, city, depot_id, value, known_from, version, kno
 from event_versions where not withdrawn order by event_id, version
 """
 # Values of depots and cities.
-SIGNALS = """
-select signal, nullif(depot_id, '') as depot_id, nullif(city, '') as city, day_on, value,
-       nullif(known_from, date '0001-01-01') as known_from, version, known_at,
-       superseded_at
+SIGNALS = f"""
+select {SIGNAL_COLUMNS},
+       version, known_at, superseded_at
 from signal_versions
 where not withdrawn and (:all_versions or superseded_at is null)
 order by signal, depot_id, city, day_on, known_from, version

@@ -83,12 +83,27 @@ def test_the_model_inputs_have_the_signals_of_the_city_and_its_depots(seeded, wr
                 known_at=sa.func.now(), file_id=1,
             )
         )  # fmt: skip
-    tables = queries.panel_tables("LON-01", seeded.through - A_WEEK, seeded.through)
+    tables = queries.panel_tables("LON-01", seeded.through - 8 * A_WEEK, seeded.through)
     panel = build_panel(**tables, through=seeded.through, ahead=7)
     value_d = panel.signals.value_sdt[0, :, panel.step(day)]
     london = ["LON" in depot_id for depot_id in panel.depot_ids]
     assert (~np.isnan(value_d)).tolist() == london
     assert len(tables["signals"]) == 2
+
+
+@pytest.mark.parametrize("weeks", [3, 5])
+def test_a_city_of_young_depots_reads_the_fleet(weeks, seeded, write):
+    """As `cold_start` chooses the peers: mature depots of the city, else of the fleet."""
+    first = seeded.through - weeks * A_WEEK
+    write(
+        sa.delete(schema.demand_versions).where(
+            schema.demand_versions.c.depot_id.like("RTM-%"),
+            schema.demand_versions.c.service_on < first,
+        )
+    )
+    tables = queries.panel_tables("RTM-01", seeded.through - 8 * A_WEEK, seeded.through)
+    cities = set(tables["depots"]["city"])
+    assert (cities == {"Rotterdam"}) == (weeks == 5)
 
 
 def test_a_late_depot_has_its_last_and_due_days(freshness, seeded):
