@@ -48,25 +48,35 @@ def is_first() -> bool:
 
 
 def training_devices(batch_size: int) -> tuple[jax.Device, ...]:
-    """Devices to train on: equally many of each process, at most one per row of the batch.
+    """All devices of all processes; fewer only where a process has more than rows.
 
     Raises:
-      ConfigError: the batch does not divide by the processes.
+      ConfigError: the processes have different numbers of devices.
     """
-    if batch_size % jax.process_count():
-        raise ConfigError(
-            f"batch_size is {batch_size}, but must divide by the {jax.process_count()} "
-            f"processes. Choose a multiple of {jax.process_count()}."
-        )
     of_process = [jax.local_devices(process) for process in range(jax.process_count())]
-    share = min(batch_size // jax.process_count(), *map(len, of_process))
+    counts = [len(devices) for devices in of_process]
+    if len(set(counts)) > 1:
+        raise ConfigError(
+            f"The processes have {', '.join(map(str, counts))} devices, but each must have "
+            "equally many: every device computes as many rows of the batch as any other. "
+            "Let each process see the same number."
+        )
+    share = min(_rows_per_process(batch_size), counts[0])
     return tuple(device for devices in of_process for device in devices[:share])
 
 
-def own_rows(batch_size: int) -> slice:
-    """Rows of every batch that this process computes."""
-    share = batch_size // jax.process_count()
-    return slice(share * jax.process_index(), share * (jax.process_index() + 1))
+def own_rows(batch_size: int) -> range:
+    """Rows of every batch that this process computes; those past its end are padding.
+
+    Each process has equally many, so the last ones have padding where the batch does not
+    divide by the processes.
+    """
+    share = _rows_per_process(batch_size)
+    return range(share * jax.process_index(), share * (jax.process_index() + 1))
+
+
+def _rows_per_process(batch_size: int) -> int:
+    return -(-batch_size // jax.process_count())
 
 
 def broadcast_from_first(tree: TreeT) -> TreeT:

@@ -263,7 +263,7 @@ def shard_batch(batch: Batch, n_devices: int) -> Batch:
 
 
 def batches(
-    features: Features, task: TaskConfig, rows: Iterator[Rows], own: slice
+    features: Features, task: TaskConfig, rows: Iterator[Rows], own: range
 ) -> Iterator[Batch]:
     """Cuts the windows of each step, on the host and a batch at a time.
 
@@ -271,14 +271,19 @@ def batches(
       features: Features that the windows are cut from.
       task: Sets the length of a window.
       rows: Rows of the global batches.
-      own: Rows of each batch that this process computes.
+      own: Rows of each batch that this process computes. Those past the end of the batch
+        repeat its last row with a weight of 0.
     """
+    row_b = np.asarray(own, dtype=np.int32)
     for row in rows:
-        slices = inputs.cut(features, task, row.depot_b[own], row.last_b[own])
+        size = len(row.weight_b)
+        at_b = np.minimum(row_b, size - 1)
+        slices = inputs.cut(features, task, row.depot_b[at_b], row.last_b[at_b])
+        weight_b = np.where(row_b < size, row.weight_b[at_b], np.float32(0))
         yield Batch(
             jax.tree.map(lambda value: np.asarray(value, np.float32), slices),
-            row.weight_b[own],
-            np.arange(len(row.weight_b), dtype=np.int32)[own],
+            weight_b,
+            row_b,
         )
 
 

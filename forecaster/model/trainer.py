@@ -87,7 +87,7 @@ def fit(
 
     Raises:
       TrainingError: there is nothing to learn from, or a loss stopped being finite.
-      ConfigError: the batch does not divide by the devices.
+      ConfigError: the processes have different numbers of devices.
     """
     started = time.perf_counter()
     trainer = _Trainer(features, task, model, config, validation)

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 
 from forecaster.config import TrainConfig
+from forecaster.data import sampling
 from forecaster.errors import ConfigError
-from forecaster.model import multihost
+from forecaster.model import multihost, train_step
 from forecaster.model.trainer import fit
 from tests.forecaster.model.test_trainer import MODEL, TASK, TRAIN, features_of, flat
 from tests.make import make_panel
@@ -39,6 +41,9 @@ for fit_name in ("first", "resumed"):
                      features_of(panel), checkpoints=checkpoints,
                      report=lambda epoch, *_: result["epochs"].append(epoch))
     result[fit_name] = [fitted.validation_mape, flat(fitted.params).tolist()]
+fitted = fit(features_of(training), TASK, MODEL, replace(TRAIN, epochs=2, batch_size=7),
+             features_of(panel))
+result["padded"] = [fitted.validation_mape, flat(fitted.params).tolist()]
 try:
     multihost.assert_same_inputs(b"other data of process %d" % index)
 except TrainingError as error:
@@ -100,6 +105,37 @@ def test_two_processes_give_the_weights_of_one(outputs):
         np.testing.assert_allclose(weights, flat(alone.params), atol=1e-4)
 
 
+def test_a_batch_that_does_not_divide_by_the_processes_is_padded(outputs):
+    training, panel = panels()
+    config = replace(TRAIN, epochs=2, batch_size=7)
+    alone = fit(features_of(training), TASK, MODEL, config, features_of(panel))
+    for each in outputs:
+        mape, weights = each["padded"]
+        assert mape == pytest.approx(alone.validation_mape, abs=1e-5)
+        np.testing.assert_allclose(weights, flat(alone.params), atol=2e-5)
+
+
+def test_padding_has_no_weight_and_repeats_the_last_row():
+    features = features_of(make_panel(n_depots=5, n_days=150))
+    rows = list(sampling.epoch_rows(features, TASK, 7, seed=0, epoch=0))
+    (whole, *_) = train_step.batches(features, TASK, iter(rows), range(7))
+    (own, *_) = train_step.batches(features, TASK, iter(rows), range(4, 8))
+    assert own.row_b.tolist() == [4, 5, 6, 7]
+    assert own.weight_b.tolist() == [*whole.weight_b[4:], 0.0]
+    leaves = jax.tree.leaves(own.slices), jax.tree.leaves(whole.slices)
+    for part, all_rows in zip(*leaves, strict=True):
+        np.testing.assert_array_equal(part, all_rows[[4, 5, 6, 6]])
+
+
+def test_processes_with_different_numbers_of_devices_are_refused(monkeypatch):
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr(
+        jax, "local_devices", lambda process: ["device"] * (4 - process)
+    )
+    with pytest.raises(ConfigError, match=r"have 4, 3 devices.*the same number"):
+        multihost.training_devices(64)
+
+
 def test_both_processes_have_bitwise_equal_weights(outputs):
     assert outputs[0]["first"] == outputs[1]["first"]
 
@@ -122,5 +158,5 @@ def test_an_index_not_below_the_number_of_processes_is_refused():
 
 
 def test_a_single_process_has_every_row_and_broadcasts_to_itself():
-    assert multihost.own_rows(TrainConfig().batch_size) == slice(0, 64)
+    assert multihost.own_rows(TrainConfig().batch_size) == range(64)
     assert multihost.broadcast_from_first({"a": 1.5}) == {"a": 1.5}
