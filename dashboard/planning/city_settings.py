@@ -101,9 +101,9 @@ def estimate(week: pd.DataFrame, busy_days: pd.DataFrame) -> dict[str, CitySetti
 
 
 def total_vans(week: pd.DataFrame) -> int | None:
-    """Total vans of the depots in `queries.fleet_week`; None if no depot has a number."""
-    vans = week.drop_duplicates("depot_id")["vans"].dropna()
-    return None if vans.empty else int(vans.sum())
+    """Total vans of the depots in `queries.fleet_week`; None unless all have a number."""
+    vans = week.drop_duplicates("depot_id")["vans"]
+    return None if vans.isna().any() else int(vans.sum())
 
 
 def _orders_per_van(week: pd.DataFrame, busy_orders: float | None) -> float:

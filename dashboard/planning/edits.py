@@ -11,7 +11,8 @@ from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Cell, Chan
 from dashboard.planning.planning import Settings
 
 NUMBER = re.compile(r"(\d{1,3}(?:[,\s]\d{3})+|\d+)")
-PERCENT = re.compile(r"([+\-−])\s*(\d+(?:[.,]\d+)?)\s*%")
+# Two decimals at most: in "10,000 %" the comma may mean thousands.
+PERCENT = re.compile(r"([+\-−])\s*(\d+(?:[.,]\d{1,2})?)\s*%")
 NUMBER_RULE = "Write a number of orders such as 420, or a change such as +10 % or −5 %."
 
 
@@ -30,7 +31,7 @@ class Adjustment:
 
 
 def parse(text: str) -> Adjustment | None:
-    """What was typed as an adjustment: '420', '1,240', '+10 %'; None if it is neither."""
+    """Parses an adjustment such as '420', '1,240' or '+10 %'; None if it is neither."""
     typed = text.strip()
     if number := NUMBER.fullmatch(typed):
         return Adjustment(orders=float(re.sub(r"[,\s]", "", number[1])))

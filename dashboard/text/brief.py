@@ -92,9 +92,9 @@ def day_names(
 
 
 def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
-    """How the newest known day went: 'Yesterday: 3,612 orders, forecast 3,540 (−2 %)'.
+    """Summarises the newest known day: 'Yesterday: 3,612 orders, forecast 3,540 (−2 %)'.
 
-    Where depots are missing, how many it is about: '412 orders of 3 of 24 depots'.
+    Where depots are missing it says so: '412 orders of 3 of 24 depots'.
 
     Args:
       scored: As `queries.last_day` returns it.
@@ -117,14 +117,14 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
         f"{formatting.orders(forecast)} ({share})."
     )
     worst = known.iloc[0]
-    difference = formatting.signed_percent(_ratio(worst["actual"], worst["p50"]), 0)
-    if difference in ("0 %", formatting.UNKNOWN):
+    error = formatting.signed_percent(_ratio(worst["p50"], worst["actual"]), 0)
+    if error == "0 %":
         return sentence
-    direction = "over" if worst["actual"] > worst["p50"] else "under"
-    return (
-        f"{sentence} Furthest off: {worst['name']}, {formatting.orders(worst['actual'])} "
-        f"orders, {difference.lstrip('+−')} {direction} its forecast."
-    )
+    where = f"{worst['name']}, {formatting.orders(worst['actual'])} orders"
+    if error == formatting.UNKNOWN:
+        return f"{sentence} Furthest off: {where}, forecast {formatting.orders(worst['p50'])}."
+    direction = "high" if worst["p50"] > worst["actual"] else "low"
+    return f"{sentence} Furthest off: {where}, forecast {error.lstrip('+−')} too {direction}."
 
 
 def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
@@ -226,23 +226,24 @@ def _gap(last_on: pd.Timestamp, today: date, newest: date) -> str:
 
 
 def _starting(events: pd.DataFrame, origin: date) -> pd.DataFrame:
-    """Events of the days ahead that were not on at the origin already."""
+    """Events that begin after the origin, with `period`: days in a row have the same."""
     keys = ["what", "is_holiday", "city"]
-    on_at_origin = events.loc[events["day_on"] == pd.Timestamp(origin), keys]
-    ahead = events[events["day_on"] > pd.Timestamp(origin)]
-    running = ahead.merge(on_at_origin, on=keys, how="left", indicator=True)["_merge"]
-    return ahead[(running == "left_only").to_numpy()]
+    in_order = events.sort_values([*keys, "day_on"])
+    is_first = in_order.groupby(keys)["day_on"].diff().ne(A_DAY)
+    in_order["period"] = is_first.cumsum()
+    first_on = in_order.groupby("period")["day_on"].transform("min")
+    return in_order[first_on > pd.Timestamp(origin)]
 
 
 def _events(
     events: pd.DataFrame, week: pd.DataFrame, short_days: set[date]
 ) -> list[Decision]:
-    """One decision per event and period; shortages name the events of their own days.
+    """One decision per event and period of `_starting`; shortages name those of their days.
 
     Orders are told where the event is for every depot of its cities.
     """
     sizes = week.groupby("city")["depot_id"].nunique()
-    keys = ["what", "is_holiday", "city"]
+    keys = ["what", "is_holiday", "city", "period"]
     runs = events.groupby(keys, as_index=False).agg(
         first_on=("day_on", "min"), last_on=("day_on", "max"), depots=("depots", "max")
     )

@@ -40,11 +40,11 @@ class CalendarEffects:
 
     Attributes:
       kinds: Kinds of day that have columns.
-      fleet_f: Of any depot.
+      fleet_f: Effects on a depot without a city's or its own.
       cities: Cities with effects of their own.
-      city_cf: Of a depot of each of them.
+      city_cf: Effects on a new depot of each city; rows as in `cities`.
       depot_ids: Depots with effects of their own.
-      depot_df: Of each of them.
+      depot_df: Effects on each depot; rows as in `depot_ids`.
     """
 
     kinds: tuple[str, ...]
@@ -79,26 +79,23 @@ def fit_calendar_effects(panel: Panel) -> CalendarEffects:
 
 def cross_fitted_calendar_effects(
     panel: Panel,
-) -> Float32[np.ndarray, "depot time_ahead"]:
-    """Returns the effect of every day, fitted without the part of the history around it.
+) -> Iterator[tuple[slice, CalendarEffects]]:
+    """Yields each part of the history, and the effects fitted without it.
 
     Beside effects fitted to the very same days, a network would learn to trust them more
     than they deserve on new ones.
     """
     problem = _Problem.of(panel)
     widths = problem.widths()
-    effect_dt = problem.solve(np.ones(panel.n_steps, bool), widths).of(panel)
     bounds = np.linspace(0, panel.n_steps, FOLDS + 1).astype(int)
     for first, end in pairwise(bounds):
         counted_t = np.ones(panel.n_steps, bool)
         counted_t[first:end] = False
-        fold_dt = problem.solve(counted_t, widths).of(panel)
-        effect_dt[:, first:end] = fold_dt[:, first:end]
-    return effect_dt
+        yield slice(first, end), problem.solve(counted_t, widths)
 
 
 class Unexplained(NamedTuple):
-    """What the calendar leaves of log counts less what is usual."""
+    """Log counts less the normal level of their weekday and the calendar's effects."""
 
     residual_dt: Float[np.ndarray, "depot time"]
     # Whether it is known.
@@ -264,7 +261,7 @@ class _Cells:
         return _known_rows(self.value_ntf, self.weight_nt, self.mean_nt)
 
     def of_cities(self, fleet_f: Float[np.ndarray, " feature"]) -> list[Rows]:
-        """Those of each city, less the fleet's effects; cities in the order of names."""
+        """Rows of each city, less the fleet's effects; cities in the order of names."""
         rest_nt = self.mean_nt - self.value_ntf @ fleet_f
         return [
             _known_rows(self.value_ntf[here_n], self.weight_nt[here_n], rest_nt[here_n])
@@ -285,7 +282,10 @@ def _known_rows(
 def _residuals(
     panel: Panel, unusual_dt: Bool[np.ndarray, "depot time"]
 ) -> tuple[Float[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
-    """Log counts less the median of the same weekdays of the weeks around, and where known."""
+    """Log counts less the median of the same weekdays before and after, and where known.
+
+    It sees what came after a day: effects are fitted to it, and no feature may read it.
+    """
     observed_dt, log_dt = panel.observed_dt, log_counts(panel.demand_dt)
     usual_dt = observed_dt & ~unusual_dt
     # A depot with hardly a usual day has nothing better than the days it has.
@@ -318,7 +318,7 @@ def _noise(
 def _persistence(
     residual_rt: Float[np.ndarray, "row time"], known_rt: Bool[np.ndarray, "row time"]
 ) -> Float[np.ndarray, " row"]:
-    """How much noisier the mean of many days is than if days were independent.
+    """Factor by which autocorrelation inflates the standard error of a mean of days.
 
     The square root of (1 + ρ) / (1 - ρ) with ρ the correlation of one day with the next:
     events come in series of days, and a shock lasts for several.

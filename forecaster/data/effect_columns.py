@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
@@ -35,12 +36,23 @@ EVES = {(12, 24), (12, 31)}
 BETWEEN = {(12, 26), (12, 27), (12, 28), (12, 29), (12, 30), (1, 2)}
 EVE_SHARE, BETWEEN_SHARE = 0.6, 0.4
 """Share of a standstill expected on days near it that no calendar of holidays has."""
-CLASS_WIDTH, NAME_WIDTH, EVENT_WIDTH, NEAR_WIDTH = 0.6, 0.4, 0.3, 0.1
-"""Standard deviations of effects before any is observed, log counts."""
+CLASS, YEAR_END, NAME, EVENT, BESIDE = "class", "year end", "name", "event", "beside"
+FAMILY_WIDTHS = {CLASS: 0.6, YEAR_END: 0.4, NAME: 0.4, EVENT: 0.3, BESIDE: 0.1}
+"""Standard deviation of the effects of each family before any is observed, log counts."""
 MAX_EFFECT_KINDS = 64
 """Most kinds of day with an effect of their own."""
 RARE_SHARE = 0.08
-"""An event on fewer of the days than this is left out of what is usual."""
+"""Days of an event on fewer of the days than this are left out of the normal level."""
+
+
+class _Column(NamedTuple):
+    """One column: its name, its family, and its values by calendar and day."""
+
+    name: str
+    family: str
+    value_gt: np.ndarray
+    # Whether days with it are left out of the normal level.
+    is_unusual: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,8 +63,8 @@ class EffectColumns:
       kinds: Kinds of day that they are made of.
       names: Of the last axis.
       width_f: Standard deviation of each effect before any is observed, log counts.
-      family_f: Columns of one family have one width, estimated from all of them.
-      unusual_f: Whether days with the column are left out of what is usual.
+      family_f: Index of the family; one width is estimated for all columns of a family.
+      unusual_f: Whether days with the column are left out of the normal level.
       value_gtf: Columns of every calendar and day.
     """
 
@@ -97,43 +109,33 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     weekday_t = np.array([day.weekday() for day in days])
     near_t = np.maximum(EVE_SHARE * eve_t, BETWEEN_SHARE * between_t)
     class_gt = np.maximum(standstill_gt, near_t)
-    columns: list[tuple[str, float, bool, np.ndarray]] = [
-        ("holiday", CLASS_WIDTH, True, holiday_gt),
-        ("standstill", CLASS_WIDTH, True, class_gt),
-        ("eve of Christmas or New Year", NAME_WIDTH, True, eve_t & ~standstill_gt),
-        ("between the years", NAME_WIDTH, True, between_t & ~standstill_gt),
-        ("holiday on a weekend", NAME_WIDTH, True, holiday_gt & (weekday_t >= 5)),
-        ("bridge day", NEAR_WIDTH, True, _bridges(holiday_gt, weekday_t)),
+    columns = [
+        _Column("holiday", CLASS, holiday_gt),
+        _Column("standstill", CLASS, class_gt),
+        _Column("eve of Christmas or New Year", YEAR_END, eve_t & ~standstill_gt),
+        _Column("between Christmas and New Year", YEAR_END, between_t & ~standstill_gt),
+        _Column("holiday on a weekend", NAME, holiday_gt & (weekday_t >= 5)),
+        _Column("bridge day", BESIDE, _bridges(holiday_gt, weekday_t)),
         *_beside("holiday", holiday_gt),
         *_beside("standstill", standstill_gt),
     ]
     for kind in kinds:
         active_gt = calendar.of_kind(kind)
         if kind.startswith(NAMED_HOLIDAY):
-            columns.append((kind, NAME_WIDTH, True, active_gt))
+            columns.append(_Column(kind, NAME, active_gt))
         elif kind != HOLIDAY:
             is_rare = bool(active_gt[:, : panel.n_steps].mean() < RARE_SHARE)
-            columns.append((kind, EVENT_WIDTH, is_rare, active_gt))
-    names, widths, unusual, values = zip(*columns, strict=True)
+            columns.append(_Column(kind, EVENT, active_gt, is_unusual=is_rare))
+    families = list(FAMILY_WIDTHS)
+    values = [np.asarray(column.value_gt, np.float32) for column in columns]
     return EffectColumns(
-        tuple(kinds),
-        names,
-        np.array(widths),
-        _families(names, widths),
-        np.array(unusual),
-        np.stack([np.asarray(value, np.float32) for value in values], axis=-1),
+        kinds=tuple(kinds),
+        names=tuple(column.name for column in columns),
+        width_f=np.array([FAMILY_WIDTHS[column.family] for column in columns]),
+        family_f=np.array([families.index(column.family) for column in columns]),
+        unusual_f=np.array([column.is_unusual for column in columns]),
+        value_gtf=np.stack(values, axis=-1),
     )
-
-
-def _families(
-    names: Sequence[str], widths: Sequence[float]
-) -> Int[np.ndarray, " feature"]:
-    """Number of each column's family: classes, names, events, and days beside either."""
-    keys = [
-        (width, name.startswith(("holiday", "standstill", "bridge")))
-        for name, width in zip(names, widths, strict=True)
-    ]
-    return np.unique(keys, axis=0, return_inverse=True)[1]
 
 
 def _stands_still(kind: str) -> bool:
@@ -145,15 +147,13 @@ def _stands_still(kind: str) -> bool:
     )
 
 
-def _beside(
-    name: str, active_gt: Bool[np.ndarray, "calendar time"]
-) -> list[tuple[str, float, bool, np.ndarray]]:
+def _beside(name: str, active_gt: Bool[np.ndarray, "calendar time"]) -> list[_Column]:
     """Columns of the day before and the day after."""
     before_gt, after_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
     before_gt[:, :-1], after_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
     return [
-        (f"{name}, the day before", NEAR_WIDTH, True, before_gt),
-        (f"{name}, the day after", NEAR_WIDTH, True, after_gt),
+        _Column(f"{name}, the day before", BESIDE, before_gt),
+        _Column(f"{name}, the day after", BESIDE, after_gt),
     ]
 
 

@@ -44,18 +44,24 @@ class Effects:
           Column `h - 1` is the effect as known h days before; one column where the calendar
           was announced a horizon ahead and there are no covariates.
         """
-        ahead = range(1, horizon + 1)
-        if panel.calendar.has_short_notice(self.calendar.kinds, horizon):
-            columns = [self.calendar.of(panel.known_ahead(days)) for days in ahead]
-            calendar_dtf = np.stack(columns, axis=-1)
-        else:
-            calendar_dtf = self.calendar.of(panel)[..., None]
+        calendar_dtf = _as_known(self.calendar, panel, horizon)
         if not self.signals.names:
             return calendar_dtf
+        ahead = range(1, horizon + 1)
         signals_dtf = np.stack(
             [self.signals.of(panel, days) for days in ahead], axis=-1
         )
         return calendar_dtf + signals_dtf
+
+
+def _as_known(
+    effects: CalendarEffects, panel: Panel, horizon: int
+) -> Float32[np.ndarray, "depot time_ahead lead"]:
+    """Effects of the calendar as known 1 to H days before; one column if all are alike."""
+    if not panel.calendar.has_short_notice(effects.kinds, horizon):
+        return effects.of(panel)[..., None]
+    ahead = range(1, horizon + 1)
+    return np.stack([effects.of(panel.known_ahead(days)) for days in ahead], axis=-1)
 
 
 def no_effects(panel: Panel) -> Float32[np.ndarray, "depot time_ahead lead"]:
@@ -80,9 +86,13 @@ def fit_effects(panel: Panel, horizon: int) -> Effects:
 def cross_fitted_effects(
     effects: Effects, panel: Panel, horizon: int
 ) -> Float32[np.ndarray, "depot time_ahead lead"]:
-    """Returns the effects of the days they were fitted to, for a network to learn beside.
+    """Returns the effects for training: no day's are fitted to the days around it.
 
-    Those of the calendar, which has many columns, are fitted without the days around each.
+    Only the calendar's, which have many columns; those of covariates are taken as they are.
     """
-    change_dt = cross_fitted_calendar_effects(panel) - effects.calendar.of(panel)
-    return effects.of(panel, horizon) + change_dt[..., None]
+    effect_dtf = effects.of(panel, horizon)
+    fitted_dtf = _as_known(effects.calendar, panel, horizon)
+    for part, calendar in cross_fitted_calendar_effects(panel):
+        change_dtf = _as_known(calendar, panel, horizon) - fitted_dtf
+        effect_dtf[:, part] += change_dtf[:, part]
+    return effect_dtf

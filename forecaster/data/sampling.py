@@ -9,6 +9,9 @@ from jaxtyping import Float32, Int, Int32
 from forecaster.config import TaskConfig
 from forecaster.data.features import Features
 
+ROUNDED_WINDOWS = 8
+"""The windows of one step are a multiple of this."""
+
 
 class Rows(NamedTuple):
     """The windows of one optimiser step."""
@@ -58,6 +61,24 @@ def _in_batches(
             np.pad(last_r[some], fill, mode="edge").astype(np.int32),
             np.pad(np.ones(count, np.float32), fill),
         )
+
+
+def even_batch_size(features: Features, task: TaskConfig, most: int) -> int:
+    """Windows of one step so that an epoch of as few steps as possible is padded little.
+
+    Args:
+      features: Features of the training panel.
+      task: Sets the length of a window.
+      most: Windows of one step at most.
+
+    Returns:
+      A multiple of `ROUNDED_WINDOWS`, so that a fleet that grows rarely changes the shapes
+      of a step; `most` if that is less.
+    """
+    n_windows = max(1, int(_windows_of_depots(features, task).sum()))
+    n_steps = -(-n_windows // most)
+    even = -(-n_windows // n_steps)
+    return min(most, -(-even // ROUNDED_WINDOWS) * ROUNDED_WINDOWS)
 
 
 def steps_per_epoch(features: Features, task: TaskConfig, batch_size: int) -> int:

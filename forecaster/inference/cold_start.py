@@ -57,8 +57,8 @@ def impute_from_peers(panel: Panel, own_d: Int[np.ndarray, " depot"]) -> Panel:
     demand_dt = panel.demand_dt.copy()
     city_d = np.array(panel.cities)
     for depot in np.flatnonzero(own_d != MATURE):
-        peers_d = _peers(own_d, city_d == city_d[depot])
-        peers_d[depot] = False
+        is_other_d = np.arange(panel.n_depots) != depot
+        peers_d = _peers(own_d, city_d == city_d[depot], is_other_d)
         if peers_d.any():
             median_t = _daily_median(panel.demand_dt[peers_d])
             demand_dt[depot] = _filled(panel.demand_dt[depot], median_t)
@@ -66,14 +66,16 @@ def impute_from_peers(panel: Panel, own_d: Int[np.ndarray, " depot"]) -> Panel:
 
 
 def _peers(
-    own_d: Int[np.ndarray, " depot"], in_city_d: Bool[np.ndarray, " depot"]
+    own_d: Int[np.ndarray, " depot"],
+    in_city_d: Bool[np.ndarray, " depot"],
+    is_other_d: Bool[np.ndarray, " depot"],
 ) -> Bool[np.ndarray, " depot"]:
-    """Mature depots of the city, else of the fleet, else any with a day of its own."""
-    mature_d = own_d == MATURE
-    for peers_d in (mature_d & in_city_d, mature_d, (own_d > 0) & in_city_d):
+    """Other mature depots of the city, else of the fleet, else any with a day of its own."""
+    mature_d, known_d = (own_d == MATURE) & is_other_d, (own_d > 0) & is_other_d
+    for peers_d in (mature_d & in_city_d, mature_d, known_d & in_city_d):
         if peers_d.any():
-            return peers_d.copy()
-    return own_d > 0
+            return peers_d
+    return known_d
 
 
 def _filled(

@@ -8,7 +8,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -126,6 +126,8 @@ class _Trainer:
         config: TrainConfig,
         validation: Features | None,
     ) -> None:
+        size = sampling.even_batch_size(features, task, config.batch_size)
+        config = replace(config, batch_size=size)
         self.features, self.task, self.config = features, task, config
         self.validation = validation
         capacity = padded_capacity(len(features.group_d))

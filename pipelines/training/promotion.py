@@ -52,8 +52,8 @@ def promote_if_better(
 ) -> PromotionDecision:
     """Promotes or rejects a challenger by its holdout scores and its canary.
 
-    On the holdout, its evaluation model must beat the seasonal naive, and be neither worse
-    than the champion's nor equal to it. It must not be trained on older data than the
+    On the holdout, its evaluation model must beat the seasonal naive, have at most
+    `MAX_MAPE_RATIO` times the champion's MAPE, and not the same. It must not be trained on older data than the
     champion. The first model of a fleet is promoted whatever its scores, because nothing
     else can forecast. Before promotion the canary must pass. A decision is final.
 
@@ -94,11 +94,21 @@ def promote_if_better(
             if decision.canary is not None:
                 canary_json = decision.canary.to_json()
                 models.set_canary(connection, decision.version, canary_json)
-            store = models.promote if decision.promoted else models.reject
-            store(connection, decision.version, decision.reason)
-            return decision
+            return _store(connection, decision)
     # Another model was promoted meanwhile.
     return promote_if_better(engine, artefacts, version, read_panels)
+
+
+def _store(connection: sa.Connection, decision: PromotionDecision) -> PromotionDecision:
+    """Stores a decision; a challenger whose artefact was pruned meanwhile is rejected."""
+    version, reason = decision.version, decision.reason
+    if decision.promoted:
+        if models.promote(connection, version, reason):
+            return decision
+        reason = "Its file was deleted before it could be promoted."
+        decision = replace(decision, promoted=False, reason=reason)
+    models.reject(connection, version, reason)
+    return decision
 
 
 def _version(model: Model | None) -> str | None:
@@ -139,6 +149,10 @@ def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDec
         promoted, outcome = False, "is no better than the champion"
     else:
         promoted, outcome = True, "beats the seasonal naive"
+        if challenger > champion:
+            outcome += (
+                f" and is within {100 * (MAX_MAPE_RATIO - 1):.0f} % of the champion"
+            )
     compared = f"MAPE {challenger:.2f} % against {naive:.2f} % of the seasonal naive"
     if not math.isnan(champion):
         compared += f" and {champion:.2f} % of the champion"

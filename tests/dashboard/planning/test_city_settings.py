@@ -41,6 +41,13 @@ def test_the_estimate_lets_the_vans_suffice_on_a_busy_day():
     ("week", "days"),
     [
         pytest.param(WEEK.assign(vans=float("nan")), busy(300.0), id="no vans"),
+        pytest.param(
+            WEEK.assign(
+                vans=WEEK["vans"].where(WEEK["depot_id"] == WEEK["depot_id"][0])
+            ),
+            busy(300.0),
+            id="vans of one depot only",
+        ),
         pytest.param(WEEK, busy(300.0)[:0], id="no orders yet"),
         pytest.param(WEEK.assign(vans=0.0), busy(300.0), id="not one van"),
     ],
@@ -48,6 +55,12 @@ def test_the_estimate_lets_the_vans_suffice_on_a_busy_day():
 def test_what_cannot_be_estimated_has_a_default(week, days):
     estimated = city_settings.estimate(week, days)["London"]
     assert estimated.orders_per_van == DEFAULT_CAPACITY
+
+
+def test_a_city_is_not_short_because_some_depots_have_no_number():
+    some = WEEK["vans"].where(WEEK["depot_id"] == WEEK["depot_id"][0])
+    estimated = city_settings.estimate(WEEK.assign(vans=some), busy(300.0))["London"]
+    assert estimated.vans is None
 
 
 def test_all_that_is_wrong_is_told_at_once():

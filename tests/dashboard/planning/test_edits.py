@@ -39,7 +39,20 @@ def test_a_number_and_a_percentage_are_understood(typed, expected):
 
 @pytest.mark.parametrize(
     "typed",
-    ["", "lots", "-5", "+5", "4.2", "10 %", "-101 %", "1,24", "1e9", "42o", "٤٢٠x"],
+    [
+        "",
+        "lots",
+        "-5",
+        "+5",
+        "4.2",
+        "10 %",
+        "-101 %",
+        "1,24",
+        "1e9",
+        "42o",
+        "٤٢٠x",
+        "+10,000 %",
+    ],
 )
 def test_nothing_else_is_taken_for_a_number(typed):
     assert edits.parse(typed) is None

@@ -192,6 +192,28 @@ def test_beyond_three_changed_depots_the_rest_are_counted():
     assert last.link == "?first=Changed+overnight"
 
 
+def test_two_promotions_in_a_week_are_two_decisions():
+    special = events(
+        *((DAYS[n].date(), "promotion", False, "Helsinki", 1) for n in (1, 2, 5))
+    )
+    first, second = decide(special=special)
+    assert first.text.startswith(
+        "Mon 23 Nov – Tue 24 Nov, Promotion in Helsinki: 200 orders planned"
+    )
+    assert second.text.startswith("Fri 27 Nov, Promotion in Helsinki: 100 orders")
+
+
+def test_a_promotion_that_is_on_already_does_not_hide_the_next():
+    special = events(
+        *(
+            (day, "promotion", False, "Helsinki", 1)
+            for day in (YESTERDAY, TODAY, FRIDAY)
+        )
+    )
+    (decision,) = decide(special=special)
+    assert decision.text.startswith("Fri 27 Nov, Promotion")
+
+
 def test_urgency_is_vans_then_data_then_events_then_changes():
     week = fleet(
         depot_week("Poplar", "London", YESTERDAY - timedelta(days=1)),
@@ -214,8 +236,22 @@ def test_yesterday_is_compared_with_its_forecast_and_the_worst_depot_named():
     )
     assert brief.last_day_sentence(rows, YESTERDAY, TODAY) == (
         "Yesterday: 338 orders, forecast 310 (−8 %). Furthest off: Barking, 138 orders, "
-        "38 % over its forecast."
+        "forecast 28 % too low."
     )
+
+
+def test_both_errors_of_a_fleet_of_one_depot_are_the_same_number():
+    rows = scored(("B", "Barking", "London", 100.0, 80.0))
+    assert brief.last_day_sentence(rows, YESTERDAY, TODAY) == (
+        "Yesterday: 100 orders, forecast 80 (−20 %). Furthest off: Barking, 100 orders, "
+        "forecast 20 % too low."
+    )
+
+
+def test_a_depot_without_an_order_has_no_percentage():
+    rows = scored(("B", "Barking", "London", 0.0, 80.0))
+    sentence = brief.last_day_sentence(rows, YESTERDAY, TODAY)
+    assert sentence.endswith("Furthest off: Barking, 0 orders, forecast 80.")
 
 
 def test_a_day_of_which_depots_are_missing_says_how_many_it_is_about():

@@ -9,20 +9,32 @@ import pandas as pd
 import pytest
 
 from forecaster.data.calendar_effects import (
-    cross_fitted_calendar_effects,
     fit_calendar_effects,
 )
 from forecaster.data.effect_columns import STANDSTILL_NAMES, effect_columns
+from forecaster.data.effects import cross_fitted_effects, fit_effects
 from forecaster.data.panel_builder import build_panel
 
-START, DAYS, AHEAD = date(2023, 9, 4), 200, 40
+START, DAYS, AHEAD, HORIZON = date(2023, 9, 4), 200, 40, 7
 CITIES = ("Ghent", "Lille")
 WEEK = np.array([1.0, 1.1, 1.05, 1.2, 1.4, 0.7, 0.5])
 THANKSGIVING, CHRISTMAS = date(2023, 11, 23), date(2023, 12, 25)
 
 
-def fleet(rng, *, effect_of=None, n_depots=8, noise=0.05, promotion=0.0, days=DAYS):
-    """Depots of two cities with a week; `effect_of` gives log effects of some days."""
+def fleet(
+    rng,
+    *,
+    effect_of=None,
+    n_depots=8,
+    noise=0.05,
+    promotion=0.0,
+    days=DAYS,
+    known_from=None,
+):
+    """Depots of two cities with a week; `effect_of` gives log effects of some days.
+
+    With `known_from` a game of the day after it is announced then.
+    """
     depot_ids = [f"D{row}" for row in range(n_depots)]
     cities = [CITIES[row % 2] for row in range(n_depots)]
     depots = pd.DataFrame({"depot_id": depot_ids, "city": cities, "country": "US"})
@@ -48,7 +60,8 @@ def fleet(rng, *, effect_of=None, n_depots=8, noise=0.05, promotion=0.0, days=DA
         columns=["depot_id", "service_on", "orders"],
     )
     events = pd.DataFrame(
-        [("promotion", day, day, "Ghent", "", np.nan, pd.NaT) for day in promoted],
+        [("promotion", day, day, "Ghent", "", np.nan, pd.NaT) for day in promoted]
+        + ([] if known_from is None else [_game(known_from)]),
         columns=[
             "kind", "starts_on", "ends_on", "city", "depot_id", "value", "known_from"
         ],
@@ -63,6 +76,11 @@ def fleet(rng, *, effect_of=None, n_depots=8, noise=0.05, promotion=0.0, days=DA
         columns=["country", "subdivision", "day_on", "name"],
     )
     return build_panel(depots, demand, events, holidays, every[-1], AHEAD)
+
+
+def _game(known_from):
+    day = known_from + timedelta(days=1)
+    return ("game", day, day, "", "", np.nan, known_from)
 
 
 def of_day(panel, effect_dt, day):
@@ -143,9 +161,23 @@ def test_unobserved_days_do_not_matter(rng):
 def test_a_day_left_out_does_not_fit_itself(rng):
     panel = fleet(rng, effect_of={CHRISTMAS: -2.0})
     whole_dt = fit_calendar_effects(panel).of(panel)
-    crossed_dt = cross_fitted_calendar_effects(panel)
+    crossed_dt = cross_fitted_effects(fit_effects(panel, HORIZON), panel, HORIZON)[
+        ..., 0
+    ]
     assert (of_day(panel, whole_dt, CHRISTMAS) < -1.0).all()
     assert (np.abs(of_day(panel, crossed_dt, CHRISTMAS)) < 0.3).all()
+
+
+def test_where_an_event_was_not_announced_training_sees_no_effect_of_it(rng):
+    """A rare one, whose effect all but vanishes where its part of the history is left out."""
+    told = START + timedelta(days=119)
+    panel = fleet(rng, effect_of={told + timedelta(days=1): 0.6}, known_from=told)
+    effects = fit_effects(panel, HORIZON)
+    served_tf = of_day(panel, effects.of(panel, HORIZON), told + timedelta(days=1))
+    crossed_dtf = cross_fitted_effects(effects, panel, HORIZON)
+    assert (served_tf[:, 0] > 0.2).all()
+    assert not served_tf[:, 1:].any()
+    assert not of_day(panel, crossed_dtf, told + timedelta(days=1))[:, 1:].any()
 
 
 def _with_demand(panel, demand_dt):

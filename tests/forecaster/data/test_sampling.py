@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forecaster.config import TaskConfig
 from forecaster.data import sampling
@@ -35,6 +37,19 @@ def test_a_short_batch_is_filled_up_without_weight():
         len(row.depot_b) == len(row.last_b) == len(row.weight_b) == 8 for row in rows
     )
     assert sum(row.weight_b.sum() for row in rows) == 15
+
+
+@given(
+    n_depots=st.integers(1, 40), n_days=st.integers(30, 150), most=st.integers(1, 64)
+)
+def test_even_batches_take_as_few_steps_with_little_padding(n_depots, n_days, most):
+    features = build_features(make_panel(n_depots=n_depots, n_days=n_days), (), 7)
+    size = sampling.even_batch_size(features, TASK, most)
+    n_steps = sampling.steps_per_epoch(features, TASK, size)
+    assert n_steps == sampling.steps_per_epoch(features, TASK, most)
+    n_windows = sum(int((row.weight_b > 0).sum()) for row in rows_of(features, batch=1))
+    assert 1 <= size <= most
+    assert size * n_steps - n_windows < sampling.ROUNDED_WINDOWS * n_steps
 
 
 def test_seed_and_epoch_decide_everything():

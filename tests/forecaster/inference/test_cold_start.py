@@ -40,6 +40,18 @@ def test_a_young_depot_has_the_week_of_its_city_at_its_own_level(panel, days):
     )
 
 
+def test_a_young_depot_alone_in_its_city_has_the_week_of_other_young_ones(panel):
+    demand_dt = panel.demand_dt.copy()
+    demand_dt[:, : N_DAYS - 20] = np.nan
+    demand_dt[5, : N_DAYS - 10] = np.nan
+    cities = ("Ghent",) * 5 + ("Lille",)
+    alone = replace(panel, cities=cities, demand_dt=demand_dt)
+    own = slice(N_DAYS - 20, None)
+    np.testing.assert_allclose(
+        filled(alone)[5, own], panel.demand_dt[5, own], rtol=0.03
+    )
+
+
 def test_days_of_its_own_are_kept(panel):
     young = with_days(panel, 5)
     np.testing.assert_array_equal(filled(young)[5, -5:], young.demand_dt[5, -5:])

@@ -51,7 +51,7 @@ except TrainingError as error:
 # A file, not a pipe: a process that blocks on a full pipe would block the other one.
 Path(sys.argv[4]).write_text(json.dumps(result))
 """
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 def panels():

@@ -121,6 +121,17 @@ def test_the_first_model_needs_a_canary_too(clean_engine, settings, panel, publi
     assert champion_version(clean_engine) is None
 
 
+def test_a_model_that_is_pruned_before_it_is_promoted_is_rejected(
+    clean_engine, settings, panel, champion, publish, monkeypatch
+):
+    good = publish(make_artefact(panel, seed=1))
+    monkeypatch.setattr(promotion.models, "promote", lambda *_: False)
+    decision = promotion.promote_if_better(clean_engine, settings.artefacts)
+    assert (decision.promoted, "was deleted" in decision.reason) == (False, True)
+    assert champion_version(clean_engine) == champion
+    assert recorded_model(clean_engine, good)["role"] == "rejected"
+
+
 def test_a_good_model_is_promoted_with_its_checks_recorded(
     clean_engine, settings, panel, champion, publish
 ):

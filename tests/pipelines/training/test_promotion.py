@@ -46,6 +46,12 @@ def test_the_reason_names_numbers_and_days():
         assert part in reason
 
 
+def test_a_challenger_a_little_worse_than_the_champion_says_so():
+    reason = decide("v1", with_champion(5.95), is_first=False).reason
+    assert "is within 2 % of the champion" in reason
+    assert "within" not in decide("v1", with_champion(7.0), is_first=False).reason
+
+
 def with_champion(mape):
     table = scores(6.0, 9.0)
     table["models"]["champion"] = {"mape": mape}
