@@ -35,7 +35,7 @@ N_SAVED = "changes saved in this session"
 
 @dataclass(frozen=True)
 class Saved:
-    """What the page confirms after saving; `undo` takes it back."""
+    """A saved change to confirm on the page; `undo` is its inverse."""
 
     sentence: str
     undo: Batch | None
@@ -43,7 +43,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in the form of changes."""
+    """The values entered in the form of changes."""
 
     action: str
     chosen: pd.DataFrame

@@ -29,13 +29,14 @@ MAX_DRIVERS = 5.0
 
 @dataclass(frozen=True)
 class CitySettings:
-    """What a city is planned with.
+    """Vans, capacity and service level that a city is planned with.
 
     Attributes:
       city: Name of the city.
       vans: Vans of the city per day; None if not known: as many as needed.
       orders_per_van: Orders that a van carries per day.
-      service_level: Share of a depot's days on which its vans are to carry all orders.
+      service_level: Target probability that all orders of a day are delivered: of each
+        depot when its vans are planned, of the whole city when its vans are counted.
       drivers_per_van: Drivers per van and day.
       made_by: The planner who saved them; None where they are estimated.
       made_at: When, with a zone.

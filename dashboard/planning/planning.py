@@ -65,7 +65,7 @@ def by_city(
     Returns:
       city, target_on, p50 (planned orders), model_p50, allocated, drivers, undelivered,
       needed (vans with which all orders of the city are carried at its service level, if
-      they may be moved between its depots), chance_carried (the probability of that with
+      they may be moved between its depots), delivery_probability (the probability of that with
       the city's vans; NaN if these are not known), vans (of the city; NaN if not known),
       spare (vans beyond those allocated; NaN if not known), short (vans needed beyond the
       city's). By city and day.
@@ -74,7 +74,7 @@ def by_city(
     days = plan.groupby(["city", "target_on"], as_index=False)[columns].sum()
     vans = days["city"].map({name: each.vans for name, each in settings.items()})
     needs = pd.DataFrame(
-        _needs(plan, settings, bands), columns=["needed", "chance_carried"]
+        _needs(plan, settings, bands), columns=["needed", "delivery_probability"]
     )
     known = vans.astype(float)
     return days.assign(
@@ -88,7 +88,7 @@ def by_city(
 def _needs(
     plan: pd.DataFrame, settings: Settings, bands: pd.DataFrame
 ) -> list[tuple[int, float]]:
-    """`needed` and `chance_carried` of each city and day, in order."""
+    """`needed` and `delivery_probability` of each city and day, in order."""
     band_of = {
         (row["city"], row["target_on"]): (row["p10"], row["p90"])
         for row in bands.to_dict("records")
@@ -102,7 +102,10 @@ def _needs(
 def _need(
     day: pd.DataFrame, city: CitySettings, band: tuple[float, float] | None
 ) -> tuple[int, float]:
-    """Of one city and day; `band` is of the total of the model's numbers."""
+    """Computes `needed` and `delivery_probability` of one city and day.
+
+    `band` is the 80 % band of the model's total; None if it is not known.
+    """
     p10_r, p50_r, p90_r = (day[name].to_numpy(float) for name in QUANTILES)
     if band is not None:
         model = day["model_p50"].sum()
@@ -112,7 +115,9 @@ def _need(
     needed = scenarios.vans_needed(case_rs, city.orders_per_van, city.service_level)
     if city.vans is None:
         return needed, float("nan")
-    return needed, scenarios.chance_carried(case_rs, city.orders_per_van, city.vans)
+    return needed, scenarios.delivery_probability(
+        case_rs, city.orders_per_van, city.vans
+    )
 
 
 def transfers_by_day(plan: pd.DataFrame) -> dict[pd.Timestamp, list[Transfer]]:

@@ -2,8 +2,7 @@
 
 The forecast has three quantiles of each depot and the 80 % band of the city's total. The
 depots' days are drawn with these quantiles, and with the one correlation between depots
-that gives the total its band. Paths that a model samples itself can take the place of
-`sample_orders` one day; whatever is computed from its cases stays.
+that gives the total its band.
 """
 
 import numpy as np
@@ -50,24 +49,26 @@ def correlation(width_r: np.ndarray, total_band: tuple[float, float]) -> float:
     return float(np.clip((total - alone) / (together - alone), 0.0, 1.0))
 
 
-def chance_carried(case_rs: np.ndarray, orders_per_van: float, vans: int) -> float:
+def delivery_probability(
+    orders_rs: np.ndarray, orders_per_van: float, vans: int
+) -> float:
     """Probability that the vans carry all orders of a city on a day.
 
     They may be moved between its depots that morning, but a van serves one depot.
 
     Args:
-      case_rs: From `sample_orders`.
+      orders_rs: From `sample_orders`.
       orders_per_van: Orders that a van carries per day.
       vans: Vans of the city.
     """
-    return float((_vans_by_scenario(case_rs, orders_per_van) <= vans).mean())
+    return float((_vans_by_scenario(orders_rs, orders_per_van) <= vans).mean())
 
 
-def vans_needed(case_rs: np.ndarray, orders_per_van: float, level: float) -> int:
-    """The fewest vans with which `chance_carried` reaches a level between 0 and 1."""
-    needed_s = np.sort(_vans_by_scenario(case_rs, orders_per_van))
+def vans_needed(orders_rs: np.ndarray, orders_per_van: float, level: float) -> int:
+    """The fewest vans with which `delivery_probability` reaches a level between 0 and 1."""
+    needed_s = np.sort(_vans_by_scenario(orders_rs, orders_per_van))
     return int(needed_s[int(np.ceil(level * len(needed_s) - 1e-9)) - 1])
 
 
-def _vans_by_scenario(case_rs: np.ndarray, orders_per_van: float) -> np.ndarray:
-    return staffing.vans_for(case_rs, orders_per_van).sum(axis=0)
+def _vans_by_scenario(orders_rs: np.ndarray, orders_per_van: float) -> np.ndarray:
+    return staffing.vans_for(orders_rs, orders_per_van).sum(axis=0)

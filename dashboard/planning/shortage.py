@@ -22,9 +22,9 @@ class CityDay:
       orders: Planned orders: the planners' where there are any, else the model's.
       vans_needed: Vans with which all of its orders are carried at its service level.
       vans_available: Vans of the city; None if not known.
-      short: Vans needed beyond those available: above 0 where `chance_carried` is below
+      short: Vans needed beyond those available: above 0 where `delivery_probability` is below
         the service level; 0 where the vans available are not known.
-      chance_carried: Probability that the vans available carry all orders, if they may
+      delivery_probability: Probability that the vans available carry all orders, if they may
         be moved between the city's depots that morning; None where they are not known.
       is_estimated: Whether the settings of the city are estimated: nobody has saved any.
     """
@@ -35,7 +35,7 @@ class CityDay:
     vans_needed: int
     vans_available: int | None
     short: int
-    chance_carried: float | None
+    delivery_probability: float | None
     is_estimated: bool
 
 
@@ -51,7 +51,7 @@ def city_days(freshness: Freshness) -> list[CityDay]:
             vans_needed=int(row["needed"]),
             vans_available=settings[row["city"]].vans,
             short=int(row["short"]),
-            chance_carried=_known(row["chance_carried"]),
+            delivery_probability=_known(row["delivery_probability"]),
             is_estimated=settings[row["city"]].is_estimated,
         )
         for row in totals(freshness).to_dict("records")

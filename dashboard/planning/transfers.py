@@ -9,17 +9,17 @@ POOL = ""
 
 @dataclass(frozen=True)
 class Transfer:
-    """Vans that one depot lends another for a day; `giver` may be `POOL`."""
+    """Vans that one depot lends another for a day; `from_depot` may be `POOL`."""
 
     vans: int
-    giver: str
-    receiver: str
+    from_depot: str
+    to_depot: str
 
 
 def transfers(own: Mapping[str, int], assigned: Mapping[str, int]) -> list[Transfer]:
-    """The fewest moves of vans from depots that have more than their share.
+    """Matches depots with spare vans to depots that lack vans, largest first.
 
-    Who has most to give gives first to who lacks most, so that few depots are involved.
+    Greedy: it keeps the number of moves low, but not always at its minimum.
 
     Args:
       own: Vans of each depot whose number is known.
@@ -28,15 +28,15 @@ def transfers(own: Mapping[str, int], assigned: Mapping[str, int]) -> list[Trans
     surplus = {d: own[d] - assigned[d] for d in own if own[d] > assigned[d]}
     lacking = {d: assigned[d] - own[d] for d in own if assigned[d] > own[d]}
     moves = []
-    for receiver in sorted(lacking, key=lambda depot: (-lacking[depot], depot)):
-        while lacking[receiver]:
-            giver = min(
+    for to_depot in sorted(lacking, key=lambda depot: (-lacking[depot], depot)):
+        while lacking[to_depot]:
+            from_depot = min(
                 surplus, key=lambda depot: (-surplus[depot], depot), default=POOL
             )
-            vans = min(lacking[receiver], surplus.get(giver, lacking[receiver]))
-            moves.append(Transfer(vans, giver, receiver))
-            lacking[receiver] -= vans
-            if giver != POOL:
-                surplus[giver] -= vans
+            vans = min(lacking[to_depot], surplus.get(from_depot, lacking[to_depot]))
+            moves.append(Transfer(vans, from_depot, to_depot))
+            lacking[to_depot] -= vans
+            if from_depot != POOL:
+                surplus[from_depot] -= vans
                 surplus = {d: n for d, n in surplus.items() if n}
     return moves

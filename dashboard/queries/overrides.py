@@ -26,7 +26,7 @@ def city_settings(freshness: Freshness) -> pd.DataFrame:
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def busy_days(freshness: Freshness) -> pd.DataFrame:
-    """City and orders: nine days in ten of a city's last eight weeks had no more."""
+    """Returns the 90th percentile of each city's daily orders of eight weeks: city, orders."""
     return read(
         sql.BUSY_DAYS,
         numbers=["orders"],

@@ -22,7 +22,7 @@ from dashboard.tables.html_grids import (
 from dashboard.text import formatting
 
 UNLIKELY, UNSURE, CERTAIN = 0.5, 0.8, 0.99
-"""Chances that all is carried below which a day is marked, and below which it is shown."""
+"""Chances of full delivery below which a day is marked, and below which it is shown."""
 
 
 def cities(days: pd.DataFrame, settings: Mapping[str, CitySettings]) -> str:
@@ -53,7 +53,7 @@ def _city_name(settings: CitySettings) -> str:
 
 def _city_cell(day: Row) -> str:
     short = f' <b class="short">−{day["short"]}</b>' if day["short"] else ""
-    chance = day["chance_carried"]
+    chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     text = f"<small>{escape(likely)}</small>" if chance < CERTAIN else ""
     title = f"{formatting.orders(day['p50'])} orders; {int(day['needed'])} vans needed"
@@ -66,7 +66,7 @@ def _city_cell(day: Row) -> str:
 
 
 def _severity(chance: float) -> str:
-    """The class of a chance that all is carried; '' where there is no need to act."""
+    """The class of a chance of full delivery; '' where there is no need to act."""
     if chance < UNLIKELY:
         return "unlikely"
     return "unsure" if chance < UNSURE else ""
@@ -141,7 +141,7 @@ def _totals(days: pd.DataFrame) -> list[str]:
     if is_known:
         cells = [
             f'<td class="day {_severity(chance)}">{escape(formatting.chance(chance))}</td>'
-            for chance in days["chance_carried"]
+            for chance in days["delivery_probability"]
         ]
         lines.append(html_parts.row("All carried", cells))
     return lines
@@ -158,6 +158,6 @@ def transfers(moves: Mapping[pd.Timestamp, list[Transfer]]) -> str:
 
 
 def _move(transfer: Transfer) -> str:
-    giver = "spare pool" if transfer.giver == POOL else transfer.giver
+    from_depot = "spare pool" if transfer.from_depot == POOL else transfer.from_depot
     vans = formatting.count(transfer.vans, "van")
-    return f"{vans} {giver} → {transfer.receiver}"
+    return f"{vans} {from_depot} → {transfer.to_depot}"

@@ -51,7 +51,7 @@ HEADINGS = {
 }
 """Headings of columns whose name is not one itself."""
 FRACTIONS = {
-    "absolute_error", "bias", "chance_carried", "coverage", "forecast_mape", "mape", "median_mape",
+    "absolute_error", "bias", "delivery_probability", "coverage", "forecast_mape", "mape", "median_mape",
     "naive_mape", "override_mape", "service_level", "value_added", "wape",
 }  # fmt: skip
 BASELINES = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
@@ -231,8 +231,8 @@ def city_plan(days: pd.DataFrame) -> pd.DataFrame:
     """Display table of `planning.by_city`."""
     return display(
         days, "city", "target_on", "p50", "model_p50", "vans", "needed", "short",
-        "drivers", "undelivered", "chance_carried", p50="Planned", vans="Vans",
-        short="Vans short", chance_carried="Chance that all is carried",
+        "drivers", "undelivered", "delivery_probability", p50="Planned", vans="Vans",
+        short="Vans short", delivery_probability="Chance of full delivery",
     )  # fmt: skip
 
 

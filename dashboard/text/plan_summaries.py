@@ -104,8 +104,8 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
             "more than needed, if vans are moved between its depots."
         )
     listed = [
-        f"{formatting.day(day['target_on'])} ({day['short']:,}; chance that all is carried "
-        f"{formatting.chance(day['chance_carried'])})"
+        f"{formatting.day(day['target_on'])} ({day['short']:,}; chance of full delivery "
+        f"{formatting.chance(day['delivery_probability'])})"
         for day in short.to_dict("records")[:MAX_LISTED]
     ]
     more = len(short) - len(listed)
@@ -117,7 +117,7 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
 
 
 def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
-    """What changes would do, from `edits.preview`."""
+    """Describes the effect of changes before they are saved, from `edits.preview`."""
     cells = formatting.count(len(changes), "number")
     orders, vans = _sums(preview)
     short = int(preview["short_before"].sum()), int(preview["short_after"].sum())
@@ -143,7 +143,7 @@ def _arrow(before: float, after: float) -> str:
 def saved_sentence(
     changes: Sequence[Change], names: dict[str, str], preview: pd.DataFrame
 ) -> str:
-    """What was saved: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders, 7 → 9 vans.'."""
+    """Confirms a save: 'Saved: Barking, Fri 27 Nov: 341 → 420 orders, 7 → 9 vans.'."""
     depots = list(dict.fromkeys(change.cell.depot for change in changes))
     days = [change.cell.day_on for change in changes]
     who = (

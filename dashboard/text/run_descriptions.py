@@ -19,7 +19,7 @@ STATES = {
 
 
 def status_line(runs: pd.DataFrame, zone: ZoneInfo) -> str:
-    """How the newest night went, in a line; '' before the first night.
+    """Summarises the newest nightly run in one line; '' before the first.
 
     'Forecast ready Fri 21 Nov, 04:41 · data complete · tonight's model promoted'.
 

@@ -17,16 +17,16 @@ from jaxtyping import Bool, Float, Float32, Int
 
 from forecaster.data.effect_columns import EffectColumns, effect_columns, effect_kinds
 from forecaster.data.panel import Panel, log_counts
-from forecaster.data.ridge import Rows, estimate_widths, fit_ridge
+from forecaster.data.ridge import Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
 
-CITY_SHARE, DEPOT_SHARE = 0.4, 0.25
+CITY_SD_SHARE, DEPOT_SD_SHARE = 0.4, 0.25
 """Standard deviation of a city's and of a depot's deviation, as shares of the fleet effect's."""
 MAX_SAMPLED_DEPOTS = 64
-"""Depots whose deviations the widths of all depots are estimated from."""
+"""Depots whose deviations the prior_sds of all depots are estimated from."""
 NEIGHBOUR_WEEKS = 4
-"""Weeks to either side whose same weekdays say what is usual."""
-MAX_RESIDUAL = 3.0
+"""Weeks to either side whose same weekdays give a day's normal level."""
+MAX_FITTED_RESIDUAL = 3.0
 """Log counts, either way, to which residuals are clipped."""
 MIN_NOISE, DEFAULT_NOISE, MIN_NOISE_DAYS = 0.03, 0.3, 7
 """Standard deviation of residuals, log counts: at least, and where fewer days are known."""
@@ -74,7 +74,7 @@ def fit_calendar_effects(panel: Panel) -> CalendarEffects:
     """Fits the effects to a panel's actuals."""
     problem = _Problem.of(panel)
     every_t = np.ones(panel.n_steps, bool)
-    return problem.solve(every_t, problem.widths())
+    return problem.solve(every_t, problem.prior_sds())
 
 
 def cross_fitted_calendar_effects(
@@ -86,12 +86,12 @@ def cross_fitted_calendar_effects(
     than they deserve on new ones.
     """
     problem = _Problem.of(panel)
-    widths = problem.widths()
+    prior_sds = problem.prior_sds()
     bounds = np.linspace(0, panel.n_steps, FOLDS + 1).astype(int)
     for first, end in pairwise(bounds):
         counted_t = np.ones(panel.n_steps, bool)
         counted_t[first:end] = False
-        yield slice(first, end), problem.solve(counted_t, widths)
+        yield slice(first, end), problem.solve(counted_t, prior_sds)
 
 
 class Unexplained(NamedTuple):
@@ -100,7 +100,7 @@ class Unexplained(NamedTuple):
     residual_dt: Float[np.ndarray, "depot time"]
     # Whether it is known.
     valid_dt: Bool[np.ndarray, "depot time"]
-    # Standard deviation on usual days.
+    # Standard deviation on normal days.
     noise_d: Float[np.ndarray, " depot"]
 
 
@@ -111,8 +111,8 @@ def unexplained(panel: Panel, effects: CalendarEffects) -> Unexplained:
     return Unexplained(residual_dt, problem.known_dt, problem.noise_d)
 
 
-class _Widths(NamedTuple):
-    """Standard deviations of the effects, and of the deviations of cities and depots."""
+class _PriorSds(NamedTuple):
+    """Prior standard deviations of the effects, and of the deviations of cities and depots."""
 
     fleet_f: Float[np.ndarray, " feature"]
     city_f: Float[np.ndarray, " feature"]
@@ -124,19 +124,18 @@ class _Problem:
     """The residuals of a panel and the columns that they are regressed on.
 
     Attributes:
-      panel: The panel.
       columns: Columns of its days, those ahead left out.
       residual_dt: Log counts less those of the same weekdays around, 0 where not known.
       known_dt: Where they are known.
-      unusual_dt: Days that are left out of what is usual.
-      noise_d: Standard deviation of usual residuals, see `_persistence`.
+      excluded_dt: Days that are left out of the normal level.
+      noise_d: Standard deviation of the residuals of normal days, see `_autocorrelation_inflation`.
     """
 
     panel: Panel
     columns: EffectColumns
     residual_dt: Float[np.ndarray, "depot time"]
     known_dt: Bool[np.ndarray, "depot time"]
-    unusual_dt: Bool[np.ndarray, "depot time"]
+    excluded_dt: Bool[np.ndarray, "depot time"]
     noise_d: Float[np.ndarray, " depot"]
 
     @classmethod
@@ -144,45 +143,50 @@ class _Problem:
         """Computes the residuals and columns of a panel."""
         columns = effect_columns(panel, effect_kinds(panel.calendar, panel.n_steps))
         columns = replace(columns, value_gtf=columns.value_gtf[:, : panel.n_steps])
-        unusual_gt = (columns.value_gtf[..., columns.unusual_f] != 0).any(axis=-1)
-        unusual_dt = unusual_gt[panel.calendar.group_d]
-        residual_dt, known_dt = _residuals(panel, unusual_dt)
-        usual_dt = known_dt & ~unusual_dt
-        noise_d = _noise(residual_dt, usual_dt) * _persistence(residual_dt, usual_dt)
-        return cls(panel, columns, residual_dt, known_dt, unusual_dt, noise_d)
+        excluded_gt = (columns.value_gtf[..., columns.excluded_f] != 0).any(axis=-1)
+        excluded_dt = excluded_gt[panel.calendar.group_d]
+        residual_dt, known_dt = _deviations_from_neighbours(panel, excluded_dt)
+        normal_dt = known_dt & ~excluded_dt
+        noise_d = _noise(residual_dt, normal_dt) * _autocorrelation_inflation(
+            residual_dt, normal_dt
+        )
+        return cls(panel, columns, residual_dt, known_dt, excluded_dt, noise_d)
 
-    def widths(self) -> _Widths:
-        """Estimates the widths from all days."""
+    def prior_sds(self) -> _PriorSds:
+        """Estimates the prior standard deviations from all days."""
         every_t = np.ones(self.panel.n_steps, bool)
-        family_f, width_f = self.columns.family_f, self.columns.width_f
+        family_f, prior_sd_f = self.columns.family_f, self.columns.prior_sd_f
         cells = self._cells(every_t)
-        fleet_f = estimate_widths([cells.rows()], width_f, family_f)
+        fleet_f = estimate_prior_sds([cells.rows()], prior_sd_f, family_f)
         effect_f = fit_ridge(cells.rows(), fleet_f).mean_f
-        city_f = CITY_SHARE * fleet_f
+        city_f = CITY_SD_SHARE * fleet_f
         of_cities = cells.of_cities(effect_f)
         if len(of_cities) > 1:
-            city_f = estimate_widths(of_cities, city_f, family_f)
+            city_f = estimate_prior_sds(of_cities, city_f, family_f)
         city_cf = effect_f + np.stack(
             [fit_ridge(rows, city_f).mean_f for rows in of_cities]
         )
         some = np.linspace(0, self.panel.n_depots - 1, MAX_SAMPLED_DEPOTS).astype(int)
         of_depots = self._depot_rows(city_cf, every_t, np.unique(some))
-        depot_f = estimate_widths(list(of_depots), DEPOT_SHARE * fleet_f, family_f)
-        return _Widths(fleet_f, city_f, depot_f)
+        depot_f = estimate_prior_sds(
+            list(of_depots), DEPOT_SD_SHARE * fleet_f, family_f
+        )
+        return _PriorSds(fleet_f, city_f, depot_f)
 
     def solve(
-        self, counted_t: Bool[np.ndarray, " time"], widths: _Widths
+        self, counted_t: Bool[np.ndarray, " time"], prior_sds: _PriorSds
     ) -> CalendarEffects:
         """Fits the effects to the days that count."""
         cells = self._cells(counted_t)
-        fleet_f = fit_ridge(cells.rows(), widths.fleet_f).mean_f
+        fleet_f = fit_ridge(cells.rows(), prior_sds.fleet_f).mean_f
         deviations = [
-            fit_ridge(rows, widths.city_f).mean_f for rows in cells.of_cities(fleet_f)
+            fit_ridge(rows, prior_sds.city_f).mean_f
+            for rows in cells.of_cities(fleet_f)
         ]
         city_cf = fleet_f + np.stack(deviations)
         every = np.arange(self.panel.n_depots)
         own = [
-            fit_ridge(rows, widths.depot_f).mean_f
+            fit_ridge(rows, prior_sds.depot_f).mean_f
             for rows in self._depot_rows(city_cf, counted_t, every)
         ]
         depot_df = city_cf[self._city_d] + np.stack(own)
@@ -220,8 +224,10 @@ class _Problem:
         known_nt = precision_nt > 0
         mean_nt = total_nt / np.where(known_nt, precision_nt, 1.0)
         first_n = np.unique(cell_d, return_index=True)[1]
-        usual_nt = known_nt & ~self.unusual_dt[first_n]
-        noise_n = _noise(mean_nt, usual_nt) * _persistence(mean_nt, usual_nt)
+        normal_nt = known_nt & ~self.excluded_dt[first_n]
+        noise_n = _noise(mean_nt, normal_nt) * _autocorrelation_inflation(
+            mean_nt, normal_nt
+        )
         return _Cells(
             np.array([city for city, _ in names]),
             self.columns.value_gtf[panel.calendar.group_d[first_n]],
@@ -279,28 +285,28 @@ def _known_rows(
     return Rows(value_ntf[known_nt], weight_nt[known_nt], target_nt[known_nt])
 
 
-def _residuals(
-    panel: Panel, unusual_dt: Bool[np.ndarray, "depot time"]
+def _deviations_from_neighbours(
+    panel: Panel, excluded_dt: Bool[np.ndarray, "depot time"]
 ) -> tuple[Float[np.ndarray, "depot time"], Bool[np.ndarray, "depot time"]]:
     """Log counts less the median of the same weekdays before and after, and where known.
 
     It sees what came after a day: effects are fitted to it, and no feature may read it.
     """
     observed_dt, log_dt = panel.observed_dt, log_counts(panel.demand_dt)
-    usual_dt = observed_dt & ~unusual_dt
-    # A depot with hardly a usual day has nothing better than the days it has.
-    few_d = usual_dt.sum(axis=1) < 2 * MIN_NOISE_DAYS
-    usual_dt[few_d] = observed_dt[few_d]
-    value_dt = np.where(usual_dt, log_dt, np.float32(np.nan))
+    normal_dt = observed_dt & ~excluded_dt
+    # A depot with hardly a normal day has nothing better than the days it has.
+    few_d = normal_dt.sum(axis=1) < 2 * MIN_NOISE_DAYS
+    normal_dt[few_d] = observed_dt[few_d]
+    value_dt = np.where(normal_dt, log_dt, np.float32(np.nan))
     shifted = np.full((2 * NEIGHBOUR_WEEKS, *log_dt.shape), np.nan, np.float32)
     for weeks in range(1, NEIGHBOUR_WEEKS + 1):
         days = 7 * weeks
         shifted[2 * weeks - 2, :, days:] = value_dt[:, :-days]
         shifted[2 * weeks - 1, :, :-days] = value_dt[:, days:]
-    usual_level_dt, has_neighbour_dt = median_of_known(shifted)
-    residual_dt = log_dt - usual_level_dt
+    normal_level_dt, has_neighbour_dt = median_of_known(shifted)
+    residual_dt = log_dt - normal_level_dt
     known_dt = observed_dt & has_neighbour_dt
-    clipped_dt = np.clip(residual_dt, -MAX_RESIDUAL, MAX_RESIDUAL)
+    clipped_dt = np.clip(residual_dt, -MAX_FITTED_RESIDUAL, MAX_FITTED_RESIDUAL)
     return np.where(known_dt, clipped_dt, 0.0), known_dt
 
 
@@ -315,7 +321,7 @@ def _noise(
     return np.maximum(noise_r, MIN_NOISE)
 
 
-def _persistence(
+def _autocorrelation_inflation(
     residual_rt: Float[np.ndarray, "row time"], known_rt: Bool[np.ndarray, "row time"]
 ) -> Float[np.ndarray, " row"]:
     """Factor by which autocorrelation inflates the standard error of a mean of days.

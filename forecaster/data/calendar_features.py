@@ -16,7 +16,7 @@ SEASON_COLUMNS = 2 * HARMONICS
 MONTH_COLUMNS = 2 * HARMONICS
 """Number of columns after them that encode the day of the month."""
 MIN_SEASON_DAYS, MIN_MONTH_DAYS = 330, 90
-"""Days of history from which on each can be told from the passage of time."""
+"""Days of history before the day of the year, or of the month, is separable from a trend."""
 HOLIDAY_DECAY_DAYS = 3.0
 """Days by which the proximity of a holiday falls by the factor e."""
 
@@ -41,12 +41,14 @@ def calendar_columns(
     for kind in kinds:
         active_gt = calendar.of_kind(kind).astype(np.float32)
         names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
-        eve_gt, morrow_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
-        eve_gt[:, :-1], morrow_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
-        near = [value_gt[:, first:] for value_gt in (active_gt, eve_gt, morrow_gt)]
+        day_before_gt, day_after_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
+        day_before_gt[:, :-1], day_after_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
+        near = [
+            value_gt[:, first:] for value_gt in (active_gt, day_before_gt, day_after_gt)
+        ]
         columns.append(np.stack(near, axis=-1))
     names += ["holiday is near", "holiday was near"]
-    columns.append(_nearness(calendar.of_kind(HOLIDAY))[:, first:])
+    columns.append(_proximity(calendar.of_kind(HOLIDAY))[:, first:])
     return tuple(names), np.concatenate(columns, axis=-1).astype(np.float32)
 
 
@@ -91,10 +93,15 @@ def lead_columns(
     lead_gtf[..., 0] = reduce(np.minimum, leads)[:, -days:]
     for kind, days_gt in zip(kinds, leads, strict=True):
         lead_gt = days_gt.astype(np.float32)
-        eve_gt, morrow_gt = (np.full_like(lead_gt, MAX_LEAD_DAYS) for _ in range(2))
+        day_before_gt, day_after_gt = (
+            np.full_like(lead_gt, MAX_LEAD_DAYS) for _ in range(2)
+        )
         # The announcement is one day nearer to the day before, one day farther from the day after.
-        eve_gt[:, :-1], morrow_gt[:, 1:] = lead_gt[:, 1:] - 1, lead_gt[:, :-1] + 1
-        near = np.stack([lead_gt, eve_gt, morrow_gt], axis=-1)[:, -days:]
+        day_before_gt[:, :-1], day_after_gt[:, 1:] = (
+            lead_gt[:, 1:] - 1,
+            lead_gt[:, :-1] + 1,
+        )
+        near = np.stack([lead_gt, day_before_gt, day_after_gt], axis=-1)[:, -days:]
         first = 1 + names.index(kind)
         lead_gtf[..., first : first + 3] = near
     return lead_gtf
@@ -108,7 +115,11 @@ def _date_features(
     month_t = np.array(
         [(day.day - 1) / monthrange(day.year, day.month)[1] for day in days]
     )
-    columns = [*_turns(year_t), *_turns(month_t), weekday_t[:, None] == np.arange(7)]
+    columns = [
+        *_sin_cos(year_t),
+        *_sin_cos(month_t),
+        weekday_t[:, None] == np.arange(7),
+    ]
     names = [
         f"{period} {wave} {order}"
         for period in ("year", "month")
@@ -119,12 +130,12 @@ def _date_features(
     return names, np.concatenate(columns, axis=-1).astype(np.float32)
 
 
-def _turns(phase_t: Float[np.ndarray, " time"]) -> list[Float[np.ndarray, "time 2"]]:
+def _sin_cos(phase_t: Float[np.ndarray, " time"]) -> list[Float[np.ndarray, "time 2"]]:
     turns = [2 * np.pi * order * phase_t for order in range(1, HARMONICS + 1)]
     return [np.stack([np.sin(turn_t), np.cos(turn_t)], axis=-1) for turn_t in turns]
 
 
-def _nearness(
+def _proximity(
     active_gt: Bool[np.ndarray, "calendar time"],
 ) -> Float32[np.ndarray, "calendar time 2"]:
     """Proximity of the next and the last holiday: 1 on the day, decaying exponentially."""

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
 from forecaster.data.panel import Panel
 
-STANDSTILL_NAMES = (
+MAJOR_HOLIDAYS = (
     "ascension",
     "boxing day",
     "christmas",
@@ -29,15 +29,15 @@ STANDSTILL_NAMES = (
     "thanksgiving",
     "pentecost",
 )
-"""Parts of the English names of holidays on which most businesses stand still."""
-NOT_THE_DAY = ("observed", "after", "eve")
+"""Parts of the English names of holidays on which most businesses are closed."""
+SUBSTITUTE_MARKERS = ("observed", "after", "eve")
 """Parts of names that mark a substitute for such a holiday or a day beside it."""
-EVES = {(12, 24), (12, 31)}
-BETWEEN = {(12, 26), (12, 27), (12, 28), (12, 29), (12, 30), (1, 2)}
+HOLIDAY_EVES = {(12, 24), (12, 31)}
+BETWEEN_HOLIDAYS = {(12, 26), (12, 27), (12, 28), (12, 29), (12, 30), (1, 2)}
 EVE_SHARE, BETWEEN_SHARE = 0.6, 0.4
 """Share of a standstill expected on days near it that no calendar of holidays has."""
 CLASS, YEAR_END, NAME, EVENT, BESIDE = "class", "year end", "name", "event", "beside"
-FAMILY_WIDTHS = {CLASS: 0.6, YEAR_END: 0.4, NAME: 0.4, EVENT: 0.3, BESIDE: 0.1}
+FAMILY_PRIOR_SDS = {CLASS: 0.6, YEAR_END: 0.4, NAME: 0.4, EVENT: 0.3, BESIDE: 0.1}
 """Standard deviation of the effects of each family before any is observed, log counts."""
 MAX_EFFECT_KINDS = 64
 """Most kinds of day with an effect of their own."""
@@ -52,7 +52,7 @@ class _Column(NamedTuple):
     family: str
     value_gt: np.ndarray
     # Whether days with it are left out of the normal level.
-    is_unusual: bool = True
+    is_excluded: bool = True
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,18 @@ class EffectColumns:
 
     Attributes:
       kinds: Kinds of day that they are made of.
-      names: Of the last axis.
-      width_f: Standard deviation of each effect before any is observed, log counts.
-      family_f: Index of the family; one width is estimated for all columns of a family.
-      unusual_f: Whether days with the column are left out of the normal level.
+      names: Names of the columns, in order.
+      prior_sd_f: Standard deviation of each effect before any is observed, log counts.
+      family_f: Index of the family, whose columns share one estimated standard deviation.
+      excluded_f: Whether days with the column are left out of the normal level.
       value_gtf: Columns of every calendar and day.
     """
 
     kinds: tuple[str, ...]
     names: tuple[str, ...]
-    width_f: Float[np.ndarray, " feature"]
+    prior_sd_f: Float[np.ndarray, " feature"]
     family_f: Int[np.ndarray, " feature"]
-    unusual_f: Bool[np.ndarray, " feature"]
+    excluded_f: Bool[np.ndarray, " feature"]
     value_gtf: Float32[np.ndarray, "calendar time_ahead feature"]
 
 
@@ -100,12 +100,12 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     holiday_gt = calendar.of_kind(HOLIDAY)
     standstill_gt = np.zeros((n_groups, n_steps), bool)
     for kind in calendar.kinds:
-        if _stands_still(kind):
+        if _is_major_holiday(kind):
             standstill_gt |= calendar.of_kind(kind)
     days = [panel.day(step) for step in range(n_steps)]
     month_days = [(day.month, day.day) for day in days]
-    eve_t = np.array([each in EVES for each in month_days])
-    between_t = np.array([each in BETWEEN for each in month_days])
+    eve_t = np.array([each in HOLIDAY_EVES for each in month_days])
+    between_t = np.array([each in BETWEEN_HOLIDAYS for each in month_days])
     weekday_t = np.array([day.weekday() for day in days])
     near_t = np.maximum(EVE_SHARE * eve_t, BETWEEN_SHARE * between_t)
     class_gt = np.maximum(standstill_gt, near_t)
@@ -116,8 +116,8 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
         _Column("between Christmas and New Year", YEAR_END, between_t & ~standstill_gt),
         _Column("holiday on a weekend", NAME, holiday_gt & (weekday_t >= 5)),
         _Column("bridge day", BESIDE, _bridges(holiday_gt, weekday_t)),
-        *_beside("holiday", holiday_gt),
-        *_beside("standstill", standstill_gt),
+        *_adjacent_days("holiday", holiday_gt),
+        *_adjacent_days("standstill", standstill_gt),
     ]
     for kind in kinds:
         active_gt = calendar.of_kind(kind)
@@ -125,29 +125,31 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
             columns.append(_Column(kind, NAME, active_gt))
         elif kind != HOLIDAY:
             is_rare = bool(active_gt[:, : panel.n_steps].mean() < RARE_SHARE)
-            columns.append(_Column(kind, EVENT, active_gt, is_unusual=is_rare))
-    families = list(FAMILY_WIDTHS)
+            columns.append(_Column(kind, EVENT, active_gt, is_excluded=is_rare))
+    families = list(FAMILY_PRIOR_SDS)
     values = [np.asarray(column.value_gt, np.float32) for column in columns]
     return EffectColumns(
         kinds=tuple(kinds),
         names=tuple(column.name for column in columns),
-        width_f=np.array([FAMILY_WIDTHS[column.family] for column in columns]),
+        prior_sd_f=np.array([FAMILY_PRIOR_SDS[column.family] for column in columns]),
         family_f=np.array([families.index(column.family) for column in columns]),
-        unusual_f=np.array([column.is_unusual for column in columns]),
+        excluded_f=np.array([column.is_excluded for column in columns]),
         value_gtf=np.stack(values, axis=-1),
     )
 
 
-def _stands_still(kind: str) -> bool:
+def _is_major_holiday(kind: str) -> bool:
     name = kind.removeprefix(NAMED_HOLIDAY).lower()
     return (
         kind.startswith(NAMED_HOLIDAY)
-        and any(part in name for part in STANDSTILL_NAMES)
-        and not any(part in name for part in NOT_THE_DAY)
+        and any(part in name for part in MAJOR_HOLIDAYS)
+        and not any(part in name for part in SUBSTITUTE_MARKERS)
     )
 
 
-def _beside(name: str, active_gt: Bool[np.ndarray, "calendar time"]) -> list[_Column]:
+def _adjacent_days(
+    name: str, active_gt: Bool[np.ndarray, "calendar time"]
+) -> list[_Column]:
     """Columns of the day before and the day after."""
     before_gt, after_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
     before_gt[:, :-1], after_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]

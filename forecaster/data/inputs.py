@@ -55,7 +55,7 @@ TARGET_COLUMNS = (
 """Features of a day ahead that derive from the past, in order."""
 TRIMMED_SHARE = 0.3
 """Share of the trimmed weekday mean in the baseline forecast; the rest is the smoothed one."""
-MAX_AGE_DAYS = 28
+MAX_INPUT_AGE_DAYS = 28
 """Age from which on depots have the same. Age grows with time: of an older one the network
 would learn the trend of a history shorter than that, and continue it."""
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
@@ -219,7 +219,7 @@ def past(
         for day in range(RECENT_DAYS + 1)
     ]
     change = xp.where(ago(slices.age, 28) > 0, level - ago(slices.level, 28), 0.0)
-    age = xp.minimum(ago(slices.age, 0), math.log1p(MAX_AGE_DAYS))
+    age = xp.minimum(ago(slices.age, 0), math.log1p(MAX_INPUT_AGE_DAYS))
     scaled = [
         (level - LEVEL_CENTRE) / LEVEL_WIDTH,
         change,

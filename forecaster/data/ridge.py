@@ -1,4 +1,4 @@
-"""Ridge regression whose widths are estimated from the data (empirical Bayes)."""
+"""Ridge regression; prior standard deviations are estimated from the data (empirical Bayes)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 
 EM_STEPS = 4
 PRIOR_COLUMNS = 0.5
-"""Columns that the given widths weigh as much as, beside those fitted."""
+"""Number of fitted columns that the given standard deviations weigh as much as."""
 
 
 class Rows(NamedTuple):
@@ -27,45 +27,45 @@ class Coefficients(NamedTuple):
     variance_f: Float[np.ndarray, " feature"]
 
 
-def fit_ridge(rows: Rows, width_f: Float[np.ndarray, " feature"]) -> Coefficients:
+def fit_ridge(rows: Rows, prior_sd_f: Float[np.ndarray, " feature"]) -> Coefficients:
     """Fits coefficients whose prior is normal around 0.
 
     Args:
       rows: Rows of the regression.
-      width_f: Standard deviation of each coefficient's prior.
+      prior_sd_f: Standard deviation of each coefficient's prior.
     """
     weighted_rf = rows.value_rf * rows.weight_r[:, None]
-    precision_ff = weighted_rf.T @ rows.value_rf + np.diag(width_f**-2.0)
+    precision_ff = weighted_rf.T @ rows.value_rf + np.diag(prior_sd_f**-2.0)
     covariance_ff = np.linalg.inv(precision_ff)
     mean_f = covariance_ff @ (weighted_rf.T @ rows.target_r)
     return Coefficients(mean_f, np.diag(covariance_ff).copy())
 
 
-def estimate_widths(
+def estimate_prior_sds(
     regressions: Sequence[Rows],
     prior_f: Float[np.ndarray, " feature"],
     family_f: Int[np.ndarray, " feature"],
 ) -> Float[np.ndarray, " feature"]:
-    """Estimates the widths of the coefficients of several regressions by EM.
+    """Estimates the prior standard deviations of several regressions' coefficients by EM.
 
     Args:
       regressions: Regressions on the same columns; one in which a column is 0 throughout
-        says nothing of its width.
-      prior_f: Widths before any data, which are also the largest returned: one odd day must
-        not vouch for all days of its family.
-      family_f: Columns of one family share their width.
+        says nothing of its standard deviation.
+      prior_f: Standard deviations before any data, which are also the largest returned:
+        one odd day must not vouch for all days of its family.
+      family_f: Columns of one family share their standard deviation.
     """
-    width_f = prior_f
+    prior_sd_f = prior_f
     has_data_pf = np.stack([(rows.value_rf != 0).any(axis=0) for rows in regressions])
     for _ in range(EM_STEPS):
-        fits = [fit_ridge(rows, width_f) for rows in regressions]
+        fits = [fit_ridge(rows, prior_sd_f) for rows in regressions]
         square_pf = np.stack([fit.mean_f**2 + fit.variance_f for fit in fits])
-        width_f = width_f.copy()
+        prior_sd_f = prior_sd_f.copy()
         for family in np.unique(family_f):
             here_f = family_f == family
             used = has_data_pf[:, here_f]
             total = (square_pf[:, here_f] * used).sum()
             total += PRIOR_COLUMNS * prior_f[here_f][0] ** 2
             fitted = np.sqrt(total / (used.sum() + PRIOR_COLUMNS))
-            width_f[here_f] = np.minimum(fitted, prior_f[here_f])
-    return width_f
+            prior_sd_f[here_f] = np.minimum(fitted, prior_f[here_f])
+    return prior_sd_f

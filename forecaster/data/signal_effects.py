@@ -1,8 +1,9 @@
 """Effects of covariates known in advance: signals, and values of events.
 
-A covariate is compared with what the same number of days ahead had said of the depot's same
-weekdays before, and enters in units of its own spread: neither its unit nor the depot's size
-matters, and orders booked a week ahead are never compared with those booked a day ahead. A
+A covariate enters as its deviation from the median of the depot's last four same weekdays,
+each as known the same number of days ahead, divided by the depot's own spread: neither its
+unit nor the depot's size matters, and orders booked a week ahead are never compared with
+those booked a day ahead. A
 regression over all depots then gives each covariate a coefficient for each number of days
 ahead; one that explains nothing is shrunk to nearly nothing (automatic relevance
 determination; MacKay, 1994).
@@ -17,20 +18,20 @@ from jaxtyping import Bool, Float, Float32
 
 from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.panel import Panel
-from forecaster.data.ridge import Rows, estimate_widths, fit_ridge
+from forecaster.data.ridge import Rows, estimate_prior_sds, fit_ridge
 from forecaster.data.scaling import median_of_known
 
 SIGNAL, EVENT_VALUE = "signal: ", "value: "
-PRIOR_WIDTH = 0.3
+PRIOR_SD = 0.3
 """Standard deviation of a coefficient before any data, log counts per spread."""
-WEEKDAYS = 4
-"""Number of past same weekdays that say what is usual."""
-USUAL_DAYS = 7 * WEEKDAYS
+N_PAST_WEEKDAYS = 4
+"""Number of past same weekdays whose median is a day's normal level."""
+WEEKDAY_MEDIAN_DAYS = 7 * N_PAST_WEEKDAYS
 """Days before a day that its deviation reads."""
 MIN_DAYS = 14
 """Days of a depot's own from which a covariate has a spread of its own there."""
-MAX_SPREADS = 4.0
-"""Spreads, either way, to which deviations are clipped: beyond, nothing was learnt."""
+MAX_DEVIATION_SPREADS = 4.0
+"""Spreads, either way, to which deviations are clipped: beyond, training saw too little."""
 ERROR_CORRELATION = 0.3
 """Assumed correlation of the errors of two depots on one day."""
 
@@ -42,10 +43,10 @@ class SignalEffects:
     Attributes:
       names: Covariates.
       coefficient_hk: Log counts per spread.
-      centre_k: What is usual of an event's value where none was known before.
+      centre_k: Mean value of each covariate, where no earlier same weekday has one.
       scale_hk: Spread for a depot without one of its own.
       depot_ids: Depots with spreads of their own.
-      scale_hdk: Theirs.
+      scale_hdk: Spread of each covariate at each of `depot_ids`.
     """
 
     names: tuple[str, ...]
@@ -81,7 +82,7 @@ class SignalEffects:
 
 
 class _Fitted(NamedTuple):
-    """What is fitted for one number of days ahead."""
+    """Coefficients and spreads of the covariates for one number of days ahead."""
 
     coefficient_k: Float[np.ndarray, " covariate"]
     scale_k: Float[np.ndarray, " covariate"]
@@ -107,7 +108,7 @@ def fit_signal_effects(
     Args:
       panel: Demand through the origin.
       names: Its covariates (`covariate_names`), at least one.
-      residual_dt: Log counts less what is usual and less the calendar's effects.
+      residual_dt: Log counts less their normal level and less the calendar's effects.
       valid_dt: Whether the residual counts.
       noise_d: Standard deviation of each depot's residuals.
       horizon: Days forecast.
@@ -169,21 +170,21 @@ def _deviations(
     An event's value, which comes on few days, is compared with the mean of all instead
     where there was none on those weekdays.
     """
-    usual_kdt = np.stack([_usual(value_dt) for value_dt in value_kdt])
+    median_kdt = np.stack([_weekday_median(value_dt) for value_dt in value_kdt])
     for row, name in enumerate(names):
         if name.startswith(EVENT_VALUE):
-            usual_kdt[row] = np.where(
-                np.isnan(usual_kdt[row]), centre_k[row], usual_kdt[row]
+            median_kdt[row] = np.where(
+                np.isnan(median_kdt[row]), centre_k[row], median_kdt[row]
             )
-    return value_kdt - usual_kdt
+    return value_kdt - median_kdt
 
 
-def _usual(
+def _weekday_median(
     value_dt: Float32[np.ndarray, "depot time"],
 ) -> Float32[np.ndarray, "depot time"]:
     """Median of the last four same weekdays; NaN where all of them are unknown."""
-    before = np.full((WEEKDAYS, *value_dt.shape), np.nan, np.float32)
-    for week in range(1, WEEKDAYS + 1):
+    before = np.full((N_PAST_WEEKDAYS, *value_dt.shape), np.nan, np.float32)
+    for week in range(1, N_PAST_WEEKDAYS + 1):
         before[week - 1, :, 7 * week :] = value_dt[:, : -7 * week]
     median_dt, has_any_dt = median_of_known(before)
     return np.where(has_any_dt, median_dt, np.float32(np.nan))
@@ -195,7 +196,7 @@ def _scaled(
 ) -> Float[np.ndarray, "covariate depot time"]:
     """Deviations in spreads, clipped; 0 where unknown."""
     scaled_kdt = np.nan_to_num(deviation_kdt) / scale_dk.T[..., None]
-    return np.clip(scaled_kdt, -MAX_SPREADS, MAX_SPREADS)
+    return np.clip(scaled_kdt, -MAX_DEVIATION_SPREADS, MAX_DEVIATION_SPREADS)
 
 
 def _fit(
@@ -211,9 +212,9 @@ def _fit(
     inflation_t = 1 + ERROR_CORRELATION * np.maximum(used_dt.sum(axis=0) - 1, 0)
     weight_dt = 1 / (noise_d[:, None] ** 2 * inflation_t)
     rows = Rows(scaled_kdt[:, used_dt].T, weight_dt[used_dt], residual_dt[used_dt])
-    prior_k = np.full(len(scale_k), PRIOR_WIDTH)
-    width_k = estimate_widths([rows], prior_k, np.arange(len(scale_k)))
-    return _Fitted(fit_ridge(rows, width_k).mean_f, scale_k, scale_dk)
+    prior_k = np.full(len(scale_k), PRIOR_SD)
+    prior_sd_k = estimate_prior_sds([rows], prior_k, np.arange(len(scale_k)))
+    return _Fitted(fit_ridge(rows, prior_sd_k).mean_f, scale_k, scale_dk)
 
 
 def _scales(

@@ -61,7 +61,7 @@ class Signals:
 
     @property
     def value_sdt(self) -> Float32[np.ndarray, "signal depot time"]:
-        """What was known of each day by the day before, or by the panel's origin."""
+        """Values as known the day before each day, and not after the panel's origin."""
         return self.known_ahead(1)
 
     def known_ahead(self, days: int) -> Float32[np.ndarray, "signal depot time"]:

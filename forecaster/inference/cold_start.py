@@ -1,7 +1,7 @@
 """Fills the missing history of new depots from the daily median of their city's depots.
 
-A depot without an observed day gets the median itself; a young one gets it scaled to its
-own level before its first day, so that it has the week of its city from its first days on.
+A depot without an observed day gets the median itself. For a young one the days before its
+first observed day are filled with the median, scaled to its own level; gaps after it stay.
 """
 
 from dataclasses import replace

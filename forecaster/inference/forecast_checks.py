@@ -13,7 +13,7 @@ from forecaster.data.panel import Panel
 from forecaster.inference.infer import CLOSED, Forecast
 
 YEAR_DAYS = 366
-RECENT_DAYS = 28
+MIN_HISTORY_DAYS = 28
 MAX_RATIO = 10.0
 """Largest allowed ratio of a depot's p90 to its largest day of the year."""
 MAX_FLEET_RATIO = 5.0
@@ -82,7 +82,7 @@ def _parity(error: float) -> Check:
 
 def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
     recent_dt = panel.last(YEAR_DAYS).demand_dt
-    has_history_d = np.isfinite(recent_dt).sum(axis=1) >= RECENT_DAYS
+    has_history_d = np.isfinite(recent_dt).sum(axis=1) >= MIN_HISTORY_DAYS
     largest_d = np.nan_to_num(recent_dt, nan=0.0).max(axis=1)
     limit_d = MAX_RATIO * largest_d + FEW_ORDERS
     over_d = has_history_d & (candidate.p90_dh > limit_d[:, None]).any(axis=1)
@@ -101,7 +101,7 @@ def _depots_in_range(candidate: Forecast, panel: Panel) -> Check:
 
 
 def _fleet_in_range(candidate: Forecast, panel: Panel) -> Check:
-    recent_dt = panel.last(RECENT_DAYS).demand_dt
+    recent_dt = panel.last(MIN_HISTORY_DAYS).demand_dt
     has_history_d = np.isfinite(recent_dt).any(axis=1)
     open_dh = candidate.basis_dh != CLOSED
     ahead = candidate.p50_dh[has_history_d][open_dh[has_history_d]]

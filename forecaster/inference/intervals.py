@@ -15,10 +15,10 @@ from forecaster.errors import NoDataError
 
 LOW, HIGH = 0.1, 0.9
 """Quantiles that bound the 80 % interval."""
-EXPECTED_LOW, EXPECTED_HIGH = -1.8, 1.6
+PRIOR_LOW, PRIOR_HIGH = -1.8, 1.6
 """Usual quantiles of scaled residuals: means over fleets and lengths of history."""
-EXPECTED_WEEKS = 1
-"""Weeks of residuals at which the usual quantiles weigh as much as those found."""
+PRIOR_WEEKS = 1
+"""Weeks of residuals at which the prior quantiles weigh as much as those found."""
 COLD_START_SPREAD = 0.3
 """Added to the spread of a depot without a history of its own, log counts."""
 WEEKDAY_DAYS, DEPOT_DAYS = 300, 100
@@ -67,7 +67,7 @@ def calibrate(
     weekday_oh: Int[np.ndarray, "origin horizon"],
     depot_ids: Sequence[str],
 ) -> IntervalTable:
-    """Fits the intervals that contain 80 % of the residuals, shrunk to usual ones.
+    """Fits the intervals that contain 80 % of the residuals, shrunk towards the prior ones.
 
     Args:
       residual_odh: (log actual - log forecast) / spread of held-out forecasts; origins a
@@ -96,10 +96,10 @@ def calibrate(
     depot_d = _depot_factors(score_odh / weekday_w[weekday_odh], valid_odh)
     # A few weeks may all lie above or below their forecasts, or be unusually calm.
     weeks = len(residual_odh) / 7
-    weight = weeks / (weeks + EXPECTED_WEEKS)
+    weight = weeks / (weeks + PRIOR_WEEKS)
     return IntervalTable(
-        (weight * low_h + (1 - weight) * EXPECTED_LOW).astype(np.float32),
-        (weight * high_h + (1 - weight) * EXPECTED_HIGH).astype(np.float32),
+        (weight * low_h + (1 - weight) * PRIOR_LOW).astype(np.float32),
+        (weight * high_h + (1 - weight) * PRIOR_HIGH).astype(np.float32),
         weekday_w.astype(np.float32),
         tuple(depot_ids),
         depot_d.astype(np.float32),

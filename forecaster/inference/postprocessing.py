@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from forecaster import metrics
 
 SHARES = tuple(round(0.1 * number, 1) for number in range(11))
-YOUNG_SHARE, YOUNG_DAYS, OLD_DAYS = 0.3, 730, 1460
+SHORT_HISTORY_SHARE, SHORT_HISTORY_DAYS, LONG_HISTORY_DAYS = 0.3, 730, 1460
 """Share that pays on average over fleets of less than two years; with four, the network has
 seen each season several times and is trusted whole, in between in part."""
 MIN_NETWORK_DAYS = 28
@@ -131,8 +131,12 @@ def _network_share(
 ) -> float:
     """Share of least relative error, shrunk to the expected one for young fleets."""
     penalty = MAX_PENALTY / (1 + history_days / CONFIDENCE_DAYS)
-    years = np.clip((history_days - YOUNG_DAYS) / (OLD_DAYS - YOUNG_DAYS), 0.0, 1.0)
-    expected = YOUNG_SHARE + (1 - YOUNG_SHARE) * years
+    years = np.clip(
+        (history_days - SHORT_HISTORY_DAYS) / (LONG_HISTORY_DAYS - SHORT_HISTORY_DAYS),
+        0.0,
+        1.0,
+    )
+    expected = SHORT_HISTORY_SHARE + (1 - SHORT_HISTORY_SHARE) * years
     costs = [
         _relative_error(holdout, holdout.points(Postprocessing(share), depot_ids))
         + penalty * (share - expected) ** 2

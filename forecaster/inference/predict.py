@@ -19,7 +19,7 @@ from forecaster.data.features import LastDays, build_features, embedding_rows
 from forecaster.data.panel import Panel
 from forecaster.data.residual_features import CITY_MEAN_DAYS, CityResidualMean
 from forecaster.data.scaling import SPREAD_DAYS
-from forecaster.data.signal_effects import USUAL_DAYS
+from forecaster.data.signal_effects import WEEKDAY_MEDIAN_DAYS
 from forecaster.data.yearly_features import LONGEST_LAG
 from forecaster.errors import NoDataError
 from forecaster.inference.artefact import Artefact
@@ -34,7 +34,7 @@ BATCH_SIZE = 64
 """Depots in one forward pass: products this small stay in the processor's cache."""
 MAX_ORIGINS = 64
 """Days that the origins of one pass may span; more would cost memory and save little."""
-EFFECT_DAYS = USUAL_DAYS + 1
+EFFECT_DAYS = WEEKDAY_MEDIAN_DAYS + 1
 """Days before a day that its effects read: what is usual of a signal, and the day before."""
 EVE_DAYS = 1
 """Days read past the horizon: its last day may be the eve of an event."""

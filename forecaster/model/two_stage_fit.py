@@ -52,6 +52,8 @@ MIN_ORIGINS = 7
 """Fewest held-out origins whose whole horizon lies within the validation days."""
 REFIT_EPOCHS_SHARE, REFIT_RATE_SHARE = 0.25, 0.2
 """Epochs and learning rate of the production fit, as a share of the evaluation fit's."""
+MIN_CONTEXT_MARGIN_DAYS = 14
+"""Days of the context, at least, before the first validation day."""
 PARITY_WINDOWS = 64
 """Windows on which NumPy and Flax are compared."""
 
@@ -140,7 +142,9 @@ def train_model(
 
 
 def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
-    """Shortens the context and the validation days of a recipe to fit the history.
+    """Fits the context and the validation days of a recipe to the length of the history.
+
+    The context is at least `MIN_CONTEXT_MARGIN_DAYS` longer than the validation days.
 
     Raises:
       NoDataError: the history is shorter than `config.min_training_days`.
@@ -156,7 +160,9 @@ def fit_to_history(panel: Panel, recipe: Recipe) -> Recipe:
     days = max(recipe.train.validation_days, horizon + MIN_ORIGINS)
     fewest = min(n_steps // 2, horizon + MIN_ORIGINS)
     days = max(fewest, min(days, n_steps // 4))
-    context = max(days + 14, min(recipe.task.context, n_steps - days))
+    context = max(
+        days + MIN_CONTEXT_MARGIN_DAYS, min(recipe.task.context, n_steps - days)
+    )
     return replace(
         recipe,
         task=replace(recipe.task, context=context),

@@ -49,7 +49,7 @@ def _row(summary: SignalSummary) -> dict[str, object]:
 
 
 def missing(summary: SignalSummary) -> str:
-    """What the days ahead lack of a signal, as in '3, from 2026-11-23'."""
+    """Describes the missing values of the days ahead, as in '3, from 2026-11-23'."""
     if not summary.missing:
         return "none"
     return f"{summary.missing:,}, from {summary.first_missing_on}"

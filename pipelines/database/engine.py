@@ -24,7 +24,7 @@ REFUSAL_ADVICE = {
     "database": "Create the database with 'createdb', or name another in "
     "HARBOR_DATABASE_URL",
 }
-"""How the server's messages begin when it refuses a user, and the advice for each."""
+"""Advice by the beginning of the server's message when it refuses a user."""
 UNREACHABLE_ADVICE = "Check HARBOR_DATABASE_URL and that the server runs"
 
 

@@ -2,4 +2,5 @@
 
 SIGNAL_COLUMNS = """signal, nullif(depot_id, '') as depot_id, nullif(city, '') as city,
        day_on, value, nullif(known_from, date '0001-01-01') as known_from"""
-"""Of `signal_versions`, where an empty string stands for no depot or city."""
+"""Columns of `signal_versions`; its empty strings, which stand for no depot or city, become
+null."""

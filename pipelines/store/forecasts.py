@@ -116,7 +116,7 @@ def read_totals(
 
 @dataclass(frozen=True)
 class ScoresDue:
-    """What changed since it was last scored.
+    """Changes since the last scoring.
 
     Attributes:
       due_ids: Rows of `scores_due`.

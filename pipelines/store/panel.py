@@ -50,9 +50,9 @@ where not withdrawn and (:all_versions or superseded_at is null)
 order by signal, depot_id, city, day_on, known_from, version
 """
 HOLIDAYS = "select country, subdivision, day_on, name from public_holidays"
-FIRST_DAY = np.datetime64("2000-01-01", "D")
-FIRST_MOMENT = np.datetime64("2000-01-01", "us")
-"""What Postgres counts dates and times from, in its binary form; times are in UTC."""
+POSTGRES_EPOCH_DAY = np.datetime64("2000-01-01", "D")
+POSTGRES_EPOCH = np.datetime64("2000-01-01", "us")
+"""Epoch of dates and times in Postgres' binary format; times are in UTC."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,8 @@ def read_versioned_tables(connection: sa.Connection, through: date) -> Versioned
         earlier=EarlierCounts(
             **vars(_counts(columns)),
             version_n=columns["version"],
-            known_at_n=FIRST_MOMENT + columns["known_at"].astype("timedelta64[us]"),
-            superseded_at_n=FIRST_MOMENT
+            known_at_n=POSTGRES_EPOCH + columns["known_at"].astype("timedelta64[us]"),
+            superseded_at_n=POSTGRES_EPOCH
             + columns["superseded_at"].astype("timedelta64[us]"),
         ),
         event_versions=_read(connection, EVENT_VERSIONS),
@@ -171,7 +171,7 @@ def read_versioned_tables(connection: sa.Connection, through: date) -> Versioned
 
 
 def _counts(columns: Mapping[str, np.ndarray]) -> CountColumns:
-    days = FIRST_DAY + columns["day"].astype("timedelta64[D]")
+    days = POSTGRES_EPOCH_DAY + columns["day"].astype("timedelta64[D]")
     return CountColumns(columns["row"], days, columns["orders"])
 
 

@@ -60,7 +60,7 @@ def test_a_city_is_short_exactly_where_its_chance_is_below_its_service_level(
 ):
     settings = london(vans, level)
     days = planning.by_city(planning.make_plan(week, settings), settings, NO_BANDS)
-    assert ((days["short"] > 0) == (days["chance_carried"] < level)).all()
+    assert ((days["short"] > 0) == (days["delivery_probability"] < level)).all()
 
 
 def test_the_citys_own_band_makes_its_chance_surer(week):
@@ -74,8 +74,8 @@ def test_the_citys_own_band_makes_its_chance_surer(week):
         }
     )
     plan = planning.make_plan(week, london(8))
-    alone = planning.by_city(plan, london(8), NO_BANDS)["chance_carried"].iloc[1]
-    banded = planning.by_city(plan, london(8), bands)["chance_carried"].iloc[1]
+    alone = planning.by_city(plan, london(8), NO_BANDS)["delivery_probability"].iloc[1]
+    banded = planning.by_city(plan, london(8), bands)["delivery_probability"].iloc[1]
     assert banded > alone
 
 
@@ -84,7 +84,7 @@ def test_without_known_vans_nothing_is_short_and_no_chance_is_known(week):
     assert plan["allocated"].tolist() == plan["needed"].tolist()
     days = planning.by_city(plan, london(None), NO_BANDS)
     assert days["short"].tolist() == [0, 0]
-    assert days[["vans", "spare", "chance_carried"]].isna().all(axis=None)
+    assert days[["vans", "spare", "delivery_probability"]].isna().all(axis=None)
 
 
 def test_drivers_are_whole_and_follow_the_allocated_vans(week):

@@ -51,7 +51,7 @@ def test_the_chance_counts_the_scenarios_that_the_vans_carry():
     case_rs = np.array([[10.0, 20.0, 30.0, 31.0], [10.0, 10.0, 10.0, 10.0]])
     # Vans of ten orders: 2, 3, 4 and 5 are needed, because a van serves one depot.
     for vans, expected in ((1, 0.0), (2, 0.25), (4, 0.75), (5, 1.0)):
-        assert scenarios.chance_carried(case_rs, 10.0, vans) == expected
+        assert scenarios.delivery_probability(case_rs, 10.0, vans) == expected
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.99])
@@ -59,8 +59,8 @@ def test_the_vans_needed_are_the_fewest_that_reach_the_level(rng, level):
     p50 = rng.uniform(30, 300, 6)
     case_rs = scenarios.sample_orders(0.8 * p50, p50, 1.3 * p50, None)
     vans = scenarios.vans_needed(case_rs, 25.0, level)
-    assert scenarios.chance_carried(case_rs, 25.0, vans) >= level
-    assert scenarios.chance_carried(case_rs, 25.0, vans - 1) < level
+    assert scenarios.delivery_probability(case_rs, 25.0, vans) >= level
+    assert scenarios.delivery_probability(case_rs, 25.0, vans - 1) < level
 
 
 def test_a_closed_city_needs_no_vans():

@@ -16,7 +16,7 @@ def test_every_city_has_its_days_with_the_vans_of_its_depots(freshness):
     assert {day.vans_available for day in days if day.city == "London"} == {13}
     for day in days:
         assert day.short == max(day.vans_needed - day.vans_available, 0)
-        assert (day.short > 0) == (day.chance_carried < 0.9)
+        assert (day.short > 0) == (day.delivery_probability < 0.9)
         assert day.orders > 0
         assert day.is_estimated
 
@@ -28,4 +28,4 @@ def test_a_planners_number_is_in_the_shortage(freshness, tomorrow):
     assert after.orders > before.orders + 7000
     assert after.vans_needed > before.vans_needed
     assert after.short > 0
-    assert after.chance_carried < 0.01
+    assert after.delivery_probability < 0.01

@@ -43,8 +43,8 @@ def test_after_the_moves_every_depot_has_its_share(rng):
         assigned = {f"D{n}": int(vans) for n, vans in enumerate(rng.integers(0, 6, 8))}
         after = dict(own)
         for move in transfers(own, assigned):
-            after[move.receiver] += move.vans
-            if move.giver != POOL:
-                after[move.giver] -= move.vans
-                assert after[move.giver] >= assigned[move.giver]
+            after[move.to_depot] += move.vans
+            if move.from_depot != POOL:
+                after[move.from_depot] -= move.vans
+                assert after[move.from_depot] >= assigned[move.from_depot]
         assert all(after[depot] >= assigned[depot] for depot in own)

@@ -59,7 +59,9 @@ def test_a_cell_links_to_its_form_and_says_who_changed_it(planned):
 def test_cities_have_vans_needed_short_and_the_chance(planned):
     _, days = planned
     settings = {"London": CitySettings("London", 5, 50.0)}
-    chances = days.assign(chance_carried=[0.995, 0.004], needed=[3, 9], short=[0, 4])
+    chances = days.assign(
+        delivery_probability=[0.995, 0.004], needed=[3, 9], short=[0, 4]
+    )
     html = plan_grids.cities(chances, settings)
     assert Cells(html).text == [
         ["City", "Fri 21 Nov", "Sat 22 Nov"],
@@ -76,7 +78,7 @@ def test_the_less_likely_all_is_carried_the_stronger_a_day_is_marked(
     planned, chance, expected
 ):
     settings = {"London": CitySettings("London", 5, 50.0)}
-    html = plan_grids.cities(planned[1].assign(chance_carried=chance), settings)
+    html = plan_grids.cities(planned[1].assign(delivery_probability=chance), settings)
     classes = [
         attributes["class"] for tag, attributes in Cells(html).tags if tag == "td"
     ]
@@ -103,4 +105,4 @@ def test_unknown_vans_have_no_chance(planned):
     assert "All carried" not in [row[0] for row in rows]
     cities = plan_grids.cities(unknown, london(None))
     assert Cells(cities).text[1][0] == "London vans not known (estimated)"
-    assert pd.isna(unknown["chance_carried"]).all()
+    assert pd.isna(unknown["delivery_probability"]).all()

@@ -22,7 +22,7 @@ def totals(*rows):
         "vans",
         "short",
         "spare",
-        "chance_carried",
+        "delivery_probability",
     ]
     return pd.DataFrame(rows, columns=columns).assign(p50=100.0, undelivered=5.0)
 
@@ -55,7 +55,7 @@ def test_a_fleet_with_enough_vans_says_so_and_which_vans_are_not_known():
 def test_a_citys_sentence_has_days_and_chances():
     london = FLEET[FLEET["city"] == "London"]
     assert plan_summaries.city_sentence(london, "London") == (
-        "Vans short on Fri 28 Nov (9; chance that all is carried < 1 %). They are "
+        "Vans short on Fri 28 Nov (9; chance of full delivery < 1 %). They are "
         "assigned to deliver as many orders as possible."
     )
     assigned_more = london[:1].assign(needed=[33], spare=[4.0])

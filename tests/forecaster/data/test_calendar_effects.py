@@ -11,7 +11,7 @@ import pytest
 from forecaster.data.calendar_effects import (
     fit_calendar_effects,
 )
-from forecaster.data.effect_columns import STANDSTILL_NAMES, effect_columns
+from forecaster.data.effect_columns import MAJOR_HOLIDAYS, effect_columns
 from forecaster.data.effects import cross_fitted_effects, fit_effects
 from forecaster.data.panel_builder import build_panel
 
@@ -202,6 +202,6 @@ def test_every_standstill_is_a_holiday_of_the_library():
         for name in holidays.country_holidays("GB", subdiv="SCT", years=2024).values()
     }
     unmatched = [
-        part for part in STANDSTILL_NAMES if not any(part in name for name in names)
+        part for part in MAJOR_HOLIDAYS if not any(part in name for name in names)
     ]
     assert unmatched == []

@@ -42,16 +42,14 @@ def test_an_extreme_day_among_short_horizons_only_widens_no_band(rng):
 def test_unknown_days_do_not_count():
     residual = np.array([[0.0], [1.0], [-1.0], [99.0]])
     valid = np.array([[1], [1], [1], [0]], bool)
-    assert calibrated(residual, valid).high_h[0] < intervals.EXPECTED_HIGH
-    assert calibrated(residual, valid | True).high_h[0] > intervals.EXPECTED_HIGH
+    assert calibrated(residual, valid).high_h[0] < intervals.PRIOR_HIGH
+    assert calibrated(residual, valid | True).high_h[0] > intervals.PRIOR_HIGH
 
 
 def test_few_days_of_one_sign_still_give_a_band_on_both_sides():
     table = calibrated(np.full((7, 3), 0.4), np.ones((7, 3), bool))
-    assert table.low_h[0] == pytest.approx(intervals.EXPECTED_LOW / 2, abs=1e-5)
-    assert table.high_h[0] == pytest.approx(
-        (0.4 + intervals.EXPECTED_HIGH) / 2, abs=1e-6
-    )
+    assert table.low_h[0] == pytest.approx(intervals.PRIOR_LOW / 2, abs=1e-5)
+    assert table.high_h[0] == pytest.approx((0.4 + intervals.PRIOR_HIGH) / 2, abs=1e-6)
 
 
 def test_quantiles_never_cross_even_when_all_misses_lie_on_one_side():
