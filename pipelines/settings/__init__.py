@@ -84,14 +84,19 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         default_factory=default_home,
         description="Holds the embedded database, artefacts, checkpoints and inbox.",
     )
-    # Before the URL, which takes it in.
+    # Before the URLs, which take it in.
     database_password: SecretStr | None = Field(
         default=None,
-        description="Of the user that database_url names, where it has none itself.",
+        description="Of the user that database_url and replica_url name, where they have "
+        "none themselves.",
     )
     database_url: SecretStr | None = Field(
         default=None,
         description="A Postgres of your own; the embedded one where it is not given.",
+    )
+    replica_url: SecretStr | None = Field(
+        default=None,
+        description="A streaming replica of that Postgres, for the reads of the dashboard.",
     )
     writer_password: SecretStr | None = Field(
         default=None,
@@ -124,7 +129,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
             )
         return home
 
-    @field_validator("database_url")
+    @field_validator("database_url", "replica_url")
     @classmethod
     def _with_password(
         cls, url: SecretStr | None, info: ValidationInfo
