@@ -111,6 +111,13 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         ge=35,
         description="Days that orders are kept; demand is always. All of them without.",
     )
+    keep_forecasts_days: int | None = Field(
+        default=None,
+        ge=365,
+        le=36_500,
+        description="Days that forecasts and scores are kept; older months are exported to "
+        "files. All of them without.",
+    )
     keep_artefacts_days: int = Field(
         default=90,
         ge=7,
@@ -235,6 +242,11 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     def compiled(self) -> Path:
         """Folder of what JAX has compiled."""
         return self.home / "compiled"
+
+    @property
+    def exports(self) -> Path:
+        """Folder of the forecasts and scores that the database keeps no longer."""
+        return self.home / "exports"
 
     @property
     def inbox(self) -> Path:
