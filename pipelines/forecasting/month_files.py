@@ -48,7 +48,8 @@ def stage(
     Raises:
       BadInputError: the file that exists is no such file.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     staged, n_rows = path.with_name(f".{path.name}.tmp"), 0
     schema, taken = _schema(table), set(origins)
     staged.unlink(missing_ok=True)
@@ -69,11 +70,13 @@ def stage(
 def publish(staged: Path, path: Path) -> None:
     """Replaces a month's file by the staged one, for good once this returns."""
     staged.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    # The entries of the file and of both folders, which may be new.
+    for parent in path.parents[:3]:
+        folder = os.open(parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _schema(table: sa.Table) -> pa.Schema:

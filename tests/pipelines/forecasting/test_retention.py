@@ -144,10 +144,9 @@ def test_months_that_are_older_are_exported_and_deleted_and_others_kept(
 
 def test_files_are_their_owners_alone(fleet, settings):
     export_old_forecasts(fleet, settings)
-    modes = {
-        path.stat().st_mode & 0o777 for path in settings.exports.rglob("*.parquet")
-    }
-    assert modes == {0o600}
+    made = [settings.exports, *settings.exports.rglob("*")]
+    modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in made}
+    assert modes == {(True, 0o700), (False, 0o600)}
 
 
 def test_exporting_again_changes_nothing(fleet, settings):
