@@ -17,6 +17,7 @@ from pipelines import schema
 from pipelines.backfill.plan import Slot
 from pipelines.database.roles import RoleGrants
 from pipelines.demand.retention import Dropped
+from pipelines.forecasting import retention
 from pipelines.ingest.replay import Replayed
 from pipelines.ingest.report import Counts
 from pipelines.store import events
@@ -67,6 +68,7 @@ ReplayedRows = _record("ReplayedRows", Replayed)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", TrainedModel, promoted=bool, reason=str)
 PrunedArtefacts = _record("PrunedArtefacts", Pruned)
+ExportedForecasts = _record("ExportedForecasts", retention.ExportedForecasts)
 DroppedOrders = _record("DroppedOrders", Dropped)
 
 
@@ -242,6 +244,7 @@ class SchemaCheck(TypedDict):
 
 class PrunedAll(TypedDict):
     artefacts: PrunedArtefacts
+    forecasts: ExportedForecasts | None
     orders: DroppedOrders | None
 
 

@@ -1,4 +1,4 @@
-"""The dashboard's Postgres engine: read-only, with short timeouts."""
+"""The dashboard's Postgres: read-only, with short timeouts; reads go to a replica if there is one."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import sqlalchemy as sa
 import streamlit as st
+from pydantic import SecretStr
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -14,6 +15,7 @@ from sqlalchemy.exc import (
     ProgrammingError,
 )
 
+from dashboard.queries.replica import Changes
 from forecaster.errors import BadInputError, DatabaseError
 from pipelines.settings import Settings
 
@@ -38,6 +40,9 @@ OTHER_RELEASE = (
     "different releases. Bring it up to date with `harbor db upgrade`."
 )
 MESSAGES = {
+    "40001": "The replica broke the statement off, because it had to apply a change of the "
+    "main database. Load the page again; if that happens often, set hot_standby_feedback = "
+    "on there.",
     "57014": f"The database needed more than {STATEMENT_SECONDS} seconds for an answer. "
     "Wait until the nightly run is over and load the page again.",
     "42P01": "The database has no tables of this program yet. Make them with "
@@ -57,7 +62,7 @@ NO_ANSWER = (
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def engine() -> sa.Engine:
-    """The engine shared by all sessions.
+    """The engine of the main database, shared by all sessions.
 
     Raises:
       DatabaseError: no database was named, or its address cannot be read.
@@ -69,6 +74,35 @@ def engine() -> sa.Engine:
             "where the data is. Stop it, and start it with `harbor dashboard`, which "
             "does."
         )
+    return _read_only_engine("HARBOR_DATABASE_URL", url)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def replica() -> sa.Engine | None:
+    """The engine of the replica, shared by all sessions; None without one.
+
+    Raises:
+      DatabaseError: its address cannot be read.
+    """
+    url = Settings.load().replica_url
+    return None if url is None else _read_only_engine("HARBOR_REPLICA_URL", url)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _changes() -> Changes:
+    """What this dashboard has changed, shared by all sessions."""
+    return Changes()
+
+
+def _reading_engine() -> sa.Engine:
+    """The replica once it has every change of this dashboard, else the main database."""
+    second = replica()
+    if second is None or not _changes().are_replayed(second):
+        return engine()
+    return second
+
+
+def _read_only_engine(setting: str, url: SecretStr) -> sa.Engine:
     try:
         created = sa.create_engine(
             url.get_secret_value(),
@@ -77,7 +111,7 @@ def engine() -> sa.Engine:
         )
     except ArgumentError:
         raise DatabaseError(
-            "HARBOR_DATABASE_URL is not an address that can be read; it looks like "
+            f"{setting} is not an address that can be read; it looks like "
             "postgresql://USER@HOST/NAME. Correct it and start `harbor dashboard` again."
         ) from None
     sa.event.listen(created, "connect", _set_role)
@@ -100,12 +134,14 @@ def _set_role(link: Any, _: Any) -> None:
 def snapshot() -> Iterator[sa.Connection]:
     """A connection whose statements all see one snapshot (REPEATABLE READ).
 
+    To the replica, if there is one and it has what planners have saved here.
+
     Raises:
       DatabaseError: the database is not there, not migrated, or too slow; without its
         address.
     """
     try:
-        with engine().connect() as connection:
+        with _reading_engine().connect() as connection:
             yield connection.execution_options(isolation_level="REPEATABLE READ")
     except (OperationalError, ProgrammingError) as error:
         raise database_error(error) or error from error
@@ -154,6 +190,8 @@ def read_row(statement: str, **parameters: Any) -> dict[str, Any]:
 def call(statement: str, **parameters: Any) -> Any:
     """Calls one writing function in a transaction of its own, and returns its result.
 
+    On the main database. Every read after it sees what it changed, or was refused for.
+
     Args:
       statement: With named binds.
       parameters: The binds.
@@ -165,12 +203,22 @@ def call(statement: str, **parameters: Any) -> Any:
     try:
         with engine().begin() as connection:
             connection.execute(sa.text("set transaction read write"))
-            return connection.scalar(sa.text(statement), parameters)
+            result = connection.scalar(sa.text(statement), parameters)
+        _show_changes()
+        return result
     except DBAPIError as error:
         if _sqlstate(error) == REFUSED:
+            _show_changes()
             message = getattr(error.orig, "diag").message_primary  # noqa: B009 - untyped
             raise BadInputError(str(message)) from error
         raise database_error(error) or error from error
+
+
+def _show_changes() -> None:
+    """From now on no page reads a replica that lacks what the main database has by now."""
+    if replica() is not None:
+        with engine().connect() as connection:
+            _changes().record(connection)
 
 
 def database_error(error: DBAPIError) -> DatabaseError | None:

@@ -29,6 +29,8 @@ class Freshness:
       worked_at: When a pipeline step last started or finished, in UTC.
       last_override: Highest override_id.
       last_settings: Highest settings_id.
+      is_replica: Whether the replica gave this, so that a result of the main database is
+        never kept as one of a replica that is behind, or the reverse.
       late_cities: Cities with depots that had not reported when the forecast was made,
         and how many.
       alarms: Accuracy alarms of the newest nightly run.
@@ -48,6 +50,7 @@ class Freshness:
     worked_at: datetime | None
     last_override: int | None = None
     last_settings: int | None = None
+    is_replica: bool = False
     late_cities: tuple[tuple[str, int], ...] = ()
     alarms: tuple[str, ...] = ()
     zones: tuple[tuple[str, int], ...] = ()

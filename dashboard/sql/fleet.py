@@ -24,6 +24,7 @@ select (select count(*) from depots) as depots,
        (select max(greatest(started_at, finished_at)) from runs) as worked_at,
        (select max(override_id) from overrides) as last_override,
        (select max(settings_id) from city_settings) as last_settings,
+       pg_is_in_recovery() as is_replica,
        made_by.metrics -> 'late_cities' as late_cities,
        (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'
         order by run_id desc limit 1) as alarms

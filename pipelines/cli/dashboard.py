@@ -86,7 +86,8 @@ def _require_success(status: int) -> None:
 
 
 def _environment(context: CommandContext) -> dict[str, str]:
-    """This process's environment, with the address of the open database."""
+    """This process's environment, with the addresses of the open database and a replica."""
+    from pipelines.database.engine import parsed_url
     from pipelines.database.roles import READER
 
     url = context.engine.url
@@ -96,8 +97,11 @@ def _environment(context: CommandContext) -> dict[str, str]:
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith("HARBOR_DATABASE_")
+        if not name.startswith(("HARBOR_DATABASE_", "HARBOR_REPLICA_"))
     }
+    if (replica := context.settings.replica_url) is not None:
+        address = parsed_url(replica.get_secret_value(), "HARBOR_REPLICA_URL")
+        inherited["HARBOR_REPLICA_URL"] = address.render_as_string(hide_password=False)
     return {
         **inherited,
         "HARBOR_DATABASE_URL": url.render_as_string(hide_password=False),

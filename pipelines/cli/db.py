@@ -13,6 +13,9 @@ from pipelines.cli.context import AsJson, make_inbox, open_context, upgrade_embe
 if TYPE_CHECKING:
     from pipelines.database import roles
     from pipelines.database.schema_version import SchemaStatus
+    from pipelines.demand.retention import Dropped
+    from pipelines.forecasting.retention import ExportedForecasts
+    from pipelines.settings import Settings
 
 MIB = 2**20
 
@@ -135,45 +138,69 @@ def check(as_json: AsJson = False) -> None:
 
 @app.command("prune")
 def prune(as_json: AsJson = False) -> None:
-    """Removes old artefacts, and old orders where HARBOR_KEEP_ORDERS_DAYS is set.
+    """Removes old artefacts, and old orders and forecasts where a setting says so.
 
     Artefacts of models that nothing needs go after HARBOR_KEEP_ARTEFACTS_DAYS, orders
     after HARBOR_KEEP_ORDERS_DAYS. Daily demand keeps every day; days whose orders
-    are gone are frozen, so that no later file changes their count. Each night does the same.
+    are gone are frozen, so that no later file changes their count. Forecasts and scores of
+    whole months go after HARBOR_KEEP_FORECASTS_DAYS, into Parquet files in
+    HARBOR_HOME/exports. Each night does the same.
 
     Example: `HARBOR_KEEP_ORDERS_DAYS=400 harbor db prune`
     """
     from pipelines.demand.retention import drop_old_orders
+    from pipelines.forecasting.retention import export_old_forecasts
     from pipelines.runs.ledger import recorded
     from pipelines.training.artefact_pruning import prune_artefacts
 
     with open_context() as context, recorded(context.engine, "prune") as run:
         settings = context.settings
-        pruned, dropped = prune_artefacts(run.engine, settings), None
+        pruned, dropped, exported = prune_artefacts(run.engine, settings), None, None
         run.metrics["artefacts"] = pruned.files
+        if settings.keep_forecasts_days is not None:
+            exported = export_old_forecasts(run.engine, settings)
+            run.metrics["exported"] = exported.rows
         if settings.keep_orders_days is not None:
             dropped = drop_old_orders(run.engine, settings, context.now)
             run.metrics["dropped"] = dropped.orders
         if as_json:
-            dropped_json = None if dropped is None else asdict(dropped)
-            show_json({"artefacts": asdict(pruned), "orders": dropped_json})
-        if pruned.is_nothing and (dropped is None or dropped.is_nothing):
-            orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
-            if dropped is not None:
-                orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
-            raise NothingToDoError(
-                "Nothing is old enough to remove. Kept are artefacts of the last "
-                f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and "
-                f"older ones still needed, and {orders}."
-            )
+            parts = {"artefacts": pruned, "orders": dropped, "forecasts": exported}
+            show_json({name: each and asdict(each) for name, each in parts.items()})
+        if all(each is None or each.is_nothing for each in (pruned, dropped, exported)):
+            raise NothingToDoError(_nothing_to_prune(settings, dropped, exported))
     if as_json:
         return
     echo(f"Artefacts removed: {pruned.files} ({pruned.size_bytes / MIB:.1f} MiB).")
+    if exported is not None:
+        echo(
+            f"Forecasts and scores exported: {exported.rows:,} rows, in {exported.files} "
+            f"files in {settings.exports}."
+        )
     if dropped is not None:
         echo(
             f"Orders dropped: {dropped.orders:,}. Demand of the days before "
             f"{dropped.before} is frozen."
         )
+
+
+def _nothing_to_prune(
+    settings: Settings, dropped: Dropped | None, exported: ExportedForecasts | None
+) -> str:
+    """What is kept, in a sentence."""
+    orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
+    if dropped is not None:
+        orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
+    forecasts = "every forecast (HARBOR_KEEP_FORECASTS_DAYS is not set)"
+    if exported is not None:
+        forecasts = (
+            f"forecasts of the months of the last {settings.keep_forecasts_days} days "
+            "(HARBOR_KEEP_FORECASTS_DAYS)"
+        )
+    return (
+        "Nothing is old enough to remove. Kept are artefacts of the last "
+        f"{settings.keep_artefacts_days} days (HARBOR_KEEP_ARTEFACTS_DAYS) and "
+        f"older ones still needed, {orders}, and {forecasts}."
+    )
 
 
 @app.command("url")

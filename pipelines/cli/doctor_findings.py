@@ -9,6 +9,7 @@ from forecaster.errors import DeviceError, HarborError
 from pipelines.cli.context import make_inbox, upgrade_embedded
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import check_nights
+from pipelines.cli.replica_finding import check_replica
 from pipelines.database import roles, schema_version
 from pipelines.database.engine import open_engine, snapshot
 from pipelines.forecasting import forecast
@@ -130,6 +131,7 @@ def _database(settings: Settings) -> list[Finding]:
             roles.set_role_on_connect(engine)
             return [
                 Finding("database", True, "answers"),
+                *check_replica(engine, settings),
                 *check_nights(engine, settings),
                 *_data(engine, settings),
             ]

@@ -117,8 +117,12 @@ def connect(
         remaining_s -= RETRY_INTERVAL_S
 
 
-def parsed_url(url: str) -> sa.URL:
+def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
     """Parses a database URL and sets the driver to psycopg 3.
+
+    Args:
+      url: URL of the database.
+      setting: Name of the setting, for the message.
 
     Raises:
       DatabaseError: it is not the URL of a Postgres; the message never contains it.
@@ -130,7 +134,7 @@ def parsed_url(url: str) -> sa.URL:
         parsed = None
     if parsed is None or parsed.get_backend_name() != "postgresql":
         raise DatabaseError(
-            "HARBOR_DATABASE_URL is no address of a Postgres. Write it as "
+            f"{setting} is no address of a Postgres. Write it as "
             "postgresql://USER@HOST:5432/DATABASE."
         ) from None
     return parsed.set(drivername="postgresql+psycopg")

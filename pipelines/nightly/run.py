@@ -16,7 +16,7 @@ NIGHTLY_LOCK = 0x4E49_4748  # "NIGH"
 REPORTED_METRICS = {
     "ingest": ("refused",),
     "demand": ("corrected", "left_old"),
-    "prune": ("dropped", "artefacts"),
+    "prune": ("dropped", "artefacts", "exported"),
     "accuracy": ("alarms",),
     "promote": ("canary_failed",),
     "forecast": ("late_depots", "gated"),

@@ -13,6 +13,7 @@ from pipelines.demand import counting, feed_freshness, retention
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import forecast as forecasting
 from pipelines.forecasting import live_accuracy, scoring
+from pipelines.forecasting import retention as forecast_retention
 from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
@@ -88,10 +89,13 @@ def score(context: NightlyContext, run: Run) -> None:
 
 
 def prune(context: NightlyContext, run: Run) -> None:
-    """Removes old artefacts, and old orders if a retention period is set."""
+    """Removes old artefacts, and old forecasts and orders if a retention period is set."""
     pruned = artefact_pruning.prune_artefacts(run.engine, context.settings)
     if not pruned.is_nothing:
         run.metrics |= {"artefacts": pruned.files, "artefact_bytes": pruned.size_bytes}
+    if context.settings.keep_forecasts_days is not None:
+        exported = forecast_retention.export_old_forecasts(run.engine, context.settings)
+        run.metrics["exported"] = exported.rows
     if context.settings.keep_orders_days is None:
         return
     dropped = retention.drop_old_orders(run.engine, context.settings, context.now)

@@ -84,14 +84,19 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         default_factory=default_home,
         description="Holds the embedded database, artefacts, checkpoints and inbox.",
     )
-    # Before the URL, which takes it in.
+    # Before the URLs, which take it in.
     database_password: SecretStr | None = Field(
         default=None,
-        description="Of the user that database_url names, where it has none itself.",
+        description="Of the user that database_url and replica_url name, where they have "
+        "none themselves.",
     )
     database_url: SecretStr | None = Field(
         default=None,
         description="A Postgres of your own; the embedded one where it is not given.",
+    )
+    replica_url: SecretStr | None = Field(
+        default=None,
+        description="A streaming replica of that Postgres, for the reads of the dashboard.",
     )
     writer_password: SecretStr | None = Field(
         default=None,
@@ -105,6 +110,13 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
         default=None,
         ge=35,
         description="Days that orders are kept; demand is always. All of them without.",
+    )
+    keep_forecasts_days: int | None = Field(
+        default=None,
+        ge=365,
+        le=36_500,
+        description="Days that forecasts and scores are kept; older months are exported to "
+        "files. All of them without.",
     )
     keep_artefacts_days: int = Field(
         default=90,
@@ -124,7 +136,7 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
             )
         return home
 
-    @field_validator("database_url")
+    @field_validator("database_url", "replica_url")
     @classmethod
     def _with_password(
         cls, url: SecretStr | None, info: ValidationInfo
@@ -230,6 +242,11 @@ class Settings(NightSettings, IngestSettings, WatchSettings, TrainingSettings):
     def compiled(self) -> Path:
         """Folder of what JAX has compiled."""
         return self.home / "compiled"
+
+    @property
+    def exports(self) -> Path:
+        """Folder of the forecasts and scores that the database keeps no longer."""
+        return self.home / "exports"
 
     @property
     def inbox(self) -> Path:

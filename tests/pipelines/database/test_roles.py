@@ -319,6 +319,26 @@ def test_the_embedded_dashboard_connects_as_the_reader(
     dashboard_command.serve(context, "127.0.0.1", 8501)
     assert sa.make_url(Started.environment["HARBOR_DATABASE_URL"]).username == user
     assert "HARBOR_DATABASE_URL_FILE" not in Started.environment
+    assert "HARBOR_REPLICA_URL" not in Started.environment
+
+
+def test_the_dashboard_gets_the_replicas_address_with_its_password(
+    database_url, tmp_path, monkeypatch
+):
+    settings = Settings(
+        home=tmp_path,
+        database_url=database_url,
+        database_password="s3cret",
+        replica_url="postgres://reader@second/harbor",
+    )
+    monkeypatch.setattr(dashboard_command.subprocess, "Popen", Started)
+    monkeypatch.setattr(Started, "environment", {})
+    monkeypatch.setenv("HARBOR_REPLICA_URL_FILE", "/of-the-parent")
+    context = CommandContext(settings, sa.create_engine(database_url))
+    dashboard_command.serve(context, "127.0.0.1", 8501)
+    passed = Started.environment["HARBOR_REPLICA_URL"]
+    assert passed == "postgresql+psycopg://reader:s3cret@second/harbor"
+    assert "HARBOR_REPLICA_URL_FILE" not in Started.environment
 
 
 @pytest.mark.parametrize(

@@ -283,6 +283,7 @@ def test_a_second_pruning_reports_that_nothing_is_old_enough(harbor, add):
         f"artefacts of the last {KEPT_DAYS} days (HARBOR_KEEP_ARTEFACTS_DAYS)" in said
     )
     assert "every order (HARBOR_KEEP_ORDERS_DAYS is not set)" in said
+    assert "every forecast (HARBOR_KEEP_FORECASTS_DAYS is not set)" in said
 
 
 def test_a_rollback_onto_a_pruned_model_is_refused(harbor, clean_engine, add):
