@@ -132,7 +132,7 @@ class ScoresDue:
 
 
 def scores_due_now(connection: sa.Connection) -> ScoresDue:
-    """Returns what changed since it was last scored."""
+    """Returns the changes since the last scoring."""
     rows = connection.execute(sa.select(scores_due)).all()
     return ScoresDue(
         [row.due_id for row in rows],
