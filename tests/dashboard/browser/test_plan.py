@@ -117,7 +117,7 @@ def read(download):
 
 def test_the_plan_prints_on_one_sheet_of_a4(fleet, visit):
     window = visit(fleet)
-    window.to("/plan?city=London")
+    window.to("/plan?city=Rotterdam")
     printed = window.page.pdf(prefer_css_page_size=True)
     assert printed.count(b"/Type /Page\n") == 1
     assert A4_LANDSCAPE in printed
