@@ -102,8 +102,8 @@ if st.toggle("Show drivers", key="drivers", bind="query-params"):
     widgets.chart(
         charts.drivers,
         drivers[drivers["target_on"] == explained],
-        "A usual day of the last four weeks, plus or minus the effects of weekday, holidays "
-        "and events in the model that made the forecast.",
+        "A usual day of the last four weeks, plus or minus the effects of weekday, signals, "
+        "holidays and events in the model that made the forecast.",
         tables.drivers(drivers),
         f"drivers-{depot}",
     )
