@@ -165,7 +165,8 @@ def _waterfall(day: dict[Hashable, Any]) -> pd.DataFrame:
     """driver, low and high (ends of its bar, orders), effect (text), series (its colour)."""
     rows = [("Usual day", 0.0, day["level"], formatting.orders(day["level"]), ACTUAL)]
     reached = day["level"]
-    for name in ("weekday", "holiday", "events"):
+    names = ["weekday", "signals", "holiday", "events"]
+    for name in (each for each in names if not pd.isna(day[each])):
         effect = formatting.signed(round(day[name]))
         series = SCENARIO if day[name] > 0 else MEDIAN
         rows.append((name.title(), reached, reached + day[name], effect, series))

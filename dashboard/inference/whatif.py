@@ -18,6 +18,7 @@ from dashboard.queries.freshness import Freshness
 from forecaster.data.calendar import CLOSED, HOLIDAY, NAMED_HOLIDAY
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
+from forecaster.data.signal_effects import SIGNAL
 from forecaster.inference import artefact, infer, predict
 from forecaster.inference.artefact import Artefact
 from pipelines.settings import Settings
@@ -78,12 +79,13 @@ def simulate(depot: str, kind: str, day_on: date, freshness: Freshness) -> pd.Da
 def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
     """Splits each day's forecast into drivers that add up to it.
 
-    The model is rerun without events, then also without holidays; the differences are
-    their effects.
+    The model is rerun without events, then also without holidays, then also without the
+    signals of the days ahead; the differences are their effects.
 
     Returns:
       target_on, level (orders of a usual day of the last four weeks), weekday (what all
-      others leave), holiday, events, forecast (the model's); orders per day.
+      others leave), signals (NaN where the model uses none), holiday, events, forecast
+      (the model's); orders per day.
 
     Raises:
       ArtefactError: as `load`.
@@ -99,12 +101,13 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
     holidays = tables["holidays"]
     is_past = pd.to_datetime(holidays["day_on"]) <= pd.Timestamp(freshness.origin)
     without_both = without_events | {"holidays": holidays[is_past]}
-    ordinary, holiday, full = (
-        prediction["p50"]
-        for prediction in _predict(
-            model, [without_both, without_events, tables], depot, freshness
-        )
-    )
+    inputs = [without_both, without_events, tables]
+    has_signals = any(each.startswith(SIGNAL) for each in model.effects.signals.names)
+    if has_signals:
+        inputs.insert(0, without_both | {"signals": _past_signals(tables, freshness)})
+    medians = [each["p50"] for each in _predict(model, inputs, depot, freshness)]
+    ordinary, holiday, full = medians[-3:]
+    signals = ordinary - medians[0] if has_signals else np.nan
     # A closed day has no forecast to split.
     is_open = full > 0
     share = (published["model_p50"] / full.where(is_open)).fillna(0.0)
@@ -113,12 +116,13 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
             "target_on": published["day_on"],
             "level": np.where(is_open, _level(days), 0.0),
             "weekday": 0.0,
+            "signals": share * signals,
             "holiday": share * (holiday - ordinary),
             "events": share * (full - holiday),
             "forecast": published["model_p50"],
         }
     )
-    others = parts[["level", "holiday", "events"]].sum(axis=1)
+    others = parts[["level", "signals", "holiday", "events"]].sum(axis=1)
     return parts.assign(weekday=parts["forecast"] - others)
 
 
@@ -177,6 +181,13 @@ def _level(days: pd.DataFrame) -> float:
     """Orders of a usual day: the mean of their logarithms over the last four weeks."""
     observed = days["actual"].dropna().tail(LEVEL_DAYS)
     return float(np.expm1(np.log1p(observed).mean())) if len(observed) else 0.0
+
+
+def _past_signals(tables: Tables, freshness: Freshness) -> pd.DataFrame:
+    """The signals without their values of days ahead, which then count as usual."""
+    signals = tables["signals"]
+    is_past = pd.to_datetime(signals["day_on"]) <= pd.Timestamp(freshness.origin)
+    return signals[is_past]
 
 
 def _past_events(events: pd.DataFrame, origin: date) -> pd.DataFrame:

@@ -35,6 +35,7 @@ class Freshness:
         and how many.
       alarms: Accuracy alarms of the newest nightly run.
       zones: Time zones, and the number of active depots in each.
+      is_demo: Whether the fleet is the invented one of `harbor demo`.
     """
 
     depots: int
@@ -54,6 +55,7 @@ class Freshness:
     late_cities: tuple[tuple[str, int], ...] = ()
     alarms: tuple[str, ...] = ()
     zones: tuple[tuple[str, int], ...] = ()
+    is_demo: bool = False
 
     @property
     def origin(self) -> date:

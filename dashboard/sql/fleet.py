@@ -27,7 +27,8 @@ select (select count(*) from depots) as depots,
        pg_is_in_recovery() as is_replica,
        made_by.metrics -> 'late_cities' as late_cities,
        (select metrics -> 'alarms' from runs where step = 'accuracy' and state = 'done'
-        order by run_id desc limit 1) as alarms
+        order by run_id desc limit 1) as alarms,
+       exists (select from demo_fleet) as is_demo
 from (select 1) as always
 left join models champion on champion.role = 'champion'
 left join lateral (

@@ -146,10 +146,17 @@ def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
 
 
 def drivers(parts: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `whatif.drivers`."""
-    return display(
-        parts, "target_on", "level", "weekday", "holiday", "events", "forecast"
-    )
+    """Display table of `whatif.drivers`; no column of signals where the model uses none."""
+    columns = [
+        "target_on",
+        "level",
+        "weekday",
+        "signals",
+        "holiday",
+        "events",
+        "forecast",
+    ]
+    return display(parts, *(name for name in columns if parts[name].notna().any()))
 
 
 def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:

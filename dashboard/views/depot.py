@@ -99,11 +99,12 @@ if st.toggle("Show drivers", key="drivers", bind="query-params"):
         "Explained day", "why", days_ahead, busiest, width=180
     )
     drivers = whatif.drivers(depot, freshness)
+    signals = "signals, " if drivers["signals"].notna().any() else ""
     widgets.chart(
         charts.drivers,
         drivers[drivers["target_on"] == explained],
-        "A usual day of the last four weeks, plus or minus the effects of weekday, holidays "
-        "and events in the model that made the forecast.",
+        f"A usual day of the last four weeks, plus or minus the effects of weekday, {signals}"
+        "holidays and events in the model that made the forecast.",
         tables.drivers(drivers),
         f"drivers-{depot}",
     )

@@ -11,6 +11,13 @@ from dashboard.components.week import ALL_CITIES
 from dashboard.tables import tables
 from dashboard.text import formatting, ranking
 
+DEMO = (
+    "**Demo.** The fleet is invented, and its last nights ran within a minute, on a simulated "
+    "clock: a late feed, a corrected file and a failed night are on [Pipeline](pipeline), a "
+    "rejected challenger on [Models](models), planners’ changes on [Plan](plan) and "
+    "[Accuracy](accuracy)."
+)
+
 freshness = queries.freshness()
 if freshness.origin_on is None:
     widgets.stop_page(
@@ -23,6 +30,8 @@ if not cities:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
 st.html(brief.html(freshness, datetime.now(queries.zone()).date()))
+if freshness.is_demo:
+    st.caption(DEMO)
 figures_place = st.container()
 st.header("By depot")
 city_column, order_column = st.columns([2, 3], gap="medium")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,14 +40,17 @@ def demo(
     port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
-    """Invents a fleet, loads its files, trains, forecasts, scores and serves the dashboard.
+    """Invents a fleet, loads its files, trains, lives its last nights and serves the dashboard.
 
     Run again, it continues where it stopped.
 
     Example: `harbor demo --depots 6 --days 200 --no-serve`
     """
+    from pipelines.cli.logs import configure_logs
     from pipelines.demo.stages import DemoContext
 
+    # What happens to its nights is part of the story, and on its pages.
+    configure_logs(logging.ERROR)
     with report_interruption(INTERRUPTION_MESSAGE), open_context() as context:
         demo_context = DemoContext(
             context.engine, context.settings, context.now, seed, depots, days
@@ -60,7 +64,7 @@ def demo(
 
 
 def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
-    from pipelines.demo import stages
+    from pipelines.demo import nights, stages
 
     return [
         _stage(
@@ -76,7 +80,10 @@ def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
             "Hindcasting and scoring",
             lambda advance: stages.hindcast(demo_context, advance),
         ),
-        _stage("Forecasting", lambda _: stages.forecast(demo_context)),
+        _stage(
+            "Living its last nights",
+            lambda advance: nights.live_through(demo_context, advance),
+        ),
     ]
 
 

@@ -5,6 +5,7 @@ anyone's. The same options and last day give the same files.
 
     depots    cities, depots and events, as tables
     fleet     orders by depot and day, and what moves them
-    files     single orders, written by city and month
-    stages    from nothing to forecasts, stage by stage
+    files     single orders, written by city and month, the last weeks by city and day
+    stages    from nothing to a first model and its hindcasts, stage by stage
+    nights    the last weeks, a nightly run each, on a simulated clock
 """

@@ -22,6 +22,38 @@ EVENT_COLUMNS = (
 
 
 @dataclass(frozen=True)
+class LocalEvent:
+    """Something that moves a depot's orders, and that no file announces: planners know it.
+
+    Attributes:
+      days_ago: Days from it to the last day of data; negative where it lies ahead.
+      depot_id: Its depot; a smaller fleet may have none of that name.
+      lift: Change of orders as a share; -0.25 is a quarter fewer.
+      planned_lift: The change that its planner expects.
+      reason: What happens, in the planner's words.
+      planner: Name of the planner.
+    """
+
+    days_ago: int
+    depot_id: str
+    lift: float
+    planned_lift: float
+    reason: str
+    planner: str
+
+
+LOCAL_EVENTS = (
+    LocalEvent(6, "LON-02", 0.40, 0.35, "Street festival at the door", "Ann"),
+    LocalEvent(
+        4, "HEL-01", -0.30, -0.25, "Bridge closed, orders go to Kallio", "Mikko"
+    ),
+    LocalEvent(1, "RTM-03", 0.25, 0.30, "Trade fair next door", "Ann"),
+    LocalEvent(-2, "LON-04", 0.20, 0.20, "Stadium concert", "Priya"),
+    LocalEvent(-3, "RTM-01", -0.15, -0.15, "Harbour road works until noon", "Ann"),
+)
+
+
+@dataclass(frozen=True)
 class City:
     """A city with depots.
 

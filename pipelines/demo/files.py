@@ -26,13 +26,20 @@ HOME_DAY = np.array((
 ))  # fmt: skip
 REPEATED_SHARE = 0.002
 CORRECTED_SHARE = 0.004
+# City and days before the last of the file that comes a night late, and of the one whose
+# orders are at the wrong depots, by which share, until a second one corrects it.
+LATE_FEED = ("London", 4)
+WRONG_FILE, WRONG_SHARE = ("Rotterdam", 7), 0.08
 
 Progress = Callable[[int, int], None]
 """Called with the number of order files written so far, and their total."""
 
 
 def write_files(
-    fleet: Fleet, folder: Path, progress: Progress = lambda _done, _of: None
+    fleet: Fleet,
+    folder: Path,
+    progress: Progress = lambda _done, _of: None,
+    n_nights: int = 0,
 ) -> None:
     """Writes depots, events, and the orders of each city and month.
 
@@ -43,6 +50,8 @@ def write_files(
       fleet: To write.
       folder: Appears when all of its files are written.
       progress: Called after each file of orders.
+      n_nights: Newest days that the files of months leave out. The folder `nights` has
+        one for each, named after it, with the files that came in the night after.
     """
     staging = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(staging, ignore_errors=True)
@@ -60,6 +69,8 @@ def write_files(
             orders = _draw_orders(rng, fleet, index, month)
             orders["number"] = np.arange(len(orders)) + n_before + 1
             n_before += len(orders)
+            _write_nights(fleet, city, orders, n_nights, staging / "nights")
+            orders = orders[orders["step"] < len(fleet.days) - n_nights]
             name = f"orders_{city.name.lower()}_{month}"
             suffix = "csv" if position < len(months) // 2 else "parquet"
             _write(
@@ -70,6 +81,26 @@ def write_files(
                 _write(fleet, city, moved, staging / f"{name}_corrected.csv")
             progress(index * len(months) + position + 1, len(cities) * len(months))
     staging.rename(folder)
+
+
+def _write_nights(
+    fleet: Fleet, city: City, orders: pd.DataFrame, n_nights: int, folder: Path
+) -> None:
+    """Writes the orders of a city's newest days, a file each; one is late, one is wrong."""
+    last = len(fleet.days) - 1
+    for step in range(last + 1 - n_nights, last + 1):
+        own = orders[orders["step"] == step]
+        is_late = (city.name, last - step) == LATE_FEED
+        night = folder / f"{fleet.days[step + is_late]:%Y-%m-%d}"
+        night.mkdir(parents=True, exist_ok=True)
+        name = f"orders_{city.name.lower()}_{fleet.days[step]:%Y-%m-%d}"
+        _write(fleet, city, own, night / f"{name}.parquet")
+        if (city.name, last - step) == WRONG_FILE:
+            rng = np.random.default_rng([fleet.seed, step])
+            moved = _corrections(rng, fleet, own, WRONG_SHARE)
+            later = folder / f"{fleet.days[step + 1]:%Y-%m-%d}"
+            later.mkdir(parents=True, exist_ok=True)
+            _write(fleet, city, moved, later / f"{name}_corrected.csv")
 
 
 def _draw_orders(
@@ -112,10 +143,13 @@ def _with_repeats(rng: np.random.Generator, orders: pd.DataFrame) -> pd.DataFram
 
 
 def _corrections(
-    rng: np.random.Generator, fleet: Fleet, orders: pd.DataFrame
+    rng: np.random.Generator,
+    fleet: Fleet,
+    orders: pd.DataFrame,
+    share: float = CORRECTED_SHARE,
 ) -> pd.DataFrame:
     """A few of the orders at another depot of the city that was open on their day."""
-    moved = orders[rng.random(len(orders)) < CORRECTED_SHARE]
+    moved = orders[rng.random(len(orders)) < share]
     depot_n = rng.choice(orders["depot"].unique(), len(moved))
     is_open_n = fleet.reported_dt[depot_n, moved["step"]]
     return moved.assign(depot=depot_n)[is_open_n & (depot_n != moved["depot"])]

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 
 from pipelines.demo.depots import (
     CITIES,
+    LOCAL_EVENTS,
     City,
     black_friday,
     invent_depots,
@@ -140,6 +141,10 @@ def _log_demand(
     for event in events[events["kind"] == "promotion"].to_dict("records"):
         in_city_d = (depots["city"] == event["city"]).to_numpy()
         log_dt += np.log1p(event["value"]) * in_city_d[:, None] * _during(event, days)
+    for local in LOCAL_EVENTS:
+        if local.days_ago >= 0:
+            is_there_d = (depots["depot_id"] == local.depot_id).to_numpy()
+            log_dt[is_there_d, n_days - 1 - local.days_ago] += np.log1p(local.lift)
     return log_dt
 
 

@@ -1,9 +1,11 @@
 """The stages of the demonstration; a completed stage is not repeated."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
@@ -15,15 +17,23 @@ from pipelines.demand import counting
 from pipelines.demo.depots import CITIES
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
-from pipelines.forecasting import forecast as forecasting
 from pipelines.ingest import FileOptions, LoadProgress, ingest
 from pipelines.runs.ledger import recorded
 from pipelines.settings import Settings
+from pipelines.store import demo as store
 from pipelines.store import depots as depot_store
 from pipelines.store import forecasts, models
 from pipelines.store.demo import DemoFleet, read_demo_fleet, record_demo_fleet
 from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
+
+if TYPE_CHECKING:
+    from forecaster.model.two_stage_fit import Recipe
+
+MIN_HISTORY_DAYS, MAX_NIGHTS = 60, 10
+"""Days that are left to train on, and nights that are lived through at most."""
+
+SETUP, LOADING = timedelta(hours=1), timedelta(minutes=15)
 
 Advance = Callable[[float, float], None]
 """Called with the work done so far and the total work."""
@@ -52,6 +62,40 @@ class DemoContext:
         days = [self.now.astimezone(ZoneInfo(city.timezone)).date() for city in CITIES]
         return min(days) - timedelta(days=1)
 
+    @property
+    def n_nights(self) -> int:
+        """Nights that are lived through, one for each of the newest days."""
+        return min(MAX_NIGHTS, max(self.n_days - MIN_HISTORY_DAYS, 1))
+
+    @property
+    def nights(self) -> list[date]:
+        """The newest days of the written files, each forecast from in the night after."""
+        return sorted(
+            date.fromisoformat(each.name) for each in self.folder.glob("nights/*")
+        )
+
+    def morning_after(self, day: date) -> datetime:
+        """When the night after a day was due, and at the latest now."""
+        return min(self.settings.night_on(day + timedelta(days=1)), self.now)
+
+    @property
+    def setup_at(self) -> datetime:
+        """When the simulated clock starts: an hour before the first model's first day."""
+        if not self.nights:
+            return self.now
+        return self.morning_after(self.nights[0] - timedelta(days=1)) - SETUP
+
+    @contextmanager
+    def clock_at(self, at: datetime) -> Iterator[None]:
+        """Records what happens meanwhile as if it had begun at a simulated time."""
+        with self.engine.connect() as connection:
+            began = store.clock(connection)
+        try:
+            yield
+        finally:
+            with self.engine.begin() as connection:
+                store.move_times(connection, began, at - began)
+
 
 def write_fleet(demo: DemoContext, advance: Advance) -> str:
     """Invents the fleet and writes its files, unless they lie there already.
@@ -63,7 +107,7 @@ def write_fleet(demo: DemoContext, advance: Advance) -> str:
     if demo.folder.exists():
         return f"in {demo.folder} already"
     fleet = invent(demo.seed, demo.n_depots, demo.n_days, demo.yesterday)
-    write_files(fleet, demo.folder, advance)
+    write_files(fleet, demo.folder, advance, demo.n_nights)
     n_orders = fleet.counts_dt.sum()
     return f"{n_orders:,} orders of {demo.n_depots} depots up to {demo.yesterday}"
 
@@ -74,10 +118,12 @@ def load_files(demo: DemoContext, advance: Advance) -> str:
     def report_progress(load: LoadProgress) -> None:
         advance(load.done, load.total)
 
-    with recorded(demo.engine, "ingest") as run:
+    at = demo.setup_at
+    files = sorted(str(path) for path in demo.folder.glob("*.*"))
+    with demo.clock_at(at), recorded(demo.engine, "ingest") as run:
         report = ingest(
             demo.engine,
-            [str(demo.folder)],
+            files,
             # Its corrections move a day's orders, as a partner's do.
             FileOptions(force=True),
             demo.settings,
@@ -85,8 +131,8 @@ def load_files(demo: DemoContext, advance: Advance) -> str:
             is_invented=True,
         )
         run.metrics["files"] = len(report.files)
-    with recorded(demo.engine, "demand") as run:
-        change = counting.rebuild(demo.engine, demo.now)
+    with demo.clock_at(at + LOADING), recorded(demo.engine, "demand") as run:
+        change = counting.rebuild(demo.engine, at)
         run.metrics |= {"new": change.new, "corrected": change.corrected}
     loaded = sum(file.state == "loaded" for file in report.files)
     return f"{loaded} of {len(report.files)} files were new; {change.new:,} depot-days"
@@ -100,10 +146,26 @@ def train_model(demo: DemoContext, report: FitReporter) -> str:
         return f"{champion['version']} is the champion already"
     origin = counting.default_origin(demo.engine)
     recipe = train.build_recipe(demo.settings, seed=None, epochs=None)
+    with demo.clock_at(demo.setup_at + 2 * LOADING):
+        return judge(demo, origin, train_challenger(demo, origin, recipe, report))
+
+
+def train_challenger(
+    demo: DemoContext, origin: date, recipe: "Recipe", report: FitReporter
+) -> str:
+    """Trains a challenger through a day, and returns its version."""
     with recorded(demo.engine, "train", origin) as run:
         model = train.train(demo.engine, demo.settings, origin, recipe, report, run)
-    artefacts = demo.settings.artefacts
-    return promotion.promote_if_better(demo.engine, artefacts, model.version).reason
+    return model.version
+
+
+def judge(demo: DemoContext, origin: date, version: str) -> str:
+    """Promotes or rejects a challenger, and returns the reason."""
+    with recorded(demo.engine, "promote", origin) as run:
+        artefacts = demo.settings.artefacts
+        decision = promotion.promote_if_better(run.engine, artefacts, version)
+        run.metrics |= decision.metrics()
+    return decision.reason
 
 
 def hindcast(demo: DemoContext, advance: Advance) -> str:
@@ -121,28 +183,14 @@ def hindcast(demo: DemoContext, advance: Advance) -> str:
         slots.append(slot)
         advance(len(slots), days)
 
-    done = backfill.run_backfill(
-        demo.engine, demo.settings, first, last, demo.now, on_slot
-    )
+    at = demo.setup_at + 3 * LOADING
+    with demo.clock_at(at):
+        done = backfill.run_backfill(
+            demo.engine, demo.settings, first, last, at, on_slot
+        )
     made = sum(slot.model is not None for slot in done.of("forecast"))
     scored = sum(slot.rows for slot in done.of("score"))
     return f"{made} origins, {scored:,} depot-days scored"
-
-
-def forecast(demo: DemoContext) -> str:
-    """Forecasts the next days with the champion, unless this is done already."""
-    origin = counting.default_origin(demo.engine)
-    settings = demo.settings
-    with snapshot(demo.engine) as connection:
-        model = forecasting.model_for(connection, origin)
-        version = str(model["version"])
-        if forecasts.read_forecasts(connection, origin, version):
-            return f"forecast from {origin} already"
-    with recorded(demo.engine, "forecast", origin) as run:
-        forecasting.forecast_from(
-            demo.engine, settings.artefacts, origin, demo.now, settings.zone, run
-        )
-    return f"the {settings.horizon} days after {origin}, with model {version}"
 
 
 def _claim_database(demo: DemoContext) -> None:

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 from forecaster.errors import HarborError, NothingToDoError
 from pipelines.demand import counting
 from pipelines.nightly import steps
-from pipelines.nightly.steps import OPTIONAL_STEPS, NightlyContext
+from pipelines.nightly.steps import OPTIONAL_STEPS, NightlyContext, Step
 from pipelines.runs.error_messages import describe_error
 from pipelines.runs.ledger import Run, recorded
 from pipelines.runs.locks import HeldLock, LostRunError, try_lock
@@ -36,10 +36,16 @@ class NightlyError(HarborError):
     """Steps of a nightly run failed; the first error is the cause."""
 
 
-def run_nightly(context: NightlyContext) -> NightlyResult:
+def run_nightly(
+    context: NightlyContext, chosen_steps: Mapping[str, Step] | None = None
+) -> NightlyResult:
     """Runs every step, each recorded beneath the nightly run.
 
     After an interruption it is run again in the same way: finished work is not repeated.
+
+    Args:
+      context: What the steps share.
+      chosen_steps: In order, with at least `demand`; `steps.STEPS` by default.
 
     Raises:
       NothingToDoError: the origin's nightly run is done and no data has arrived since,
@@ -53,14 +59,16 @@ def run_nightly(context: NightlyContext) -> NightlyResult:
             raise NothingToDoError(
                 "Another nightly run is in progress. See 'harbor runs follow'."
             )
-        return _run_steps(context, lock)
+        return _run_steps(context, lock, chosen_steps or steps.STEPS)
 
 
-def _run_steps(context: NightlyContext, lock: HeldLock) -> NightlyResult:
+def _run_steps(
+    context: NightlyContext, lock: HeldLock, chosen_steps: Mapping[str, Step]
+) -> NightlyResult:
     metrics: dict[str, dict[str, Any]] = {}
     failures: dict[str, Exception] = {}
     with recorded(context.engine, "nightly", context.origin, lock=lock) as parent:
-        for name, step in steps.STEPS.items():
+        for name, step in chosen_steps.items():
             try:
                 with recorded(
                     context.engine, name, context.origin, parent=parent

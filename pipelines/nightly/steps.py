@@ -164,7 +164,10 @@ def forecast(context: NightlyContext, run: Run) -> None:
         log.warning("feed_late", reason=late.sentence())
 
 
-STEPS: dict[str, Callable[[NightlyContext, Run], None]] = {
+Step = Callable[[NightlyContext, Run], None]
+"""Does its work on the run's session, and leaves its numbers in the run's metrics."""
+
+STEPS: dict[str, Step] = {
     "ingest": ingest_inbox,
     "demand": count_demand,
     "score": score,

@@ -1,10 +1,35 @@
-"""Statements for the demo fleet that a database holds, if any."""
+"""Statements for the demo fleet that a database holds, if any, and its simulated clock."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
-from pipelines.schema import demo_fleet
+from pipelines.schema import (
+    backfills,
+    city_settings,
+    demo_fleet,
+    files,
+    models,
+    overrides,
+    run_lines,
+    runs,
+)
+
+RECORDED_TIMES = (
+    runs.c.started_at, runs.c.finished_at, run_lines.c.written_at, files.c.loaded_at,
+    models.c.created_at, models.c.promoted_at, backfills.c.created_at,
+)  # fmt: skip
+"""Times that are taken from the database's clock."""
+PLANNERS_TIMES = (overrides.c.made_at, city_settings.c.made_at)
+"""The same, in tables that only their owner may correct."""
+MAY_PLAN = """
+select has_function_privilege(session_user, 'add_overrides(jsonb, text, text)', 'execute')
+   and has_table_privilege(session_user, 'overrides', 'update')
+"""
 
 
 @dataclass(frozen=True)
@@ -28,3 +53,51 @@ def read_demo_fleet(connection: sa.Connection) -> DemoFleet | None:
 def record_demo_fleet(connection: sa.Connection, fleet: DemoFleet) -> None:
     """Notes that the database holds an invented fleet."""
     connection.execute(demo_fleet.insert().values(**asdict(fleet)))
+
+
+def clock(connection: sa.Connection) -> datetime:
+    """The time at the database."""
+    return connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+
+
+def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> None:
+    """Moves every recorded time that is not before `since`.
+
+    Args:
+      connection: Inside a transaction; its login user's rights are used for what only
+        planners write, where it has them.
+      since: By the database's clock.
+      by: Added to each.
+    """
+    columns: tuple[sa.Column[Any], ...] = RECORDED_TIMES
+    if may_plan(connection):
+        connection.execute(sa.text("set local role none"))
+        columns += PLANNERS_TIMES
+    for column in columns:
+        moved = sa.update(column.table).where(column >= since)
+        connection.execute(moved.values({column: column + by}))
+
+
+def may_plan(connection: sa.Connection) -> bool:
+    """Whether the user that logged in may write as planners do, and correct the times."""
+    return bool(connection.scalar(sa.text(MAY_PLAN)))
+
+
+def add_overrides(
+    connection: sa.Connection,
+    changes: Sequence[dict[str, Any]],
+    reason: str,
+    planner: str,
+) -> None:
+    """Appends overrides with the function that the pages use; see `may_plan`.
+
+    Args:
+      connection: Inside a transaction.
+      changes: As `add_overrides` of the migrations takes them.
+      reason: Why.
+      planner: Name of the planner.
+    """
+    connection.execute(sa.text("set local role none"))
+    statement = sa.text("select add_overrides(cast(:changes as jsonb), :why, :planner)")
+    parameters = {"changes": json.dumps(changes), "why": reason, "planner": planner}
+    connection.execute(statement, parameters)

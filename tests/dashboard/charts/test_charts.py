@@ -173,7 +173,7 @@ def test_names_of_lines_that_end_together_stand_apart():
 
 def test_drivers_are_a_waterfall_from_a_usual_day_to_the_forecast():
     day = pd.DataFrame(
-        {"level": [100.0], "weekday": [-20.4], "holiday": [0.0], "events": [50.0],
+        {"level": [100.0], "weekday": [-20.4], "signals": [np.nan], "holiday": [0.0], "events": [50.0],
          "forecast": [129.6]}
     )  # fmt: skip
     (bar, rows), (text, labels) = marks(charts.drivers(day))
@@ -186,6 +186,18 @@ def test_drivers_are_a_waterfall_from_a_usual_day_to_the_forecast():
         ("Holiday", 79.6, 79.6, "0"), ("Events", 79.6, 129.6, "+50"),
         ("Forecast", 0.0, 129.6, "130"),
     ]  # fmt: skip
+
+
+def test_signals_have_a_bar_of_their_own_where_the_model_uses_any():
+    day = pd.DataFrame(
+        {"level": [100.0], "weekday": [-20.0], "signals": [12.0], "holiday": [0.0],
+         "events": [0.0], "forecast": [92.0]}
+    )  # fmt: skip
+    (_, rows), _ = marks(charts.drivers(day))
+    assert [(row["driver"], row["effect"]) for row in rows][1:3] == [
+        ("Weekday", "−20"), ("Signals", "+12"),
+    ]  # fmt: skip
+    assert (rows[2]["low"], rows[2]["high"]) == (80.0, 92.0)
 
 
 def test_what_if_has_labelled_bars_side_by_side():

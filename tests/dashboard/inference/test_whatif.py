@@ -1,7 +1,7 @@
 """What-if forecasts and drivers, against the model run without the dashboard."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,10 @@ import streamlit as st
 from dashboard import queries
 from dashboard.inference import whatif
 from dashboard.queries import database
+from dashboard.tables import tables
 from forecaster.data.features import CALENDAR_REACH
 from forecaster.data.panel_builder import build_panel
+from forecaster.data.signal_effects import SIGNAL, SignalEffects
 from forecaster.errors import ArtefactError
 from forecaster.inference import artefact, infer, predict
 from pipelines import schema
@@ -26,7 +28,7 @@ from tests.dashboard.seed import (
 )
 
 pytestmark = pytest.mark.db
-PARTS = ["level", "weekday", "holiday", "events"]
+PARTS = ["level", "weekday", "signals", "holiday", "events"]
 
 
 def of_whole_fleet(model, seeded, demand, events):
@@ -236,6 +238,49 @@ def test_a_holiday_ahead_is_in_its_driver(seeded, write):
     after = whatif.drivers("LON-01", queries.freshness())
     assert not np.isclose(after["holiday"][1], before["holiday"][1])
     np.testing.assert_allclose(after["level"], before["level"])
+
+
+def test_a_signal_ahead_is_in_its_driver_and_not_in_the_weekdays(
+    freshness, seeded, write, monkeypatch
+):
+    model = with_signal(whatif.load(freshness))
+    monkeypatch.setattr(whatif, "load", lambda _: model)
+    usual = whatif.drivers("LON-01", freshness)
+    assert (usual["signals"] == 0).all()
+    day = seeded.through + timedelta(days=3)
+    weeks_before = [(day - timedelta(weeks=n), 0.0) for n in range(1, 5)]
+    for day_on, value in [*weeks_before, (day, 2.0)]:
+        write(
+            sa.insert(schema.signal_versions).values(
+                signal="bookings", depot_id="LON-01", city="", day_on=day_on, value=value,
+                known_from=date.min, version=1, withdrawn=False,
+                known_at=sa.func.now(), file_id=1,
+            )
+        )  # fmt: skip
+    st.cache_data.clear()
+    parts = whatif.drivers("LON-01", freshness)
+    assert parts["signals"][2] > 0.1 * parts["forecast"][2]
+    assert (parts["signals"][[0, 1]] == 0).all()
+    np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
+
+
+def with_signal(model):
+    """The model with a signal that moves demand by 10 % a unit."""
+    signals = SignalEffects(
+        names=(f"{SIGNAL}bookings",),
+        coefficient_hk=np.full((HORIZON, 1), 0.1, np.float32),
+        centre_k=np.zeros(1, np.float32),
+        scale_hk=np.ones((HORIZON, 1), np.float32),
+        depot_ids=(),
+        scale_hdk=np.ones((HORIZON, 0, 1), np.float32),
+    )
+    return replace(model, effects=replace(model.effects, signals=signals))
+
+
+def test_without_signals_in_the_model_there_is_no_driver_of_them(freshness):
+    parts = whatif.drivers("LON-01", freshness)
+    assert parts["signals"].isna().all()
+    assert "Signals" not in tables.drivers(parts).columns
 
 
 def test_a_usual_day_is_the_mean_of_the_last_four_weeks(freshness, seeded):

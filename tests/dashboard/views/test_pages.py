@@ -336,6 +336,13 @@ def test_an_unknown_choice_in_the_url_is_explained(
     assert f"There is no {name} “NONE”. Shown instead:" in page_text(app)
 
 
+def test_the_first_page_says_once_what_the_demo_simulates(seeded, write, open_page):
+    assert "simulated clock" not in page_text(open_page("fleet"))
+    write(sa.insert(schema.demo_fleet).values(seed=0, n_depots=6, n_days=70))
+    st.cache_data.clear()
+    assert page_text(open_page("fleet")).count("simulated clock") == 1
+
+
 def test_drivers_are_shown_on_demand(seeded, open_page):
     app = open_page("depot", depot="LON-01")
     n_charts = len(app.get("vega_lite_chart"))

@@ -8,7 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from pipelines.demand import counting
-from pipelines.demo.depots import CITIES, black_friday
+from pipelines.demo import fleet as fleets
+from pipelines.demo.depots import CITIES, LOCAL_EVENTS, black_friday
 from pipelines.demo.files import write_files
 from pipelines.demo.fleet import invent
 from pipelines.ingest import FileOptions, ingest
@@ -141,6 +142,48 @@ def test_partners_write_in_their_own_ways_and_correct_themselves(folder):
     assert (before["file"] < corrected["file"]).all()
     assert (before["depot_id"] != corrected["depot_id"]).all()
     assert (before["local"] == corrected["local"]).all()
+
+
+def test_the_last_nights_have_files_of_their_own_one_late_and_one_corrected(tmp_path):
+    fleet = invent(7, 7, 70, ENDS_ON)
+    write_files(fleet, tmp_path / "fleet", n_nights=10)
+    nights = {path.name: path for path in (tmp_path / "fleet" / "nights").iterdir()}
+    assert sorted(nights) == [str(day.date()) for day in fleet.days[-10:]]
+    history = read_orders(tmp_path / "fleet")
+    assert history["day"].max() == fleet.days[-11].date()
+    whole = [
+        path
+        for path in (tmp_path / "fleet").glob("nights/*/*")
+        if "corrected" not in path.name
+    ]
+    in_nights = sum(len(pd.read_parquet(path)) for path in whole)
+    assert in_nights == fleet.counts_dt[:, -10:].sum()
+    late = [path for path in whole if path.parent.name not in path.name]
+    assert [path.name for path in late] == [
+        f"orders_london_{ENDS_ON - timedelta(4)}.parquet"
+    ]
+    [corrected] = (tmp_path / "fleet").glob("nights/*/*corrected*")
+    wrong = corrected.parent.with_name(str(ENDS_ON - timedelta(7)))
+    before = pd.read_parquet(next(wrong.glob("orders_rotterdam*"))).set_index(
+        "order_id"
+    )
+    after = pd.read_csv(corrected).set_index("order_id")
+    assert (before.loc[after.index, "depot_id"] != after["depot_id"]).all()
+
+
+def test_a_local_event_that_only_planners_know_moves_its_depots_orders(monkeypatch):
+    with_events = invent(7, 24, 70, ENDS_ON)
+    monkeypatch.setattr(fleets, "LOCAL_EVENTS", ())
+    without = invent(7, 24, 70, ENDS_ON)
+    moved = np.argwhere(
+        np.abs(with_events.counts_dt / np.maximum(without.counts_dt, 1) - 1) > 0.12
+    )
+    ids = with_events.depots["depot_id"]
+    found = {(ids[depot], 69 - day) for depot, day in moved}
+    past = {
+        (each.depot_id, each.days_ago) for each in LOCAL_EVENTS if each.days_ago > 0
+    }
+    assert past <= found
 
 
 def test_one_depot_is_a_fleet_too(tmp_path):
