@@ -150,7 +150,7 @@ class LiveScores(TypedDict):
     bias: float | None
     coverage80: float | None
     days: int
-    gated: bool
+    is_fallback: bool
 
 
 class LiveAnswer(TypedDict):

@@ -33,4 +33,4 @@ IS_FALLBACK = """exists (
     where r.run_id = (select f.run_id from forecasts f
                       where f.depot_id = {depot} and f.run_id is not null
                       order by f.origin_on desc, f.made_at desc limit 1)
-      and r.metrics -> 'gated_depots' @> to_jsonb({depot}))"""
+      and r.metrics -> 'fallback_depot_ids' @> to_jsonb({depot}))"""

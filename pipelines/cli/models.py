@@ -121,7 +121,7 @@ def live(
                 else ()
             )
     for row in scores:
-        row["gated"] = row["part"] in worse
+        row["is_fallback"] = row["part"] in worse
     if as_json:
         show_json({"by": by, "days": days, "scores": scores})
         return
@@ -141,7 +141,11 @@ def live(
         "days": "days",
     }
     rows = [
-        (str(row["part"]), *(row[name] for name in columns), "gated" * row["gated"])
+        (
+            str(row["part"]),
+            *(row[name] for name in columns),
+            "baseline" * row["is_fallback"],
+        )
         for row in scores
     ]
     heading = (by, *columns.values(), "naive gate")

@@ -107,10 +107,11 @@ def _accuracy(engine: sa.Engine, settings: Settings) -> list[Finding]:
         f"{100 * accuracy.naive_mape:.1f} % of the seasonal naive"
     )
     with engine.connect() as connection:
-        gated = len(live_accuracy.depots_worse_than_naive(connection))
-    if gated:
+        n_worse = len(live_accuracy.depots_worse_than_naive(connection))
+    if n_worse:
+        depots = "1 depot is" if n_worse == 1 else f"{n_worse} depots are"
         message += (
-            f"; {gated} depots are worse and get the baseline forecast, see 'harbor "
+            f"; {depots} forecast worse than that and served by the baseline, see 'harbor "
             "models live --by depot'"
         )
     return [Finding("accuracy", True, message)]

@@ -74,8 +74,8 @@ def forecast_from(
     fallbacks = sorted({*own, *conditions.fallback_depots})
     if run is not None and fallbacks:
         run.metrics |= {
-            "gated": len(fallbacks),
-            "gated_depots": fallbacks[:MAX_LISTED],
+            "fallback_depots": len(fallbacks),
+            "fallback_depot_ids": fallbacks[:MAX_LISTED],
         }
     return str(model["version"])
 

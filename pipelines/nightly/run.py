@@ -19,7 +19,7 @@ REPORTED_METRICS = {
     "prune": ("dropped", "artefacts", "exported"),
     "accuracy": ("alarms",),
     "promote": ("canary_failed",),
-    "forecast": ("late_depots", "gated"),
+    "forecast": ("late_depots", "fallback_depots"),
 }
 """Metrics of steps that are copied to the nightly run, by step."""
 

@@ -9,7 +9,7 @@ COLUMNS = {"origin", "state"}
 """Shown beside the metrics."""
 DETAILS = {
     "by_run",
-    "gated_depots",
+    "fallback_depot_ids",
     "cache_hits",
     "cache_misses",
     "compilations",

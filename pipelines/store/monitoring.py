@@ -72,7 +72,7 @@ select (train.m ->> 'compilations')::float8 as training_compilations,
        (forecast.m ->> 'inference_host_memory_peak_bytes')::float8
            as inference_host_memory_peak_bytes,
        case when forecast.m is not null
-            then coalesce((forecast.m ->> 'gated')::float8, 0) end as fallback_depots,
+            then coalesce((forecast.m ->> 'fallback_depots')::float8, 0) end as fallback_depots,
        (accuracy.m ->> 'worse_days')::float8 as worse_than_naive_streak,
        case when accuracy.m is not null
             then coalesce(jsonb_array_length(accuracy.m -> 'alarms'), 0) end

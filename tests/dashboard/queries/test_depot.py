@@ -188,8 +188,8 @@ def test_a_depot_on_the_baseline_fallback_is_marked(seeded, write):
 
 
 def gate(write, seeded, depot):
-    """As the night does it: the run that forecast says which depots are gated."""
-    metrics = {"gated": 1, "gated_depots": [depot]}
+    """As the night does it: the run that forecast says which depots are served by the baseline."""
+    metrics = {"fallback_depots": 1, "fallback_depot_ids": [depot]}
     write(sa.insert(schema.runs).values(step="forecast", state="done", metrics=metrics))
     newest = schema.forecasts.c.origin_on == seeded.through
     write(sa.update(schema.forecasts).where(newest).values(run_id=1))

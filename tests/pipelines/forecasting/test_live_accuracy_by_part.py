@@ -170,7 +170,7 @@ def add_scores(engine, depot, n_days, missed, live=True):
 
 
 @pytest.mark.parametrize(
-    ("n_days", "missed", "live", "gated"),
+    ("n_days", "missed", "live", "is_fallback"),
     [
         pytest.param(14, 12, True, True, id="worse by more than a tenth"),
         pytest.param(14, 11, True, False, id="worse by a tenth"),
@@ -179,7 +179,7 @@ def add_scores(engine, depot, n_days, missed, live=True):
     ],
 )
 def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
-    served, n_days, missed, live, gated
+    served, n_days, missed, live, is_fallback
 ):
     engine, folder, made = served
     add_scores(engine, "A0", n_days, missed, live)
@@ -188,8 +188,10 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
     plain = replace(
         made, postprocessing=replace(made.postprocessing, fallback_depots=("A0",))
     )
-    expected = infer.forecast(plain if gated else made, panel).p50_dh
-    assert np.allclose(expected[0], infer.forecast(made, panel).p50_dh[0]) != gated
+    expected = infer.forecast(plain if is_fallback else made, panel).p50_dh
+    assert (
+        np.allclose(expected[0], infer.forecast(made, panel).p50_dh[0]) != is_fallback
+    )
     with recorded(engine, "forecast") as run:
         forecast.forecast_from(engine, folder, LAST, NOW, UTC_ZONE, run)
     with engine.connect() as connection:
@@ -197,10 +199,10 @@ def test_a_depot_that_was_worse_than_the_naive_gets_the_plain_forecast(
         order = (forecasts.c.depot_id, forecasts.c.target_on)
         said = list(connection.scalars(query.order_by(*order)))
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
-    assert run.metrics.get("gated_depots") == (["A0"] if gated else None)
+    assert run.metrics.get("fallback_depot_ids") == (["A0"] if is_fallback else None)
     with engine.connect() as connection:
         assert live_accuracy.depots_worse_than_naive(connection) == (
-            ["A0"] if gated else []
+            ["A0"] if is_fallback else []
         )
 
 
@@ -216,7 +218,7 @@ def test_a_hindcast_knows_nothing_of_live_scores(served):
     np.testing.assert_allclose(said, expected.ravel(), rtol=1e-6)
 
 
-def test_the_command_shows_who_is_gated(served, monkeypatch, capsys):
+def test_the_command_shows_who_is_served_by_the_baseline(served, monkeypatch, capsys):
     engine, _, _ = served
     add_scores(engine, "A0", 14, 12)
     add_scores(engine, "A1", 14, 0)
@@ -229,8 +231,8 @@ def test_the_command_shows_who_is_gated(served, monkeypatch, capsys):
     command.live(by="depot", days=7, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["by"], told["days"]) == ("depot", 7)
-    gated = {row["part"]: row["gated"] for row in told["scores"]}
-    assert gated == {"A0": True, "A1": False}
+    is_fallback = {row["part"]: row["is_fallback"] for row in told["scores"]}
+    assert is_fallback == {"A0": True, "A1": False}
     command.live(by="city", days=7)
     assert "Delft" in capsys.readouterr().out
     with pytest.raises(typer.BadParameter, match=r"'van', but must be one of depot"):

@@ -30,7 +30,7 @@ TRAINED = {
     "host_memory_peak_bytes": 900,
 }
 FORECAST = {
-    "gated": 2,
+    "fallback_depots": 2,
     "inference_seconds": 0.5,
     "inference_host_memory_peak_bytes": 256,
 }
