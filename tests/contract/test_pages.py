@@ -66,12 +66,16 @@ def expanded(command, folder):
 
 
 def train_instantly(panel, *_):
-    """Replaces training by random weights and the baseline forecast, with results of the same shape."""
-    chance = len(list(Path(os.environ["HARBOR_HOME"]).glob("artefacts/*.npz")))
+    """Replaces training by random weights, with results of the same shape.
+
+    The shares are those that the pages print. The seeds are two whose scores lead to the
+    decisions that the pages print: both beat the seasonal naive, the second by a little less.
+    """
+    number = len(list(Path(os.environ["HARBOR_HOME"]).glob("artefacts/*.npz"))) // 2
     earlier = panel.as_of(panel.origin - timedelta(days=28))
-    plain = Postprocessing(network_share=0.0)
+    mostly_baseline = Postprocessing(network_share=0.2 if number else 0.3)
     judged, served = (
-        replace(make_artefact(each, seed=chance), postprocessing=plain)
+        replace(make_artefact(each, seed=2 + number), postprocessing=mostly_baseline)
         for each in (earlier, panel)
     )
     fit = SimpleNamespace(epochs=1, steps=1)
