@@ -143,7 +143,7 @@ def _totals(days: pd.DataFrame) -> list[str]:
             f'<td class="day {_severity(chance)}">{escape(formatting.chance(chance))}</td>'
             for chance in days["delivery_probability"]
         ]
-        lines.append(html_parts.row("All carried", cells))
+        lines.append(html_parts.row("Full delivery", cells))
     return lines
 
 

@@ -43,7 +43,7 @@ def test_depots_have_vans_shortages_orders_and_marks(planned):
     ]
     assert [row[0] for row in rows[4:]] == [
         "Vans assigned", "Vans needed if moved between depots", "Vans not assigned",
-        "Drivers", "Undelivered orders", "All carried",
+        "Drivers", "Undelivered orders", "Full delivery",
     ]  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_unknown_vans_have_no_chance(planned):
     unknown = planning.by_city(plan, london(None), NO_BANDS)
     rows = Cells(plan_grids.depots(plan.assign(vans=float("nan")), unknown)).text
     assert rows[1][0] == "Poplar"
-    assert "All carried" not in [row[0] for row in rows]
+    assert "Full delivery" not in [row[0] for row in rows]
     cities = plan_grids.cities(unknown, london(None))
     assert Cells(cities).text[1][0] == "London vans not known (estimated)"
     assert pd.isna(unknown["delivery_probability"]).all()
