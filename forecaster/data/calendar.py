@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int8
+from jaxtyping import Bool, Float32, Int, Int8, Shaped
 
 HOLIDAY = "holiday"
 # Kind of one named holiday, beside the plain kind that all of them have.
@@ -95,3 +95,12 @@ class Calendar:
         if self.value_gtk is None or kind not in self.kinds:
             return np.full(self.active_gtk.shape[:2], np.nan, np.float32)
         return self.value_gtk[:, :, self.kinds.index(kind)]
+
+
+def adjacent_days(
+    active_gt: Shaped[np.ndarray, "calendar time"],
+) -> tuple[Shaped[np.ndarray, "calendar time"], Shaped[np.ndarray, "calendar time"]]:
+    """Returns the days before and the days after active ones, in the same type."""
+    before_gt, after_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
+    before_gt[:, :-1], after_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
+    return before_gt, after_gt

@@ -8,7 +8,12 @@ from functools import reduce
 import numpy as np
 from jaxtyping import Bool, Float, Float32
 
-from forecaster.data.calendar import HOLIDAY, MAX_LEAD_DAYS, Calendar
+from forecaster.data.calendar import (
+    HOLIDAY,
+    MAX_LEAD_DAYS,
+    Calendar,
+    adjacent_days,
+)
 
 HARMONICS = 2
 SEASON_COLUMNS = 2 * HARMONICS
@@ -41,10 +46,8 @@ def calendar_columns(
     for kind in kinds:
         active_gt = calendar.of_kind(kind).astype(np.float32)
         names += [kind, f"{kind}, the day before", f"{kind}, the day after"]
-        day_before_gt, day_after_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
-        day_before_gt[:, :-1], day_after_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
         near = [
-            value_gt[:, first:] for value_gt in (active_gt, day_before_gt, day_after_gt)
+            value_gt[:, first:] for value_gt in (active_gt, *adjacent_days(active_gt))
         ]
         columns.append(np.stack(near, axis=-1))
     names += ["holiday is near", "holiday was near"]

@@ -7,7 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from forecaster.data.calendar import HOLIDAY, NAMED_HOLIDAY, Calendar
+from forecaster.data.calendar import (
+    HOLIDAY,
+    NAMED_HOLIDAY,
+    Calendar,
+    adjacent_days,
+)
 from forecaster.data.panel import Panel
 
 MAJOR_HOLIDAYS = (
@@ -116,8 +121,8 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
         _Column("between Christmas and New Year", YEAR_END, between_t & ~standstill_gt),
         _Column("holiday on a weekend", NAME, holiday_gt & (weekday_t >= 5)),
         _Column("bridge day", BESIDE, _bridges(holiday_gt, weekday_t)),
-        *_adjacent_days("holiday", holiday_gt),
-        *_adjacent_days("standstill", standstill_gt),
+        *_columns_beside("holiday", holiday_gt),
+        *_columns_beside("standstill", standstill_gt),
     ]
     for kind in kinds:
         active_gt = calendar.of_kind(kind)
@@ -147,12 +152,11 @@ def _is_major_holiday(kind: str) -> bool:
     )
 
 
-def _adjacent_days(
+def _columns_beside(
     name: str, active_gt: Bool[np.ndarray, "calendar time"]
 ) -> list[_Column]:
     """Columns of the day before and the day after."""
-    before_gt, after_gt = np.zeros_like(active_gt), np.zeros_like(active_gt)
-    before_gt[:, :-1], after_gt[:, 1:] = active_gt[:, 1:], active_gt[:, :-1]
+    before_gt, after_gt = adjacent_days(active_gt)
     return [
         _Column(f"{name}, the day before", BESIDE, before_gt),
         _Column(f"{name}, the day after", BESIDE, after_gt),

@@ -186,7 +186,7 @@ def prune(as_json: AsJson = False) -> None:
 def _nothing_to_prune(
     settings: Settings, dropped: Dropped | None, exported: ExportedForecasts | None
 ) -> str:
-    """What is kept, in a sentence."""
+    """Describes what is kept, in a sentence."""
     orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
     if dropped is not None:
         orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"
