@@ -3,7 +3,8 @@
 Separate from `panel`, because serving must not import pandas.
 """
 
-from collections.abc import Hashable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -235,20 +236,29 @@ def _closed(
         if pd.notna(depot["closed_on"]):
             first_closed = step_of(depot["closed_on"], start_on)
             closed_dt[row, max(0, first_closed) :] = True
+    rows_of = _rows_by_scope(depots["city"], depots["depot_id"])
     for event in events[events["kind"] == CLOSED].to_dict("records"):
         first, end = step_range(event["starts_on"], event["ends_on"], start_on, n_steps)
-        closed_dt[_in_scope(depots, event), first:end] = True
+        closed_dt[rows_of.get(_scope(event), []), first:end] = True
     return closed_dt
 
 
-def _in_scope(
-    depots: pd.DataFrame, event: dict[Hashable, Any]
-) -> Bool[np.ndarray, " depot"]:
-    if not pd.isna(event["depot_id"]):
-        return np.asarray(depots["depot_id"] == event["depot_id"])
-    if not pd.isna(event["city"]):
-        return np.asarray(depots["city"] == event["city"])
-    return np.ones(len(depots), bool)
+def _rows_by_scope(
+    cities: Iterable[str], depot_ids: Iterable[str | None]
+) -> dict[tuple[str | None, str | None], list[int]]:
+    """Rows that an event of each scope applies to, see `_scope`."""
+    rows_of = defaultdict(list)
+    for row, (city, depot_id) in enumerate(zip(cities, depot_ids, strict=True)):
+        for scope in ((None, None), (city, None), (None, depot_id)):
+            rows_of[scope].append(row)
+    return rows_of
+
+
+def _scope(event: dict[Hashable, Any]) -> tuple[str | None, str | None]:
+    """City and depot of an event: one of them, or neither where it is everywhere."""
+    if pd.notna(event["depot_id"]):
+        return None, event["depot_id"]
+    return (event["city"] if pd.notna(event["city"]) else None), None
 
 
 def build_calendar(
@@ -285,27 +295,22 @@ def build_calendar(
         if events["value"].notna().any()
         else None
     )
-    holidays_of = dict(list(holidays.groupby("country"))) if len(holidays) else {}
-    for row, (country, subdivision, city, depot_id) in enumerate(groups):
-        own_holidays = holidays_of.get(country)
-        if own_holidays is not None:
-            _mark_holidays(active_gtk[row], kinds, own_holidays, subdivision, start_on)
-        for event in _events_of(events, city, depot_id).to_dict("records"):
-            first, end = step_range(
-                event["starts_on"], event["ends_on"], start_on, n_steps
-            )
-            days = (row, slice(first, end), kinds.index(event["kind"]))
-            if value_gtk is not None:
-                value = np.float32(event["value"])
-                value_gtk[days] = np.where(active_gtk[days], value_gtk[days], value)
-            active_gtk[days] = True
-            if lead_gtk is not None:
-                lead_t = _lead(event["known_from"], start_on, first, end)
-                lead_gtk[days] = np.maximum(lead_gtk[days], lead_t)
+    _mark_holidays(active_gtk, kinds, groups, holidays, start_on)
+    rows_of = _rows_by_scope(*zip(*(key[2:] for key in groups), strict=True))
+    for event in events.to_dict("records"):
+        rows = rows_of.get(_scope(event), [])
+        first, end = step_range(event["starts_on"], event["ends_on"], start_on, n_steps)
+        days = (rows, slice(first, end), kinds.index(event["kind"]))
+        if value_gtk is not None:
+            value = np.float32(event["value"])
+            value_gtk[days] = np.where(active_gtk[days], value_gtk[days], value)
+        active_gtk[days] = True
         if lead_gtk is not None:
-            # Days without the kind, and public holidays, have the largest lead.
-            unset_tk = lead_gtk[row] == -MAX_LEAD_DAYS
-            lead_gtk[row][unset_tk] = MAX_LEAD_DAYS
+            lead_t = _lead(event["known_from"], start_on, first, end)
+            lead_gtk[days] = np.maximum(lead_gtk[days], lead_t)
+    if lead_gtk is not None:
+        # Days without the kind, and public holidays, have the largest lead.
+        lead_gtk[lead_gtk == -MAX_LEAD_DAYS] = MAX_LEAD_DAYS
     position = {key: row for row, key in enumerate(groups)}
     group_d = np.array([position[key] for key in keys], int)
     return Calendar(kinds, active_gtk, group_d, lead_gtk, value_gtk)
@@ -366,27 +371,21 @@ def _group_keys(
     ]
 
 
-def _events_of(
-    events: pd.DataFrame, city: Hashable, depot_id: Hashable
-) -> pd.DataFrame:
-    everywhere = events["city"].isna() & events["depot_id"].isna()
-    return events[
-        everywhere | (events["city"] == city) | (events["depot_id"] == depot_id)
-    ]
-
-
 def _mark_holidays(
-    active_tk: Bool[np.ndarray, "time kind"],
+    active_gtk: Bool[np.ndarray, "calendar time kind"],
     kinds: tuple[str, ...],
+    groups: Sequence[tuple[str, str, str, str | None]],
     holidays: pd.DataFrame,
-    subdivision: str,
     start_on: date,
 ) -> None:
-    """Marks the country's and the subdivision's holidays in place."""
-    applicable = holidays[holidays["subdivision"].fillna("").isin(["", subdivision])]
-    for holiday in applicable.to_dict("records"):
+    """Marks the holidays of each calendar's country and subdivision in place."""
+    rows_of = defaultdict(list)
+    for row, (country, subdivision, *_) in enumerate(groups):
+        for place in {(country, ""), (country, subdivision)}:
+            rows_of[place].append(row)
+    for holiday in holidays.fillna({"subdivision": ""}).to_dict("records"):
+        rows = rows_of.get((holiday["country"], holiday["subdivision"]), [])
         day_on = holiday["day_on"]
-        first, end = step_range(day_on, day_on, start_on, len(active_tk))
-        active_tk[first:end, 0] = True
-        named = NAMED_HOLIDAY + holiday["name"]
-        active_tk[first:end, kinds.index(named)] = True
+        first, end = step_range(day_on, day_on, start_on, active_gtk.shape[1])
+        for kind in (HOLIDAY, NAMED_HOLIDAY + holiday["name"]):
+            active_gtk[rows, first:end, kinds.index(kind)] = True

@@ -251,13 +251,13 @@ def _announce(
     kind: str,
     step: int,
     days: int,
-    city: str = "",
+    city: str | None = None,
     depot: int | None = None,
     value: float = np.nan,
 ) -> None:
     """Adds an event, known two weeks ahead."""
     starts_on = FIRST + timedelta(days=step)
-    depot_id = "" if depot is None else fleet.depot_ids[depot]
+    depot_id = None if depot is None else fleet.depot_ids[depot]
     fleet.events.append(
         (
             kind,
