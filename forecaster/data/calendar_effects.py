@@ -9,6 +9,7 @@ businesses stand still) and to holidays as such. Each step is shrunk towards the
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -157,8 +158,10 @@ class _Problem:
         every_t = np.ones(self.panel.n_steps, bool)
         family_f, prior_sd_f = self.columns.family_f, self.columns.prior_sd_f
         cells = self._cells(every_t)
-        fleet_f = estimate_prior_sds([cells.rows()], prior_sd_f, family_f)
-        effect_f = fit_ridge(cells.rows(), fleet_f).mean_f
+        fleet_f = estimate_prior_sds(
+            [cells.rows_less(self.columns.prior_mean_f)], prior_sd_f, family_f
+        )
+        effect_f = self._fleet_effects(cells, fleet_f)
         city_f = CITY_SD_SHARE * fleet_f
         of_cities = cells.of_cities(effect_f)
         if len(of_cities) > 1:
@@ -178,7 +181,7 @@ class _Problem:
     ) -> CalendarEffects:
         """Fits the effects to the days that count."""
         cells = self._cells(counted_t)
-        fleet_f = fit_ridge(cells.rows(), prior_sds.fleet_f).mean_f
+        fleet_f = self._fleet_effects(cells, prior_sds.fleet_f)
         deviations = [
             fit_ridge(rows, prior_sds.city_f).mean_f
             for rows in cells.of_cities(fleet_f)
@@ -199,11 +202,18 @@ class _Problem:
             depot_df.astype(np.float32),
         )
 
-    @property
+    def _fleet_effects(
+        self, cells: "_Cells", prior_sd_f: Float[np.ndarray, " feature"]
+    ) -> Float[np.ndarray, " feature"]:
+        """Effects on the whole fleet, shrunk towards their prior means."""
+        mean_f = self.columns.prior_mean_f
+        return mean_f + fit_ridge(cells.rows_less(mean_f), prior_sd_f).mean_f
+
+    @cached_property
     def _cities(self) -> tuple[str, ...]:
         return tuple(sorted(set(self.panel.cities)))
 
-    @property
+    @cached_property
     def _city_d(self) -> Int[np.ndarray, " depot"]:
         return np.searchsorted(self._cities, self.panel.cities)
 
@@ -262,9 +272,10 @@ class _Cells:
     weight_nt: Float[np.ndarray, "cell time"]
     mean_nt: Float[np.ndarray, "cell time"]
 
-    def rows(self) -> Rows:
-        """All of them as the rows of one regression."""
-        return _known_rows(self.value_ntf, self.weight_nt, self.mean_nt)
+    def rows_less(self, effect_f: Float[np.ndarray, " feature"]) -> Rows:
+        """All of them, less some effects, as the rows of one regression."""
+        rest_nt = self.mean_nt - self.value_ntf @ effect_f
+        return _known_rows(self.value_ntf, self.weight_nt, rest_nt)
 
     def of_cities(self, fleet_f: Float[np.ndarray, " feature"]) -> list[Rows]:
         """Rows of each city, less the fleet's effects; cities in the order of names."""

@@ -37,13 +37,17 @@ MAJOR_HOLIDAYS = (
 """Parts of the English names of holidays on which most businesses are closed."""
 SUBSTITUTE_MARKERS = ("observed", "after", "eve")
 """Parts of names that mark a substitute for such a holiday or a day beside it."""
+YEAR_END_HOLIDAYS = {(12, 25), (1, 1)}
 HOLIDAY_EVES = {(12, 24), (12, 31)}
 BETWEEN_HOLIDAYS = {(12, 26), (12, 27), (12, 28), (12, 29), (12, 30), (1, 2)}
-EVE_SHARE, BETWEEN_SHARE = 0.6, 0.4
-"""Share of a standstill expected on days near it that no calendar of holidays has."""
+YEAR_END_SHARE, EVE_SHARE, BETWEEN_SHARE = 1.5, 0.6, 0.4
+"""Effect of Christmas and New Year's Day, of their eves, and of the days between, as shares of
+that of any other major holiday."""
 CLASS, YEAR_END, NAME, EVENT, BESIDE = "class", "year end", "name", "event", "beside"
 FAMILY_PRIOR_SDS = {CLASS: 0.6, YEAR_END: 0.4, NAME: 0.4, EVENT: 0.3, BESIDE: 0.1}
 """Standard deviation of the effects of each family before any is observed, log counts."""
+STANDSTILL_MEAN = -0.25
+"""Effect of a major holiday expected before any is observed, log counts."""
 MAX_EFFECT_KINDS = 64
 """Most kinds of day with an effect of their own."""
 RARE_SHARE = 0.08
@@ -58,6 +62,7 @@ class _Column(NamedTuple):
     value_gt: np.ndarray
     # Whether days with it are left out of the normal level.
     is_excluded: bool = True
+    prior_mean: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class EffectColumns:
     Attributes:
       kinds: Kinds of day that they are made of.
       names: Names of the columns, in order.
+      prior_mean_f: Mean of each effect before any is observed, log counts.
       prior_sd_f: Standard deviation of each effect before any is observed, log counts.
       family_f: Index of the family, whose columns share one estimated standard deviation.
       excluded_f: Whether days with the column are left out of the normal level.
@@ -75,6 +81,7 @@ class EffectColumns:
 
     kinds: tuple[str, ...]
     names: tuple[str, ...]
+    prior_mean_f: Float[np.ndarray, " feature"]
     prior_sd_f: Float[np.ndarray, " feature"]
     family_f: Int[np.ndarray, " feature"]
     excluded_f: Bool[np.ndarray, " feature"]
@@ -111,12 +118,17 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     month_days = [(day.month, day.day) for day in days]
     eve_t = np.array([each in HOLIDAY_EVES for each in month_days])
     between_t = np.array([each in BETWEEN_HOLIDAYS for each in month_days])
+    year_end_t = np.array([each in YEAR_END_HOLIDAYS for each in month_days])
     weekday_t = np.array([day.weekday() for day in days])
-    near_t = np.maximum(EVE_SHARE * eve_t, BETWEEN_SHARE * between_t)
+    shares = (YEAR_END_SHARE, EVE_SHARE, BETWEEN_SHARE)
+    year_end_days = (year_end_t, eve_t, between_t)
+    near_t = sum(
+        share * day_t for share, day_t in zip(shares, year_end_days, strict=True)
+    )
     class_gt = np.maximum(standstill_gt, near_t)
     columns = [
-        _Column("holiday", CLASS, holiday_gt),
-        _Column("standstill", CLASS, class_gt),
+        _Column("holiday", CLASS, np.maximum(holiday_gt, EVE_SHARE * eve_t)),
+        _Column("standstill", CLASS, class_gt, prior_mean=STANDSTILL_MEAN),
         _Column("eve of Christmas or New Year", YEAR_END, eve_t & ~standstill_gt),
         _Column("between Christmas and New Year", YEAR_END, between_t & ~standstill_gt),
         _Column("holiday on a weekend", NAME, holiday_gt & (weekday_t >= 5)),
@@ -136,6 +148,7 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
     return EffectColumns(
         kinds=tuple(kinds),
         names=tuple(column.name for column in columns),
+        prior_mean_f=np.array([column.prior_mean for column in columns]),
         prior_sd_f=np.array([FAMILY_PRIOR_SDS[column.family] for column in columns]),
         family_f=np.array([families.index(column.family) for column in columns]),
         excluded_f=np.array([column.is_excluded for column in columns]),
