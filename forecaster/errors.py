@@ -18,6 +18,11 @@ alone turns a HarborError into one sentence and an exit code; `dashboard.app` al
 turns one into a notice. Anything else keeps its traceback.
 """
 
+from collections.abc import Iterable
+
+MAX_LISTED = 5
+"""Names that a message lists; it counts the others."""
+
 
 class HarborError(Exception):
     """Base of the errors that are reported in one sentence."""
@@ -69,3 +74,11 @@ class DeviceError(HarborError, RuntimeError):
 
 class DatabaseError(HarborError, RuntimeError):
     """The database cannot be started, reached or used."""
+
+
+def shortened_list(names: Iterable[object], most: int = MAX_LISTED) -> str:
+    """Returns names for a message: the first ones, and the number of the others."""
+    listed = [str(name) for name in names]
+    more = len(listed) - most
+    text = ", ".join(listed[:most])
+    return f"{text} and {more} more" if more > 0 else text

@@ -16,16 +16,16 @@ from typing_extensions import TypedDict, get_type_hints
 from pipelines import schema
 from pipelines.backfill.plan import Slot
 from pipelines.database.roles import RoleGrants
-from pipelines.demand.retention import Dropped
+from pipelines.demand.retention import DroppedOrders as DroppedOrdersRecord
 from pipelines.forecasting import retention
-from pipelines.ingest.replay import Replayed
+from pipelines.ingest.replay import ReplayResult
 from pipelines.ingest.report import Counts
 from pipelines.store import events
 from pipelines.store.depots import KnownDepot
 from pipelines.store.files import LoadedFile
 from pipelines.store.quarantine import QuarantinedRow, WholeQuarantinedRow
 from pipelines.store.signal_summaries import SignalSummary
-from pipelines.training.artefact_pruning import Pruned
+from pipelines.training.artefact_pruning import PrunedArtefacts as PrunedArtefactsRecord
 from pipelines.training.train import TrainedModel
 
 Timestamp, Day = datetime, date
@@ -64,12 +64,12 @@ Signal = _record("Signal", SignalSummary)
 RejectedRow = _record("RejectedRow", QuarantinedRow)
 RejectedRowWhole = _record("RejectedRowWhole", WholeQuarantinedRow)
 Role = _record("Role", RoleGrants)
-ReplayedRows = _record("ReplayedRows", Replayed)
+ReplayedRows = _record("ReplayedRows", ReplayResult)
 RowCounts = _record("RowCounts", Counts)
 Training = _record("Training", TrainedModel, promoted=bool, reason=str)
-PrunedArtefacts = _record("PrunedArtefacts", Pruned)
+PrunedArtefacts = _record("PrunedArtefacts", PrunedArtefactsRecord)
 ExportedForecasts = _record("ExportedForecasts", retention.ExportedForecasts)
-DroppedOrders = _record("DroppedOrders", Dropped)
+DroppedOrders = _record("DroppedOrders", DroppedOrdersRecord)
 
 
 class IngestedFile(TypedDict):

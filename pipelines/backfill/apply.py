@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 
 import sqlalchemy as sa
@@ -61,15 +61,8 @@ def apply_plan(
 ) -> BackfillPlan:
     """Runs every waiting slot of a plan, and returns the updated plan.
 
-    Each slot is written in one transaction, so a plan can be interrupted at any point
-    and resumed. An interrupt pauses the plan and is raised again.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: Folders and time zone.
-      backfill_id: A plan that is waiting, paused, interrupted, or has failed slots.
-      now: Time of the run.
-      callbacks: Called as slots end and trainings progress.
+    Each slot is written in one transaction, so a plan can be interrupted at any point and
+    resumed. An interrupt pauses the plan and is raised again.
 
     Raises:
       NoDataError: there is no such plan.
@@ -98,14 +91,6 @@ def run_backfill(
     report: Callable[[Slot], None] = lambda _: None,
 ) -> BackfillPlan:
     """Plans and applies hindcasts of every origin between two days, and scores them.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: Folders and time zone.
-      first: First origin.
-      last: Last origin.
-      now: Time of the run.
-      report: Called with the slot of each origin when it has ended.
 
     Raises:
       BadInputError: `last` lies before `first`.
@@ -196,7 +181,8 @@ class _PlanRunner:
                 state="done", run_id=run.run_id, rows=rows,
             )  # fmt: skip
             current = data_snapshot(connection, request, self.settings.horizon)
-            store.set_snapshot(connection, plan_id, current)
+            # The data has changed by this slot, and the plan stands.
+            store.update_plan(connection, plan_id, snapshot=asdict(current))
         self.callbacks.on_slot(slot)
 
     def _hindcast(
@@ -272,7 +258,7 @@ class _PlanRunner:
 def _train(context: NightlyContext, run: Run) -> int:
     """Trains through the origin and evaluates the model, which serves hindcasts."""
     engine, settings = run.engine, context.settings
-    recipe = train.build_recipe(settings, seed=None, epochs=None)
+    recipe = train.build_recipe(settings)
     trained = train.train(engine, settings, context.day, recipe, context.report, run)
     decision = promotion.promote_if_better(engine, settings.artefacts, trained.version)
     run.metrics |= decision.metrics()

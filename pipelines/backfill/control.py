@@ -33,12 +33,10 @@ def hold_apply_lock(engine: sa.Engine) -> Iterator[HeldLock]:
 def yield_to_nightly(
     engine: sa.Engine, notify: Callable[[str], None], must_stop: Callable[[], bool]
 ) -> bool:
-    """Waits until no nightly run is in progress; returns whether it had to wait.
+    """Waits until no nightly run is in progress or the backfill must stop.
 
-    Args:
-      engine: Database the pipelines own.
-      notify: Called with a message when the wait begins and when it ends.
-      must_stop: Whether a pause or cancellation was requested meanwhile.
+    Returns:
+      Whether it had to wait; `notify` is called with a message when the wait begins and ends.
     """
     if not is_nightly_running(engine):
         return False
@@ -111,10 +109,8 @@ def cancel(engine: sa.Engine, backfill_id: int) -> str:
         )
     with engine.begin() as connection:
         store.set_state(connection, backfill_id, "cancelled")
-    done, left = plan.count("done"), plan.count("waiting")
-    return (
-        f"Plan {backfill_id} is cancelled: {done} slots stay done, {left} are dropped."
-    )
+    n_done, n_left = plan.count("done"), plan.count("waiting")
+    return f"Plan {backfill_id} is cancelled: {n_done} slots stay done, {n_left} are dropped."
 
 
 def queue_failed(engine: sa.Engine, backfill_id: int) -> int:

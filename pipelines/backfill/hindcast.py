@@ -76,12 +76,7 @@ class Hindcaster:
     def forecast(
         self, version: str | None, slots: Sequence[Slot], run: Run
     ) -> Iterator[Slot]:
-        """Forecasts a batch; yields each slot after its transaction.
-
-        Args:
-          version: Model of the batch, from `batches`.
-          slots: Slots of the batch, earliest origin first.
-          run: The run that records the metrics.
+        """Forecasts a batch of `batches`; yields each slot after its transaction.
 
         Raises:
           NoModelError: the batch has no model.
@@ -155,7 +150,7 @@ class Hindcaster:
 
 def _newest_model(connection: sa.Connection, origin: date) -> str | None:
     model = models.newest_trained_through(connection, origin)
-    return None if model is None else str(model["version"])
+    return model and model["version"]
 
 
 def group_by_vintage(
@@ -163,10 +158,7 @@ def group_by_vintage(
 ) -> list[list[date]]:
     """Groups consecutive origins that have the same data for their common past.
 
-    Args:
-      origins: Origins, earliest first.
-      changes: Corrections and announcements.
-      max_days: Days that a group may span.
+    A group spans at most `max_days`.
     """
     groups: list[list[date]] = []
     for origin in origins:

@@ -7,7 +7,12 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from forecaster.errors import BadInputError, NoDataError, NothingToDoError
+from forecaster.errors import (
+    BadInputError,
+    NoDataError,
+    NothingToDoError,
+    shortened_list,
+)
 from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
@@ -27,7 +32,6 @@ ReasonCode = Literal[
     "actuals_known",
 ]
 """Why a slot is run or skipped; `Slot.reason` is the sentence for people."""
-MAX_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -197,9 +201,7 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
         origins = store.origins_changed_since(connection, plan.backfill_id, depots)
     changes = list(_differences(plan, current))
     if origins:
-        days = ", ".join(str(day) for day in origins[:MAX_LISTED])
-        more = f" and {len(origins) - MAX_LISTED} more" if origins[MAX_LISTED:] else ""
-        changes.append(f"forecasts from {days}{more} were made anew")
+        changes.append(f"forecasts from {shortened_list(origins)} were made anew")
     if changes:
         raise BadInputError(
             f"Data or models have changed since plan {plan.backfill_id} was made: "

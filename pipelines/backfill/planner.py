@@ -31,11 +31,6 @@ def make_plan(
 ) -> BackfillPlan:
     """Plans a backfill and stores the plan; nothing else is written.
 
-    Args:
-      engine: Database the pipelines own.
-      settings: Forecast horizon.
-      request: Origins, depots and steps to plan.
-
     Raises:
       NoDataError: there is no demand, or a requested depot is unknown.
     """
@@ -81,12 +76,8 @@ class _Decision(NamedTuple):
 class _Planner:
     """The stored state that the slots are planned from.
 
-    Attributes:
-      oldest: First day with demand.
-      newest: Last day with demand.
-      models: Every model, newest first.
-      stored: Stored forecasts by origin and model.
-      seconds: Past seconds per run of a step, and per row of `hindcast`.
+    There is demand from `oldest` to `newest`. Models come newest first, stored forecasts by
+    origin and model, past seconds by step (of `hindcast` by row).
     """
 
     request: BackfillRequest
@@ -157,7 +148,6 @@ class _Planner:
         return slot
 
     def _decide(self, origin: date) -> _Decision:
-        """Decides whether an origin is forecast, and by which model."""
         if origin < self.oldest:
             return _Decision(False, "before_data", f"there is no data up to {origin}")
         if origin > self.newest:
@@ -206,7 +196,6 @@ class _Planner:
         return None
 
     def _has_history(self, origin: date) -> bool:
-        """Whether there is enough history to train a model through an origin."""
         return self._days_of_data(origin) >= self._min_days
 
     def _days_of_data(self, origin: date) -> int:

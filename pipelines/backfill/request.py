@@ -17,15 +17,10 @@ ONLY = ("missing", "all")
 
 @dataclass(frozen=True)
 class BackfillRequest:
-    """A request for a backfill: origins, depots, steps and slots.
+    """A request for a backfill: first and last origin, depots, steps and slots.
 
-    Args:
-      first: First origin.
-      last: Last origin.
-      depots: Ids of the depots to forecast; every depot if `cities` is empty too.
-      cities: Cities whose depots are forecast as well.
-      what: Steps, from `STEPS`.
-      only: Origins to forecast: those `missing` a forecast, or `all`.
+    Without depots and cities, every depot is forecast; `only` those origins that are `missing` a
+    forecast, or `all`.
 
     Raises:
       BadInputError: `last` is before `first`, or a step or option is unknown.

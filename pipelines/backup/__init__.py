@@ -1,6 +1,6 @@
 """Backups of the database and the artefacts, created and restored as one folder."""
 
-from pipelines.backup.creation import Created, create
-from pipelines.backup.restoration import Restored, restore
+from pipelines.backup.creation import CreatedBackup, create
+from pipelines.backup.restoration import RestoredBackup, restore
 
-__all__ = ["Created", "Restored", "create", "restore"]
+__all__ = ["CreatedBackup", "RestoredBackup", "create", "restore"]

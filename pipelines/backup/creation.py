@@ -28,7 +28,7 @@ select filename, sha256 from models where pruned_at is null order by filename
 
 
 @dataclass(frozen=True)
-class Created:
+class CreatedBackup:
     """A complete backup, and the names of the older ones that were removed."""
 
     folder: Path
@@ -39,22 +39,17 @@ class Created:
 
 def create(
     engine: sa.Engine, settings: Settings, folder: Path, now: datetime, keep: int | None
-) -> Created:
+) -> CreatedBackup:
     """Writes a backup into a folder of its own, which is renamed once it is complete.
 
-    Args:
-      engine: Connected as a user that may read every table.
-      settings: The folder of the artefacts.
-      folder: Folder of all backups.
-      now: Time of the backup.
-      keep: Number of complete backups to keep, this one included; None keeps all.
+    Older ones in the folder are removed, so that `keep` complete ones are left; None keeps all.
 
     Raises:
       NoDataError: the database has no tables.
       DatabaseError: it cannot be read, or is of a newer release.
     """
     schema = schema_version.status(engine)
-    if schema.found is None:
+    if schema.revision is None:
         raise NoDataError(
             "The database has no tables, so there is nothing to back up. Make them with "
             "'harbor db upgrade'."
@@ -73,7 +68,7 @@ def create(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     size_bytes = sum((target / name).stat().st_size for name in manifest.files)
-    return Created(target, manifest, size_bytes, _remove_old(folder, keep))
+    return CreatedBackup(target, manifest, size_bytes, _remove_old(folder, keep))
 
 
 def _fill(
@@ -97,7 +92,7 @@ def _fill(
             manifest = Manifest(
                 made_at=now,
                 program=version("harbor-fleet"),
-                revision=str(schema.found),
+                revision=str(schema.revision),
                 tables=_count_rows(connection),
                 files={
                     path.relative_to(staging).as_posix(): archive.file_sha256(path)
@@ -127,12 +122,11 @@ def _copy_artefacts(
 
 
 def _count_rows(connection: sa.Connection) -> dict[str, int]:
-    names = sorted(sa.inspect(connection).get_table_names())
-    counts = {
-        name: connection.scalar(sa.select(sa.func.count()).select_from(sa.table(name)))
-        for name in names
+    counted = sa.select(sa.func.count())
+    return {
+        name: connection.execute(counted.select_from(sa.table(name))).scalar_one()
+        for name in sorted(sa.inspect(connection).get_table_names())
     }
-    return {name: int(rows or 0) for name, rows in counts.items()}
 
 
 def _remove_old(folder: Path, keep: int | None) -> list[str]:

@@ -37,7 +37,7 @@ def dump(url: sa.URL, schema: str, snapshot: str, target: Path) -> None:
 def load(
     url: sa.URL, schema: str, dump: Path, *, before: str, after: str, scratch: Path
 ) -> None:
-    """Restores a dump in one transaction.
+    """Restores a dump in one transaction, between two SQL scripts.
 
     Args:
       url: URL of the database.
@@ -76,7 +76,7 @@ def address(url: sa.URL) -> str:
 
 def _run(program: str, options: list[str], url: sa.URL | None = None) -> None:
     password = {"PGPASSWORD": str(url.password)} if url and url.password else {}
-    done = subprocess.run(  # noqa: S603 - PostgreSQL's own program, no shell
+    finished = subprocess.run(  # noqa: S603 - PostgreSQL's own program, no shell
         [programs(Account(os.geteuid(), os.getegid())) / program, *options],
         env=child_environment(**password),
         stdin=subprocess.DEVNULL,
@@ -84,8 +84,8 @@ def _run(program: str, options: list[str], url: sa.URL | None = None) -> None:
         text=True,
         check=False,
     )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["it gave no reason"]
+    if finished.returncode != 0:
+        lines = finished.stderr.strip().splitlines() or ["it gave no reason"]
         errors = [line for line in lines if "ERROR" in line or "error:" in line]
         reason = [*errors, lines[-1]][0].strip().rstrip(".")
         raise DatabaseError(

@@ -47,7 +47,7 @@ end $$;
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredBackup:
     """A backup that was restored, and the number of its artefacts."""
 
     folder: Path
@@ -57,21 +57,16 @@ class Restored:
 
 def restore(
     engine: sa.Engine, settings: Settings, folder: Path, *, replace: bool
-) -> Restored:
-    """Checks a backup, then restores its artefacts and its database.
+) -> RestoredBackup:
+    """Checks a backup, or the newest in a folder of backups, then restores artefacts and database.
 
-    The database changes in one transaction, which is rolled back unless every row is
-    there. An older backup is then upgraded to this release's schema.
-
-    Args:
-      engine: Connected as the owner of the tables, with no other sessions.
-      settings: The folder of the artefacts, and the passwords of the roles.
-      folder: A backup, or a folder of backups: then the newest.
-      replace: Whether existing tables may be dropped.
+    The database changes in one transaction, which is rolled back unless every row is there. An
+    older backup is then upgraded to this release's schema. The engine is connected as the owner
+    of the tables; there may be no other sessions.
 
     Raises:
       BadInputError: the backup is damaged or of a newer release, or the database is not
-        empty.
+        empty and must not be replaced.
       DatabaseError: the database is in use, or the restore failed.
     """
     if not (folder / MANIFEST).exists():
@@ -81,7 +76,7 @@ def restore(
     if manifest.revision not in schema.known:
         raise BadInputError(
             f"{folder.name} has schema {manifest.revision}, which this older program does "
-            f"not know (it knows up to {schema.wanted}). Install the release that made "
+            f"not know (it knows up to {schema.head}). Install the release that made "
             f"it ({manifest.program}), or a newer one."
         )
     _require_unused(engine, replace)
@@ -104,7 +99,7 @@ def restore(
     roles.ensure_from_settings(engine, settings)
     with recorded(engine, "restore") as run:
         run.metrics |= {"backup": folder.name, "artefacts": len(artefacts)}
-    return Restored(folder, manifest, len(artefacts))
+    return RestoredBackup(folder, manifest, len(artefacts))
 
 
 def _require_unused(engine: sa.Engine, replace: bool) -> None:

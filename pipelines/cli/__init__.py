@@ -8,6 +8,7 @@ usage, 3 nothing was done although something was expected.
 
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Annotated
 
@@ -75,20 +76,20 @@ def _options(
     """Forecasts how many orders each depot will receive, every night."""
 
 
-COMMANDS = (
-    demo,
-    ingest,
-    train,
-    backtest,
-    forecast,
-    nightly,
-    dashboard,
-    watch,
-    doctor,
-    tpu,
-)
-for command in COMMANDS:
-    command.register(app)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo.demo,
+    "ingest": ingest.ingest_files,
+    "train": train.train,
+    "backtest": backtest.backtest,
+    "forecast": forecast.forecast,
+    "nightly": nightly.nightly,
+    "dashboard": dashboard.dashboard,
+    "watch": watch.watch,
+    "doctor": doctor.doctor,
+    "tpu-check": tpu.tpu_check,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 for group in (
     schedule, backfill, runs, models, files, events, signals, depots, quarantine,
     notifications, db, backup,

@@ -43,11 +43,6 @@ PlanId = Annotated[
 ]
 
 
-@app.callback()
-def _group() -> None:
-    """Forecasts for past days, as they would have been made then."""
-
-
 @app.command("plan")
 def plan(
     first: First,
@@ -262,8 +257,6 @@ def _request(
     from pipelines.backfill import BackfillRequest
 
     first_on, last_on = as_date(first, "--from"), as_date(last, "--to")
-    assert first_on is not None, "the option is required"
-    assert last_on is not None, "the option is required"
     try:
         return BackfillRequest(first_on, last_on, depots, cities, what, only)
     except BadInputError as error:
@@ -271,7 +264,6 @@ def _request(
 
 
 def _apply(context: CommandContext, backfill_id: int) -> BackfillPlan:
-    """Applies a plan beneath a progress bar."""
     from pipelines.backfill import apply_plan, read_plan
 
     paused = (

@@ -1,6 +1,5 @@
 """`harbor backtest`: scores of forecasts of held-out days."""
 
-from datetime import date
 from typing import Annotated
 
 import typer
@@ -10,11 +9,6 @@ from pipelines.cli.choices import BACKTEST_BASELINES
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, as_date, open_context
 from pipelines.cli.train import Epochs, Seed, fit_progress, show_scores
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("backtest")(backtest)
 
 
 def backtest(
@@ -61,8 +55,12 @@ def backtest(
         )
     with open_context() as context:
         newest = counting.default_origin(context.engine)
-        origin = as_date(as_of, "--as-of") or newest
-        _require_data_until(origin, newest)
+        origin = newest if as_of is None else as_date(as_of, "--as-of")
+        if origin > newest:
+            raise BadInputError(
+                f"--as-of is {origin}, but the data ends on {newest}. Choose that day or "
+                "an earlier one."
+            )
         panel_at = PanelsAsKnown(context.engine, origin, context.settings.zone).at
         panel = panel_at(origin) if as_of else read_panel(context.engine, origin)
         split = backtests.split_holdout(panel, holdout_days, horizon, stride)
@@ -81,11 +79,3 @@ def backtest(
         f"{seconds:.0f} s; {len(split.origins)} origins, {horizon} days each."
     )
     show_scores(result, f"Scores over the last {holdout_days} days, held out")
-
-
-def _require_data_until(origin: date, newest: date) -> None:
-    if origin > newest:
-        raise BadInputError(
-            f"--as-of is {origin}, but the data ends on {newest}. Choose that day or "
-            "an earlier one."
-        )

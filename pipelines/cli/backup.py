@@ -1,6 +1,5 @@
 """`harbor backup`: backs up and restores database and artefacts together."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json
-from pipelines.cli.context import AsJson
+from pipelines.cli.context import AsJson, open_database
 
 app = CommandGroup(
     name="backup",
@@ -38,12 +37,11 @@ def create(
     Example: `harbor backup create /srv/backups --keep 14`
     """
     from pipelines import backup
-    from pipelines.database.engine import open_engine
-    from pipelines.settings import Settings
 
-    settings = Settings.load()
-    with open_engine(settings) as engine:
-        created = backup.create(engine, settings, folder, datetime.now(UTC), keep)
+    with open_database() as context:
+        created = backup.create(
+            context.engine, context.settings, folder, context.now, keep
+        )
     manifest, removed = created.manifest, created.removed
     if as_json:
         details = {"missing": manifest.missing, "removed": removed}
@@ -82,12 +80,11 @@ def restore(
     Example: `harbor backup restore /srv/backups --replace`
     """
     from pipelines import backup
-    from pipelines.database.engine import open_engine
-    from pipelines.settings import Settings
 
-    settings = Settings.load()
-    with open_engine(settings) as engine:
-        restored = backup.restore(engine, settings, folder, replace=replace)
+    with open_database() as context:
+        restored = backup.restore(
+            context.engine, context.settings, folder, replace=replace
+        )
     manifest, artefacts = restored.manifest, restored.artefacts
     rows = sum(manifest.tables.values())
     if as_json:

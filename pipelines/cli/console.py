@@ -114,11 +114,11 @@ def show_list(
     n_all: int = 0,
     noun: str = "rows",
 ) -> None:
-    """Prints records as JSON or as a table.
+    """Prints records as JSON, with all their fields, or as a table.
 
     Args:
       title: Above the table.
-      records: Dataclasses, which JSON has with all their fields.
+      records: Dataclasses.
       row: Returns the cells of a record by column.
       as_json: Whether to print JSON.
       empty: Sentence where there are no records.
@@ -172,10 +172,7 @@ def progress(
 ) -> Iterator[Progress]:
     """Shows a progress bar, on a terminal only; the id of its task is 0.
 
-    Args:
-      label: Name of the work.
-      total: Units of work; None if unknown.
-      in_bytes: Whether the units are bytes.
+    The total is in bytes or in other units of work; None if unknown.
     """
     bar = Progress(
         _Label(),

@@ -34,28 +34,37 @@ class CommandContext:
 
 
 @contextmanager
-def open_context(patience_s: float = 0) -> Iterator[CommandContext]:
-    """Opens the database, and upgrades it if it is the embedded one.
-
-    Args:
-      patience_s: Seconds to wait for a database that does not answer.
+def open_database(timeout_s: float = 0) -> Iterator[CommandContext]:
+    """Opens the database, whatever its schema.
 
     Raises:
-      DatabaseError: it does not answer, or a database of the user's own needs
-        `harbor db upgrade`.
+      DatabaseError: it does not answer for `timeout_s`.
     """
-    from pipelines.database import roles, schema_version
     from pipelines.database.engine import open_engine
     from pipelines.settings import Settings
 
     settings = Settings.load()
-    with open_engine(settings, patience_s) as engine:
-        make_inbox(settings)
-        if settings.database_url is None:
-            upgrade_embedded(engine)
-        schema_version.require_current(engine)
-        roles.set_role_on_connect(engine)
+    with open_engine(settings, timeout_s) as engine:
         yield CommandContext(settings, engine)
+
+
+@contextmanager
+def open_context(timeout_s: float = 0) -> Iterator[CommandContext]:
+    """Opens the database, and upgrades it if it is the embedded one.
+
+    Raises:
+      DatabaseError: it does not answer for `timeout_s`, or a database of the user's own needs
+        `harbor db upgrade`.
+    """
+    from pipelines.database import roles, schema_version
+
+    with open_database(timeout_s) as context:
+        make_inbox(context.settings)
+        if context.settings.database_url is None:
+            upgrade_embedded(context.engine)
+        schema_version.require_current(context.engine)
+        roles.set_role_on_connect(context.engine)
+        yield context
 
 
 def make_inbox(settings: Settings) -> None:
@@ -73,11 +82,12 @@ def past_day(context: CommandContext, text: str | None, option: str) -> date | N
     """
     from pipelines.demand import counting
 
+    if text is None:
+        return None
     day = as_date(text, option)
-    if day is not None:
-        counting.require_complete_day(
-            context.engine, day, context.now, context.settings.timezone
-        )
+    counting.require_complete_day(
+        context.engine, day, context.now, context.settings.timezone
+    )
     return day
 
 
@@ -96,14 +106,12 @@ def upgrade_embedded(engine: sa.Engine) -> None:
         roles.enable_trust_login(engine)
 
 
-def as_date(text: str | None, option: str) -> date | None:
+def as_date(text: str, option: str) -> date:
     """Parses a day of the command line.
 
     Raises:
       BadParameter: it is no ISO 8601 date.
     """
-    if text is None:
-        return None
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -14,11 +14,6 @@ from pipelines.cli.context import AsJson, CommandContext, Port, open_context
 from pipelines.monitoring import ports
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("dashboard")(dashboard)
-
-
 def dashboard(
     address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = 8501,

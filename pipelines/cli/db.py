@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 from forecaster.errors import NothingToDoError
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_line, show_table
-from pipelines.cli.context import AsJson, make_inbox, open_context, upgrade_embedded
+from pipelines.cli.context import (
+    AsJson,
+    make_inbox,
+    open_context,
+    open_database,
+    upgrade_embedded,
+)
 
 if TYPE_CHECKING:
     from pipelines.database import roles
     from pipelines.database.schema_version import SchemaStatus
-    from pipelines.demand.retention import Dropped
+    from pipelines.demand.retention import DroppedOrders
     from pipelines.forecasting.retention import ExportedForecasts
     from pipelines.settings import Settings
 
@@ -29,15 +35,12 @@ def upgrade(as_json: AsJson = False) -> None:
     Example: `harbor db upgrade`
     """
     from pipelines.database import migrate, roles, schema_version
-    from pipelines.database.engine import open_engine
-    from pipelines.settings import Settings
 
-    settings = Settings.load()
-    with open_engine(settings) as engine:
-        make_inbox(settings)
-        migrate.upgrade(engine)
-        grants = roles.ensure_from_settings(engine, settings)
-        schema = schema_version.status(engine)
+    with open_database() as context:
+        make_inbox(context.settings)
+        migrate.upgrade(context.engine)
+        grants = roles.ensure_from_settings(context.engine, context.settings)
+        schema = schema_version.status(context.engine)
     _show_status(schema, as_json)
     _warn_of_incomplete_roles(grants)
 
@@ -51,13 +54,10 @@ def show_roles(as_json: AsJson = False) -> None:
     Example: `harbor db roles`
     """
     from pipelines.database import roles, schema_version
-    from pipelines.database.engine import open_engine
-    from pipelines.settings import Settings
 
-    settings = Settings.load()
-    with open_engine(settings) as engine:
-        schema_version.require_current(engine)
-        grants = roles.ensure_from_settings(engine, settings)
+    with open_database() as context:
+        schema_version.require_current(context.engine)
+        grants = roles.ensure_from_settings(context.engine, context.settings)
     if as_json:
         show_json([vars(role) for role in grants])
     else:
@@ -97,21 +97,19 @@ def status(as_json: AsJson = False) -> None:
     Example: `harbor db status --json`
     """
     from pipelines.database import schema_version
-    from pipelines.database.engine import open_engine
-    from pipelines.settings import Settings
 
-    with open_engine(Settings.load()) as engine:
-        _show_status(schema_version.status(engine), as_json)
+    with open_database() as context:
+        _show_status(schema_version.status(context.engine), as_json)
 
 
 def _show_status(schema: SchemaStatus, as_json: bool) -> None:
-    found, wanted = schema.found, schema.wanted
+    revision, head = schema.revision, schema.head
     if as_json:
-        show_json({"found": found, "wanted": wanted, "current": schema.is_current})
+        show_json({"found": revision, "wanted": head, "current": schema.is_current})
     elif schema.is_current:
-        echo(f"The database is at schema {found}, as this program needs.")
+        echo(f"The database is at schema {revision}, as this program needs.")
     else:
-        echo(f"The database is at schema {found or 'none'}; {wanted} is needed.")
+        echo(f"The database is at schema {revision or 'none'}; {head} is needed.")
 
 
 @app.command("check")
@@ -121,19 +119,16 @@ def check(as_json: AsJson = False) -> None:
     Example: `harbor db check`
     """
     from pipelines.database import migrate, schema_version
-    from pipelines.database.engine import open_engine
-    from pipelines.settings import Settings
 
-    settings = Settings.load()
-    with open_engine(settings) as engine:
-        if settings.database_url is None:
-            upgrade_embedded(engine)
-        schema_version.require_current(engine)
-        migrate.check(engine)
+    with open_database() as context:
+        if context.settings.database_url is None:
+            upgrade_embedded(context.engine)
+        schema_version.require_current(context.engine)
+        migrate.check(context.engine)
     if as_json:
         show_json({"same": True})
-        return
-    echo("The migrations lead to the tables of pipelines/schema.")
+    else:
+        echo("The migrations lead to the tables of pipelines/schema.")
 
 
 @app.command("prune")
@@ -184,9 +179,10 @@ def prune(as_json: AsJson = False) -> None:
 
 
 def _nothing_to_prune(
-    settings: Settings, dropped: Dropped | None, exported: ExportedForecasts | None
+    settings: Settings,
+    dropped: DroppedOrders | None,
+    exported: ExportedForecasts | None,
 ) -> str:
-    """Describes what is kept, in a sentence."""
     orders = "every order (HARBOR_KEEP_ORDERS_DAYS is not set)"
     if dropped is not None:
         orders = f"orders since {dropped.before} (HARBOR_KEEP_ORDERS_DAYS)"

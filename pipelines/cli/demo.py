@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,11 +22,6 @@ if TYPE_CHECKING:
 INTERRUPTION_MESSAGE = (
     "Stages that were done are kept. The same command continues from there."
 )
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("demo")(demo)
 
 
 def demo(
@@ -55,62 +51,43 @@ def demo(
         demo_context = DemoContext(
             context.engine, context.settings, context.now, seed, depots, days
         )
-        done = _run_stages(demo_context)
-        echo(f"Ready after {sum(each['seconds'] for each in done):.0f} s.")
+        results = _run_stages(demo_context)
+        echo(f"Ready after {sum(each['seconds'] for each in results):.0f} s.")
         if as_json:
-            show_json({"stages": done})
+            show_json({"stages": results})
         if not no_serve:
             serve(context, "127.0.0.1", port)
 
 
 def _run_stages(demo_context: DemoContext) -> list[dict[str, Any]]:
+    """Runs every stage, and prints its name, duration and outcome."""
     from pipelines.demo import nights, stages
 
-    return [
-        _stage(
-            "Inventing a fleet",
-            lambda advance: stages.write_fleet(demo_context, advance),
-        ),
-        _stage(
-            "Loading its files",
-            lambda advance: stages.load_files(demo_context, advance),
-        ),
-        _train(demo_context),
-        _stage(
-            "Hindcasting and scoring",
-            lambda advance: stages.hindcast(demo_context, advance),
-        ),
-        _stage(
-            "Living its last nights",
-            lambda advance: nights.live_through(demo_context, advance),
-        ),
-    ]
+    stages_by_label: dict[str, Callable[[DemoContext, Any], str]] = {
+        "Inventing a fleet": stages.write_fleet,
+        "Loading its files": stages.load_files,
+        "Training": stages.train_model,
+        "Hindcasting and scoring": stages.hindcast,
+        "Living its last nights": nights.run_nights,
+    }
+    results = []
+    for label, stage in stages_by_label.items():
+        started = time.perf_counter()
+        echo(f"{label} …")
+        bar = fit_progress() if stage is stages.train_model else _stage_progress(label)
+        with bar as report:
+            outcome = stage(demo_context, report)
+        seconds = time.perf_counter() - started
+        echo(f"  {seconds:5.1f} s  {outcome}")
+        results.append(
+            {"stage": label, "seconds": round(seconds, 1), "outcome": outcome}
+        )
+    return results
 
 
-def _stage(label: str, work: Callable[[Advance], str]) -> dict[str, Any]:
-    """Runs a stage, and prints its name, duration and outcome."""
-    started = time.perf_counter()
-    echo(f"{label} …")
+@contextmanager
+def _stage_progress(label: str) -> Iterator[Advance]:
     with progress(label, None) as bar:
-
-        def advance(done: float, total: float) -> None:
-            bar.update(bar.task_ids[0], completed=done, total=total)
-
-        outcome = work(advance)
-    return _done(label, started, outcome)
-
-
-def _train(demo_context: DemoContext) -> dict[str, Any]:
-    from pipelines.demo import stages
-
-    started = time.perf_counter()
-    echo("Training …")
-    with fit_progress() as report:
-        outcome = stages.train_model(demo_context, report)
-    return _done("Training", started, outcome)
-
-
-def _done(label: str, started: float, outcome: str) -> dict[str, Any]:
-    seconds = time.perf_counter() - started
-    echo(f"  {seconds:5.1f} s  {outcome}")
-    return {"stage": label, "seconds": round(seconds, 1), "outcome": outcome}
+        yield lambda done, total: bar.update(
+            bar.task_ids[0], completed=done, total=total
+        )

@@ -6,11 +6,6 @@ from pipelines.cli.console import echo, show_json, show_table
 from pipelines.cli.context import AsJson
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("doctor")(doctor)
-
-
 def doctor(as_json: AsJson = False) -> None:
     """Checks everything the program needs, and says how to correct what is wrong.
 

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import sqlalchemy as sa
 
-from forecaster.errors import DeviceError, HarborError
+from forecaster.errors import DeviceError, HarborError, shortened_list
 from pipelines.cli.context import make_inbox, upgrade_embedded
 from pipelines.cli.findings import Finding
 from pipelines.cli.night_findings import check_nights
@@ -28,7 +28,6 @@ LIBRARIES = ("jax", "flax", "optax", "orbax-checkpoint", "streamlit", "sqlalchem
 ADDRESS, PORT = "127.0.0.1", 8501
 MIN_FREE_BYTES = 2 * 2**30
 CLOSED_DAYS = 28
-MAX_LISTED = 5
 
 
 def find_all(settings: Settings) -> list[Finding]:
@@ -180,13 +179,12 @@ def zone_finding(odd: list[OddZone]) -> Finding:
     """Checks for depots whose time zone is hours away from the rest of their city."""
     if not odd:
         return Finding("time zones", True, "fit the other depots of each city")
-    listed = ", ".join(
+    depots = shortened_list(
         f"{depot.depot_id} ({depot.timezone}; {depot.city} is in {depot.usual})"
-        for depot in odd[:MAX_LISTED]
+        for depot in odd
     )
-    more = f" and {len(odd) - MAX_LISTED} more" if len(odd) > MAX_LISTED else ""
     says = (
-        f"hours apart from another depot of the same city: {listed}{more}; correct the "
+        f"hours apart from another depot of the same city: {depots}; correct the "
         "timezone that is wrong in a depots file, and load it with 'harbor ingest'"
     )
     return Finding("time zones", False, says)
@@ -203,9 +201,8 @@ def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
     ]
     if not lacking:
         return [Finding("signals", True, "have a value for each of the days ahead")]
-    more = f" and {len(lacking) - MAX_LISTED} more" if len(lacking) > MAX_LISTED else ""
     says = (
-        f"values missing in the days ahead: {', '.join(lacking[:MAX_LISTED])}{more}; they "
+        f"values missing in the days ahead: {shortened_list(lacking)}; they "
         "are not guessed. If they are known, load them with 'harbor ingest'"
     )
     return [Finding("signals", True, says)]

@@ -45,7 +45,7 @@ def list_events(
     """
     from pipelines.store import events
 
-    first = as_date(since, "--since")
+    first = None if since is None else as_date(since, "--since")
     with open_context() as context, context.engine.connect() as connection:
         newest = events.newest(connection, kind, first, everything)
     show_list(
@@ -77,19 +77,19 @@ def withdraw_event(
 
     with open_context() as context, recorded(context.engine, "withdraw") as run:
         with run.engine.begin() as connection:
-            event = _standing(connection, event_id)
-            done = events.withdraw(connection, event, reason, context.now)
-        run.metrics |= {"event_id": done.event_id}
+            event = _event_to_withdraw(connection, event_id)
+            withdrawn = events.withdraw(connection, event, reason, context.now)
+        run.metrics |= {"event_id": withdrawn.event_id}
     if as_json:
-        show_json(asdict(done))
+        show_json(asdict(withdrawn))
         return
     echo(
-        f"Withdrew {done.event_id}: {done.kind}, {done.starts_on} to {done.ends_on}, "
-        f"{_where(done)}. 'harbor forecast' forecasts its days anew."
+        f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to {withdrawn.ends_on}, "
+        f"{_where(withdrawn)}. 'harbor forecast' forecasts its days anew."
     )
 
 
-def _standing(connection: sa.Connection, event_id: str) -> Event:
+def _event_to_withdraw(connection: sa.Connection, event_id: str) -> Event:
     from pipelines.store import events
 
     event = events.newest_locked(connection, event_id)

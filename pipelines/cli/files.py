@@ -66,32 +66,38 @@ def withdraw_files(
 
     with open_context() as context:
         if dry_run:
-            done = withdraw(context.engine, file_ids, dry_run=True)
+            withdrawal = withdraw(context.engine, file_ids, dry_run=True)
         else:
             with recorded(context.engine, "withdraw") as run:
-                done = withdraw(run.engine, file_ids)
-                run.metrics |= _counts(done)
+                withdrawal = withdraw(run.engine, file_ids)
+                run.metrics |= _counts(withdrawal)
                 counting.rebuild_in(run, context.now)
     if as_json:
-        show_json({"files": [asdict(each) for each in done.files]} | _counts(done))
+        show_json(
+            {"files": [asdict(each) for each in withdrawal.files]} | _counts(withdrawal)
+        )
         return
-    _show(done)
+    _show(withdrawal)
     if dry_run:
         echo("Nothing was changed; this was a dry run.")
 
 
-def _counts(done: Withdrawal) -> dict[str, int]:
-    return {"removed": done.removed, "restored": done.restored, "depots": done.depots}
+def _counts(withdrawal: Withdrawal) -> dict[str, int]:
+    return {
+        "removed": withdrawal.removed,
+        "restored": withdrawal.restored,
+        "depots": withdrawal.depots,
+    }
 
 
-def _show(done: Withdrawal) -> None:
-    names = ", ".join(f"{each.file_id} ({_name(each)})" for each in done.files)
+def _show(withdrawal: Withdrawal) -> None:
+    names = ", ".join(f"{each.file_id} ({_name(each)})" for each in withdrawal.files)
     echo(
-        f"Withdrawn: {names}. Rows taken back: {done.removed:,}; of these an earlier "
-        f"file's row counts again: {done.restored:,}."
+        f"Withdrawn: {names}. Rows taken back: {withdrawal.removed:,}; of these an earlier "
+        f"file's row counts again: {withdrawal.restored:,}."
     )
-    if done.depots:
-        echo(f"Depots removed, which nothing names any more: {done.depots:,}.")
+    if withdrawal.depots:
+        echo(f"Depots removed, which nothing names any more: {withdrawal.depots:,}.")
 
 
 def _row(each: LoadedFile) -> dict[str, object]:

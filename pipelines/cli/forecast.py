@@ -1,17 +1,14 @@
 """`harbor forecast`: forecasts the days ahead with the champion."""
 
 from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date
 from typing import Annotated, Any
 
 import typer
 
 from pipelines.cli.console import echo, show_csv, show_json, show_table
 from pipelines.cli.context import AsJson, open_context, past_day
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("forecast")(forecast)
 
 
 def forecast(
@@ -58,21 +55,24 @@ def forecast(
             "between p10 and p90."
         )
         show_totals(totals)
-        _show(rows)
+        _show_by_day(
+            "Orders planned",
+            "depot",
+            ((row["depot_id"], row["target_on"], _planned(row)) for row in rows),
+        )
 
 
-def _show(rows: list[dict[str, Any]]) -> None:
-    """One line a depot, one column a day."""
-    by_depot: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        by_depot[row["depot_id"]].append(row)
-    days = sorted({row["target_on"] for row in rows})
-    lines = [
-        (depot_id, *(_planned(row) for row in its_rows))
-        for depot_id, its_rows in by_depot.items()
-    ]
-    columns = ("depot", *(f"{day:%a %d %b}" for day in days))
-    show_table("Orders planned", columns, lines)
+def _show_by_day(
+    title: str, heading: str, cells: Iterable[tuple[str, date, str]]
+) -> None:
+    """Prints cells (name of the line, day, text): one line a name, one column a day."""
+    lines: dict[str, list[str]] = defaultdict(list)
+    days = set()
+    for name, day, text in cells:
+        lines[name].append(text)
+        days.add(day)
+    columns = (heading, *(f"{day:%a %d %b}" for day in sorted(days)))
+    show_table(title, columns, [(name, *texts) for name, texts in lines.items()])
 
 
 def _planned(row: dict[str, Any]) -> str:
@@ -88,21 +88,16 @@ def _band(row: dict[str, Any]) -> str:
 
 
 def show_totals(totals: list[dict[str, Any]]) -> None:
-    """One line a city, the fleet first: each day's planned sum and its interval."""
-    by_city: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in totals:
-        by_city[row["city"] or "all depots"].append(row)
-    days = sorted({row["target_on"] for row in totals})
-    lines = [
-        (
-            name,
-            *(f"{_planned(row)} {_band(row)}" for row in its),
-        )
-        for name, its in by_city.items()
-    ]
-    columns = ("", *(f"{day:%a %d %b}" for day in days))
-    show_table(
+    """Prints each day's planned sum and its interval, the fleet first, then its cities."""
+    _show_by_day(
         "Orders planned in total (and their p10–p90)",
-        columns,
-        lines,
+        "",
+        (
+            (
+                row["city"] or "all depots",
+                row["target_on"],
+                f"{_planned(row)} {_band(row)}",
+            )
+            for row in totals
+        ),
     )

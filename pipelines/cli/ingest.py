@@ -41,11 +41,6 @@ Decimal = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("ingest")(ingest_files)
-
-
 def ingest_files(
     paths: Annotated[
         list[str],
@@ -138,11 +133,7 @@ def ingest_files(
 
 
 def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
-    """Returns how files are to be read, from the options of a command.
-
-    Args:
-      columns: Values of --column.
-      options: The other fields of `FileOptions`.
+    """Returns how files are to be read, from the values of --column and other options.
 
     Raises:
       BadParameter: one of them is unknown.
@@ -262,7 +253,6 @@ def _raise_unless_loaded(report: IngestReport, paths: list[str], dry_run: bool) 
 
 
 def _other_files(report: IngestReport, dry_run: bool) -> str:
-    """Returns a sentence on the files that were not refused."""
     others = [file.state for file in report.files if file.state != "refused"]
     new = others.count("loaded")
     if not new:

@@ -16,11 +16,9 @@ CONSOLE = structlog.dev.ConsoleRenderer(colors=False, pad_event_to=0)
 
 
 def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> None:
-    """Configures structlog for this process.
+    """Configures structlog to show lines from a level on, on stderr if `out` is not given.
 
-    Args:
-      level: The lowest that is shown; what runs log is stored from INFO on.
-      out: Where to; stderr without it.
+    What runs log is stored from INFO on.
     """
     structlog.configure(
         processors=[
@@ -30,7 +28,9 @@ def configure_logs(level: int = logging.WARNING, out: TextIO | None = None) -> N
             _drop_below(level),
             _to_plain_values,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer() if logs_as_json() else _to_line,
+            structlog.processors.JSONRenderer()
+            if logs_as_json()
+            else lambda _, __, event: format_event(event),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         # stderr may be another one by the time of a line.
@@ -46,8 +46,6 @@ class LibraryHandler(logging.Handler):
         fields = {"library": record.name, "message": record.getMessage()}
         if record.exc_info and record.exc_info[1] is not None:
             fields["error"] = repr(record.exc_info[1])
-        import structlog
-
         structlog.get_logger().log(record.levelno, "library", **fields)
 
 
@@ -60,10 +58,6 @@ def format_event(event: Mapping[str, Any]) -> str:
     """One event as a line of text; fields that are None are left out."""
     present = {name: value for name, value in event.items() if value is not None}
     return visible(str(CONSOLE(None, "", present)))
-
-
-def _to_line(_: WrappedLogger, __: str, event: EventDict) -> str:
-    return format_event(event)
 
 
 def _to_plain_values(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

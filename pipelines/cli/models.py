@@ -228,7 +228,6 @@ def _require_canary(context: CommandContext, model: Model) -> None:
 def _set_champion(
     context: CommandContext, model: Model, reason: str, as_json: bool
 ) -> None:
-    """Makes a model the champion, if its artefact is intact."""
     from pipelines.forecasting import forecast
     from pipelines.store import models
 

@@ -14,15 +14,10 @@ from pipelines.store import runs
 
 
 def check_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
-    """Fails runs that died, and checks the ledger and the live accuracy.
-
-    Args:
-      engine: On a database that is up to date.
-      settings: Thresholds of the accuracy alarms.
-    """
+    """Fails runs that died, and checks the ledger and the live accuracy of a migrated database."""
     dead = fail_dead_runs(engine)
     with engine.connect() as connection:
-        last = runs.last_night(connection, that_worked=True)
+        last = runs.newest_night(connection, runs.NOT_SKIPPED)
     return [
         _dead_runs(dead),
         _last_night(last),

@@ -11,13 +11,8 @@ from pipelines.cli.stopping import report_interruption
 from pipelines.cli.train import fit_progress
 
 INTERRUPTION_MESSAGE = "Finished steps are kept. 'harbor nightly' continues from there."
-DATABASE_AWAY_S = 90
-"""A server that restarts is waited for: nobody is there at night to start again."""
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("nightly")(nightly)
+DATABASE_TIMEOUT_S = 90
+"""Enough for a server to restart: nobody is there at night to start the command again."""
 
 
 def nightly(
@@ -43,7 +38,7 @@ def nightly(
     configure_logs(logging.INFO)
     with (
         report_interruption(INTERRUPTION_MESSAGE),
-        open_context(DATABASE_AWAY_S) as context,
+        open_context(DATABASE_TIMEOUT_S) as context,
         fit_progress() as report,
     ):
         day = past_day(context, origin, "--origin")

@@ -72,20 +72,9 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
     if as_json:
         show_json(asdict(row))
         return
-    cells = asdict(row)
-    for name in (
-        "path",
-        "kind",
-        "line",
-        "column",
-        "value",
-        "reason",
-        "loaded_at",
-        "replayed_at",
-        "dismissed_at",
-        "dismissed_because",
-    ):
-        echo(f"{name.replace('_', ' ')}: {_text(cells[name])}")
+    for name, value in asdict(row).items():
+        if name not in ("quarantine_id", "file_id", "raw"):
+            echo(f"{name.replace('_', ' ')}: {_text(value)}")
     echo(f"cells: {row.raw}")
 
 
@@ -111,22 +100,22 @@ def replay_rejected(
 
     options = file_options(column, date_format=date_format, decimal=decimal)
     with open_context() as context, recorded(context.engine, "replay") as run:
-        done = replay(run.engine, options, context.settings, context.now, file)
-        run.metrics |= {"accepted": done.accepted, "left": done.left}
+        result = replay(run.engine, options, context.settings, context.now, file)
+        run.metrics |= {"accepted": result.accepted, "left": result.left}
         counting.rebuild_in(run, context.now)
     if as_json:
-        show_json(asdict(done))
-    for reason in done.reasons:
+        show_json(asdict(result))
+    for reason in result.reasons:
         echo(reason)
-    if not done.accepted + done.unchanged:
+    if not result.accepted + result.unchanged:
         raise NothingToDoError(
-            f"No rows could be loaded from quarantine; still there: {done.left:,}. "
+            f"No rows could be loaded from quarantine; still there: {result.left:,}. "
             "'harbor quarantine list' says why."
         )
     if not as_json:
         echo(
-            f"Rows loaded: {done.accepted:,}; known already or replaced since: "
-            f"{done.unchanged:,}; still in quarantine: {done.left:,}."
+            f"Rows loaded: {result.accepted:,}; known already or replaced since: "
+            f"{result.unchanged:,}; still in quarantine: {result.left:,}."
         )
 
 
@@ -159,16 +148,16 @@ def dismiss_rejected(
             "Give a --reason, and either the ids of rows or --file with a part of a path."
         )
     with open_context() as context, context.engine.begin() as connection:
-        done = quarantine.dismiss(connection, reason, quarantine_ids or (), file)
+        n_rows = quarantine.dismiss(connection, reason, quarantine_ids or (), file)
     if as_json:
-        show_json({"dismissed": done})
-    if not done:
+        show_json({"dismissed": n_rows})
+    if not n_rows:
         raise NothingToDoError(
             "No row was dismissed: none of them is in quarantine. See 'harbor quarantine "
             "list'."
         )
     if not as_json:
-        echo(f"Rows dismissed: {done:,}.")
+        echo(f"Rows dismissed: {n_rows:,}.")
 
 
 def _row(row: QuarantinedRow) -> dict[str, str]:

@@ -23,10 +23,6 @@ select ({SERVER}),
 def check_replica(engine: sa.Engine, settings: Settings) -> list[Finding]:
     """Whether the replica answers, is one of this database, and how far behind it is.
 
-    Args:
-      engine: The main database.
-      settings: `replica_url`.
-
     Returns:
       One finding; none without a replica.
     """

@@ -43,7 +43,8 @@ def list_runs(
         raise typer.BadParameter(
             f"--state is {state!r}, but must be one of {', '.join(STATES)}."
         )
-    options = {"step": step, "state": state, "origin_on": as_date(origin, "--origin")}
+    origin_on = None if origin is None else as_date(origin, "--origin")
+    options = {"step": step, "state": state, "origin_on": origin_on}
     filters = {name: value for name, value in options.items() if value is not None}
     with_steps = steps or step is not None
     with open_context() as context:

@@ -72,12 +72,12 @@ def _greet(context: CommandContext, as_json: bool) -> None:
 
 def _overview(context: CommandContext) -> dict[str, Any]:
     from pipelines.scheduling import schedule
-    from pipelines.store.runs import last_night
+    from pipelines.store.runs import NOT_SKIPPED, newest_night
 
     settings, engine, now = context.settings, context.engine, context.now
     upcoming = settings.next_night(now)
     with engine.connect() as connection:
-        last = last_night(connection, that_worked=True)
+        last = newest_night(connection, NOT_SKIPPED)
     return {
         "next": upcoming.isoformat(),
         "next_utc": upcoming.astimezone(UTC).isoformat(),

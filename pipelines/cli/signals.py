@@ -31,9 +31,9 @@ def list_signals(as_json: AsJson = False) -> None:
 
     with open_context() as context, context.engine.connect() as connection:
         newest_on = demand.last_day(connection)
-        found = summaries(connection, newest_on, context.settings.horizon)
+        signals = summaries(connection, newest_on, context.settings.horizon)
     empty = "There are no signals."
-    show_list("Signals", found, _row, as_json=as_json, empty=empty)
+    show_list("Signals", signals, _row, as_json=as_json, empty=empty)
 
 
 def _row(summary: SignalSummary) -> dict[str, object]:
@@ -44,12 +44,7 @@ def _row(summary: SignalSummary) -> dict[str, object]:
         "cities": summary.cities,
         "from": str(summary.first_on),
         "to": str(summary.last_on),
-        "missing ahead": missing(summary),
+        "missing ahead": f"{summary.missing:,}, from {summary.first_missing_on}"
+        if summary.missing
+        else "none",
     }
-
-
-def missing(summary: SignalSummary) -> str:
-    """Describes the missing values of the days ahead, as in '3, from 2026-11-23'."""
-    if not summary.missing:
-        return "none"
-    return f"{summary.missing:,}, from {summary.first_missing_on}"

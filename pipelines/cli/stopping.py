@@ -19,10 +19,7 @@ class StoppedError(HarborError):
 
 @contextmanager
 def report_interruption(message: str) -> Iterator[None]:
-    """Turns Ctrl-C and SIGTERM inside the block into an error with a message.
-
-    Args:
-      message: States what was kept, and how to continue.
+    """Turns Ctrl-C and SIGTERM inside the block into an error: what was kept, how to continue.
 
     Raises:
       StoppedError: the block was interrupted.

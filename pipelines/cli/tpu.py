@@ -19,11 +19,6 @@ COMPILE_ONLY = {
 """Environment in which libtpu compiles for a TPU that this machine does not have."""
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("tpu-check")(tpu_check)
-
-
 def tpu_check(
     topology: Annotated[
         str, typer.Option(help="TPU generation and shape to compile for.")

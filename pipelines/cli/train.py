@@ -33,11 +33,6 @@ Epochs = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Seed of the random numbers.", min=0)]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("train")(train)
-
-
 def train(
     through: Annotated[
         str | None,
@@ -151,12 +146,7 @@ def _profiled(report: FitReporter, folder: Path | None) -> Iterator[FitReporter]
 
 
 def show_scores(scores: dict[str, Any], title: str) -> None:
-    """Shows a table of scores in percent.
-
-    Args:
-      scores: With `models`, and `network_share` where it is known.
-      title: Of the table.
-    """
+    """Shows a table of `scores["models"]` in percent."""
     own = "baseline" if scores.get("network_share") == 0 else "gru"
     columns = ("mape", "wape", "bias", "mase", "coverage80", "days")
     names = ("model", "MAPE %", "WAPE %", "bias %", "MASE", "80 % band", "days")

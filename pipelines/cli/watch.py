@@ -21,11 +21,6 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PORT = 9464
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("watch")(watch)
-
-
 def watch(
     address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Port = PORT,
@@ -46,21 +41,16 @@ def watch(
 
     configure_logs(logging.INFO)
     settings = Settings.load()
-    _require_guard(address, insecure)
+    if address not in LOOPBACK and not insecure:
+        raise BadInputError(
+            f"--address is {address}, which other machines reach, and there is no login. "
+            "Leave it at 127.0.0.1, or add --insecure where only Prometheus can reach it."
+        )
     ports.require_free(address, port)
     if as_json:
         show_json({"url": f"http://{address}:{port}"})
     echo(f"Watching: http://{address}:{port}/metrics  (Ctrl-C stops)")
     _serve(settings, address, port)
-
-
-def _require_guard(address: str, insecure: bool) -> None:
-    if address in LOOPBACK or insecure:
-        return
-    raise BadInputError(
-        f"--address is {address}, which other machines reach, and there is no login. "
-        "Leave it at 127.0.0.1, or add --insecure where only Prometheus can reach it."
-    )
 
 
 def _serve(settings: Settings, address: str, port: int) -> None:

@@ -46,9 +46,7 @@ def database_url(settings: Settings) -> Iterator[str]:
 def open_engine(settings: Settings, timeout_s: float = 0) -> Iterator[sa.Engine]:
     """Yields an engine on the database, and closes its connections at the end.
 
-    Args:
-      settings: Settings with the database's URL, or the home of the embedded one.
-      timeout_s: Seconds to wait for a database that does not answer.
+    A database that does not answer is waited for `timeout_s`.
 
     Raises:
       DatabaseError: no server answers, or it refuses the connection.
@@ -65,11 +63,8 @@ def open_engine(settings: Settings, timeout_s: float = 0) -> Iterator[sa.Engine]
 def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
     """Yields a connection in one REPEATABLE READ, READ ONLY transaction.
 
-    All its statements see the database at one moment. Every reader that needs more than
-    one statement uses it.
-
-    Args:
-      engine: Database the pipelines own.
+    All its statements see the database at one moment. Every reader that needs more than one
+    statement uses it.
     """
     with engine.connect() as connection:
         yield connection.execution_options(
@@ -80,12 +75,7 @@ def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
 def connect(
     url: str, timeout_s: float = 0, wait: Callable[[float], None] = time.sleep
 ) -> sa.Engine:
-    """Returns an engine that has connected once.
-
-    Args:
-      url: URL of the database.
-      timeout_s: Seconds to wait for a database that does not answer.
-      wait: Sleeps for a number of seconds.
+    """Returns an engine that has connected once, after waiting up to `timeout_s` for the database.
 
     Raises:
       DatabaseError: no server answers, or it refuses the connection; the message never
@@ -118,11 +108,7 @@ def connect(
 
 
 def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
-    """Parses a database URL and sets the driver to psycopg 3.
-
-    Args:
-      url: URL of the database.
-      setting: Name of the setting, for the message.
+    """Parses the URL in a setting, and sets the driver to psycopg 3.
 
     Raises:
       DatabaseError: it is not the URL of a Postgres; the message never contains it.

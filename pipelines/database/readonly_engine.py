@@ -16,9 +16,6 @@ READ_ONLY = (
 def create_readonly_engine(url: str) -> sa.Engine:
     """Returns a read-only engine, without connecting yet.
 
-    Args:
-      url: URL of the database, as any user.
-
     Raises:
       DatabaseError: it is not the URL of a Postgres.
     """

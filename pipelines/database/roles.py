@@ -68,15 +68,9 @@ group by name, place, r.oid, r.rolcanlogin order by place
 
 @dataclass(frozen=True)
 class RoleGrants:
-    """The privileges of a role.
+    """The privileges of a role: the numbers of tables it may select from and insert into.
 
-    Args:
-      role: Name of the role.
-      is_there: Whether the role exists.
-      has_login: Whether it can connect.
-      reads: Number of tables it may select from.
-      writes: Number of tables it may insert into.
-      too_much: Privileges of the reader that only a superuser can revoke.
+    `too_much` are privileges of the reader that only a superuser can revoke.
     """
 
     role: str
@@ -89,11 +83,9 @@ class RoleGrants:
     @property
     def is_complete(self) -> bool:
         """Whether it has exactly the privileges it needs."""
-        writable = (
-            metadata.tables.keys() - PLANNERS_TABLES if self.role == WRITER else ()
-        )
-        needed = (len(metadata.tables), len(writable), ())
-        return (self.reads, self.writes, self.too_much) == needed
+        tables = len(metadata.tables)
+        writable = tables - len(PLANNERS_TABLES) if self.role == WRITER else 0
+        return (self.reads, self.writes, self.too_much) == (tables, writable, ())
 
 
 def role_grants(engine: sa.Engine) -> list[RoleGrants]:
@@ -114,11 +106,7 @@ def ensure(
 ) -> list[RoleGrants]:
     """Creates both roles if the user may, and grants them exactly their privileges.
 
-    Safe to repeat: other privileges are revoked.
-
-    Args:
-      engine: Connected as the owner of the tables.
-      passwords: Passwords of the roles that can connect.
+    Safe to repeat: other privileges are revoked. A role that has a password can connect.
 
     Returns:
       Both roles afterwards; one that could not be created has `is_there` false.

@@ -20,20 +20,22 @@ VERSION = sa.text(f"select version_num from {VERSION_TABLE}")  # noqa: S608 - a 
 class SchemaStatus:
     """The schema revision of a database, and the one that this release needs."""
 
-    found: str | None
-    wanted: str
+    revision: str | None
+    head: str
     # All revisions of this release.
     known: frozenset[str]
 
     @property
     def is_current(self) -> bool:
         """Whether the database needs no migration."""
-        return self.found == self.wanted
+        return self.revision == self.head
 
     @property
     def is_behind(self) -> bool:
         """Whether this release can upgrade the database."""
-        return not self.is_current and (self.found is None or self.found in self.known)
+        return not self.is_current and (
+            self.revision is None or self.revision in self.known
+        )
 
 
 def status(engine: sa.Engine) -> SchemaStatus:
@@ -44,8 +46,8 @@ def status(engine: sa.Engine) -> SchemaStatus:
     known = sorted(path.stem for path in MIGRATIONS.glob("[0-9]*.py"))
     with engine.connect() as connection:
         migrated = sa.inspect(connection).has_table(VERSION_TABLE)
-        found = connection.scalar(VERSION) if migrated else None
-    return SchemaStatus(found, known[-1], frozenset(known))
+        revision = connection.scalar(VERSION) if migrated else None
+    return SchemaStatus(revision, known[-1], frozenset(known))
 
 
 def require_current(engine: sa.Engine) -> None:
@@ -59,8 +61,8 @@ def require_current(engine: sa.Engine) -> None:
         return
     if schema.is_behind:
         raise DatabaseError(
-            f"The database is at schema {schema.found or 'none'}, and this program needs "
-            f"{schema.wanted}. Run 'harbor db upgrade'."
+            f"The database is at schema {schema.revision or 'none'}, and this program needs "
+            f"{schema.head}. Run 'harbor db upgrade'."
         )
     refuse_if_ahead(schema)
 
@@ -74,6 +76,6 @@ def refuse_if_ahead(schema: SchemaStatus) -> None:
     if schema.is_current or schema.is_behind:
         return
     raise DatabaseError(
-        f"The database is at schema {schema.found}, which this older program does not "
-        f"know (it knows up to {schema.wanted}). Install the newer release."
+        f"The database is at schema {schema.revision}, which this older program does not "
+        f"know (it knows up to {schema.head}). Install the newer release."
     )

@@ -15,6 +15,7 @@ from pipelines.store.demand import DemandChange
 log = structlog.get_logger()
 
 MAX_FEED_DELAY_DAYS = 14
+"""A feed that is later than two weeks is taken for one that has ended."""
 
 
 def rebuild(
@@ -40,13 +41,7 @@ def rebuild(
 def rebuild_in(
     run: Run, now: datetime, look_back_days: int | None = None
 ) -> DemandChange:
-    """Recounts demand as a step of a run, and logs the corrections.
-
-    Args:
-      run: Run whose counts receive the numbers of new and corrected depot-days.
-      now: As in `rebuild`.
-      look_back_days: As in `rebuild`.
-    """
+    """Recounts demand as a step of a run, records the changes, and logs the corrections."""
     change = rebuild(run.engine, now, look_back_days)
     run.metrics |= {"new": change.new, "corrected": change.corrected}
     for day in change.days:
@@ -84,11 +79,7 @@ def require_complete_day(
 ) -> None:
     """Refuses a day that is over at no depot: its model would stay the newest until then.
 
-    Args:
-      engine: Database the pipelines own.
-      day: The day a person requested.
-      now: Time with a zone.
-      zone: Zone of the fleet, used if there is no depot yet.
+    Without a depot, the fleet's zone decides.
 
     Raises:
       BadInputError: the day is not over at any depot.

@@ -30,11 +30,7 @@ NO_COUNTS = CountColumns(np.empty(0, int), np.empty(0, "datetime64[D]"), np.empt
 
 
 def read_panel(engine: sa.Engine, origin: date) -> Panel:
-    """Returns the panel of the newest counts up to an origin.
-
-    Args:
-      engine: Database the pipelines own.
-      origin: The last day with demand.
+    """Returns the panel of the newest counts up to an origin, the last day with demand.
 
     Raises:
       NoDataError: there is no demand up to the origin.
@@ -49,12 +45,7 @@ class PanelsAsKnown:
     """Panels of any origin, from data that are read once, in one snapshot."""
 
     def __init__(self, engine: sa.Engine, last: date, zone: ZoneInfo) -> None:
-        """Reads every version of the counts.
-
-        Args:
-          engine: Database the pipelines own.
-          last: The newest origin of the panels.
-          zone: Time zone of the fleet.
+        """Reads every version of the counts up to `last`, the newest origin of the panels.
 
         Raises:
           NoDataError: there is no demand up to it.

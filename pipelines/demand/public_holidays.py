@@ -14,13 +14,9 @@ log = structlog.get_logger()
 def add_missing(connection: sa.Connection, today: date) -> None:
     """Adds every depot's holidays from the first day of demand to the end of next year.
 
-    A subdivision that the library does not list has its country's holidays, a country that
-    it does not list has none, each with a warning: a missing calendar degrades a forecast,
-    it does not stop it.
-
-    Args:
-      connection: Connection in a transaction that has counted demand.
-      today: Today, which determines the next year.
+    A subdivision that the library does not list has its country's holidays, a country that it
+    does not list has none, each with a warning: a missing calendar degrades a forecast, it does
+    not stop it.
     """
     first = store.first_day(connection) or today
     years = range(first.year, today.year + 2)

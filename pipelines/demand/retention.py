@@ -14,13 +14,10 @@ from pipelines.store import retention as store
 
 
 @dataclass(frozen=True)
-class Dropped:
-    """Outcome of dropping old orders.
+class DroppedOrders:
+    """The number of dropped orders, and the first day whose orders are kept.
 
-    Args:
-      orders: Number of dropped orders.
-      before: The first day whose orders are kept.
-      froze: Whether days were frozen that were not before.
+    `froze` tells whether days were frozen that were not before.
     """
 
     orders: int
@@ -33,16 +30,13 @@ class Dropped:
         return not (self.orders or self.froze)
 
 
-def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dropped:
-    """Counts demand, freezes the days before the setting's, and drops their orders.
+def drop_old_orders(
+    engine: sa.Engine, settings: Settings, now: datetime
+) -> DroppedOrders:
+    """Counts demand, freezes the days before `keep_orders_days`, and drops their orders.
 
-    Safe to repeat. Orders that come later for a frozen day are not counted, and are
-    dropped the next time.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: `keep_orders_days`, and the fleet's zone.
-      now: Time of the run.
+    Safe to repeat. Orders that come later for a frozen day are not counted, and are dropped
+    the next time.
 
     Raises:
       NothingToDoError: the setting keeps every order.
@@ -62,4 +56,6 @@ def drop_old_orders(engine: sa.Engine, settings: Settings, now: datetime) -> Dro
         # Frozen days stay frozen, even if the setting has been raised since.
         frozen = store.frozen_before(connection)
         before = max(before, frozen or before)
-        return Dropped(store.drop_orders(connection, before), before, before != frozen)
+        return DroppedOrders(
+            store.drop_orders(connection, before), before, before != frozen
+        )

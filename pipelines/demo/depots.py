@@ -25,13 +25,8 @@ EVENT_COLUMNS = (
 class LocalEvent:
     """Something that moves a depot's orders, and that no file announces: planners know it.
 
-    Attributes:
-      days_ago: Days from it to the last day of data; negative where it lies ahead.
-      depot_id: Its depot; a smaller fleet may have none of that name.
-      lift: Change of orders as a share; -0.25 is a quarter fewer.
-      planned_lift: The change that its planner expects.
-      reason: What happens, in the planner's words.
-      planner: Name of the planner.
+    It lies `days_ago` before the last day of data, or ahead of it. Lifts are shares of orders,
+    the real one and the one that its planner expects; -0.25 is a quarter fewer.
     """
 
     days_ago: int

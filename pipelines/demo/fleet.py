@@ -69,11 +69,7 @@ class Fleet:
 def invent(seed: int, n_depots: int, n_days: int, ends_on: date) -> Fleet:
     """Invents a fleet over three cities; the same arguments give the same one.
 
-    Args:
-      seed: At least 0.
-      n_depots: From 1; about 152 orders a day each.
-      n_days: Days of data, at least 28.
-      ends_on: Last day of data.
+    Each depot has about 152 orders a day. The history has 28 days or more.
     """
     rng = np.random.default_rng(seed)
     days = pd.date_range(end=ends_on, periods=n_days)

@@ -29,7 +29,7 @@ FAILED_DAYS_AGO, REJECTED_DAYS_AGO = 2, 5
 """Which night fails first, and on which eve a challenger is rejected; days before the last."""
 CUT_BYTES = 4096
 """What is left of the rejected challenger's file."""
-LEFT_OUT = ("train", "promote")
+SKIPPED_STEPS = ("train", "promote")
 REPEATED_AFTER, PLANNED_AFTER = timedelta(hours=3), timedelta(hours=4)
 TRAINED_BEFORE = timedelta(hours=16)
 NOTICE_DAYS = 3
@@ -37,18 +37,18 @@ NOTICE_DAYS = 3
 ROUNDED_TO = 5
 
 
-def live_through(demo: DemoContext, advance: Advance) -> str:
+def run_nights(demo: DemoContext, advance: Advance) -> str:
     """Runs every night that is not done yet, oldest first."""
     nights = demo.nights
-    lived = 0
+    n_run = 0
     for number, day in enumerate(nights):
         if not _is_done(demo, day):
-            _live(demo, day, days_ago=len(nights) - 1 - number)
-            lived += 1
+            _run_night(demo, day, days_ago=len(nights) - 1 - number)
+            n_run += 1
         advance(number + 1, len(nights))
-    if not lived:
+    if not n_run:
         return "lived already"
-    return f"{lived} nights up to {nights[-1]}"
+    return f"{n_run} nights up to {nights[-1]}"
 
 
 def _is_done(demo: DemoContext, day: date) -> bool:
@@ -57,43 +57,43 @@ def _is_done(demo: DemoContext, day: date) -> bool:
         return bool(runs.recent_runs(connection, 1, False, wanted))
 
 
-def _live(demo: DemoContext, day: date, days_ago: int) -> None:
+def _run_night(demo: DemoContext, day: date, days_ago: int) -> None:
     at = demo.morning_after(day)
     if days_ago == REJECTED_DAYS_AGO:
         with demo.clock_at(at - TRAINED_BEFORE):
-            _train_in_vain(demo)
+            _train_rejected_challenger(demo)
     if days_ago == FAILED_DAYS_AGO:
         with demo.clock_at(at), _missing_model(demo):
             try:
-                _run(demo, day)
+                _start(demo, day)
             except NightlyError:
                 # Meant to: somebody repairs it, and runs the night again.
                 at += REPEATED_AFTER
     with demo.clock_at(at):
-        _run(demo, day)
+        _start(demo, day)
     known = [each for each in LOCAL_EVENTS if each.days_ago + NOTICE_DAYS == days_ago]
     with demo.clock_at(min(at + PLANNED_AFTER, demo.now)):
         _plan(demo, day, known)
 
 
-def _train_in_vain(demo: DemoContext) -> None:
+def _train_rejected_challenger(demo: DemoContext) -> None:
     """Trains a challenger whose file is cut short on its disk; its canary rejects it."""
-    recipe = train.build_recipe(demo.settings, seed=None, epochs=1)
+    recipe = train.build_recipe(demo.settings, epochs=1)
     origin = demo.nights[0] - timedelta(days=1)
-    version = train_challenger(demo, origin, recipe, _silent)
+    version = train_challenger(demo, origin, recipe, _no_progress)
     path = demo.settings.artefacts / f"{version}.npz"
     path.write_bytes(path.read_bytes()[:CUT_BYTES])
     judge(demo, origin, version)
 
 
-def _run(demo: DemoContext, day: date) -> None:
+def _start(demo: DemoContext, day: date) -> None:
     context = NightlyContext(
-        demo.engine, demo.settings, demo.morning_after(day), None, _silent
+        demo.engine, demo.settings, demo.morning_after(day), None, _no_progress
     )
     run_nightly(context, _steps(demo, day))
 
 
-def _silent(_: str) -> Any:
+def _no_progress(_: str) -> Any:
     return lambda *_: None
 
 
@@ -103,7 +103,7 @@ def _steps(demo: DemoContext, day: date) -> Mapping[str, Step]:
     The training, which takes longer than all others, is left out.
     """
     own = steps.STEPS | {"ingest": partial(_ingest, demo, day)}
-    return {name: step for name, step in own.items() if name not in LEFT_OUT}
+    return {name: step for name, step in own.items() if name not in SKIPPED_STEPS}
 
 
 def _ingest(demo: DemoContext, day: date, context: NightlyContext, run: Run) -> None:

@@ -145,7 +145,7 @@ def train_model(demo: DemoContext, report: FitReporter) -> str:
     if champion is not None:
         return f"{champion['version']} is the champion already"
     origin = counting.default_origin(demo.engine)
-    recipe = train.build_recipe(demo.settings, seed=None, epochs=None)
+    recipe = train.build_recipe(demo.settings)
     with demo.clock_at(demo.setup_at + 2 * LOADING):
         return judge(demo, origin, train_challenger(demo, origin, recipe, report))
 
@@ -185,12 +185,12 @@ def hindcast(demo: DemoContext, advance: Advance) -> str:
 
     at = demo.setup_at + 3 * LOADING
     with demo.clock_at(at):
-        done = backfill.run_backfill(
+        plan = backfill.run_backfill(
             demo.engine, demo.settings, first, last, at, on_slot
         )
-    made = sum(slot.model is not None for slot in done.of("forecast"))
-    scored = sum(slot.rows for slot in done.of("score"))
-    return f"{made} origins, {scored:,} depot-days scored"
+    n_origins = sum(slot.model is not None for slot in plan.of("forecast"))
+    n_scored = sum(slot.rows for slot in plan.of("score"))
+    return f"{n_origins} origins, {n_scored:,} depot-days scored"
 
 
 def _claim_database(demo: DemoContext) -> None:

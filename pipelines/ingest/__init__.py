@@ -15,7 +15,7 @@ replay          loads rows from quarantine         withdrawal  removes a loaded 
 """
 
 from pipelines.ingest.options import FileOptions
-from pipelines.ingest.replay import Replayed, replay
+from pipelines.ingest.replay import ReplayResult, replay
 from pipelines.ingest.report import Counts, FileReport, IngestReport
 from pipelines.ingest.service import LoadProgress, ingest
 
@@ -25,7 +25,7 @@ __all__ = [
     "FileReport",
     "IngestReport",
     "LoadProgress",
-    "Replayed",
+    "ReplayResult",
     "ingest",
     "replay",
 ]

@@ -79,9 +79,9 @@ def _assigned(header: Sequence[str], schema: FileSchema) -> dict[str, str] | Non
 
 def _score(column: str, cell: str) -> int:
     """Returns how strongly a name suggests a column; 0 if one of its words rules it out."""
-    if column not in NAME_HINTS:
+    hints = NAME_HINTS.get(column)
+    if hints is None:
         return 0
-    hints = NAME_HINTS[column]
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cell)
     words = set(re.findall(r"[a-z]+", spaced.casefold()))
     if words.intersection(hints.never.split()):

@@ -24,18 +24,10 @@ MARK_NAMES = {".": "point", ",": "comma"}
 
 
 @dataclass(frozen=True)
-class DateOrder:
-    """The date format detected in a file, and a value that proves it."""
+class Convention:
+    """A date format or a decimal mark detected in a file, and a value that proves it."""
 
-    date_format: str
-    proof: str
-
-
-@dataclass(frozen=True)
-class DecimalMark:
-    """The decimal mark detected in a file, and a value that proves it."""
-
-    mark: str
+    value: str
     proof: str
 
 
@@ -43,8 +35,8 @@ class DecimalMark:
 class Conventions:
     """Detected conventions of a file; None where options give them or none is needed."""
 
-    dates: DateOrder | None = None
-    numbers: DecimalMark | None = None
+    dates: Convention | None = None
+    numbers: Convention | None = None
 
     def parse_options(
         self, options: FileOptions, today: date, places: Places | None = None
@@ -52,9 +44,9 @@ class Conventions:
         """Returns the parsing rules: the options first, then what was detected."""
         date_format, decimal = options.date_format, options.decimal
         if date_format is None and self.dates is not None:
-            date_format = self.dates.date_format
+            date_format = self.dates.value
         if decimal is None and self.numbers is not None:
-            decimal = self.numbers.mark
+            decimal = self.numbers.value
         return ParseOptions(today, date_format, decimal or ".", places)
 
 
@@ -105,13 +97,10 @@ def _texts(
         yield pa.concat_arrays(texts)
 
 
-def detect_date_order(columns: Iterable[pa.Array], name: str) -> DateOrder | None:
+def detect_date_order(columns: Iterable[pa.Array], name: str) -> Convention | None:
     """Detects whether the day or the month comes first in the dates of a whole file.
 
-    Args:
-      columns: Date cells of the file, batch by batch; the first batch decides whether
-        its dates look like 01/13/2015 at all.
-      name: File name, for messages.
+    The first batch decides whether its dates look like 01/13/2015 at all.
 
     Returns:
       None if the first batch is mostly something else, such as ISO 8601.
@@ -137,13 +126,13 @@ def _first_where(cells: pa.Array, mask: pa.Array) -> str:
     return "" if position < 0 else str(cells[position].as_py())
 
 
-def _decide(sample: str, day_first: str, month_first: str, name: str) -> DateOrder:
+def _decide(sample: str, day_first: str, month_first: str, name: str) -> Convention:
     mark = next(letter for letter in sample if not letter.isdigit())
     american, european = f"%m{mark}%d{mark}%Y", f"%d{mark}%m{mark}%Y"
     if month_first and not day_first:
-        return DateOrder(american, month_first)
+        return Convention(american, month_first)
     if day_first and not month_first:
-        return DateOrder(european, day_first)
+        return Convention(european, day_first)
     reason = (
         f"{day_first} puts the day first and {month_first} the month"
         if day_first
@@ -168,16 +157,10 @@ class _MarkEvidence:
         for mark in THOUSANDS_SEPARATOR:
             ambiguous = pc.match_substring_regex(marked, ambiguous_pattern(mark))
             proves = pc.match_substring_regex(marked, _decimal(mark))
-            _keep_first(self.ambiguous, mark, marked, ambiguous)
-            _keep_first(self.proofs, mark, marked, pc.and_not(proves, ambiguous))
-
-
-def _keep_first(
-    first: dict[str, str], mark: str, cells: pa.Array, mask: pa.Array
-) -> None:
-    position = pc.index(mask, True).as_py()
-    if position >= 0:
-        first.setdefault(mark, cells[position].as_py())
+            if sample := _first_where(marked, ambiguous):
+                self.ambiguous.setdefault(mark, sample)
+            if proof := _first_where(marked, pc.and_not(proves, ambiguous)):
+                self.proofs.setdefault(mark, proof)
 
 
 def _decimal(mark: str) -> str:
@@ -189,13 +172,10 @@ def _decimal(mark: str) -> str:
 
 def detect_decimal_mark(
     columns: Iterable[pa.Array], name: str, separator: str | None = None
-) -> DecimalMark | None:
-    """Detects the decimal mark in the numbers of a whole file.
+) -> Convention | None:
+    """Detects the decimal mark in the numbers, as text, of a whole file.
 
-    Args:
-      columns: Number cells of the file as text, batch by batch.
-      name: File name, for messages.
-      separator: Separator of its cells; a comma rules decimal commas out.
+    A comma as separator of its cells rules decimal commas out.
 
     Returns:
       None if every number reads alike with the point.
@@ -210,7 +190,7 @@ def detect_decimal_mark(
     if len(evidence.proofs) == len(THOUSANDS_SEPARATOR):
         raise _contradiction_error(evidence, name)
     for mark, proof in evidence.proofs.items():
-        return DecimalMark(mark, proof) if mark == "," or evidence.ambiguous else None
+        return Convention(mark, proof) if mark == "," or evidence.ambiguous else None
     if not evidence.ambiguous or (separator == "," and "." not in evidence.ambiguous):
         return None
     raise _ambiguity_error(evidence, name)

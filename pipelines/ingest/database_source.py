@@ -20,17 +20,13 @@ BATCH_ROWS = 10_000
 def write_rows(
     url: str, query: str, target: Path, display_path: str, max_bytes: int
 ) -> None:
-    """Runs a query, and writes its rows under a header of its column names.
+    """Runs a query, which is rolled back, and writes its rows under a header of column names.
 
-    Args:
-      url: URL for SQLAlchemy; may hold a password, which no message shows.
-      query: Query that returns rows; its transaction is rolled back.
-      target: The CSV file to write.
-      display_path: The URL without secrets.
-      max_bytes: Maximum size of the CSV file.
+    No message shows the URL, which may hold a password, but `display_path`, without secrets.
 
     Raises:
-      RefusedFileError: the database or the query cannot be used, or the rows are too many.
+      RefusedFileError: the database or the query cannot be used, or the CSV file would be
+        larger than `max_bytes`.
     """
     try:
         engine = sa.create_engine(_with_driver(url), poolclass=sa.NullPool)

@@ -13,7 +13,9 @@ from pipelines.ingest import parsing
 from pipelines.ingest.parsing import ParsedColumn, ParseOptions
 
 DAYS_AHEAD_OF_DATA = 2
+"""Orders and counts may be dated two days ahead: days begin earlier east of the fleet's zone."""
 DAYS_AHEAD_OF_PLANS = 5 * 366
+"""Openings, closings, events and signals may lie five years ahead; later years are typos."""
 FIRST_OPENING = date(1900, 1, 1)
 """A depot may have opened, or closed, long before its first order."""
 

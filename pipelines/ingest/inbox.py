@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,32 +13,16 @@ log = structlog.get_logger()
 
 DONE = "done"
 NANOSECONDS = 1_000_000_000
-
-
-@dataclass(frozen=True)
-class UnstableFile:
-    """A file that is still being written."""
-
-    display_path: str
-
-    @property
-    def note(self) -> str:
-        """Sentence for the report."""
-        return "It is still being written, and is left for the next load."
+STILL_WRITTEN = "It is still being written, and is left for the next load."
 
 
 def wait_until_stable(
     files: Sequence[Source | Unreadable], inbox: Path, stable_s: float
-) -> list[Source | Unreadable | UnstableFile]:
-    """Waits for recently modified files, and marks those that changed meanwhile.
+) -> list[Source | Unreadable]:
+    """Waits for recently modified files of the inbox, and marks those that changed meanwhile.
 
-    Only files of the inbox are waited for; any other file is taken as it is, and refused
-    if it changes while it is read.
-
-    Args:
-      files: The files, in order.
-      inbox: Folder whose files are checked.
-      stable_s: Seconds without a change after which a file is complete.
+    A file is complete after `stable_s` seconds without a change. Any other file is taken as it
+    is, and refused if it changes while it is read.
     """
     sources = [file for file in files if isinstance(file, Source)]
     recent = [file for file in sources if _is_recent(file, inbox, stable_s)]
@@ -49,7 +32,9 @@ def wait_until_stable(
     time.sleep(stable_s)
     unstable = {file.display_path for file in recent if not file.is_unchanged()}
     return [
-        UnstableFile(file.display_path) if file.display_path in unstable else file
+        Unreadable(file.display_path, STILL_WRITTEN, is_waiting=True)
+        if file.display_path in unstable
+        else file
         for file in files
     ]
 
@@ -64,14 +49,10 @@ def _is_recent(file: Source, inbox: Path, stable_s: float) -> bool:
 
 
 def move_to_done(source: Source, inbox: Path) -> None:
-    """Moves a loaded file of the inbox to the same place below `inbox/done`.
+    """Moves a loaded file of the inbox to the same place below `inbox/done`; no other file.
 
     A file that was written again since, or that cannot be moved, stays: the next load
     recognises it by its sha256.
-
-    Args:
-      source: A loaded file.
-      inbox: The inbox; files elsewhere are not moved.
     """
     on_disk = source.container or source
     path = Path(on_disk.path)

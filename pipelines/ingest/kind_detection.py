@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from forecaster.errors import RefusedFileError
+from forecaster.errors import RefusedFileError, shortened_list
 from pipelines.ingest import column_suggestions
 from pipelines.ingest.file_schemas import SCHEMAS, FileSchema
 from pipelines.ingest.options import FileOptions
@@ -13,13 +13,7 @@ MAX_NAMES_SHOWN = 12
 
 @dataclass(frozen=True)
 class FileMapping:
-    """The schema of one file, and where its columns are.
-
-    Args:
-      schema: Schema of its kind.
-      positions: From the schema's column names to positions in the file's header.
-      header: Column names of the file, in order.
-    """
+    """The schema of one file, and where in its header the schema's columns are."""
 
     schema: FileSchema
     positions: Mapping[str, int]
@@ -50,11 +44,7 @@ class FileMapping:
         return {name: self.header[index] for name, index in self.positions.items()}
 
     def require_used(self, unused_columns: Collection[str], name: str) -> None:
-        """Refuses a file where --column names columns that its kind does not have.
-
-        Args:
-          unused_columns: Columns given by --column that no file of the load has.
-          name: File name, for messages.
+        """Refuses a file where --column names columns that no file of the load has.
 
         Raises:
           RefusedFileError: there are such columns.
@@ -64,14 +54,9 @@ class FileMapping:
             raise RefusedFileError(
                 f"{name} is read as {kind}, and --column names "
                 f"{', '.join(sorted(unused_columns))}, which no file of {kind} has (found: "
-                f"{shortened_list(self.header)}). {_required_columns([self.schema])} Leave that "
+                f"{_names_in(self.header)}). {_required_columns([self.schema])} Leave that "
                 "--column out, or say with --kind what the file is."
             )
-
-
-def normalise_name(name: str) -> str:
-    """Returns a column name without surrounding blanks, in one letter case."""
-    return name.strip().casefold()
 
 
 def column_positions(
@@ -80,8 +65,14 @@ def column_positions(
     """Returns the positions of each column of a schema: by its mapped name, or its own."""
     positions: dict[str, list[int]] = {}
     for column in schema.columns:
-        if found := _positions(header, options.columns.get(column.name, column.name)):
-            positions[column.name] = found
+        name = options.columns.get(column.name, column.name).strip().casefold()
+        matches = [
+            index
+            for index, cell in enumerate(header)
+            if cell.strip().casefold() == name
+        ]
+        if matches:
+            positions[column.name] = matches
     mapped = {
         index
         for name, positions in positions.items()
@@ -93,13 +84,6 @@ def column_positions(
         for name, positions in positions.items()
         if name in options.columns or not mapped.intersection(positions)
     }
-
-
-def _positions(header: Sequence[str], name: str) -> list[int]:
-    wanted = normalise_name(name)
-    return [
-        index for index, cell in enumerate(header) if normalise_name(cell) == wanted
-    ]
 
 
 def matching_schemas(header: Sequence[str], options: FileOptions) -> list[FileSchema]:
@@ -125,11 +109,6 @@ def detect_mapping(
 ) -> FileMapping:
     """Detects the kind of a file and maps its columns, or refuses the file.
 
-    Args:
-      header: Column names of the file.
-      options: Column mapping, and the kind if it is specified.
-      name: File name, for messages.
-
     Raises:
       RefusedFileError: it lacks a column, is of no kind or of several, or has a column
         twice.
@@ -140,7 +119,7 @@ def detect_mapping(
     if len(schemas) > 1:
         several = " or ".join(schema.name for schema in schemas)
         raise RefusedFileError(
-            f"{name} could be {several} (found: {shortened_list(header)}). "
+            f"{name} could be {several} (found: {_names_in(header)}). "
             f"{_required_columns(schemas)} Say which with --kind {schemas[0].name}."
         )
     positions = column_positions(header, schemas[0], options)
@@ -148,7 +127,7 @@ def detect_mapping(
     if one_of and not set(one_of) & positions.keys():
         raise RefusedFileError(
             f"{name} has neither a column '{one_of[0]}' nor '{one_of[1]}' (found: "
-            f"{shortened_list(header)}). Rename the one that says of where its values are, "
+            f"{_names_in(header)}). Rename the one that says of where its values are, "
             f"or pass --column {one_of[0]}=NAME."
         )
     mapped = [
@@ -186,7 +165,7 @@ def _no_kind_message(header: Sequence[str], options: FileOptions, name: str) -> 
         return _missing_columns_message(header, options, name, lacks)
     schemas = [SCHEMAS[kind] for kind in missing]
     return (
-        f"{name} is of no kind that is known (found: {shortened_list(header)}). {_required_columns(schemas)} "
+        f"{name} is of no kind that is known (found: {_names_in(header)}). {_required_columns(schemas)} "
         f"Rename its columns or say which they are{_suggestion(header, schemas, lacks)}."
     )
 
@@ -210,7 +189,7 @@ def _missing_columns_message(
     some = "column" if len(lacks) == 1 else "columns"
     it = "it" if len(lacks) == 1 else "them"
     return (
-        f"{name} has no {some} {quoted} (found: {shortened_list(header)}). Rename {it} or pass "
+        f"{name} has no {some} {quoted} (found: {_names_in(header)}). Rename {it} or pass "
         f"{flags}."
     )
 
@@ -226,9 +205,6 @@ def _required_columns(schemas: Sequence[FileSchema]) -> str:
     )
 
 
-def shortened_list(names: Sequence[str], most: int = MAX_NAMES_SHOWN) -> str:
-    """Returns names for a message, the rest of a long list counted."""
-    filled = [name.strip() for name in names if name.strip()]
-    more = len(filled) - most
-    listed = ", ".join(filled[:most]) or "no names"
-    return f"{listed} and {more} more" if more > 0 else listed
+def _names_in(header: Sequence[str]) -> str:
+    names = [name.strip() for name in header if name.strip()]
+    return shortened_list(names, MAX_NAMES_SHOWN) or "no names"

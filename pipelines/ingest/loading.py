@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
@@ -57,6 +56,16 @@ class BufferedFile:
     conventions: Conventions
     chunks: tuple[Chunk, ...]
 
+    @property
+    def n_rows(self) -> int:
+        """Number of accepted rows."""
+        return sum(chunk.n_rows for chunk in self.chunks)
+
+    @property
+    def depot_ids(self) -> set[str]:
+        """Depots of the accepted rows."""
+        return {depot for chunk in self.chunks for depot in chunk.depot_ids}
+
     def parse(self, _: Places | None = None) -> tuple[Conventions, Iterator[Chunk]]:
         """As `ParsedFile.parse`, after which it was made."""
         return self.conventions, iter(self.chunks)
@@ -78,10 +87,7 @@ def load(
 ) -> FileReport:
     """Loads a file, unless `files` has it already.
 
-    Args:
-      connection: Inside a transaction, which the caller rolls back on an error.
-      request: The file and its options.
-      progress: Called as the file is read.
+    The caller rolls the transaction back on an error.
 
     Raises:
       RefusedFileError: the file is unreadable, incomplete or empty.
@@ -168,8 +174,8 @@ class _Loading:
     def _report(
         self, counts: Counts, conventions: Conventions, moved: int
     ) -> FileReport:
-        notes = [
-            *file_notes(
+        notes = list(
+            file_notes(
                 self.request.file.mapping,
                 conventions,
                 self.depot_ids,
@@ -178,14 +184,14 @@ class _Loading:
                 self.regions_without_calendar,
                 is_dry_run=self.request.is_dry_run,
             )
-        ]
+        )
         if moved:
             notes.append(f"Orders moved to another depot or day: {moved:,}.")
         path, kind = self.source.display_path, self.schema.name
         return FileReport(path, kind, "loaded", counts, tuple(notes))
 
     def _merge_rows(self, staging: store.StagingTable) -> tuple[int, int]:
-        """Merges the rows into their table, and creates the depots they name.
+        """Checks the order ids, and merges the rows into their table.
 
         Returns:
           The number of rows that changed the table, and that of orders that were at
@@ -195,23 +201,16 @@ class _Loading:
             # Before the versions take the timestamp at which they became known.
             commit_order.block_new_runs(self.connection)
         options, mapping, moved = self.request.options, self.request.file.mapping, 0
-        namespace = options.id_namespace
-        ids = OrderIdCheck(self.source.name, mapping, self.rows, namespace)
+        ids = OrderIdCheck(self.source.name, mapping, self.rows, options.id_namespace)
         is_checked = self.schema is ORDERS and not options.force
         if is_checked:
             moved = ids.require_not_moved(staging)
-        with (
-            order_counts.mark_changed_days(self.connection, self.schema.table),
-            score_totals.renew_if_depots_move(self.connection, self.schema.table),
-        ):
-            accepted = merge(
-                staging, self.schema, self.file_id, namespace, self.settings.zone
-            )
-            if accepted < self.rows:
-                staging.record_repeats(self.schema.key, self.file_id, namespace)
-            if is_checked:
-                ids.require_distinct_ids(staging, accepted)
-            add_first_seen(self.connection, self.schema, self.depot_ids, self.settings)
+        accepted = merge_rows(
+            staging, self.schema, self.file_id, options.id_namespace, self.depot_ids,
+            self.rows, self.settings,
+        )  # fmt: skip
+        if is_checked:
+            ids.require_distinct_ids(staging, accepted)
         return accepted, moved
 
     def _add_chunk(self, chunk: Chunk) -> None:
@@ -262,32 +261,45 @@ class _Loading:
             )
 
 
-def merge(
+def merge_rows(
     staging: store.StagingTable,
     schema: FileSchema,
     file_id: int,
     id_namespace: str,
-    zone: ZoneInfo,
+    depot_ids: Iterable[str],
+    n_rows: int,
+    settings: Settings,
     *,
     over_later: bool = True,
 ) -> int:
-    """Merges rows into their table, or appends versions; returns how many changed it.
+    """Merges rows into their table, or appends versions, and creates the depots they name.
 
-    Args:
-      staging: The rows.
-      schema: Schema of the file.
-      file_id: Id of the file.
-      id_namespace: Namespace in which its order ids are unique.
-      zone: Time zone of the fleet, which decides the first origin that knows a signal.
-      over_later: Whether rows of later files are replaced too.
+    Rows of later files are replaced too if `over_later`.
+
+    Returns:
+      How many rows changed the table.
     """
-    if schema is EVENTS:
-        return events.append(staging, file_id, over_later=over_later)
-    if schema is SIGNALS:
-        now = store.now(staging.connection)
-        arrived_on = first_origin(now, zone)
-        return signals.append(staging, file_id, now, arrived_on, over_later=over_later)
-    return staging.merge(schema.key, file_id, id_namespace, over_later=over_later)
+    connection = staging.connection
+    with (
+        order_counts.mark_changed_days(connection, schema.table),
+        score_totals.renew_if_depots_move(connection, schema.table),
+    ):
+        if schema is EVENTS:
+            accepted = events.append(staging, file_id, over_later=over_later)
+        elif schema is SIGNALS:
+            now = store.now(connection)
+            arrived_on = first_origin(now, settings.zone)
+            accepted = signals.append(
+                staging, file_id, now, arrived_on, over_later=over_later
+            )
+        else:
+            accepted = staging.merge(
+                schema.key, file_id, id_namespace, over_later=over_later
+            )
+        if accepted < n_rows:
+            staging.record_repeats(schema.key, file_id, id_namespace)
+        add_first_seen(connection, schema, depot_ids, settings)
+    return accepted
 
 
 def known_places(connection: sa.Connection, schema: FileSchema) -> Places | None:

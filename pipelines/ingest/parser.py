@@ -6,6 +6,7 @@ and with rows in CSV.
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import traceback
@@ -19,7 +20,7 @@ from typing import Any, Self
 
 from forecaster.errors import RefusedFileError
 from pipelines.ingest.batches import RejectedRow
-from pipelines.ingest.conventions import Conventions, DateOrder, DecimalMark
+from pipelines.ingest.conventions import Convention, Conventions
 from pipelines.ingest.file_schemas import SCHEMAS
 from pipelines.ingest.kind_detection import FileMapping
 from pipelines.ingest.options import FileOptions
@@ -29,13 +30,6 @@ from pipelines.ingest.validation import Chunk, ParsedFile
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class ParseTask:
-    """Asks the child for the rows of the file that it has opened last."""
-
-    places: Places | None
 
 
 class Parser:
@@ -53,7 +47,7 @@ class Parser:
         self._is_streaming = False
 
     def __enter__(self) -> Self:
-        """Nothing to do."""
+        """Starts nothing: the first file does."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -74,7 +68,7 @@ class Parser:
             self._end()
         if self._process is None:
             self._start()
-        message = self._ask(source, (source, options, today))
+        message = self._ask(source, ("open", source, options, today))
         mapping = FileMapping(
             SCHEMAS[message["kind"]], message["positions"], tuple(message["header"])
         )
@@ -84,10 +78,9 @@ class Parser:
         self, source: Source, places: Places | None = None
     ) -> tuple[Conventions, Iterator[Chunk]]:
         """Parses the file that was opened last; see `ParsedFile.parse`."""
-        message = self._ask(source, ParseTask(places))
-        dates, numbers = message["dates"], message["numbers"]
+        message = self._ask(source, ("parse", places))
         conventions = Conventions(
-            dates and DateOrder(**dates), numbers and DecimalMark(**numbers)
+            **{name: each and Convention(**each) for name, each in message.items()}
         )
         self._is_streaming = True
         return conventions, self._chunks(source)
@@ -101,19 +94,19 @@ class Parser:
 
     def _start(self) -> None:
         # In a session of its own: an interrupt is ours, and it ends with its connection.
-        self._connection, theirs = Pipe()
+        self._connection, child_end = Pipe()
         program = "from pipelines.ingest import parser; parser.main()"
-        arguments = [str(theirs.fileno()), str(self._memory_mib)]
+        arguments = [str(child_end.fileno()), str(self._memory_mib)]
         self._process = subprocess.Popen(  # noqa: S603 - our own program, no shell
             [sys.executable, "-c", program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[child_end.fileno()],
             cwd=ROOT,
             start_new_session=True,
         )
-        theirs.close()
+        child_end.close()
 
     def _end(self) -> None:
         if self._process is not None and self._connection is not None:
@@ -123,7 +116,7 @@ class Parser:
         self._process = self._connection = None
         self._is_streaming = False
 
-    def _ask(self, source: Source, task: object) -> dict[str, Any]:
+    def _ask(self, source: Source, task: tuple[object, ...]) -> dict[str, Any]:
         assert self._connection is not None, "a file is open"
         try:
             self._connection.send(task)
@@ -180,10 +173,11 @@ def _serve(connection: Connection) -> None:
     while True:
         task = connection.recv()
         try:
-            if isinstance(task, ParseTask) and file is not None:
-                _send_rows(connection, file, task.places)
+            if task[0] == "parse":
+                assert file is not None, "a file is opened before it is parsed"
+                _send_rows(connection, file, *task[1:])
             else:
-                file = ParsedFile.open(*task)
+                file = ParsedFile.open(*task[1:])
                 mapping = file.mapping
                 message = {
                     "kind": mapping.schema.name,
@@ -214,10 +208,6 @@ def _send(connection: Connection, message: dict[str, Any]) -> None:
 
 
 def _limit_memory(size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows, which has no such limit
-        return
     # RLIMIT_DATA, not RLIMIT_AS: threads reserve much address space that costs nothing.
     resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -8,21 +8,15 @@ from pipelines.store.ingest import StagingTable
 
 MAX_MOVED_ORDERS = 10
 MAX_MOVED_SHARE = 0.01
-"""A file may move so many orders, or this share of its rows if that is more."""
+"""Orders that a file may move to another depot or day: this number, or this share of its rows
+if that is more."""
 MIN_ROWS_CHECKED = 20
 """Files of fewer rows are not checked for repeated ids."""
 
 
 @dataclass(frozen=True)
 class OrderIdCheck:
-    """Compares the order ids of a file with those in the database.
-
-    Args:
-      name: File name, for messages.
-      mapping: Kind and columns of the file.
-      rows: Number of accepted rows.
-      id_namespace: Namespace in which its order ids are unique.
-    """
+    """Compares the order ids of the accepted rows of a file with those in the database."""
 
     name: str
     mapping: FileMapping

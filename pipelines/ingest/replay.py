@@ -12,11 +12,11 @@ from forecaster.errors import BadInputError
 from pipelines.ingest.batches import MAX_CELL_CHARS, Cells, RowwiseBatch, trim
 from pipelines.ingest.conventions import detect_conventions
 from pipelines.ingest.kind_detection import FileMapping, detect_mapping
-from pipelines.ingest.loading import add_first_seen, known_places, merge
+from pipelines.ingest.loading import known_places, merge_rows
 from pipelines.ingest.options import FileOptions, options_of_source
 from pipelines.ingest.validation import as_csv, rejected_rows, validate_batch
 from pipelines.settings import Settings
-from pipelines.store import commit_order, order_counts, quarantine, score_totals
+from pipelines.store import commit_order, quarantine
 from pipelines.store import ingest as store
 from pipelines.store.quarantine import FileWithRejected
 
@@ -24,7 +24,7 @@ NUL = "\\x00"
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplayResult:
     """Outcome of a replay of rows in quarantine.
 
     Args:
@@ -39,9 +39,9 @@ class Replayed:
     left: int = 0
     reasons: tuple[str, ...] = ()
 
-    def __add__(self, other: "Replayed") -> "Replayed":
+    def __add__(self, other: "ReplayResult") -> "ReplayResult":
         """Adds field by field."""
-        return Replayed(
+        return ReplayResult(
             self.accepted + other.accepted,
             self.unchanged + other.unchanged,
             self.left + other.left,
@@ -61,7 +61,7 @@ def replay(
     settings: Settings,
     now: datetime,
     path: str | None = None,
-) -> Replayed:
+) -> ReplayResult:
     """Validates rows in quarantine again, and loads those that pass.
 
     They are loaded as if with their file: a later file's row of the same key stays.
@@ -76,7 +76,7 @@ def replay(
     today = now.astimezone(settings.zone).date()
     with engine.connect() as connection:
         files = quarantine.files_with_rejected(connection, path)
-    total = Replayed()
+    total = ReplayResult()
     for file in files:
         with engine.begin() as connection:
             store.lock(connection, file.kind)
@@ -94,17 +94,17 @@ class _FileReplay:
     settings: Settings
     today: date
 
-    def run(self) -> Replayed:
+    def run(self) -> ReplayResult:
         rejected = quarantine.rejected_of(self.connection, self.file.file_id)
         rows = [_Row(*row) for row in rejected if _is_unmodified(row[1])]
-        result = Replayed(left=len(rejected) - len(rows))
+        result = ReplayResult(left=len(rejected) - len(rows))
         for header, group in groupby(rows, key=lambda row: tuple(row.raw)):
             result += self._replay_same_header(header, list(group))
         return result
 
     def _replay_same_header(
         self, header: tuple[str, ...], rows: list[_Row]
-    ) -> Replayed:
+    ) -> ReplayResult:
         """Replays rows with one header; the last row of a key wins, as in a load."""
         name = self.file.path.rsplit("/", 1)[-1]
         try:
@@ -118,7 +118,7 @@ class _FileReplay:
                 lambda: iter([cells]), mapping, options, name
             )
         except BadInputError as error:
-            return Replayed(left=len(rows), reasons=(str(error),))
+            return ReplayResult(left=len(rows), reasons=(str(error),))
         places = known_places(self.connection, mapping.schema)
         validated = validate_batch(
             mapping.schema,
@@ -139,9 +139,10 @@ class _FileReplay:
             )
         good = [row.quarantine_id for index, row in enumerate(rows) if index not in bad]
         quarantine.set_replayed(self.connection, good)
-        ids = options.id_namespace
-        accepted = self._load(mapping, validated.good_rows(), ids) if good else 0
-        return Replayed(accepted, len(good) - accepted, len(bad))
+        accepted = 0
+        if good:
+            accepted = self._load(mapping, validated.good_rows(), options.id_namespace)
+        return ReplayResult(accepted, len(good) - accepted, len(bad))
 
     def _load(self, mapping: FileMapping, rows: pa.Table, id_namespace: str) -> int:
         # Before an event or a signal takes the timestamp at which it became known.
@@ -151,22 +152,11 @@ class _FileReplay:
             self.connection, schema.table, mapping.stored
         )
         staging.write(as_csv(rows))
-        with (
-            order_counts.mark_changed_days(self.connection, schema.table),
-            score_totals.renew_if_depots_move(self.connection, schema.table),
-        ):
-            accepted = merge(
-                staging,
-                schema,
-                file_id,
-                id_namespace,
-                self.settings.zone,
-                over_later=False,
-            )
-            staging.record_repeats(schema.key, file_id, id_namespace)
-            if "depot_id" in rows.column_names:
-                depots = {str(depot) for depot in rows["depot_id"].to_pylist()}
-                add_first_seen(self.connection, schema, depots, self.settings)
+        depots = rows["depot_id"].to_pylist() if "depot_id" in rows.schema.names else ()
+        accepted = merge_rows(
+            staging, schema, file_id, id_namespace, set(depots), len(rows),
+            self.settings, over_later=False,
+        )  # fmt: skip
         staging.drop()
         return accepted
 

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from forecaster.errors import shortened_list
 from pipelines.ingest.conventions import MARK_NAMES, Conventions
 from pipelines.ingest.file_schemas import SCHEMAS
-from pipelines.ingest.kind_detection import FileMapping, shortened_list
-
-MAX_NAMES_SHOWN = 5
+from pipelines.ingest.kind_detection import FileMapping
 
 State = Literal["loaded", "unchanged", "refused", "waiting"]
 
@@ -61,12 +60,7 @@ class FileReport:
 
 @dataclass(frozen=True)
 class IngestReport:
-    """Outcome of every file of one call, in order.
-
-    Args:
-      files: One report per file.
-      notes: Sentences that do not concern a single file.
-    """
+    """Outcome of every file of one call, in order, and notes that concern no single file."""
 
     files: Sequence[FileReport]
     notes: tuple[str, ...] = ()
@@ -110,13 +104,13 @@ def file_notes(
 ) -> Iterator[str]:
     """Yields a sentence for everything about a file that its sender may not expect."""
     if conventions.dates is not None:
-        order = conventions.dates
-        yield f"Dates were read as {order.date_format}, which {order.proof} proves."
+        dates = conventions.dates
+        yield f"Dates were read as {dates.value}, which {dates.proof} proves."
     if conventions.numbers is not None:
-        word, proof = MARK_NAMES[conventions.numbers.mark], conventions.numbers.proof
-        yield f"Numbers were read with a decimal {word}, which {proof} proves."
+        mark, proof = MARK_NAMES[conventions.numbers.value], conventions.numbers.proof
+        yield f"Numbers were read with a decimal {mark}, which {proof} proves."
     if mapping.ignored:
-        yield f"Columns not read: {shortened_list(mapping.ignored, MAX_NAMES_SHOWN)}."
+        yield f"Columns not read: {shortened_list(mapping.ignored)}."
     yield from _calendar_notes(regions_without_calendar)
     if rejected:
         rows = "row" if rejected == 1 else "rows"
@@ -130,7 +124,7 @@ def file_notes(
     if alike := _differing_in_case(depot_ids):
         yield (
             "Depots that differ in letter case only, and stay apart: "
-            f"{shortened_list(alike, MAX_NAMES_SHOWN)}."
+            f"{shortened_list(alike)}."
         )
 
 
@@ -144,14 +138,13 @@ def _calendar_notes(regions: Iterable[str]) -> Iterator[str]:
         one = len(names) == 1
         yield (
             f"{'Subdivision' if one else 'Subdivisions'} "
-            f"{shortened_list(names, MAX_NAMES_SHOWN)} of {country} "
+            f"{shortened_list(names)} of {country} "
             f"{'has no holidays of its' if one else 'have no holidays of their'} own in "
             f"the calendar; those of {country} are used."
         )
 
 
 def _differing_in_case(depot_ids: Iterable[str]) -> list[str]:
-    """Returns ids that differ only in letter case, such as B00906/b00906."""
     spellings = defaultdict(list)
     for depot_id in sorted(depot_id for depot_id in depot_ids if depot_id):
         spellings[depot_id.casefold()].append(depot_id)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import BadInputError, RefusedFileError
-from pipelines.ingest.inbox import DONE, UnstableFile, move_to_done, wait_until_stable
+from pipelines.ingest.inbox import DONE, move_to_done, wait_until_stable
 from pipelines.ingest.loading import LoadRequest, load
 from pipelines.ingest.options import (
     FileOptions,
@@ -25,12 +25,12 @@ from pipelines.ingest.report import FileReport, IngestReport
 from pipelines.ingest.small_files import (
     MAX_BATCH_FILES,
     BatchNotPossibleError,
-    SmallFile,
+    batch_key,
     load_batch,
     parse_if_small,
 )
 from pipelines.ingest.sources import Source, Unreadable
-from pipelines.ingest.spool import Spool
+from pipelines.ingest.spool import FoundFile, Spool
 from pipelines.settings import Settings
 from pipelines.store import ingest as store
 from pipelines.store.demo import read_demo_fleet
@@ -38,20 +38,14 @@ from pipelines.store.demo import read_demo_fleet
 log = structlog.get_logger()
 
 MAX_FILES_ONE_BY_ONE = 8
-"""Up to so many small files, a transaction for each is as quick as one for all."""
-
-FoundFile = Source | Unreadable | UnstableFile
+"""Number of small files up to which a transaction for each is as quick as one for all."""
 
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """Progress of a load.
+    """Progress of a load: rows and bytes of all files so far, under the name of the current one.
 
-    Args:
-      name: Name of the current file.
-      rows: Rows of all files so far, rejected ones included; the total is not known.
-      done: Bytes of all files so far.
-      total: Bytes of all files.
+    Rejected rows count; the total of the rows is not known.
     """
 
     name: str
@@ -65,16 +59,12 @@ Progress = Callable[[LoadProgress], None]
 Begin = Callable[[], AbstractContextManager[sa.Connection]]
 
 
-def _ignore_progress(_: LoadProgress) -> None:
-    pass
-
-
 def ingest(
     engine: sa.Engine,
     paths: Sequence[str],
     options: FileOptions,
     settings: Settings,
-    progress: Progress = _ignore_progress,
+    progress: Progress = lambda _: None,
     *,
     query: str | None = None,
     dry_run: bool = False,
@@ -151,7 +141,7 @@ class _Ingestion:
     total: int
     done: int = 0
     rows: int = 0
-    pending: list[SmallFile] = field(default_factory=list)
+    pending: list[LoadRequest] = field(default_factory=list)
     reports: list[FileReport] = field(default_factory=list)
     loaded: list[Source] = field(default_factory=list)
     # Addresses of archives with a file that was refused.
@@ -161,17 +151,15 @@ class _Ingestion:
         """Loads every file, and moves those of the inbox to `done`."""
         unused_columns = self._unused_columns()
         for file in self.files:
-            step = self._parse(file, unused_columns)
-            if not self._fits_pending(step):
+            parsed = self._parse(file, unused_columns)
+            if not self._fits_pending(parsed):
                 self._load_pending()
-            if isinstance(step, FileReport):
-                self._add(None, step)
-            elif isinstance(step, LoadRequest):
-                self._load(step)
-            elif step.is_batchable:
-                self.pending.append(step)
+            if isinstance(parsed, FileReport):
+                self._add(None, parsed)
+            elif batch_key(parsed) is None:
+                self._load(parsed)
             else:
-                self._load(step.request)
+                self.pending.append(parsed)
         self._load_pending()
         if not self.dry_run:
             self._move_to_done()
@@ -198,12 +186,13 @@ class _Ingestion:
 
     def _parse(
         self, file: FoundFile, unused_columns: set[str]
-    ) -> LoadRequest | SmallFile | FileReport:
+    ) -> LoadRequest | FileReport:
         """Parses the header of a file, or all of a small one; reports if that fails."""
-        if isinstance(file, UnstableFile):
-            return FileReport(file.display_path, None, "waiting", notes=(file.note,))
         if isinstance(file, Unreadable):
-            return FileReport(file.display_path, None, "refused", error=file.reason)
+            path, reason = file.display_path, file.reason
+            if file.is_waiting:
+                return FileReport(path, None, "waiting", notes=(reason,))
+            return FileReport(path, None, "refused", error=reason)
         kind = None
         try:
             options = options_of_file(file, self.options, self.settings.sources)
@@ -211,40 +200,38 @@ class _Ingestion:
             kind = parsed.mapping.schema.name
             parsed.mapping.require_used(unused_columns, file.name)
             request = LoadRequest(file, options, parsed, self.settings, self.dry_run)
-            return parse_if_small(request) or request
+            return parse_if_small(request)
         except RefusedFileError as error:
             return self._refused(file, kind, error)
 
-    def _fits_pending(self, file: LoadRequest | SmallFile | FileReport) -> bool:
-        if not isinstance(file, SmallFile) or not file.is_batchable:
-            return False
-        return not self.pending or (
-            file.batch_key == self.pending[0].batch_key
-            and len(self.pending) < MAX_BATCH_FILES
-        )
+    def _fits_pending(self, parsed: LoadRequest | FileReport) -> bool:
+        if isinstance(parsed, FileReport) or not self.pending:
+            return not self.pending
+        is_alike = batch_key(parsed) == batch_key(self.pending[0])
+        return is_alike and len(self.pending) < MAX_BATCH_FILES
 
     def _load_pending(self) -> None:
         pending, self.pending = self.pending, []
         self._load_batch(pending)
 
-    def _load_batch(self, files: Sequence[SmallFile]) -> None:
+    def _load_batch(self, requests: Sequence[LoadRequest]) -> None:
         """Loads files in one transaction; if that fails, each half of them separately."""
-        if len(files) <= MAX_FILES_ONE_BY_ONE:
-            for file in files:
-                self._load(file.request)
+        if len(requests) <= MAX_FILES_ONE_BY_ONE:
+            for request in requests:
+                self._load(request)
             return
         try:
             with self.begin() as connection:
-                reports = load_batch(connection, files)
+                reports = load_batch(connection, requests)
         except BatchNotPossibleError:
-            half = len(files) // 2
-            self._load_batch(files[:half])
-            self._load_batch(files[half:])
+            half = len(requests) // 2
+            self._load_batch(requests[:half])
+            self._load_batch(requests[half:])
             return
-        for file, report in zip(files, reports, strict=True):
-            source = file.request.source
-            self._report_progress(source, source.size, file.n_rows)
-            self._add(source, report)
+        for request, report in zip(requests, reports, strict=True):
+            n_rows = report.counts.accepted + report.counts.unchanged
+            self._report_progress(request.source, request.source.size, n_rows)
+            self._add(request.source, report)
 
     def _load(self, request: LoadRequest) -> None:
         source, kind = request.source, request.file.mapping.schema.name

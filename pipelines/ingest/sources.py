@@ -128,10 +128,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A path or URL that cannot be loaded, and the reason."""
+    """A path or URL that cannot be loaded, and the reason; a file still written waits."""
 
     display_path: str
     reason: str
+    is_waiting: bool = False
 
     @property
     def address(self) -> str:
@@ -144,12 +145,8 @@ def find_sources(
 ) -> list[Source | Unreadable]:
     """Returns the files at some locations, folders searched, in the order of addresses.
 
-    In folders, hidden files and files with other suffixes (`.tmp` and `.part` among them)
-    are skipped; a file that is given itself is never skipped.
-
-    Args:
-      locations: Files, folders and URLs.
-      excluded: A folder that is not searched.
+    In folders, hidden files and files with other suffixes (`.tmp` and `.part` among them) are
+    skipped, as is the excluded folder; a file that is given itself is never skipped.
     """
     files: dict[str, Source | Unreadable] = {}
     for location in locations:
@@ -206,13 +203,7 @@ def _is_loadable(name: str) -> bool:
 def local_source(
     path: Path, display_path: str, address: str | None = None
 ) -> Source | Unreadable:
-    """Returns a file of this machine as a source.
-
-    Args:
-      path: Its path.
-      display_path: Path or URL for messages.
-      address: Address for the ledger if it is the copy of a remote file.
-    """
+    """Returns a file of this machine as a source; `address` is given for copies of remote files."""
     # A link is opened under its own name, which has the suffix.
     absolute = path.parent.resolve() / path.name
     return _source(

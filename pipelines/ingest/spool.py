@@ -52,12 +52,9 @@ class Spool:
     """The temporary folder for the copies of one call."""
 
     def __init__(self, folder: Path, max_bytes: int, query: str | None = None) -> None:
-        """Copies nothing yet.
+        """Copies nothing yet; the caller removes the folder, which is empty, and its copies.
 
-        Args:
-          folder: An empty folder; the caller removes it.
-          max_bytes: Maximum size of one copy.
-          query: Run on each location, which then is a database URL.
+        No copy is larger than `max_bytes`. A query is run on each location, a database URL.
         """
         self._folder = folder
         self._max_bytes = max_bytes

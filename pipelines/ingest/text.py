@@ -157,15 +157,18 @@ class TextBatch:
           RefusedFileError: a quote never closes.
         """
         rows, lines, rejected, n_blank, last = [], [], [], 0, 0
+        n_columns = len(self.file.header.cells)
         for cells, line in self._records():
             last = line
             if not any(cell.strip() for cell in cells):
                 n_blank += bool(cells)
-            elif len(cells) == len(self.file.header.cells):
+            elif len(cells) == n_columns:
                 rows.append(cells)
                 lines.append(line)
             else:
-                rejected.append(self._wrong_width_row(cells, line))
+                reason = f"has {len(cells)} cells, and the header {n_columns}"
+                raw = [storable(cell) for cell in cells]
+                rejected.append(RejectedRow(line, None, None, reason, raw))
         columns = {
             name: trim(pa.array([row[index] for row in rows], pa.string()))
             for name, index in self.file.mapping.positions.items()
@@ -191,10 +194,6 @@ class TextBatch:
                 yield cells, before + first
         except csv.Error as error:
             raise self._unclosed_quote_error(error) from None
-
-    def _wrong_width_row(self, cells: list[str], line: int) -> RejectedRow:
-        reason = f"has {len(cells)} cells, and the header {len(self.file.header.cells)}"
-        return RejectedRow(line, None, None, reason, [storable(cell) for cell in cells])
 
     def _raw(self, row: list[str]) -> dict[str, str | None]:
         named = zip(self.file.mapping.header, row, strict=True)

@@ -76,10 +76,7 @@ class ParsedFile:
     def parse(
         self, places: Places | None = None
     ) -> tuple[Conventions, Iterator[Chunk]]:
-        """Returns the date and number conventions, and a lazy iterator of validated chunks.
-
-        Args:
-          places: Depots and cities that the file may name; None where it may name any.
+        """Returns the conventions, and a lazy iterator of validated chunks.
 
         Raises:
           RefusedFileError: the conventions cannot be determined, or (while the rows are
@@ -160,11 +157,9 @@ class ColumnRejections(NamedTuple):
 
 @dataclass(frozen=True)
 class ValidatedBatch:
-    """A batch after validation.
+    """A batch after validation: its rows, rejected ones included, and what rejects them.
 
-    Args:
-      rows: Typed rows in the table's columns, rejected ones included.
-      rejections: One entry per column that rejects a row, in schema order.
+    There is one rejection per column that rejects a row, in schema order.
     """
 
     rows: pa.Table

@@ -5,21 +5,23 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from forecaster.errors import BadInputError, NoDataError, NothingToDoError
-from pipelines.ingest.file_schemas import SCHEMAS
-from pipelines.ingest.kind_detection import shortened_list
+from forecaster.errors import (
+    BadInputError,
+    NoDataError,
+    NothingToDoError,
+    shortened_list,
+)
+from pipelines.ingest.file_schemas import DAILY, ORDERS
 from pipelines.store import commit_order, signals, withdrawal
 from pipelines.store import files as ledger
 from pipelines.store import ingest as store
 from pipelines.store.files import LoadedFile, Repeat
 
-TABLE_KINDS = ("orders", "daily")
-WITHDRAWABLE_KINDS = (*TABLE_KINDS, "signals")
+WITHDRAWABLE_KINDS = ("orders", "daily", "signals")
 INSTEAD = {
     "events": "Withdraw its events one by one with 'harbor events withdraw'.",
     "depots": "A later depots file with the right rows replaces what it says.",
 }
-MAX_NAMES_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,6 @@ def withdraw(
 ) -> Withdrawal:
     """Withdraws files in one transaction; the caller must count demand afterwards.
 
-    Args:
-      engine: Database the pipelines own.
-      file_ids: Ids in `files`.
-      dry_run: Whether to roll back at the end.
-
     Raises:
       NoDataError: there is no such file.
       NothingToDoError: one was withdrawn before.
@@ -72,19 +69,19 @@ def _withdraw_rows(
 ) -> Withdrawal:
     removed = restored = 0
     depot_ids: set[str] = set()
-    for name in TABLE_KINDS:
-        ids = _ids_of(files, name)
-        schema = SCHEMAS[name]
-        removed_rows = withdrawal.remove_rows(connection, schema.table, schema.key, ids)
-        removed, restored = (
-            removed + removed_rows.removed,
-            restored + removed_rows.restored,
+    for schema in (ORDERS, DAILY):
+        rows = withdrawal.remove_rows(
+            connection, schema.table, schema.key, _ids_of(files, schema.name)
         )
-        depot_ids |= removed_rows.depot_ids
-    signal_ids = _ids_of(files, "signals")
+        removed += rows.removed
+        restored += rows.restored
+        depot_ids |= rows.depot_ids
     commit_order.block_new_runs(connection)
-    values = signals.withdraw_files(connection, signal_ids, store.now(connection))
-    removed, restored = removed + values[0], restored + values[1]
+    n_values, n_restored = signals.withdraw_files(
+        connection, _ids_of(files, "signals"), store.now(connection)
+    )
+    removed += n_values
+    restored += n_restored
     depots = withdrawal.drop_unnamed_depots(connection, sorted(depot_ids))
     ledger.set_withdrawn(connection, [file.file_id for file in files])
     return Withdrawal(tuple(files), removed, restored, depots)
@@ -120,6 +117,6 @@ def _require_not_repeated(repeats: Sequence[Repeat]) -> None:
     names = [f"{file_id} ({name})" for file_id, name in others.items()]
     raise BadInputError(
         f"File {repeats[0].repeats_file_id} has rows that later files repeat: "
-        f"{shortened_list(names, MAX_NAMES_SHOWN)}. They would be lost with it: withdraw those files "
+        f"{shortened_list(names)}. They would be lost with it: withdraw those files "
         "together with it, and load them again afterwards, in their order."
     )

@@ -32,12 +32,8 @@ def as_csv(data: bytes, name: str) -> bytes:
 
     The last answer is kept, because a file is read several times.
 
-    Args:
-      data: Content of an .xlsx file.
-      name: File name, for messages.
-
     Raises:
-      RefusedFileError: it cannot be read, or several sheets have rows.
+      RefusedFileError: the .xlsx file cannot be read, or several sheets have rows.
     """
     from python_calamine import CalamineError, load_workbook
 
@@ -75,7 +71,7 @@ def _require_no_far_cells(data: bytes, name: str) -> None:
                 with book.open(part) as sheet:
                     far += _far_cells(sheet)
     except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
-        return  # The reason is told when it is read as a spreadsheet.
+        return  # Reading it as a spreadsheet will give the reason.
     if far:
         raise RefusedFileError(
             f"{name} has a cell far from all others ({' and '.join(far)}), and everything up "

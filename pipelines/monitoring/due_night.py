@@ -14,13 +14,7 @@ MAX_DAYS_BACK = 2
 
 @dataclass(frozen=True)
 class DueNight:
-    """A nightly run that was due.
-
-    Args:
-      origin_on: The last day its forecast may see.
-      starts_at: The time at which it was due to begin.
-      ready_by: The deadline of its forecast.
-    """
+    """A nightly run that was due; its forecast may see no day after `origin_on`."""
 
     origin_on: date
     starts_at: datetime
@@ -30,13 +24,7 @@ class DueNight:
 def newest_due_night(
     settings: Settings, zones: Mapping[str, int], now: datetime
 ) -> DueNight:
-    """The newest night whose deadline has passed.
-
-    Args:
-      settings: When the night runs, and when its forecast must be ready.
-      zones: Number of active depots in each; the fleet's own zone where it is empty.
-      now: With a time zone.
-    """
+    """The newest night whose deadline has passed, by the active depots of each zone."""
     today = now.astimezone(settings.zone).date()
     days = (today - timedelta(days=n) for n in range(MAX_DAYS_BACK + 1))
     nights = (_night_of(settings, zones, day) for day in days)

@@ -114,7 +114,7 @@ def current_samples(
     since = now - COMPILE_CACHE_PERIOD
     yield from store.read_samples(connection, store.OVERVIEW, due_on=due_on)
     yield from store.read_samples(connection, store.STEPS)
-    yield from store.read_samples(connection, store.RUN_METRICS)
+    yield from store.run_samples(connection)
     yield from store.read_samples(connection, store.COMPILE_CACHE, since=since)
     yield from store.read_samples(connection, store.CHAMPION)
     yield from store.read_samples(connection, store.BACKFILLS)
@@ -137,12 +137,12 @@ def current_samples(
 def slow_samples(connection: sa.Connection, due_on: date) -> Iterator[Sample]:
     """Samples that take seconds in a large fleet: late depots, row totals, live accuracy.
 
-    Args:
-      connection: For one short transaction.
-      due_on: The newest day whose orders should be there by now.
+    Depots are late that lack `due_on`, the newest day whose orders should be there by now.
     """
     yield from store.read_samples(connection, store.ROWS)
-    late = sum(city.late for city in feed_freshness.by_city(connection, due_on))
+    late = sum(
+        city.late for city in feed_freshness.late_depots_by_city(connection, due_on)
+    )
     yield sample("depots_late", late)
     oldest_on = feed_freshness.oldest_day(connection, due_on)
     lag = max(due_on - oldest_on, timedelta(0))

@@ -28,13 +28,9 @@ PUBLIC_CHARACTERS = 3
 
 @dataclass(frozen=True)
 class Notification:
-    """A notification about the nights.
+    """A notification about the nights: its first line and its sentence.
 
-    Args:
-      key: Identity of its cause; a cause is notified once.
-      title: Its first line.
-      message: The sentence that is sent.
-      is_failure: Whether it reports a failure; otherwise a recovery.
+    A cause, identified by `key`, is notified once. What is no failure is a recovery.
     """
 
     key: tuple[object, ...]
@@ -107,14 +103,10 @@ def channels_of(settings: Settings) -> list[Channel]:
 
 @dataclass
 class Notifier:
-    """Sends each notification about the nights once.
+    """Sends each notification about the nights once, and counts the refusals of channels.
 
-    What was sent is remembered here alone: a watch that is restarted while the newest
-    night is failed sends that failure once more.
-
-    Args:
-      channels: Where to send.
-      failed: How often a channel did not accept a notification.
+    What was sent is remembered here alone: a watch that is restarted while the newest night is
+    failed sends that failure once more.
     """
 
     channels: Sequence[Channel]
@@ -123,12 +115,7 @@ class Notifier:
     _retry_at: datetime | None = None
 
     def check(self, engine: sa.Engine, now: datetime) -> None:
-        """Sends what is due according to the ledger of runs.
-
-        Args:
-          engine: A read-only engine.
-          now: With a time zone.
-        """
+        """Sends what is due according to the ledger of runs, read with a read-only engine."""
         if not self.channels or (self._retry_at is not None and now < self._retry_at):
             return
         with engine.connect() as connection:
@@ -160,35 +147,26 @@ class Notifier:
 def due_notification(
     done: EndedNight | None, failed: EndedNight | None, last_was_failure: bool
 ) -> Notification | None:
-    """Decides which notification the newest nights require, sent already or not; no I/O.
-
-    Args:
-      done: The newest night that was done; None without one.
-      failed: The newest night that failed; None without one.
-      last_was_failure: Whether the last notification sent was of a failure.
-    """
-    if failed is not None and not _is_resolved(failed, done):
-        return _failure(failed, done)
+    """Decides which notification the newest nights require, sent already or not; no I/O."""
+    if failed is not None:
+        done_run = done.run_id if done and _covers(done, failed) else 0
+        if done_run < failed.run_id:
+            return _failure(failed, done_run)
     if done is not None and last_was_failure:
         return _recovery(done)
     return None
 
 
-def _is_resolved(failed: EndedNight, done: EndedNight | None) -> bool:
-    """Whether a later night was done, of the same day or a newer one."""
-    return done is not None and done.run_id > failed.run_id and _covers(done, failed)
-
-
 def _covers(done: EndedNight, failed: EndedNight) -> bool:
+    """Whether a night is of the same day as the failed one, or of a newer one."""
     if failed.origin_on is None or done.origin_on is None:
         return True
     return done.origin_on >= failed.origin_on
 
 
-def _failure(failed: EndedNight, done: EndedNight | None) -> Notification:
-    """The failure notification; its key differs by reason, and after the day was done."""
+def _failure(failed: EndedNight, since: int) -> Notification:
+    """The failure notification; its key differs by reason, and after each done run."""
     night = failed.origin_on or f"run {failed.run_id}"
-    since = done.run_id if done is not None and _covers(done, failed) else 0
     return Notification(
         ("failure", night, since, failed.error),
         "Harbor Fleet: a night failed",

@@ -8,13 +8,13 @@ from forecaster.errors import BadInputError
 def is_free(address: str, port: int) -> bool:
     """Whether this process could listen on the port now."""
     try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
+        family, kind, protocol, _, socket_address = socket.getaddrinfo(
             address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as probe:
             # As servers do: a port that one has just left is free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(where)
+            probe.bind(socket_address)
     except OSError:
         return False
     return True

@@ -53,11 +53,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Probe:
-    """The result of probing the dashboard.
+    """When the dashboard was probed, and how long its answer and its first page's queries took.
 
-    Args:
-      probed_at: With a time zone.
-      seconds: Duration of its answer and its first page's queries; None if they failed.
+    `seconds` is None if they failed.
     """
 
     probed_at: datetime
@@ -66,12 +64,7 @@ class Probe:
 
 @dataclass(eq=False)
 class MonitorState(Collector):
-    """The state that is served; the watcher replaces each part as a whole.
-
-    Args:
-      home: HARBOR_HOME, whose disk is measured.
-      started_at: Start of the watch.
-    """
+    """The state that is served; the watcher replaces each part as a whole."""
 
     home: Path
     started_at: datetime
@@ -80,7 +73,7 @@ class MonitorState(Collector):
     notifications_failed: int = 0
 
     def __post_init__(self) -> None:
-        """Nothing has been read yet."""
+        """States that nothing has been read yet."""
         sentence = "The watch has not read the database yet. Ask again."
         self.snapshot = Snapshot(self.started_at, sentence)
 

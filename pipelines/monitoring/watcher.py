@@ -40,13 +40,7 @@ FORTNIGHT = timedelta(days=14)
 
 @dataclass(frozen=True)
 class PageQueries:
-    """The statements of the dashboard's first page, in the order it sends them.
-
-    Args:
-      freshness: Freshness of data and forecast.
-      totals: Totals of the fleet by day.
-      week: Days ahead of every depot.
-    """
+    """The statements of the dashboard's first page, in the order it sends them."""
 
     freshness: str
     totals: str
@@ -55,14 +49,9 @@ class PageQueries:
 
 @dataclass
 class Watcher:
-    """Watches one database until it is stopped.
+    """Watches one database, with a read-only engine, until it is stopped.
 
-    Args:
-      settings: Time of the nights, and the dashboard to probe.
-      engine: A read-only engine.
-      state: Receives the snapshots and probes.
-      page: Queries of the dashboard's first page.
-      notifier: Sends notifications.
+    The state receives the snapshots and probes.
     """
 
     settings: Settings
@@ -95,7 +84,10 @@ class Watcher:
             self._slow_at = now
             self._slow = self._read_slow(now) or self._slow
         self.state.snapshot = replace(new, samples=new.samples + self._slow)
-        self._probe(now)
+        last, url = self.state.probe, self.settings.watch_dashboard
+        if url and (last is None or now - last.probed_at >= PROBE_EVERY):
+            seconds = probe_dashboard(url, self.page, self.engine)
+            self.state.probe = Probe(now, seconds)
         try:
             self.notifier.check(self.engine, now)
         except SQLAlchemyError as error:
@@ -115,21 +107,9 @@ class Watcher:
             log.warning("slow_snapshot_failed", reason=describe_error(error))
             return ()
 
-    def _probe(self, now: datetime) -> None:
-        last, url = self.state.probe, self.settings.watch_dashboard
-        if url and (last is None or now - last.probed_at >= PROBE_EVERY):
-            seconds = probe_dashboard(url, self.page, self.engine)
-            self.state.probe = Probe(now, seconds)
-
 
 def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snapshot:
-    """Reads the database into a snapshot, which holds the error if that fails.
-
-    Args:
-      engine: A read-only engine.
-      settings: Time of the nights.
-      now: With a time zone.
-    """
+    """Reads the database into a snapshot, which holds the error if that fails."""
     try:
         schema_version.require_current(engine)
         with snapshot(engine) as connection:
@@ -148,13 +128,8 @@ def take_snapshot(engine: sa.Engine, settings: Settings, now: datetime) -> Snaps
 def probe_dashboard(url: str, page: PageQueries, engine: sa.Engine) -> float | None:
     """Seconds until the dashboard answered and its first page's queries ended.
 
-    The pages travel by websocket; what takes time in them is their queries, which are
-    sent as the dashboard sends them, with nothing cached.
-
-    Args:
-      url: Of the dashboard.
-      page: Queries of its first page.
-      engine: A read-only engine.
+    The pages travel by websocket; what takes time in them is their queries, which are sent as
+    the dashboard sends them, with nothing cached.
 
     Returns:
       None where it did not answer, or a query failed.

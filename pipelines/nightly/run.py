@@ -101,12 +101,6 @@ def _run_steps(
 
 
 def _failure_message(context: NightlyContext, failures: Mapping[str, Exception]) -> str:
-    """The error message of a nightly run; the step that prevented the forecast first.
-
-    Args:
-      context: The nightly run.
-      failures: Errors by step, in step order.
-    """
     blocking = next((step for step in failures if step not in OPTIONAL_STEPS), None)
     first = blocking or next(iter(failures))
     option = f" --origin {context.origin}" if context.origin else ""
@@ -134,10 +128,10 @@ def _set_origin(context: NightlyContext, parent: Run) -> None:
         context.origin = counting.default_origin(context.engine)
     with parent.engine.begin() as connection:
         runs.set_origin(connection, parent.run_id, context.origin)
-        done = runs.night_without_news(connection, context.origin)
-    if done is not None:
+        done_run_id = runs.night_without_news(connection, context.origin)
+    if done_run_id is not None:
         raise NothingToDoError(
-            f"The night of {context.origin} is done (run {done}), and nothing has come "
-            f"in since. See 'harbor runs show {done}'; 'harbor forecast --origin "
+            f"The night of {context.origin} is done (run {done_run_id}), and nothing has come "
+            f"in since. See 'harbor runs show {done_run_id}'; 'harbor forecast --origin "
             f"{context.origin}' forecasts anew."
         )

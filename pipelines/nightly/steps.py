@@ -121,7 +121,7 @@ def train(context: NightlyContext, run: Run) -> None:
         }
         return
     cleanup.clean_up(run.engine, context.settings)
-    recipe = training.build_recipe(context.settings, seed=None, epochs=None)
+    recipe = training.build_recipe(context.settings)
     training.train(
         run.engine,
         context.settings,

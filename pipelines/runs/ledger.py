@@ -51,15 +51,9 @@ def recorded(
 ) -> Iterator[Run]:
     """Records a run: inserts its row, stores what it logs, and how it ended.
 
-    The row is committed before the work begins, so that a crashed run is visible; the
-    next top-level run marks it as failed.
-
-    Args:
-      engine: Database the pipelines own.
-      step: Name of the step.
-      origin: Origin of the run, if it has one.
-      parent: The run that the step belongs to, whose session it uses.
-      lock: A lock on whose session the run publishes; without it on one of its own.
+    The row is committed before the work begins, so that a crashed run is visible; the next
+    top-level run marks it as failed. It publishes on the session of its parent or of a lock,
+    else on one of its own.
 
     Raises:
       LostRunError: its session has ended.

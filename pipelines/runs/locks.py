@@ -74,12 +74,7 @@ def is_free(connection: sa.Connection, key: int) -> bool:
 
 @contextmanager
 def try_lock(engine: sa.Engine, key: int) -> Iterator[HeldLock | None]:
-    """Holds a lock until the block ends; yields None if another session holds it.
-
-    Args:
-      engine: Database the pipelines own.
-      key: Below 2**32.
-    """
+    """Holds a lock (below 2**32) until the block ends; yields None if another session holds it."""
     with own_session(engine) as session:
         with session.begin() as connection:
             is_acquired = connection.scalar(
@@ -94,9 +89,6 @@ def own_session(engine: sa.Engine) -> Iterator[sa.Engine]:
 
     Its locks end with this. It holds one transaction at a time: a second one in the same
     thread would wait for itself.
-
-    Args:
-      engine: Opens the connection, with the role it gives to its own.
 
     Raises:
       LostRunError: from any use of the yielded engine once the session has ended.

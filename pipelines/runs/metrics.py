@@ -4,6 +4,7 @@ Metric names end in their unit: seconds or bytes; the others are counts.
 """
 
 import math
+import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -51,11 +52,7 @@ def step_metrics(result: "TrainingResult") -> dict[str, float | None]:
 
 @contextmanager
 def measure_inference(run: Run | None) -> Iterator[None]:
-    """Measures the duration of a forecast, and the peak memory of its process.
-
-    Args:
-      run: The run that records the metrics; without one nothing is measured.
-    """
+    """Records the duration of a forecast in its run, and the peak memory of the process."""
     started = time.perf_counter()
     yield
     if run is not None:
@@ -65,11 +62,7 @@ def measure_inference(run: Run | None) -> Iterator[None]:
         }
 
 
-def host_memory_peak() -> int | None:
-    """Peak memory of this process, in bytes; None where the system does not report it."""
-    try:
-        import resource
-    except ImportError:
-        return None
+def host_memory_peak() -> int:
+    """Peak memory of this process, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak

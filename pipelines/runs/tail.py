@@ -16,12 +16,7 @@ POLL_INTERVAL_S = 1.0
 
 @dataclass(frozen=True)
 class RunUpdate:
-    """The changes of a run since the last poll.
-
-    Args:
-      changed: Rows of the run and its steps whose state has changed.
-      lines: New log lines, oldest first.
-    """
+    """Rows of a run and its steps whose state has changed, and new log lines, oldest first."""
 
     changed: list[dict[str, Any]]
     lines: list[dict[str, Any]]
@@ -43,12 +38,7 @@ def newest_run(engine: sa.Engine) -> int:
 def follow(
     engine: sa.Engine, run_id: int, wait: Callable[[float], object]
 ) -> Iterator[RunUpdate]:
-    """Yields the changes of a run until it has ended.
-
-    Args:
-      engine: Database the pipelines own.
-      run_id: Id of a top-level run.
-      wait: Sleeps for the given number of seconds.
+    """Yields the changes of a top-level run until it has ended.
 
     Raises:
       NoDataError: there is no such run.

@@ -28,12 +28,13 @@ from pipelines.runs.locks import HeldLock, LostRunError, is_free, try_lock
 from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
-from pipelines.store import nightly_runs as store
+from pipelines.store import runs
 
 log = structlog.get_logger()
 
 LEADER_LOCK = 0x434C_4F43  # "CLOC"
 DEADLINE = timedelta(hours=3)
+"""Time after which a nightly run is ended; the next check starts it again."""
 LEADER_POLL_S = 5.0
 CATCH_UP_MINUTES = 10
 GRACE_PERIOD = timedelta(hours=6)
@@ -50,12 +51,7 @@ def utc_now() -> datetime:
 
 
 def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None:
-    """Waits until no scheduler leads, then runs the jobs until the lead is lost.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: Time of the nightly run, and the time zone.
-      stopped: Set to stop the scheduler.
+    """Waits until no scheduler leads, then runs the jobs until the lead is lost or it is stopped.
 
     Raises:
       SQLAlchemyError: the database went away.
@@ -83,17 +79,11 @@ def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
 
 
 def due_origin(engine: sa.Engine, settings: Settings, now: datetime) -> date | None:
-    """The origin of the newest night that was due, if it is not done.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: Time of the nightly run.
-      now: With a time zone.
-    """
+    """The origin of the newest night that was due, if it is not done."""
     hour = settings.last_night(now)
     with snapshot(engine) as connection:
         origin = settings.origin_of(hour, demand_store.zones(connection))
-        nights = store.recorded_nights(connection)
+        nights = runs.recorded_nights(connection)
     if nights.first_on is None and now - hour > GRACE_PERIOD:
         return None
     is_done = nights.done_on is not None and nights.done_on >= origin
@@ -110,14 +100,7 @@ class NightlyJobs:
         run: Callable[[Sequence[str]], int | None],
         now: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Creates the jobs.
-
-        Args:
-          engine: Database the pipelines own.
-          settings: Time of the nightly run, and the inbox.
-          run: Runs a command and returns its exit status; None if it was not started.
-          now: Returns the current time, with a time zone.
-        """
+        """Creates the jobs; `run` returns the exit status of a command, None if not started."""
         self._engine, self._settings, self._run, self._now = engine, settings, run, now
         self._attempts: Counter[date] = Counter()
 
@@ -150,7 +133,6 @@ class NightlyJobs:
 
 
 def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) -> None:
-    """Runs the scheduled jobs while the lock is held."""
     runner = SubprocessRunner(DEADLINE)
     scheduler = _scheduler(settings, NightlyJobs(engine, settings, runner.run))
     scheduler.start()

@@ -10,6 +10,7 @@ import structlog
 log = structlog.get_logger()
 
 GRACE_PERIOD_S = 60.0
+"""Between SIGTERM and SIGKILL, for the run to record its end and the database to stop."""
 
 
 class SubprocessRunner:

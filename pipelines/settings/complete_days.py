@@ -6,15 +6,11 @@ from zoneinfo import ZoneInfo
 
 
 def newest_complete_day(now: datetime, zones: Mapping[str, int]) -> date:
-    """The newest day that is over at half of the depots or more.
+    """The newest day that is over at half of the depots or more, by their number in each zone.
 
-    Not at all of them: one depot far to the west, or one whose zone is mistyped, would
-    hold the others a day back for ever. The day of such a depot counts once it is over
-    there; until then its forecast starts from the day before.
-
-    Args:
-      now: With a time zone.
-      zones: Number of depots by time zone; at least one zone.
+    Not at all of them: one depot far to the west, or one whose zone is mistyped, would hold the
+    others a day back for ever. The day of such a depot counts once it is over there; until then
+    its forecast starts from the day before.
     """
     complete_until = {
         name: now.astimezone(ZoneInfo(name)).date() - timedelta(days=1)

@@ -49,7 +49,8 @@ class IngestSettings(BaseSettings):
     settle_seconds: float = Field(
         default=10,
         ge=0,
-        description="A file in the inbox that changed within so many is left alone.",
+        description="A file in the inbox that changed within this time is waited for, and left "
+        "if it still changes.",
     )
     max_rejected_ratio: Share = Field(
         default=0.5,

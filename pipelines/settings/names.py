@@ -14,13 +14,9 @@ MIN_SIMILARITY = 0.75
 
 
 def mistyped(names: Iterable[str], valid_names: Iterable[str]) -> dict[str, str]:
-    """Returns the names that are close to a valid one, each with that one.
+    """Returns the names, in any case, that are close to a valid one, each with that one.
 
     Names unlike any other are left out: other programs may use the prefix, too.
-
-    Args:
-      names: Names in the environment, in any case.
-      valid_names: Names of the settings, in capitals, with the prefix.
     """
     valid = {name.removeprefix(PREFIX) for name in valid_names}
     suggestions = {}

@@ -92,22 +92,16 @@ class NightSettings(BaseSettings):
         return next(night for night in nights if night.astimezone(UTC) <= now)
 
     def origin_of(self, hour: datetime, zones: Mapping[str, int]) -> date:
-        """The origin of a night of that hour: the newest day over at half of the depots.
+        """The origin of a night of that hour: the newest day over at half of the active depots.
 
-        Args:
-          hour: With a time zone.
-          zones: How many active depots lie in each; the fleet's own without any.
+        Without any depot in `zones`, the fleet's own zone decides.
         """
         return newest_complete_day(hour, zones or {self.timezone: 1})
 
     def due_on(self, now: datetime, zones: Mapping[str, int] = NO_ZONES) -> date:
         """The newest day whose orders and forecast should be there by now.
 
-        It is what the last night that is over forecast from: mostly yesterday, a day
-        earlier where most depots lie so far west that it was not over at night.
-
-        Args:
-          now: With a time zone.
-          zones: As `origin_of`.
+        It is what the last night that is over forecast from: mostly yesterday, a day earlier where
+        most depots lie so far west that it was not over at night.
         """
         return self.origin_of(self.last_night(now - NIGHT_ALLOWANCE), zones)

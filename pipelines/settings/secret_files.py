@@ -14,8 +14,8 @@ from pydantic_settings import BaseSettings
 from forecaster.errors import ConfigError
 
 SUFFIX = "_file"
-# No secret is so long; a file that is has been named by mistake.
 MAX_CHARACTERS = 8192
+"""Longer than any secret: a longer file has been named by mistake."""
 
 
 def secret_names(settings: type[BaseSettings]) -> frozenset[str]:
@@ -30,12 +30,7 @@ def secret_names(settings: type[BaseSettings]) -> frozenset[str]:
 def read_secret_files(
     settings: type[BaseSettings], values: Mapping[str, Any], prefix: str = ""
 ) -> dict[str, str]:
-    """Reads every secret for which a file is named.
-
-    Args:
-      settings: The settings class.
-      values: The environment or harbor.toml, with lower-case names.
-      prefix: Prefix of these names.
+    """Reads every secret for which the environment or harbor.toml names a file.
 
     Raises:
       ConfigError: a secret and its file are both given, or the file holds no secret.

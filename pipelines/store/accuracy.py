@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
+from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
@@ -22,17 +23,6 @@ with period as (
 BY_CITY = f"{PUBLISHED}, published_scores as ({PUBLISHED_BY_CITY})"
 BY_DEPOT = f"{PUBLISHED}, published_scores as ({PUBLISHED_BY_DEPOT})"
 
-NEWEST_DAYS = f"""
-{BY_CITY}
-select target_on, sum(n)::bigint as n, sum(n_in_interval)::bigint as n_in_interval,
-       coalesce(sum(n) filter (where has_baselines and is_nonzero), 0)::bigint
-         as n_comparable,
-       coalesce(sum(ape_sum) filter (where has_baselines), 0) as ape_sum,
-       sum(naive_ape_sum) as naive_ape_sum
-from published_scores
-group by target_on
-order by target_on
-"""
 BY_SEGMENT = """
 {totals}
 select {segment} as segment,
@@ -53,6 +43,7 @@ SEGMENTS = {
     "horizon": BY_SEGMENT.format(totals=BY_CITY, segment="target_on - origin_on"),
     "model": BY_SEGMENT.format(totals=BY_CITY, segment="model_version"),
 }
+NEWEST_DAYS = BY_SEGMENT.format(totals=BY_CITY, segment="target_on")
 DEPOTS_WORSE_THAN_NAIVE = f"""
 {BY_DEPOT}
 select depot_id from published_scores
@@ -80,33 +71,15 @@ group by m.model
 """
 
 
-@dataclass(frozen=True)
-class DayScores:
-    """One target day over all depots and horizons, as sums.
-
-    Args:
-      target_on: The day.
-      n: Forecasts scored.
-      n_in_interval: Of these, actuals between p10 and p90.
-      n_comparable: Of these, with an actual above 0 and a seasonal naive.
-      ape_sum: Sum of |forecast - actual| / actual over those comparable.
-      naive_ape_sum: The same of the seasonal naive.
-    """
-
-    target_on: date
-    n: int
-    n_in_interval: int
-    n_comparable: int
-    ape_sum: float
-    naive_ape_sum: float
+Segment = TypeVar("Segment")
 
 
 @dataclass(frozen=True)
-class SegmentScores:
+class SegmentScores(Generic[Segment]):
     """One segment of the fleet over the newest days, as sums.
 
     Args:
-      segment: A depot, a city, a number of days ahead or a model version.
+      segment: A target day, a depot, a city, a number of days ahead or a model version.
       n: Forecasts scored.
       n_in_interval: Of these, actuals between p10 and p90.
       n_comparable: Of these, with an actual above 0 and both baselines.
@@ -118,7 +91,7 @@ class SegmentScores:
       abs_error_sum: Sum of |forecast - actual| over those scored.
     """
 
-    segment: str | int
+    segment: Segment
     n: int
     n_in_interval: int
     n_comparable: int
@@ -151,37 +124,39 @@ class FleetScores:
     coverage: float
 
 
-def newest_days(connection: sa.Connection, days: int) -> list[DayScores]:
+def newest_days(connection: sa.Connection, days: int) -> list[SegmentScores[date]]:
     """The newest days with live scores, oldest first."""
-    rows = connection.execute(sa.text(NEWEST_DAYS), {"live": True, "days": days})
-    return [DayScores(**row) for row in rows.mappings()]
+    return _segment_scores(connection, NEWEST_DAYS, days)
 
 
 def by_segment(
     connection: sa.Connection, segment: str, days: int
-) -> list[SegmentScores]:
+) -> list[SegmentScores[str | int]]:
     """The newest days with live scores, by one of `SEGMENTS`, in the order of the segments."""
-    rows = connection.execute(sa.text(SEGMENTS[segment]), {"live": True, "days": days})
+    return _segment_scores(connection, SEGMENTS[segment], days)
+
+
+def _segment_scores(
+    connection: sa.Connection, statement: str, days: int
+) -> list[SegmentScores[Any]]:
+    rows = connection.execute(sa.text(statement), {"live": True, "days": days})
     return [SegmentScores(**row) for row in rows.mappings()]
 
 
 def depots_worse_than_naive(
     connection: sa.Connection, days: int, min_forecasts: int, margin: float
 ) -> list[str]:
-    """Depots whose errors over the newest days were larger than the seasonal naive's.
+    """Depots whose summed errors over the newest days exceed `margin` times the seasonal naive's.
 
-    Args:
-      connection: For one short transaction.
-      days: Newest days with live scores.
-      min_forecasts: Fewest forecasts by which a depot is compared.
-      margin: Factor on the seasonal naive's errors.
+    A depot with fewer than `min_forecasts` scored forecasts is not compared.
     """
-    parameters = {"days": days, "min_forecasts": min_forecasts, "margin": margin}
-    return list(
-        connection.scalars(
-            sa.text(DEPOTS_WORSE_THAN_NAIVE), {"live": True, **parameters}
-        )
-    )
+    parameters = {
+        "live": True,
+        "days": days,
+        "min_forecasts": min_forecasts,
+        "margin": margin,
+    }
+    return list(connection.scalars(sa.text(DEPOTS_WORSE_THAN_NAIVE), parameters))
 
 
 def fleet_scores(connection: sa.Connection, days: int) -> list[FleetScores]:

@@ -38,14 +38,10 @@ returning m.version
 
 
 def prune(connection: sa.Connection, older_than_days: int) -> list[str]:
-    """Records the artefacts that are no longer needed as pruned.
+    """Records the artefacts that are no longer needed as pruned, and returns the models' versions.
 
-    Args:
-      connection: Its transaction must be committed before any file is deleted.
-      older_than_days: Minimum days since the model was created or replaced as champion.
-
-    Returns:
-      Versions of their models.
+    The transaction must be committed before any file is deleted. No artefact goes whose model
+    was created, or replaced as champion, within `older_than_days`.
     """
     versions = connection.scalars(sa.text(PRUNE), {"days": older_than_days})
     return sorted(map(str, versions))

@@ -66,14 +66,7 @@ def add_plan(
     snapshot: DataSnapshot,
     rows: Sequence[Mapping[str, Any]],
 ) -> int:
-    """Writes a plan and its slots, and returns the plan's id.
-
-    Args:
-      connection: Inside a transaction.
-      request: The request, as JSON.
-      snapshot: The data at the time of the plan.
-      rows: Its slots, by the columns of `backfill_slots`.
-    """
+    """Writes a plan (its request as JSON) and its slots, and returns the plan's id."""
     statement = sa.insert(backfills).values(
         request=request, snapshot=asdict(snapshot), state="planned"
     )
@@ -125,13 +118,6 @@ def update_plan(connection: sa.Connection, backfill_id: int, **values: Any) -> N
     connection.execute(statement.values(**values))
 
 
-def set_snapshot(
-    connection: sa.Connection, backfill_id: int, snapshot: DataSnapshot
-) -> None:
-    """Replaces a plan's snapshot by that of the data its own steps have changed."""
-    update_plan(connection, backfill_id, snapshot=asdict(snapshot))
-
-
 def set_state(connection: sa.Connection, backfill_id: int, state: str) -> None:
     """Sets a plan's state and clears its requested action."""
     update_plan(connection, backfill_id, state=state, requested_action=None)
@@ -169,10 +155,7 @@ def requeue_failed(connection: sa.Connection, backfill_id: int) -> int:
 def data_snapshot(connection: sa.Connection, last: date, until: date) -> DataSnapshot:
     """Reads counts and digests of the data that decide a plan's forecasts and scores.
 
-    Args:
-      connection: For one short transaction.
-      last: The newest origin.
-      until: The last day that is forecast from it.
+    They reach up to the newest origin, `last`, and the last day forecast from it, `until`.
     """
     rows = connection.execute(sa.text(SNAPSHOT), {"last": last, "until": until})
     return DataSnapshot(**rows.mappings().one())

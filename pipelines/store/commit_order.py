@@ -14,17 +14,12 @@ ARRIVAL_LOCK = 0x4152_5249  # "ARRI"
 def block_new_runs(connection: sa.Connection) -> None:
     """Blocks new runs until this transaction ends; other loads may commit beside it.
 
-    Args:
-      connection: Inside a transaction about to take its timestamp, and to commit.
+    Called in a transaction that is about to take its timestamp and to commit.
     """
     lock = sa.func.pg_advisory_xact_lock_shared(ARRIVAL_LOCK)
     connection.execute(sa.select(lock))
 
 
 def await_committing_loads(connection: sa.Connection) -> None:
-    """Waits for loads about to commit; no other commits until this transaction ends.
-
-    Args:
-      connection: Inside a short transaction of its own.
-    """
+    """Waits for loads about to commit; no other commits until this short transaction ends."""
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(ARRIVAL_LOCK)))

@@ -12,6 +12,7 @@ from pipelines.store import commit_order, observed_zeros, order_counts
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 MAX_DAYS_LISTED = 20
+"""Corrected days that a recount lists, newest first; each is a line in the log."""
 
 # The first day that is not frozen.
 FROZEN = "select max(before_on) from frozen_days"
@@ -163,14 +164,9 @@ def recount(
 ) -> DemandChange:
     """Counts every depot-day before `today`, and appends versions where they differ.
 
-    Frozen days, whose orders may have been dropped, never change.
-
-    Args:
-      connection: Inside a transaction.
-      today: The first day that is not over for the fleet; it is not counted.
-      now: When corrections become known. A day that is not over at a depot is not
-        counted there.
-      look_back_days: Days before the newest day that are corrected; all by default.
+    Frozen days, whose orders may have been dropped, never change. `today` is the first day that
+    is not over for the fleet; a day that is not over at a depot is not counted there either.
+    Corrections become known at `now`, of the `look_back_days` before the newest day or of all.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
     frozen = connection.scalar(sa.text(FROZEN))

@@ -61,13 +61,9 @@ def clock(connection: sa.Connection) -> datetime:
 
 
 def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> None:
-    """Moves every recorded time that is not before `since`.
+    """Adds `by` to every recorded time that is not before `since`, by the database's clock.
 
-    Args:
-      connection: Inside a transaction; its login user's rights are used for what only
-        planners write, where it has them.
-      since: By the database's clock.
-      by: Added to each.
+    The login user's rights are used for what only planners write, where it has them.
     """
     columns: tuple[sa.Column[Any], ...] = RECORDED_TIMES
     if may_plan(connection):
@@ -89,14 +85,7 @@ def add_overrides(
     reason: str,
     planner: str,
 ) -> None:
-    """Appends overrides with the function that the pages use; see `may_plan`.
-
-    Args:
-      connection: Inside a transaction.
-      changes: As `add_overrides` of the migrations takes them.
-      reason: Why.
-      planner: Name of the planner.
-    """
+    """Appends overrides with the function of the migrations that the pages use; see `may_plan`."""
     connection.execute(sa.text("set local role none"))
     statement = sa.text("select add_overrides(cast(:changes as jsonb), :why, :planner)")
     parameters = {"changes": json.dumps(changes), "why": reason, "planner": planner}

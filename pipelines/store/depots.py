@@ -46,14 +46,7 @@ order by d.depot_id
 
 @dataclass(frozen=True)
 class OddZone:
-    """A depot whose clock is hours away from that of most depots of its city.
-
-    Args:
-      depot_id: The depot.
-      city: Its city.
-      timezone: Its zone.
-      usual: The zone of most depots of the city.
-    """
+    """A depot whose clock is hours from `usual`, the zone of most depots of its city."""
 
     depot_id: str
     city: str

@@ -96,12 +96,8 @@ class Event:
 def append(staging: StagingTable, file_id: int, *, over_later: bool = True) -> int:
     """Appends a version of every event that a file changes, and returns how many.
 
-    Columns that the file does not have keep their values.
-
-    Args:
-      staging: The file's rows.
-      file_id: Id of the file.
-      over_later: Whether versions of later files, or made by hand, are superseded too.
+    Columns that the file does not have keep their values. Without `over_later`, versions of
+    later files or made by hand stay as they are.
     """
     connection, columns = staging.connection, set(staging.temporary.columns.keys())
     has = {f"has_{name}": name in columns for name in ("value", "known_from")}
@@ -124,14 +120,7 @@ def newest(
     since: date | None = None,
     with_withdrawn: bool = False,
 ) -> list[Event]:
-    """The newest version of every event, by start, latest first.
-
-    Args:
-      connection: For one short transaction.
-      kind: Only of this kind.
-      since: Only those that end on this day or later.
-      with_withdrawn: Whether withdrawn events are included.
-    """
+    """The newest version of every event that ends on `since` or later, by start, latest first."""
     statement = _newest().order_by(versions.c.starts_on.desc(), versions.c.event_id)
     if kind is not None:
         statement = statement.where(versions.c.kind == kind)
@@ -158,13 +147,9 @@ def newest_locked(connection: sa.Connection, event_id: str) -> Event | None:
 def withdraw(
     connection: sa.Connection, event: Event, reason: str, now: datetime
 ) -> Event:
-    """Appends a version that withdraws an event.
+    """Appends a version that withdraws an event, in the transaction that locked its newest one.
 
-    Args:
-      connection: Inside the transaction that locked it.
-      event: Its newest version.
-      reason: Shown to people.
-      now: When the withdrawal becomes known.
+    The withdrawal becomes known at `now`; people are shown the reason.
     """
     before = sa.update(versions).where(
         versions.c.event_id == event.event_id, versions.c.version == event.version

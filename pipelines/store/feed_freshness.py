@@ -28,7 +28,7 @@ class CityFreshness:
     late: int
 
 
-def by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
+def late_depots_by_city(connection: sa.Connection, day: date) -> list[CityFreshness]:
     """Every city with depots that should have reported a day, in order of their names."""
     rows = connection.execute(sa.text(BY_CITY), {"as_of": day})
     return [CityFreshness(*row) for row in rows]

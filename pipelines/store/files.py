@@ -38,13 +38,7 @@ COLUMNS = tuple(files.c[name] for name in LoadedFile.__dataclass_fields__)
 def newest_files(
     connection: sa.Connection, limit: int, path: str | None = None
 ) -> list[LoadedFile]:
-    """The newest files, withdrawn ones among them, newest first.
-
-    Args:
-      connection: For one short transaction.
-      limit: Maximum number of files.
-      path: Only files whose path contains this text.
-    """
+    """The newest files whose path contains a text, withdrawn ones among them, newest first."""
     statement = sa.select(*COLUMNS).order_by(files.c.file_id.desc()).limit(limit)
     if path is not None:
         statement = statement.where(files.c.path.contains(path, autoescape=True))

@@ -33,14 +33,9 @@ def months_before(connection: sa.Connection, before: date) -> list[date]:
 
 
 def lock_origins(connection: sa.Connection, first: date, end: date) -> None:
-    """Keeps forecasts and scores of these origins from being written until the transaction ends.
+    """Keeps forecasts and scores from `first` until before `end` from being written meanwhile.
 
-    In the order of `replace_forecasts`, so that neither waits for the other.
-
-    Args:
-      connection: Inside a transaction.
-      first: The first origin.
-      end: The day after the last one.
+    They are locked in the order of `replace_forecasts`, so that neither waits for the other.
     """
     days = {"first": first.toordinal(), "last": end.toordinal() - 1}
     connection.execute(sa.text(LOCK_ORIGINS), {"key": WRITE_LOCK, **days})

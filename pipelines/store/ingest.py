@@ -75,12 +75,9 @@ def set_counts(
 def add_first_seen(
     connection: sa.Connection, ids: Sequence[str], **described: str
 ) -> None:
-    """Creates depots that are not there yet, flagged as incomplete.
+    """Creates the depots of a file that are not there yet, flagged as incomplete.
 
-    Args:
-      connection: Inside a transaction.
-      ids: Depots named in a file of orders or counts.
-      described: city, timezone and country of depots nobody has described.
+    They are described by the city, time zone and country given.
     """
     lock(connection, "depots")
     connection.execute(sa.text(FIRST_SEEN), {"ids": list(ids), **described})
@@ -136,13 +133,7 @@ class ExistingOrders:
 
 @dataclass(frozen=True)
 class StagingTable:
-    """A temporary table of rows to be loaded into another table.
-
-    Args:
-      connection: Inside a transaction.
-      target: The table they are loaded into.
-      temporary: The temporary one, with the columns that the file has.
-    """
+    """A temporary table of rows, with the columns that the file has, to be loaded into `target`."""
 
     connection: sa.Connection
     target: sa.Table
@@ -188,12 +179,7 @@ class StagingTable:
         return int(self.connection.scalar(counted) or 0)
 
     def add_new(self, key: Sequence[str], id_namespace: str) -> int:
-        """Inserts the rows if none of their keys exists, and returns their number.
-
-        Args:
-          key: Of the table.
-          id_namespace: As of `merge`.
-        """
+        """Inserts the rows if none of their keys exists, and returns their number."""
         names = [column.name for column in self.temporary.columns]
         match = [
             self.target.c[name] == self.temporary.c[name]
@@ -226,8 +212,8 @@ class StagingTable:
     ) -> int:
         """Inserts or updates rows, and returns how many it changed.
 
-        Of rows with the same key the last one wins. Columns that the file does not
-        have are left as they are.
+        Of rows with the same key the last one wins. Columns that the file does not have are left as
+        they are.
 
         Args:
           key: By which a later row replaces an earlier one.
@@ -252,11 +238,11 @@ class StagingTable:
             self._keep_superseded(newest.subquery("newest"), key)
         insert = pg.insert(self.target).from_select([*names, *extra], newest)
         values = [name for name in names if name not in key]
-        done = self.connection.execute(
+        merged = self.connection.execute(
             self._on_conflict(insert, key, values, extra, over_later),
             execution_options={"preserve_rowcount": True},
         )
-        return int(done.rowcount)
+        return int(merged.rowcount)
 
     def _on_conflict(
         self,
@@ -301,17 +287,11 @@ class StagingTable:
     def record_repeats(
         self, key: Sequence[str], file_id: int, id_namespace: str
     ) -> None:
-        """Records which earlier files already had some of these rows with the same values.
-
-        Args:
-          key: As of `merge`, which comes before.
-          file_id: Of the file that the rows are from.
-          id_namespace: As of `merge`.
-        """
+        """Records, after `merge`, which earlier files already had some of the rows, unchanged."""
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        came = {"id_namespace": sa.literal(id_namespace), **self.temporary.c}
-        match = [self.target.c[name] == came[name] for name in key]
+        values = {"id_namespace": sa.literal(id_namespace), **self.temporary.c}
+        match = [self.target.c[name] == values[name] for name in key]
         earlier = (
             sa.select(sa.literal(file_id), self.target.c.file_id)
             .distinct()

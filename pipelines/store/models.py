@@ -44,29 +44,28 @@ def add_model(connection: sa.Connection, **columns: Any) -> None:
 
 def champion(connection: sa.Connection) -> Model | None:
     """The champion, whose forecasts are published."""
-    return _one(connection, models.c.role == "champion")
+    return _newest(connection, models.c.role == "champion")
 
 
 def model(connection: sa.Connection, version: str) -> Model | None:
     """The model of that version."""
-    return _one(connection, models.c.version == version)
+    return _newest(connection, models.c.version == version)
 
 
 def newest_challenger(connection: sa.Connection) -> Model | None:
     """The challenger that was trained last."""
-    return _one(connection, models.c.role == "challenger")
+    return _newest(connection, models.c.role == "challenger")
 
 
 def newest_evaluation(connection: sa.Connection) -> Model | None:
     """The newest evaluation fit, whose holdout scores decide on a challenger."""
-    return _one(connection, models.c.role == "evaluation")
+    return _newest(connection, models.c.role == "evaluation")
 
 
 def evaluation_of(connection: sa.Connection, run_id: int) -> Model | None:
     """The evaluation fit of the run that trained a model."""
-    return _one(
-        connection, (models.c.role == "evaluation") & (models.c.run_id == run_id)
-    )
+    is_evaluation = models.c.role == "evaluation"
+    return _newest(connection, is_evaluation & (models.c.run_id == run_id))
 
 
 def rollback_target(connection: sa.Connection) -> Model | None:
@@ -77,10 +76,8 @@ def rollback_target(connection: sa.Connection) -> Model | None:
 
 def newest_trained_through(connection: sa.Connection, origin: date) -> Model | None:
     """The newest unpruned model that was trained on nothing after an origin."""
-    return _one(
-        connection,
-        (models.c.trained_through <= origin) & models.c.pruned_at.is_(None),
-    )
+    is_eligible = models.c.trained_through <= origin
+    return _newest(connection, is_eligible & models.c.pruned_at.is_(None))
 
 
 def all_models(connection: sa.Connection) -> list[Model]:
@@ -129,7 +126,9 @@ def set_canary(connection: sa.Connection, version: str, canary: dict[str, Any]) 
     connection.execute(statement.values(scores=models.c.scores.op("||")(score)))
 
 
-def _one(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> Model | None:
+def _newest(
+    connection: sa.Connection, condition: sa.ColumnElement[bool]
+) -> Model | None:
     statement = (
         sa.select(models)
         .where(condition)

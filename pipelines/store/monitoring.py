@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from pipelines.schema import runs
 from pipelines.schema.ledger import RUN_STATE
+from pipelines.store import runs as ledger
 
 Value = float | Decimal | datetime | date
 
@@ -43,45 +44,23 @@ from newest
 group by step
 """
 
-# What the newest completed run of each step recorded.
-RUN_METRICS = """
-with newest as (
-    select distinct on (step) step, metrics
-    from runs where state = 'done'
-    order by step, run_id desc
-), train as (
-    select metrics as m from newest where step = 'train'
-), forecast as (
-    select metrics as m from newest where step = 'forecast'
-), accuracy as (
-    select metrics as m from newest where step = 'accuracy'
-)
-select (train.m ->> 'compilations')::float8 as training_compilations,
-       (train.m ->> 'cache_hits')::float8 as training_cache_hits,
-       (train.m ->> 'cache_misses')::float8 as training_cache_misses,
-       (train.m ->> 'compile_seconds')::float8 as training_compile_seconds,
-       (train.m ->> 'first_step_seconds')::float8 as training_first_step_seconds,
-       (train.m ->> 'step_seconds')::float8 as training_step_seconds,
-       (train.m ->> 'device_memory_peak_bytes')::float8
-           as training_device_memory_peak_bytes,
-       (train.m ->> 'device_memory_limit_bytes')::float8
-           as training_device_memory_limit_bytes,
-       (train.m ->> 'host_memory_peak_bytes')::float8
-           as training_host_memory_peak_bytes,
-       (forecast.m ->> 'inference_seconds')::float8 as inference_seconds,
-       (forecast.m ->> 'inference_host_memory_peak_bytes')::float8
-           as inference_host_memory_peak_bytes,
-       case when forecast.m is not null
-            then coalesce((forecast.m ->> 'fallback_depots')::float8, 0) end as fallback_depots,
-       (accuracy.m ->> 'worse_days')::float8 as worse_than_naive_streak,
-       case when accuracy.m is not null
-            then coalesce(jsonb_array_length(accuracy.m -> 'alarms'), 0) end
-           as accuracy_alarms,
-       (select coalesce((metrics ->> 'refused')::float8, 0) from newest
-        where step = 'ingest') as files_refused
-from (select) as one_row
-left join train on true left join forecast on true left join accuracy on true
+NEWEST_METRICS = """
+select distinct on (step) step, metrics
+from runs where state = 'done' and step in ('ingest', 'accuracy', 'train', 'forecast')
+order by step, run_id desc
 """
+TRAINING_METRICS = (
+    "compilations",
+    "cache_hits",
+    "cache_misses",
+    "compile_seconds",
+    "first_step_seconds",
+    "step_seconds",
+    "device_memory_peak_bytes",
+    "device_memory_limit_bytes",
+    "host_memory_peak_bytes",
+)
+FORECAST_METRICS = ("inference_seconds", "inference_host_memory_peak_bytes")
 
 # Programs that the trainings of 30 days compiled, and found in the compile cache.
 COMPILE_CACHE = """
@@ -139,13 +118,7 @@ from files
 
 
 class Sample(NamedTuple):
-    """One value of a metric.
-
-    Args:
-      name: Metric name without the prefix `harbor_`.
-      value: A number; a timestamp in seconds since 1970.
-      labels: Label values by name.
-    """
+    """One value of a metric; the name has no prefix, timestamps are seconds since 1970."""
 
     name: str
     value: float
@@ -154,13 +127,9 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class EndedNight:
-    """A nightly run that has ended.
+    """A nightly run that has ended; `error` is empty if it succeeded.
 
-    Args:
-      run_id: Id of the run.
-      origin_on: Its origin; None if it failed before it had one.
-      ended_at: When it ended.
-      error: Error message; empty if it succeeded.
+    `origin_on` is None if it failed before it had one.
     """
 
     run_id: int
@@ -192,19 +161,34 @@ def read_samples(
                 yield sample(name, value, **labels)
 
 
+def run_samples(connection: sa.Connection) -> Iterator[Sample]:
+    """What the newest completed run of each step recorded; a count that is absent is 0."""
+    recorded = {
+        row.step: row.metrics for row in connection.execute(sa.text(NEWEST_METRICS))
+    }
+    train, forecast = recorded.get("train", {}), recorded.get("forecast", {})
+    values = {f"training_{name}": train.get(name) for name in TRAINING_METRICS}
+    values |= {name: forecast.get(name) for name in FORECAST_METRICS}
+    if "forecast" in recorded:
+        values["fallback_depots"] = forecast.get("fallback_depots") or 0
+    if (accuracy := recorded.get("accuracy")) is not None:
+        values["worse_than_naive_streak"] = accuracy.get("worse_days")
+        values["accuracy_alarms"] = len(accuracy.get("alarms") or ())
+    if (ingest := recorded.get("ingest")) is not None:
+        values["files_refused"] = ingest.get("refused") or 0
+    for name, value in values.items():
+        if value is not None:
+            yield sample(name, value)
+
+
 def newest_night(connection: sa.Connection, state: str) -> EndedNight | None:
     """The newest nightly run in a final state: `done` or `failed`."""
-    columns = runs.c.run_id, runs.c.origin_on, runs.c.finished_at, runs.c.error
-    statement = (
-        sa.select(*columns)
-        .where(runs.c.step == "nightly", runs.c.state == state)
-        .order_by(runs.c.run_id.desc())
-        .limit(1)
-    )
-    row = connection.execute(statement).first()
+    row = ledger.newest_night(connection, [state])
     if row is None:
         return None
-    return EndedNight(row.run_id, row.origin_on, row.finished_at, row.error or "")
+    return EndedNight(
+        row["run_id"], row["origin_on"], row["finished_at"], row["error"] or ""
+    )
 
 
 def first_night_at(connection: sa.Connection) -> datetime | None:

@@ -114,11 +114,7 @@ where own.file_id is null
 def find(connection: sa.Connection, today: date, now: datetime, frozen: date) -> None:
     """Fills a temporary table `zeros` (depot_id, day_on) from `order_counts`.
 
-    Args:
-      connection: Inside a transaction.
-      today: The first day that is not over for the fleet.
-      now: Decides which day is over at a depot.
-      frozen: The first day that may change.
+    No day from `today` on, or not over at its depot at `now`, or before `frozen` is in it.
     """
     parameters = {"today": today, "now": now, "frozen": frozen}
     for table, statement in (

@@ -43,11 +43,9 @@ FIRST, LAST = date(1900, 1, 1), date(2200, 1, 1)
 
 
 def count_changed_days(connection: sa.Connection, frozen: date | None) -> None:
-    """Counts the orders of every day that was marked.
+    """Counts the orders of every marked day from `frozen` on, inside a transaction.
 
-    Args:
-      connection: Inside a transaction; nobody else counts meanwhile.
-      frozen: The first day that is not frozen; those before stay as they are.
+    Nobody else may count meanwhile.
     """
     marks = set(connection.scalars(sa.text(POP_CHANGED_DAYS)))
     since = frozen or FIRST
@@ -78,11 +76,9 @@ def _date_ranges(days: Iterable[date]) -> list[tuple[date, date]]:
 
 @contextmanager
 def mark_changed_days(connection: sa.Connection, table: str) -> Iterator[None]:
-    """Marks every day that a staged order may lie on, and no other.
+    """Marks every day that an order in the table `staging` may lie on, and no other.
 
-    Args:
-      connection: Inside a transaction with a table `staging`.
-      table: The table that is loaded; only for orders are days marked.
+    Only for `orders` are days marked.
     """
     if table != "orders":
         yield

@@ -119,12 +119,7 @@ class VersionedTables(PanelTables):
 
 
 def read_panel_tables(connection: sa.Connection, through: date) -> PanelTables:
-    """Reads depots, the newest counts up to a day, events, holidays and signals.
-
-    Args:
-      connection: Of a snapshot.
-      through: Last day of demand.
-    """
+    """Reads depots, the newest counts up to a day, events, holidays and signals of a snapshot."""
     depots = _read(connection, DEPOTS)
     columns = _read_counts(connection, COUNTS, list(depots["depot_id"]), through)
     return PanelTables(
@@ -137,22 +132,12 @@ def read_panel_tables(connection: sa.Connection, through: date) -> PanelTables:
 
 
 def read_signals(connection: sa.Connection, all_versions: bool = False) -> pd.DataFrame:
-    """Reads the values of signals, as `build_panel` takes them.
-
-    Args:
-      connection: Of a snapshot.
-      all_versions: Whether superseded versions are included.
-    """
+    """Reads the values of signals, as `build_panel` takes them; superseded ones on request."""
     return _read(connection, SIGNALS, {"all_versions": all_versions})
 
 
 def read_versioned_tables(connection: sa.Connection, through: date) -> VersionedTables:
-    """Reads the same, and every count and event that was replaced.
-
-    Args:
-      connection: Of a snapshot.
-      through: Last day of demand.
-    """
+    """Reads the same, and every count, event and signal that was replaced."""
     newest = read_panel_tables(connection, through)
     depot_ids = list(newest.depots["depot_id"])
     columns = _read_counts(connection, EARLIER_COUNTS, depot_ids, through)

@@ -51,12 +51,9 @@ class FileWithRejected:
 def add_rows(
     connection: sa.Connection, file_id: int, rows: Iterable[Mapping[str, object]]
 ) -> None:
-    """Puts rejected rows of a file into quarantine.
+    """Puts rejected rows of a file into quarantine, in the transaction that loads it.
 
-    Args:
-      connection: Inside the transaction that loads the file.
-      file_id: Id of the file.
-      rows: By the columns of `quarantine`: line, column_name, value, reason, raw.
+    The rows have the columns line, column_name, value, reason and raw.
     """
     values = [{"file_id": file_id, **row} for row in rows]
     if values:
@@ -72,11 +69,7 @@ def newest_rejected(
 ) -> tuple[list[QuarantinedRow], int]:
     """Returns the newest rows in quarantine, and how many there are without the limit.
 
-    Args:
-      connection: For one short transaction.
-      limit: Rows at most.
-      path: Only of files whose path holds this.
-      dismissed: The rows that were dismissed, instead of those that are still open.
+    Only rows of files whose path contains `path`; dismissed rows instead of open ones on request.
     """
     statement = (
         _rows(QuarantinedRow)
@@ -169,22 +162,19 @@ def dismiss(
     quarantine_ids: Sequence[int] = (),
     path: str | None = None,
 ) -> int:
-    """Marks open rows as dismissed, and returns how many they were.
+    """Marks open rows as dismissed, by their ids or by a part of their files' paths.
 
-    Args:
-      connection: Inside a transaction.
-      reason: Kept beside each row.
-      quarantine_ids: Of the rows.
-      path: All open rows of files whose path holds this, instead.
+    Returns:
+      How many they were.
     """
-    which = quarantine.c.quarantine_id.in_(quarantine_ids)
+    is_chosen = quarantine.c.quarantine_id.in_(quarantine_ids)
     if path is not None:
-        which = quarantine.c.file_id.in_(
+        is_chosen = quarantine.c.file_id.in_(
             sa.select(files.c.file_id).where(_has_path(path))
         )
     dismissal = (
         sa.update(quarantine)
-        .where(which, OPEN)
+        .where(is_chosen, OPEN)
         .values(dismissed_at=sa.func.clock_timestamp(), dismissed_because=reason)
     )
     return int(connection.execute(dismissal).rowcount)

@@ -34,11 +34,8 @@ def frozen_before(connection: sa.Connection) -> date | None:
 def drop_orders(connection: sa.Connection, before: date) -> int:
     """Freezes the days before one, drops their orders, and returns how many.
 
-    The superseded rows of these orders, and superseded rows of those days, go too.
-
-    Args:
-      connection: Inside a transaction in which demand has just been counted.
-      before: The first day that keeps its orders.
+    Called in a transaction in which demand has just been counted. The superseded rows of these
+    orders, and superseded rows of those days, go too.
     """
     with order_counts.days_are_marked(connection):
         # None that may lie on a day which is not frozen.

@@ -11,15 +11,7 @@ from pipelines.schema import run_lines, runs
 
 @dataclass(frozen=True)
 class Line:
-    """One event of a run.
-
-    Args:
-      run_id: Id of the run.
-      written_at: With a time zone.
-      level: Such as `info`.
-      event: Name of the event.
-      fields: Its other fields: text, numbers and truth values.
-    """
+    """One event of a run; `fields` holds text, numbers and truth values."""
 
     run_id: int
     written_at: datetime
@@ -36,13 +28,10 @@ def write_line(connection: sa.Connection, line: Line) -> None:
 def lines_of(
     connection: sa.Connection, run_id: int, after: int = 0, newest: int | None = None
 ) -> list[dict[str, Any]]:
-    """Lines of a run and of the steps beneath it, each with its step, as they were written.
+    """Lines of a top-level run and of its steps, each with its step, as they were written.
 
-    Args:
-      connection: For one short transaction.
-      run_id: Id of a top-level run.
-      after: Only lines with a greater line_id.
-      newest: Number of lines at most; older ones are left out, warnings last of all.
+    Only those with a line_id greater than `after`; of more than `newest` the older ones are left
+    out, warnings last of all.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
     statement = (

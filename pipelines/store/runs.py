@@ -1,5 +1,7 @@
 """Statements for the run ledger: which steps ran, for which origin, and how they ended."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -10,6 +12,8 @@ from pipelines.schema.ledger import HAS_SESSION, RUN_LOCK
 from pipelines.store import commit_order
 
 NOW = sa.func.clock_timestamp()
+STATES = ("running", "done", "failed", "skipped")
+NOT_SKIPPED = ("running", "done", "failed")
 IS_PARENT = runs.c.parent_id.is_(None)
 
 
@@ -62,11 +66,7 @@ def end_run(
 def fail_dead(connection: sa.Connection, error: str) -> list[int]:
     """Fails the running ones whose session has ended, and returns their ids.
 
-    They end with their last log line.
-
-    Args:
-      connection: Inside a transaction.
-      error: The message; its two `%s` become pid and host.
+    They end with their last log line. The two `%s` of the error become pid and host.
     """
     last_line = sa.select(sa.func.max(run_lines.c.written_at)).where(
         run_lines.c.run_id == runs.c.run_id
@@ -88,13 +88,9 @@ def fail_dead(connection: sa.Connection, error: str) -> list[int]:
 def recent_runs(
     connection: sa.Connection, limit: int, with_steps: bool, filters: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """The newest runs, newest first.
+    """The newest runs whose columns have the values of `filters`, newest first.
 
-    Args:
-      connection: For one short transaction.
-      limit: Number of runs at most.
-      with_steps: Whether the steps of others come too.
-      filters: Values that columns must have.
+    Steps of other runs come only `with_steps`.
     """
     statement = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
     for name, value in filters.items():
@@ -165,22 +161,32 @@ def training_without_news(
     return None if row is None else dict(row)
 
 
-def last_night(
-    connection: sa.Connection, that_worked: bool = False
+def newest_night(
+    connection: sa.Connection, states: Collection[str] = STATES
 ) -> dict[str, Any] | None:
-    """The newest nightly run, however it ended.
-
-    Args:
-      connection: For one short transaction.
-      that_worked: Passes over those that found nothing to do, or were left out.
-    """
+    """The newest nightly run in one of some states."""
     statement = (
         sa.select(runs)
-        .where(runs.c.step == "nightly")
+        .where(runs.c.step == "nightly", runs.c.state.in_(states))
         .order_by(runs.c.run_id.desc())
         .limit(1)
     )
-    if that_worked:
-        statement = statement.where(runs.c.state != "skipped")
     row = connection.execute(statement).mappings().first()
     return None if row is None else dict(row)
+
+
+@dataclass(frozen=True)
+class RecordedNights:
+    """The newest origin whose night is done or found nothing to do, and the oldest begun for."""
+
+    done_on: date | None
+    first_on: date | None
+
+
+def recorded_nights(connection: sa.Connection) -> RecordedNights:
+    """Reads the span of origins that have had a nightly run."""
+    ended_well = runs.c.state.in_(("done", "skipped"))
+    done_on = sa.func.max(runs.c.origin_on).filter(ended_well)
+    statement = sa.select(done_on, sa.func.min(runs.c.origin_on))
+    row = connection.execute(statement.where(runs.c.step == "nightly")).one()
+    return RecordedNights(*row)

@@ -62,12 +62,7 @@ def renew_all(connection: sa.Connection) -> None:
 
 @contextmanager
 def renew_if_depots_move(connection: sa.Connection, table: str) -> Iterator[None]:
-    """Replaces all sums if a depot moves to another city while a table is written.
-
-    Args:
-      connection: Inside the transaction that writes.
-      table: Name of the table written.
-    """
+    """Replaces all sums if a depot moves to another city while `table` is written."""
     before = _cities(connection) if table == depots.name else {}
     yield
     if before and before.items() - _cities(connection).items():

@@ -5,8 +5,8 @@ from datetime import date, timedelta
 
 import sqlalchemy as sa
 
-EXPECTED_AFTER = timedelta(days=28)
-"""A depot or city with a value in so many days is expected to have one of each day ahead."""
+EXPECTED_WITHIN = timedelta(days=28)
+"""A depot or city with a value within this time is expected to have one of each day ahead."""
 
 SUMMARIES = """
 with newest as materialized (
@@ -40,16 +40,8 @@ group by signal order by signal
 class SignalSummary:
     """One signal as it stands.
 
-    Args:
-      signal: Its name.
-      days: Number of days with a value, over all depots and cities.
-      depots: Number of depots with values of their own.
-      cities: Number of cities with values.
-      first_on: First day with a value.
-      last_on: Last day with a value.
-      missing: Values that the days ahead lack, of depots and cities that had one in the
-        last 28 days.
-      first_missing_on: The earliest of those days; None where none is missing.
+    `days` counts its values over all depots and cities. `missing` counts those that the days
+    ahead lack, of depots and cities that had one in the last 28 days.
     """
 
     signal: str
@@ -67,15 +59,12 @@ def summaries(
 ) -> list[SignalSummary]:
     """Summarises every signal, in the order of their names.
 
-    Args:
-      connection: For one short transaction.
-      newest_on: The last day with demand, after which the days ahead begin; None: none.
-      horizon: Number of days ahead.
+    The `horizon` days ahead begin after `newest_on`, the last day with demand; None: none.
     """
-    newest_on = newest_on or date.min + EXPECTED_AFTER
+    newest_on = newest_on or date.min + EXPECTED_WITHIN
     parameters = {
         "newest_on": newest_on,
-        "since": newest_on - EXPECTED_AFTER,
+        "since": newest_on - EXPECTED_WITHIN,
         "horizon": horizon,
     }
     rows = connection.execute(sa.text(SUMMARIES), parameters).mappings()

@@ -137,10 +137,7 @@ def withdraw_files(
 ) -> tuple[int, int]:
     """Withdraws the values of files, and restores those that they had corrected.
 
-    Args:
-      connection: Inside a transaction in which no file of signals is loaded.
-      file_ids: Ids of the files.
-      now: When the withdrawal becomes known.
+    No file of signals may be loaded meanwhile.
 
     Returns:
       The number of values withdrawn, and how many of them an earlier file's replaces.

@@ -63,13 +63,7 @@ delete from depots where depot_id in (select depot_id from unnamed)
 
 @dataclass(frozen=True)
 class RemovedRows:
-    """Outcome of removing the rows of files from one table.
-
-    Args:
-      removed: Number of rows of the files.
-      restored: How many of them an earlier file's row replaces again.
-      depot_ids: Depots named in the files.
-    """
+    """Numbers of rows removed and of rows restored from earlier files, and the files' depots."""
 
     removed: int
     restored: int
@@ -79,13 +73,10 @@ class RemovedRows:
 def remove_rows(
     connection: sa.Connection, table: str, key: Sequence[str], file_ids: Sequence[int]
 ) -> RemovedRows:
-    """Removes every row of the files, and restores earlier rows of the same keys.
+    """Removes every row of the files from `orders` or `daily_counts`, and restores earlier ones.
 
-    Args:
-      connection: Inside a transaction in which no file of that kind is loaded.
-      table: `orders` or `daily_counts`.
-      key: By which a later row had replaced an earlier one.
-      file_ids: Ids of the files.
+    A row had replaced an earlier one of the same key. No file of that kind may be loaded
+    meanwhile.
     """
     names = {"table": table, "key": ", ".join(key)}
     values = {"table": table, "file_ids": list(file_ids)}
@@ -109,11 +100,8 @@ def remove_rows(
 def drop_unnamed_depots(connection: sa.Connection, depot_ids: Sequence[str]) -> int:
     """Removes the depots that are not described and that nothing refers to any more.
 
-    Their demand goes with them. A depot with a forecast, an event, a signal or an override stays.
-
-    Args:
-      connection: Inside a transaction; demand is counted after it.
-      depot_ids: Depots named in withdrawn files.
+    Their demand goes with them. A depot with a forecast, an event, a signal or an override
+    stays.
     """
     parameters = {"depot_ids": list(depot_ids)}
     return int(connection.execute(sa.text(DROP_UNNAMED), parameters).rowcount)

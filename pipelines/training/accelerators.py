@@ -25,14 +25,10 @@ print(json.dumps([devices[0].platform, len(devices), kind, requested]))
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices that JAX would train on.
+    """The devices of this process that JAX would train on: platform (`cpu`, `gpu`, `tpu`) and kind.
 
-    Attributes:
-      platform: `cpu`, `gpu` or `tpu`.
-      count: Number of devices of this process.
-      kind: Name of the first device.
-      requested: Value of JAX_PLATFORMS; None if JAX chooses.
-      log: What JAX wrote to stderr, such as why it does not use a GPU.
+    `requested` is JAX_PLATFORMS, None if JAX chooses; `log` is what JAX wrote to stderr last,
+    such as why it does not use a GPU.
     """
 
     platform: str
@@ -60,9 +56,10 @@ def mismatches() -> list[str]:
         if marker and any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
             rules[requirement.name] = requirement.specifier
     return [
-        f"{name} is {found}, but jax {installed('jax')} needs {rule}"
+        f"{name} is {own_version}, but jax {installed('jax')} needs {rule}"
         for name, rule in rules.items()
-        if (found := installed(name)) and not rule.contains(found, prereleases=True)
+        if (own_version := installed(name))
+        and not rule.contains(own_version, prereleases=True)
     ]
 
 
@@ -90,7 +87,7 @@ def probe(timeout_s: float = TIMEOUT_S) -> Devices:
       DeviceError: JAX failed, or did not start in time.
     """
     try:
-        done = subprocess.run(  # noqa: S603 - our own program, no shell
+        finished = subprocess.run(  # noqa: S603 - our own program, no shell
             [sys.executable, "-c", REPORT_DEVICES],
             env=child_environment(XLA_PYTHON_CLIENT_PREALLOCATE="false"),
             capture_output=True,
@@ -103,8 +100,8 @@ def probe(timeout_s: float = TIMEOUT_S) -> Devices:
             f"JAX did not start within {timeout_s:.0f} s: a device, or another host of "
             "a TPU slice, does not answer"
         ) from None
-    last = (done.stderr.strip().splitlines() or [""])[-1]
-    if done.returncode != 0:
+    last = (finished.stderr.strip().splitlines() or [""])[-1]
+    if finished.returncode != 0:
         raise DeviceError(f"JAX does not start: {last}")
-    platform, count, kind, requested = json.loads(done.stdout.splitlines()[-1])
+    platform, count, kind, requested = json.loads(finished.stdout.splitlines()[-1])
     return Devices(platform, count, kind, requested, last)

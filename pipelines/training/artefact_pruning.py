@@ -19,13 +19,10 @@ MIN_AGE = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Pruned:
-    """The result of a pruning.
+class PrunedArtefacts:
+    """The versions newly recorded as pruned, and the number and size of the removed files.
 
-    Args:
-      models: Versions newly recorded as pruned.
-      files: Number of files removed, including those an earlier pruning left.
-      size_bytes: Total size of the removed files.
+    The files include those that an earlier pruning left.
     """
 
     models: list[str]
@@ -38,16 +35,12 @@ class Pruned:
         return not (self.models or self.files)
 
 
-def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
+def prune_artefacts(engine: sa.Engine, settings: Settings) -> PrunedArtefacts:
     """Removes old artefacts that are not needed; their models stay listed.
 
-    Needed are the artefacts of the champion, the previous champion, challengers, the
-    newest forecasts, backfills in progress, and recent champions, each with its evaluation
-    model. Safe to repeat.
-
-    Args:
-      engine: Database the pipelines own.
-      settings: The folder of the artefacts, and `keep_artefacts_days`.
+    Needed are the artefacts of the champion, the previous champion, challengers, the newest
+    forecasts, backfills in progress, and recent champions, each with its evaluation model. Safe
+    to repeat.
     """
     with engine.begin() as connection:
         versions = store.prune(connection, settings.keep_artefacts_days)
@@ -56,7 +49,7 @@ def prune_artefacts(engine: sa.Engine, settings: Settings) -> Pruned:
         pruned = [paths[name] for name in store.pruned_files(connection, paths)]
     sizes = [_remove(path) for path in older_than(pruned, MIN_AGE)]
     removed = [size for size in sizes if size is not None]
-    return Pruned(versions, len(removed), sum(removed))
+    return PrunedArtefacts(versions, len(removed), sum(removed))
 
 
 def _remove(path: Path) -> int | None:

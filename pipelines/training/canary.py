@@ -31,13 +31,9 @@ MIN_LIMIT_S, MIN_LIMIT_PER_DEPOT_S = 5.0, 0.001
 
 @dataclass(frozen=True)
 class CanaryResult:
-    """The result of a canary.
+    """The result of a canary: its checks in the order made; a failed one may have ended it.
 
-    Args:
-      version: Version of the new model.
-      beside: Version of the champion; None without a usable one.
-      origin: Origin of both forecasts.
-      checks: Checks in the order made; a failed one may have ended the canary.
+    `beside` is the version of the champion; None without a usable one.
     """
 
     version: str
@@ -80,14 +76,8 @@ def run_canary(
 ) -> CanaryResult:
     """Forecasts with a model and the champion and checks the result; nothing is stored.
 
-    Args:
-      engine: Database the pipelines own.
-      artefacts: Folder of exported models.
-      model: The recorded model; its published artefact is used.
-      champion: The recorded champion; one whose artefact is unusable is left out.
-      timer: Returns elapsed seconds.
-      read_panels: Returns panels that were read already; the canary then starts from no
-        later day.
+    The published artefacts are used; a champion whose artefact is unusable is left out. From
+    panels that were read already, it starts from no later day than theirs.
     """
     version = model["version"]
     try:

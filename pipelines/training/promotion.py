@@ -50,18 +50,13 @@ def promote_if_better(
     version: str | None = None,
     read_panels: ReadPanels | None = None,
 ) -> PromotionDecision:
-    """Promotes or rejects a challenger by its holdout scores and its canary.
+    """Promotes or rejects a challenger, by default the newest, by its holdout scores and canary.
 
     On the holdout, its evaluation model must beat the seasonal naive, have at most
-    `MAX_MAPE_RATIO` times the champion's MAPE, and not the same. It must not be trained on older data than the
-    champion. The first model of a fleet is promoted whatever its scores, because nothing
-    else can forecast. Before promotion the canary must pass. A decision is final.
-
-    Args:
-      engine: Database the pipelines own.
-      artefacts: Folder of exported models.
-      version: Version of the challenger; by default the newest.
-      read_panels: Returns the panels for the canary; they are read anew without.
+    `MAX_MAPE_RATIO` times the champion's MAPE, and not the same. It must not be trained on
+    older data than the champion. The first model of a fleet is promoted whatever its scores,
+    because nothing else can forecast. Before promotion the canary must pass. A decision is
+    final.
 
     Raises:
       NothingToDoError: there is no challenger.
@@ -128,14 +123,7 @@ def _decide(challenger: Model, champion: Model | None) -> PromotionDecision:
 
 
 def decide(version: str, scores: dict[str, Any], is_first: bool) -> PromotionDecision:
-    """Decides promotion from the scores; no I/O.
-
-    Args:
-      version: Version of the challenger.
-      scores: As `backtesting.evaluation_scores` gives them, in percent,
-        with `network_share`.
-      is_first: Whether there is no champion.
-    """
+    """Decides promotion from the percentages of `backtesting.evaluation_scores`; no I/O."""
     challenger, naive, champion = (
         _mape(scores, name) for name in ("gru", "seasonal_naive", "champion")
     )

@@ -189,7 +189,6 @@ def _champion_evaluation(engine: sa.Engine, settings: Settings) -> Artefact | No
 
 
 def _checkpoint_folder(panel: Panel, settings: Settings, recipe: "Recipe") -> Path:
-    """The checkpoint folder of a training with this data and recipe."""
     from forecaster.model.checkpoint import fingerprint
     from forecaster.model.two_stage_fit import watermark
 
@@ -228,8 +227,8 @@ def _fit(
 
 def build_recipe(
     settings: Settings,
-    seed: int | None,
-    epochs: int | None,
+    seed: int | None = None,
+    epochs: int | None = None,
     bfloat16: bool = False,
 ) -> "Recipe":
     """The default recipe with the values of settings and command line."""

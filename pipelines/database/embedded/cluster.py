@@ -91,18 +91,6 @@ def address(cluster: Cluster, database: str = OWNER) -> str:
     return f"postgresql://{OWNER}@/{database}?host={quoted}"
 
 
-def accepts_queries(cluster: Cluster) -> bool:
-    """Whether any server answers queries at the cluster's socket."""
-    try:
-        with psycopg.connect(
-            address(cluster, "postgres"), connect_timeout=5
-        ) as connection:
-            connection.execute("select 1")
-    except psycopg.OperationalError:
-        return False
-    return True
-
-
 def is_running(cluster: Cluster) -> bool:
     """Whether the server of this data directory answers queries.
 
@@ -117,11 +105,11 @@ def is_running(cluster: Cluster) -> bool:
             address(cluster, "postgres"), connect_timeout=5
         ) as connection:
             mark.touch()
-            seen = connection.execute(
+            sees_mark = connection.execute(
                 "select (pg_stat_file(%s, true)).size is not null", [mark.name]
             ).fetchone()
     except psycopg.OperationalError:
         return False
     finally:
         mark.unlink(missing_ok=True)
-    return seen == (True,)
+    return sees_mark == (True,)

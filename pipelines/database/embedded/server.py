@@ -19,7 +19,6 @@ from pipelines.database.embedded.binaries import (
 from pipelines.database.embedded.cluster import (
     OWNER,
     Cluster,
-    accepts_queries,
     is_running,
 )
 from pipelines.database.embedded.stale_pidfile import (
@@ -69,14 +68,16 @@ def start(cluster: Cluster) -> None:
     written = cluster.log.stat().st_size if cluster.log.exists() else 0
     pg_ctl = programs(cluster.account) / "pg_ctl"
     options = ["--wait", f"--timeout={START_TIMEOUT_S}", f"--log={cluster.log}"]
-    done = run(
+    finished = run(
         [pg_ctl, "start", "-D", cluster.data, *options],
         cluster.account,
         timeout=START_TIMEOUT_S + 30,
     )
-    if done.returncode != 0 and not is_running(cluster):
+    if finished.returncode != 0 and not is_running(cluster):
         logged = cluster.log.read_bytes()[written:] if cluster.log.exists() else b""
-        raise _failure(cluster, "does not start", logged.decode(errors="replace"), done)
+        raise _failure(
+            cluster, "does not start", logged.decode(errors="replace"), finished
+        )
 
 
 def stop(cluster: Cluster) -> None:
@@ -85,7 +86,7 @@ def stop(cluster: Cluster) -> None:
     One that does not answer is in crash recovery, in which a fast shutdown of PostgreSQL 18
     may hang. It is stopped immediately instead, and the next start recovers it again.
     """
-    if accepts_queries(cluster) and _stopped(cluster, "fast"):
+    if is_running(cluster) and _stopped(cluster, "fast"):
         return
     log.warning("database_stopped_immediately", folder=str(cluster.directory))
     _stopped(cluster, "immediate")
@@ -94,8 +95,8 @@ def stop(cluster: Cluster) -> None:
 def _stopped(cluster: Cluster, mode: str) -> bool:
     pg_ctl = programs(cluster.account) / "pg_ctl"
     options = ["-m", mode, "--wait", f"--timeout={STOP_TIMEOUT_S}"]
-    done = run([pg_ctl, "stop", "-D", cluster.data, *options], cluster.account)
-    return done.returncode == 0
+    finished = run([pg_ctl, "stop", "-D", cluster.data, *options], cluster.account)
+    return finished.returncode == 0
 
 
 def _create_cluster(cluster: Cluster) -> None:
@@ -104,23 +105,10 @@ def _create_cluster(cluster: Cluster) -> None:
     # Created aside and renamed, so that an interrupted initdb leaves no half cluster.
     staging_folder = cluster.directory / "data.making"
     shutil.rmtree(staging_folder, ignore_errors=True)
-    done = run(
-        [
-            initdb,
-            "-D",
-            staging_folder,
-            "-U",
-            OWNER,
-            "-E",
-            "UTF8",
-            *locale,
-            "-A",
-            "trust",
-        ],
-        cluster.account,
-    )
-    if done.returncode != 0:
-        raise _failure(cluster, "cannot be made", "", done)
+    options = [f"--pgdata={staging_folder}", f"--username={OWNER}", "--auth=trust"]
+    finished = run([initdb, *options, "--encoding=UTF8", *locale], cluster.account)
+    if finished.returncode != 0:
+        raise _failure(cluster, "cannot be made", "", finished)
     staging_folder.rename(cluster.data)
 
 
@@ -147,11 +135,11 @@ def _rotate_log(log: Path) -> None:
 
 
 def _failure(
-    cluster: Cluster, what: str, logged: str, done: CompletedProcess[str]
+    cluster: Cluster, what: str, logged: str, finished: CompletedProcess[str]
 ) -> DatabaseError:
     """Returns the error in one sentence, from the server's log or the program's output."""
     where = f"The embedded Postgres in {cluster.directory} {what}"
-    lines = f"{logged}\n{done.stdout}".strip().splitlines()
+    lines = f"{logged}\n{finished.stdout}".strip().splitlines()
     if any(os.strerror(errno.ENOSPC) in line for line in lines):
         return DatabaseError(
             f"{where}: its disk is full. Make room there, then start this again."

@@ -24,11 +24,7 @@ STOP_TIMEOUT_S = 60
 class PidFile:
     """The pid file that a running server keeps in its data directory.
 
-    Attributes:
-      pid: Process id of the server.
-      data: The data directory when it was started.
-      status: "starting", "ready" or "stopping".
-      age_s: Seconds since the status was written.
+    The status, "starting", "ready" or "stopping", was written `age_s` seconds ago.
     """
 
     pid: int
@@ -59,7 +55,8 @@ def remove_stale_pidfile(cluster: Cluster) -> None:
     Raises:
       DatabaseError: a server runs there and does not answer within `START_TIMEOUT_S`.
     """
-    if _is_served(cluster):
+    _wait_until(lambda: not _is_unresponsive(cluster), cluster)
+    if is_running(cluster):
         return
     _wait_until(lambda: not _has_process_in(cluster.data), cluster)
     recorded = read_pid_file(cluster)
@@ -73,12 +70,6 @@ def remove_stale_pidfile(cluster: Cluster) -> None:
     if cluster.sockets.exists():
         for left in cluster.sockets.glob(".s.PGSQL.*"):
             left.unlink()
-
-
-def _is_served(cluster: Cluster) -> bool:
-    """Whether a server of this directory answers; waits for one that is alive."""
-    _wait_until(lambda: not _is_unresponsive(cluster), cluster)
-    return is_running(cluster)
 
 
 def _is_unresponsive(cluster: Cluster) -> bool:

@@ -23,8 +23,7 @@ from pipelines.database.embedded.cluster import Cluster
 def running(home: Path) -> Iterator[str]:
     """Yields the URL of the embedded database, which runs as long as it has a user.
 
-    Args:
-      home: HARBOR_HOME; created if it does not exist.
+    The home is created if it does not exist.
 
     Raises:
       DatabaseError: the server does not start; the message says why.

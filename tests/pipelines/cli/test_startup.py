@@ -125,6 +125,6 @@ def test_the_schema_of_this_release_is_the_head_that_alembic_finds(engine):
     config.set_main_option("script_location", str(CHECKOUT / "migrations"))
     scripts = ScriptDirectory.from_config(config)
     status = schema_version.status(engine)
-    assert status.wanted == scripts.get_current_head()
+    assert status.head == scripts.get_current_head()
     assert status.known == {each.revision for each in scripts.walk_revisions()}
-    assert status.found == status.wanted
+    assert status.revision == status.head

@@ -97,7 +97,7 @@ def test_waiting_ends_after_the_timeout(tmp_path, timeout_s, waits):
 
 def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
     set_to = sa.text("update alembic_version set version_num = :revision")
-    now = schema_version.status(engine).found
+    now = schema_version.status(engine).revision
     with engine.begin() as connection:
         connection.execute(set_to, {"revision": "9999"})
     try:
@@ -111,13 +111,13 @@ def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
 
 def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):
     set_to = sa.text("update alembic_version set version_num = :revision")
-    now = schema_version.status(engine).found
+    now = schema_version.status(engine).revision
     with engine.begin() as connection:
         connection.execute(set_to, {"revision": "9999"})
     try:
         with pytest.raises(DatabaseError, match=r"older program.*newer release"):
             migrate.upgrade(engine)
-        assert schema_version.status(engine).found == "9999"
+        assert schema_version.status(engine).revision == "9999"
     finally:
         with engine.begin() as connection:
             connection.execute(set_to, {"revision": now})

@@ -56,7 +56,9 @@ def test_a_depot_is_late_that_lacks_the_last_day_it_was_open(
     count_through(connection, "A", SUNDAY - behind * A_DAY)
     found = feed_freshness.missing_days(connection, SUNDAY)
     assert found == ({} if missing is None else {"A": missing})
-    late = sum(city.late for city in feed_freshness.by_city(connection, SUNDAY))
+    late = sum(
+        city.late for city in feed_freshness.late_depots_by_city(connection, SUNDAY)
+    )
     assert late == len(found)
     oldest = feed_freshness.oldest_day(connection, SUNDAY)
     assert oldest == (SUNDAY - behind * A_DAY if found else SUNDAY)

@@ -12,7 +12,7 @@ from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
 from pipelines.store import accuracy, score_totals
 from pipelines.store import models as model_store
-from pipelines.store.accuracy import DayScores
+from pipelines.store.accuracy import SegmentScores
 from tests.pipelines.make import START, add_depot
 
 SETTINGS = Settings(alert_days_worse_than_naive=3)
@@ -21,13 +21,17 @@ SETTINGS = Settings(alert_days_worse_than_naive=3)
 def days(*errors, naive=0.2, inside=80):
     """A hundred depot-days a day, with the mean errors given; None: nothing compared."""
     return [
-        DayScores(
+        SegmentScores(
             START + timedelta(days=number),
             n=100,
             n_in_interval=inside,
             n_comparable=0 if error is None else 100,
             ape_sum=100 * (error or 0),
             naive_ape_sum=0 if error is None else 100 * naive,
+            median_ape_sum=0,
+            actual_sum=0,
+            error_sum=0,
+            abs_error_sum=0,
         )
         for number, error in enumerate(errors)
     ]
@@ -107,11 +111,11 @@ def test_only_what_was_shown_live_counts(clean_engine):
     _write(clean_engine, rows)
     with clean_engine.connect() as connection:
         found = accuracy.newest_days(connection, 28)
-    assert [day.target_on for day in found] == [
+    assert [day.segment for day in found] == [
         START + timedelta(days=target) for target in range(12, 40)
     ]
     for day in found:
-        mine = _expected(rows, day.target_on)
+        mine = _expected(rows, day.segment)
         assert (day.n, day.n_in_interval, day.n_comparable) == mine[:3]
         assert (day.ape_sum, day.naive_ape_sum) == pytest.approx(mine[3:])
 

@@ -24,7 +24,7 @@ DAILY = "depot_id;date;orders\n"
 def found(*cells, separator=";"):
     """The mark and its proof; None where there is nothing to prove."""
     told = detect_decimal_mark([pa.array(cells, pa.string())], "x.csv", separator)
-    return told and (told.mark, told.proof)
+    return told and (told.value, told.proof)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_two_proofs_against_each_other_are_refused():
 def test_the_proof_may_stand_in_any_batch():
     batches = [pa.array(["1.000"]), pa.array(["12"]), pa.array(["1.000.000"])]
     told = detect_decimal_mark(batches, "x.csv")
-    assert (told.mark, told.proof) == (",", "1.000.000")
+    assert (told.value, told.proof) == (",", "1.000.000")
 
 
 def unambiguous_text(number, mark):
@@ -103,7 +103,7 @@ def test_a_file_is_never_read_by_the_other_mark(found_in, mark):
         assert all(len(cell.strip("-")) <= 7 for cell in cells)
         return
     if told is not None:
-        assert told.mark == mark
+        assert told.value == mark
     else:
         assert mark == "." or all(cell.lstrip("-").isdigit() for cell in cells)
 

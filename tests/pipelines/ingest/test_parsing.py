@@ -259,7 +259,7 @@ def test_what_describes_a_depot(column, written, value, reason):
 )
 def test_one_day_past_the_twelfth_proves_the_order(batches, date_format, proof):
     found = detect_date_order((pa.array(one) for one in batches), "x.csv")
-    assert (found.date_format, found.proof) == (date_format, proof)
+    assert (found.value, found.proof) == (date_format, proof)
 
 
 def test_dates_that_are_mostly_iso_have_no_order_to_find():

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from forecaster.errors import NothingToDoError
 from pipelines.cli import app
-from pipelines.ingest import FileOptions, Replayed, replay
+from pipelines.ingest import FileOptions, ReplayResult, replay
 from pipelines.store import commit_order
 from tests.pipelines.ingest.ingesting import (
     SETTINGS,
@@ -47,10 +47,10 @@ def test_a_row_whose_cause_is_mended_goes_in_and_the_others_stay(
         DAILY + "A,2024-01-01,1\nA,2026-06-09,2\nA,2024-01-02,x\nB,2026-06-08,3\n",
     )
     assert load_one(clean_engine, path).counts.rejected == 3
-    assert let_out(clean_engine) == Replayed(left=3)
+    assert let_out(clean_engine) == ReplayResult(left=3)
     # A week on, two of the days do not lie ahead any more.
     later = NOW + timedelta(days=8)
-    assert let_out(clean_engine, later) == Replayed(accepted=2, left=1)
+    assert let_out(clean_engine, later) == ReplayResult(accepted=2, left=1)
     assert counted(clean_engine) == {
         ("A", "2024-01-01"): 1,
         ("A", "2026-06-09"): 2,
@@ -63,7 +63,7 @@ def test_a_row_whose_cause_is_mended_goes_in_and_the_others_stay(
             sa.text("select replayed_at is null from quarantine order by line")
         )
         assert list(marks) == [False, True, False]
-    assert let_out(clean_engine, later) == Replayed(left=1)
+    assert let_out(clean_engine, later) == ReplayResult(left=1)
 
 
 def test_a_row_of_a_later_file_stays(clean_engine, tmp_path):
@@ -74,7 +74,7 @@ def test_a_row_of_a_later_file_stays(clean_engine, tmp_path):
             sa.text("insert into daily_counts values ('A', '2026-06-09', 99, 1000)")
         )
     done = let_out(clean_engine, NOW + timedelta(days=9))
-    assert done == Replayed(accepted=1, unchanged=1)
+    assert done == ReplayResult(accepted=1, unchanged=1)
     assert counted(clean_engine) == {("A", "2026-06-09"): 99, ("B", "2026-06-09"): 1}
 
 
@@ -98,7 +98,7 @@ def test_how_a_file_is_written_may_be_said_afterwards(clean_engine, tmp_path):
     (told,) = let_out(clean_engine, **mapped).reasons
     assert "--date-format" in told
     done = let_out(clean_engine, date_format="%d/%m/%Y", **mapped)
-    assert done == Replayed(accepted=1)
+    assert done == ReplayResult(accepted=1)
     assert counted(clean_engine)["A", "2024-04-03"] == 7
 
 
@@ -108,7 +108,7 @@ def test_a_row_that_was_not_kept_whole_stays(clean_engine, tmp_path):
         "note," + DAILY + f"{'n' * 600},A,2026-06-09,1\nn,A\n",
     )
     assert load_one(clean_engine, path).counts.rejected == 2
-    assert let_out(clean_engine, NOW + timedelta(days=9)) == Replayed(left=2)
+    assert let_out(clean_engine, NOW + timedelta(days=9)) == ReplayResult(left=2)
 
 
 def test_rows_of_parquet_and_of_depots_are_replayed_too(clean_engine, tmp_path):
@@ -124,10 +124,10 @@ def test_rows_of_parquet_and_of_depots_are_replayed_too(clean_engine, tmp_path):
     )
     load_one(clean_engine, write(tmp_path / "f.csv", header + f"B,Described{rest},\n"))
     only = let_out(clean_engine, NOW + timedelta(days=9), path="a.parquet")
-    assert only == Replayed(accepted=1)
+    assert only == ReplayResult(accepted=1)
     done = let_out(clean_engine, NOW + timedelta(days=9 * 365))
     # B has been described since by another file.
-    assert done == Replayed(accepted=1, unchanged=1)
+    assert done == ReplayResult(accepted=1, unchanged=1)
     names = {row[0]: row[1] for row in rows(clean_engine, "depots")}
     assert names == {"A": "Early", "B": "Described"}
 
@@ -184,7 +184,7 @@ def test_dismissed_rows_are_closed_with_a_reason_and_listed_as_such(
         "not ours",
     )
     # It does not go in by a replay, and is not dismissed twice.
-    assert let_out(clean_engine) == Replayed(left=2)
+    assert let_out(clean_engine) == ReplayResult(left=2)
     again = harbor("dismiss", ids[1], "--reason", "again")
     assert isinstance(again.exception, NothingToDoError)
     assert harbor("dismiss", ids[0], "--reason", " ").exit_code == 2
@@ -208,4 +208,4 @@ def test_an_event_is_replayed_in_the_order_of_commits(clean_engine, tmp_path):
         with pytest.raises(OperationalError, match="lock timeout"):
             let_out(impatient)
     impatient.dispose()
-    assert let_out(clean_engine) == Replayed(accepted=1)
+    assert let_out(clean_engine) == ReplayResult(accepted=1)

@@ -286,7 +286,7 @@ def test_a_late_feed_is_told_by_city(fleet, missing, late):
         )
     counting.rebuild(fleet, NOW)
     lateness = feed_freshness.read_lateness(fleet, LAST)
-    assert lateness.by_city == late
+    assert lateness.late_depots == late
     assert (lateness.expected, lateness.n_late) == (3, len(missing))
     for city, number in late.items():
         assert f"{city} ({number})" in lateness.sentence()

@@ -15,7 +15,7 @@ from forecaster.errors import BadInputError
 from pipelines.cli import app
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
-from pipelines.ingest import FileOptions, Replayed, replay
+from pipelines.ingest import FileOptions, ReplayResult, replay
 from pipelines.ingest.withdrawal import withdraw
 from pipelines.schema import signal_versions
 from pipelines.store import files as ledger
@@ -234,7 +234,7 @@ def test_a_row_of_an_unknown_depot_goes_in_once_the_depot_is_known(
     load_one(
         fleet, write(tmp_path / "daily.csv", f"depot_id,date,orders\nZ9,{LAST},1\n")
     )
-    assert replay(fleet, FileOptions(), SETTINGS, night_after(LAST)) == Replayed(1)
+    assert replay(fleet, FileOptions(), SETTINGS, night_after(LAST)) == ReplayResult(1)
     assert versions(fleet) == [(LAST, 1, 4, False, True)]
 
 
