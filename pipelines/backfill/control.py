@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from forecaster.errors import NothingToDoError
 from pipelines.backfill.plan import BackfillPlan, read_plan
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.locks import HeldLock, is_free, try_lock
+from pipelines.runs.locks import HeldLock, is_held, try_lock
 from pipelines.store import backfill as store
 
 POLL_INTERVAL_S = 2.0
@@ -52,12 +52,12 @@ def yield_to_nightly(
 
 def is_nightly_running(engine: sa.Engine) -> bool:
     """Whether a nightly run holds its lock."""
-    return _is_held(engine, NIGHTLY_LOCK)
+    return is_held(engine, NIGHTLY_LOCK)
 
 
 def is_running(engine: sa.Engine, plan: BackfillPlan) -> bool:
     """Whether the plan is being applied; after a crash its state is still `running`."""
-    return plan.state == "running" and _is_held(engine, store.APPLY_LOCK)
+    return plan.state == "running" and is_held(engine, store.APPLY_LOCK)
 
 
 def live_state(engine: sa.Engine, plan: BackfillPlan) -> str:
@@ -126,8 +126,3 @@ def queue_failed(engine: sa.Engine, backfill_id: int) -> int:
     if not n_slots:
         raise NothingToDoError(f"Plan {backfill_id} has no failed slots.")
     return n_slots
-
-
-def _is_held(engine: sa.Engine, key: int) -> bool:
-    with engine.connect() as connection:
-        return not is_free(connection, key)

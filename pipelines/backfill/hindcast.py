@@ -23,10 +23,9 @@ from pipelines.forecasting.forecast import load_recorded
 from pipelines.forecasting.forecast_rows import ForecastKey, write_forecast
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
-from pipelines.settings.known_at import first_origin
+from pipelines.settings.days import first_origin
 from pipelines.store import backfill as store
 from pipelines.store import backfill_inputs, models
-from pipelines.store import demand as demand_store
 
 Change = tuple[date, date]
 """The first origin that knows of a correction, and the earliest day that it concerns."""
@@ -141,10 +140,9 @@ class Hindcaster:
     def _panels_through(self, last: date) -> PanelsAsKnown:
         """Panels as known at any origin, read once through the newest day of data."""
         if self._panels is None:
-            with self.engine.connect() as connection:
-                newest = demand_store.last_day(connection)
-            last = max(last, newest or last)
-            self._panels = PanelsAsKnown(self.engine, last, self.settings.zone)
+            self._panels = PanelsAsKnown.through_newest(
+                self.engine, last, self.settings.zone
+            )
         return self._panels
 
 

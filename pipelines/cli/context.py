@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+FilePath = Annotated[
+    str | None,
+    typer.Option("--file", help="Only files whose path contains this."),
+]
 Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)]
 
 

@@ -9,7 +9,7 @@ import typer
 
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_list
-from pipelines.cli.context import AsJson, open_context
+from pipelines.cli.context import AsJson, FilePath, open_context
 
 if TYPE_CHECKING:
     from pipelines.ingest.withdrawal import Withdrawal
@@ -22,9 +22,7 @@ app = CommandGroup(
 
 @app.command("list")
 def list_files(
-    file: Annotated[
-        str | None, typer.Option(help="Only files whose path contains this.")
-    ] = None,
+    file: FilePath = None,
     limit: Annotated[int, typer.Option(help="Files to show.", min=1)] = 50,
     as_json: AsJson = False,
 ) -> None:

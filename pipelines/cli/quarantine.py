@@ -10,7 +10,7 @@ import typer
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_list
-from pipelines.cli.context import AsJson, open_context
+from pipelines.cli.context import AsJson, FilePath, open_context
 from pipelines.cli.ingest import Columns, DateFormat, Decimal, file_options
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ app = CommandGroup(
 
 @app.command("list")
 def list_rejected(
-    file: Annotated[
-        str | None, typer.Option(help="Only files whose path contains this.")
-    ] = None,
+    file: FilePath = None,
     limit: Annotated[int, typer.Option(help="Rows to show.", min=1)] = 50,
     dismissed: Annotated[
         bool,
@@ -80,9 +78,7 @@ def show_rejected(quarantine_id: int, as_json: AsJson = False) -> None:
 
 @app.command("replay")
 def replay_rejected(
-    file: Annotated[
-        str | None, typer.Option(help="Only files whose path contains this.")
-    ] = None,
+    file: FilePath = None,
     column: Columns = None,
     date_format: DateFormat = None,
     decimal: Decimal = None,

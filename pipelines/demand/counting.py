@@ -8,14 +8,14 @@ import structlog
 from forecaster.errors import BadInputError, NoDataError
 from pipelines.demand import public_holidays
 from pipelines.runs.ledger import Run
-from pipelines.settings.complete_days import newest_complete_day
+from pipelines.settings.days import newest_complete_day
 from pipelines.store import demand as store
 from pipelines.store.demand import DemandChange
 
 log = structlog.get_logger()
 
 MAX_FEED_DELAY_DAYS = 14
-"""A feed that is later than two weeks is taken for one that has ended."""
+"""Days from the newest demand to an origin; a feed that is later is taken for ended."""
 
 
 def rebuild(

@@ -19,7 +19,7 @@ RERUN_WINDOW = timedelta(hours=24)
 class Lateness:
     """Numbers of depots by city without demand on their last open day up to a day.
 
-    `expected` depots were open, and reported in the two weeks before.
+    `expected` counts the depots that were open, and had reported in the two weeks before.
     """
 
     day_on: date

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import cached_property, partial
+from typing import Self
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -20,8 +21,9 @@ from forecaster.data.panel_builder import (
     no_demand,
 )
 from pipelines.database.engine import snapshot
-from pipelines.settings.known_at import first_origin, knowledge_cutoff
+from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import panel as store
+from pipelines.store.demand import last_day
 from pipelines.store.panel import CountColumns, PanelTables
 
 # Days of calendar past the origin: the longest horizon and the reach of its last day.
@@ -57,6 +59,13 @@ class PanelsAsKnown:
         self._start_on, self._demand_dt = _matrix(tables, last)
         # The matrix has them.
         self._tables = replace(tables, counts=NO_COUNTS)
+
+    @classmethod
+    def through_newest(cls, engine: sa.Engine, origin: date, zone: ZoneInfo) -> Self:
+        """Reads the counts up to an origin or, where it is later, the newest day of data."""
+        with engine.connect() as connection:
+            newest = last_day(connection)
+        return cls(engine, max(origin, newest or origin), zone)
 
     def newest(self, origin: date) -> Panel:
         """Returns the panel of the newest counts up to an origin, as `read_panel` does.

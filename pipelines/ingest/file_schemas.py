@@ -13,9 +13,9 @@ from pipelines.ingest import parsing
 from pipelines.ingest.parsing import ParsedColumn, ParseOptions
 
 DAYS_AHEAD_OF_DATA = 2
-"""Orders and counts may be dated two days ahead: days begin earlier east of the fleet's zone."""
+"""For orders and counts: the local dates of two time zones differ by two days at most."""
 DAYS_AHEAD_OF_PLANS = 5 * 366
-"""Openings, closings, events and signals may lie five years ahead; later years are typos."""
+"""For openings, events and signals: later years are taken for mistakes."""
 FIRST_OPENING = date(1900, 1, 1)
 """A depot may have opened, or closed, long before its first order."""
 
@@ -102,10 +102,14 @@ def _text(name: str, *, optional: bool = False) -> Column:
 
 
 def _word(
-    name: str, parse_cell: parsing.CellParser, *, optional: bool = False
+    name: str,
+    parse_cell: parsing.CellParser,
+    *,
+    optional: bool = False,
+    default: str | None = None,
 ) -> Column:
     parse = parsing.per_distinct_value(parse_cell, pa.string())
-    return Column(name, parse, (name,), not optional, optional)
+    return Column(name, parse, (name,), not optional, optional, default)
 
 
 def _day(
@@ -132,6 +136,15 @@ def _number(
     parse = parsing.per_distinct_value(parse_cell, stored)
     return Column(
         name, parse, (name,), not optional, is_nullable=True, value_type="number"
+    )
+
+
+def _not_both_places(advice: str = "") -> RowRule:
+    return RowRule(
+        "city",
+        ("city", "depot_id"),
+        lambda city, depot: pc.and_(pc.is_valid(city), pc.is_valid(depot)),
+        f"stands beside a depot_id; give one of the two{advice}",
     )
 
 
@@ -176,14 +189,7 @@ DEPOTS = FileSchema(
         _number("vans", parsing.parse_whole_number, pa.int32(), optional=True),
         _day("opened_on", since=FIRST_OPENING, optional=True),
         _day("closed_on", since=FIRST_OPENING, optional=True),
-        Column(
-            "closed_weekdays",
-            parsing.per_distinct_value(parsing.parse_weekdays, pa.string()),
-            ("closed_weekdays",),
-            is_required=False,
-            is_nullable=True,
-            default="{}",
-        ),
+        _word("closed_weekdays", parsing.parse_weekdays, optional=True, default="{}"),
     ),
     rules=(
         RowRule(
@@ -216,14 +222,7 @@ EVENTS = FileSchema(
         _text("depot_id", optional=True),
         _number("value", parsing.parse_number, pa.float64(), optional=True),
         _day("known_from", optional=True),
-        Column(
-            "withdrawn",
-            parsing.per_distinct_value(parsing.parse_yes_or_no, pa.string()),
-            ("withdrawn",),
-            is_required=False,
-            is_nullable=True,
-            default="false",
-        ),
+        _word("withdrawn", parsing.parse_yes_or_no, optional=True, default="false"),
     ),
     rules=(
         RowRule(
@@ -232,12 +231,7 @@ EVENTS = FileSchema(
             lambda starts, ends: pc.less(ends, starts),
             "lies before starts_on",
         ),
-        RowRule(
-            "city",
-            ("city", "depot_id"),
-            lambda city, depot: pc.and_(pc.is_valid(city), pc.is_valid(depot)),
-            "stands beside a depot_id; give one of the two, or neither for everywhere",
-        ),
+        _not_both_places(", or neither for everywhere"),
     ),
 )
 
@@ -263,12 +257,7 @@ SIGNALS = FileSchema(
             "lies after date, but a signal is known in advance; what is known only "
             "afterwards cannot help a forecast",
         ),
-        RowRule(
-            "city",
-            ("city", "depot_id"),
-            lambda city, depot: pc.and_(pc.is_valid(city), pc.is_valid(depot)),
-            "stands beside a depot_id; give one of the two",
-        ),
+        _not_both_places(),
     ),
     one_of=("depot_id", "city"),
 )

@@ -25,7 +25,7 @@ from pipelines.ingest.report import Counts, FileReport, file_notes
 from pipelines.ingest.sources import Source
 from pipelines.ingest.validation import Chunk, ParsedFile
 from pipelines.settings import Settings
-from pipelines.settings.known_at import first_origin
+from pipelines.settings.days import first_origin
 from pipelines.store import (
     commit_order,
     events,

@@ -47,7 +47,7 @@ class Parser:
         self._is_streaming = False
 
     def __enter__(self) -> Self:
-        """Starts nothing: the first file does."""
+        """Returns the parser; opening the first file starts the child."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -128,7 +128,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A path or URL that cannot be loaded, and the reason; a file still written waits."""
+    """A path or URL that cannot be loaded, and the reason.
+
+    `is_waiting` marks a file that is still being written.
+    """
 
     display_path: str
     reason: str

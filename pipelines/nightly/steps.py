@@ -8,7 +8,6 @@ import sqlalchemy as sa
 import structlog
 
 from forecaster.errors import NothingToDoError
-from pipelines.database.engine import snapshot
 from pipelines.demand import counting, feed_freshness, retention
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.forecasting import forecast as forecasting
@@ -17,7 +16,6 @@ from pipelines.forecasting import retention as forecast_retention
 from pipelines.ingest import FileOptions, ingest
 from pipelines.runs.ledger import Run
 from pipelines.settings import Settings
-from pipelines.store import demand as demand_store
 from pipelines.store import runs
 from pipelines.training import artefact_pruning, cleanup, promotion
 from pipelines.training import train as training
@@ -53,10 +51,9 @@ class NightlyContext:
           NoDataError: there is no demand.
         """
         if self._panels is None:
-            with snapshot(self.engine) as connection:
-                newest = demand_store.last_day(connection)
-            last = max(self.day, newest or self.day)
-            self._panels = PanelsAsKnown(self.engine, last, self.settings.zone)
+            self._panels = PanelsAsKnown.through_newest(
+                self.engine, self.day, self.settings.zone
+            )
         return self._panels
 
 

@@ -72,6 +72,12 @@ def is_free(connection: sa.Connection, key: int) -> bool:
     return bool(connection.scalar(sa.text(IS_FREE), {"key": key}))
 
 
+def is_held(engine: sa.Engine, key: int) -> bool:
+    """Whether any session holds a lock."""
+    with engine.connect() as connection:
+        return not is_free(connection, key)
+
+
 @contextmanager
 def try_lock(engine: sa.Engine, key: int) -> Iterator[HeldLock | None]:
     """Holds a lock (below 2**32) until the block ends; yields None if another session holds it."""

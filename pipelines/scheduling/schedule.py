@@ -24,7 +24,7 @@ from apscheduler.triggers.cron import CronTrigger
 from pipelines.database.engine import snapshot
 from pipelines.demand import feed_freshness
 from pipelines.nightly.run import NIGHTLY_LOCK
-from pipelines.runs.locks import HeldLock, LostRunError, is_free, try_lock
+from pipelines.runs.locks import HeldLock, LostRunError, is_held, try_lock
 from pipelines.scheduling.subprocess_runner import SubprocessRunner
 from pipelines.settings import Settings
 from pipelines.store import demand as demand_store
@@ -68,8 +68,7 @@ def run_scheduler(engine: sa.Engine, settings: Settings, stopped: Event) -> None
 
 def has_leader(engine: sa.Engine) -> bool:
     """Whether a scheduler is running on this database."""
-    with engine.connect() as connection:
-        return not is_free(connection, LEADER_LOCK)
+    return is_held(engine, LEADER_LOCK)
 
 
 def origin_at(engine: sa.Engine, settings: Settings, hour: datetime) -> date:
@@ -112,9 +111,8 @@ class NightlyJobs:
 
     def catch_up(self) -> None:
         """Runs the newest night if it was missed or failed, or if its feed came late."""
-        with self._engine.connect() as connection:
-            if not is_free(connection, NIGHTLY_LOCK):
-                return
+        if is_held(self._engine, NIGHTLY_LOCK):
+            return
         now, limit = self._now(), MAX_ATTEMPTS
         origin = due_origin(self._engine, self._settings, now)
         if origin is None:
@@ -138,7 +136,7 @@ def _lead(engine: sa.Engine, settings: Settings, lock: HeldLock, stop: Event) ->
     scheduler.start()
     log.info("leading", next=str(settings.next_night(utc_now())))
     try:
-        while _is_held(lock) and not stop.wait(LEADER_POLL_S):
+        while _still_holds(lock) and not stop.wait(LEADER_POLL_S):
             pass
     finally:
         runner.stop()
@@ -170,7 +168,7 @@ def _scheduler(settings: Settings, jobs: NightlyJobs) -> BackgroundScheduler:
     return scheduler
 
 
-def _is_held(lock: HeldLock) -> bool:
+def _still_holds(lock: HeldLock) -> bool:
     try:
         with lock.engine.connect() as connection:
             connection.execute(sa.select(1))

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, available_timezones
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
-from pipelines.settings.complete_days import newest_complete_day
 from pipelines.settings.countries import known_countries
+from pipelines.settings.days import newest_complete_day
 from pipelines.settings.field_types import WallClock
 
 # Time that a night is given before its data is called late.

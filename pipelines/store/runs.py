@@ -15,6 +15,23 @@ NOW = sa.func.clock_timestamp()
 STATES = ("running", "done", "failed", "skipped")
 NOT_SKIPPED = ("running", "done", "failed")
 IS_PARENT = runs.c.parent_id.is_(None)
+NO_NEWS = """
+    not exists (select from files where loaded_at > d.started_at)
+    and not exists (select from demand_versions where recorded_at > d.finished_at)
+"""
+NIGHT_WITHOUT_NEWS = f"""
+select max(n.run_id) from runs n
+join runs d on d.parent_id = n.run_id and d.step = 'demand'
+where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin and {NO_NEWS}
+"""
+TRAINING_WITHOUT_NEWS = f"""
+select t.run_id, t.metrics from runs t
+join runs n on n.run_id = t.parent_id and n.step = 'nightly'
+join models m on m.version = t.metrics ->> 'model'
+join runs d on d.parent_id = n.run_id and d.step = 'demand'
+where t.step = 'train' and t.state = 'done' and t.origin_on = :origin and {NO_NEWS}
+order by t.run_id desc limit 1
+"""
 
 
 def begin_run(
@@ -64,7 +81,7 @@ def end_run(
 
 
 def fail_dead(connection: sa.Connection, error: str) -> list[int]:
-    """Fails the running ones whose session has ended, and returns their ids.
+    """Fails the runs in progress whose session has ended, and returns their ids.
 
     They end with their last log line. The two `%s` of the error become pid and host.
     """
@@ -90,7 +107,7 @@ def recent_runs(
 ) -> list[dict[str, Any]]:
     """The newest runs whose columns have the values of `filters`, newest first.
 
-    Steps of other runs come only `with_steps`.
+    Runs that are steps of others are included only `with_steps`.
     """
     statement = sa.select(runs).order_by(runs.c.run_id.desc()).limit(limit)
     for name, value in filters.items():
@@ -122,17 +139,7 @@ def run_with_steps(connection: sa.Connection, run_id: int) -> list[dict[str, Any
 
 def night_without_news(connection: sa.Connection, origin: date) -> int | None:
     """The nightly run that is done for an origin, if nothing has come in since."""
-    return connection.scalar(
-        sa.text(
-            "select max(n.run_id) from runs n "
-            "join runs d on d.parent_id = n.run_id and d.step = 'demand' "
-            "where n.step = 'nightly' and n.state = 'done' and n.origin_on = :origin "
-            "and not exists (select from files where loaded_at > d.started_at) "
-            "and not exists "
-            "(select from demand_versions where recorded_at > d.finished_at)"
-        ),
-        {"origin": origin},
-    )
+    return connection.scalar(sa.text(NIGHT_WITHOUT_NEWS), {"origin": origin})
 
 
 def training_without_news(
@@ -143,20 +150,7 @@ def training_without_news(
     One that was started by hand may have other settings, and does not count. News is
     what came after the night's count: its training reads the data as of then.
     """
-    rows = connection.execute(
-        sa.text(
-            "select t.run_id, t.metrics from runs t "
-            "join runs n on n.run_id = t.parent_id and n.step = 'nightly' "
-            "join models m on m.version = t.metrics ->> 'model' "
-            "join runs d on d.parent_id = n.run_id and d.step = 'demand' "
-            "where t.step = 'train' and t.state = 'done' and t.origin_on = :origin "
-            "and not exists (select from files where loaded_at > d.started_at) "
-            "and not exists "
-            "(select from demand_versions where recorded_at > d.finished_at) "
-            "order by t.run_id desc limit 1"
-        ),
-        {"origin": origin},
-    )
+    rows = connection.execute(sa.text(TRAINING_WITHOUT_NEWS), {"origin": origin})
     row = rows.mappings().first()
     return None if row is None else dict(row)
 

@@ -21,7 +21,7 @@ from pipelines.scheduling import schedule
 from pipelines.scheduling.schedule import NightlyJobs
 from pipelines.schema import runs
 from pipelines.settings import Settings
-from pipelines.settings.complete_days import newest_complete_day
+from pipelines.settings.days import newest_complete_day
 from tests.pipelines.make import add_depot
 
 ROOT = Path(__file__).parents[3]

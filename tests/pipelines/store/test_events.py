@@ -17,7 +17,7 @@ from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown, read_panel
 from pipelines.ingest import FileOptions, replay
 from pipelines.schema import event_versions, events
-from pipelines.settings.known_at import first_origin, knowledge_cutoff
+from pipelines.settings.days import first_origin, knowledge_cutoff
 from pipelines.store import events as store
 from tests.pipelines.ingest.ingesting import SETTINGS, counts, load, load_one, write
 from tests.pipelines.make import START, add_fleet

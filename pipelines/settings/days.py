@@ -1,8 +1,12 @@
-"""The newest complete local day of a fleet that spans time zones."""
+"""Which day is complete in a fleet that spans time zones, and which origins know data."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
+
+KNOWLEDGE_CUTOFF = time(12, 0)
+"""Data that arrives until then on the day after is known to an origin: its forecast runs in
+the night between."""
 
 
 def newest_complete_day(now: datetime, zones: Mapping[str, int]) -> date:
@@ -22,3 +26,14 @@ def newest_complete_day(now: datetime, zones: Mapping[str, int]) -> date:
 
     half = sum(zones.values()) / 2
     return max(day for day in complete_until.values() if n_depots_complete(day) >= half)
+
+
+def knowledge_cutoff(origin: date, zone: ZoneInfo) -> datetime:
+    """Returns the time after which new data is not known to an origin."""
+    return datetime.combine(origin + timedelta(days=1), KNOWLEDGE_CUTOFF, tzinfo=zone)
+
+
+def first_origin(loaded_at: datetime, zone: ZoneInfo) -> date:
+    """Returns the first origin for which data loaded at a time is known."""
+    local = loaded_at.astimezone(zone)
+    return local.date() - timedelta(days=1 if local.time() <= KNOWLEDGE_CUTOFF else 0)
