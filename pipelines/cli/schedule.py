@@ -43,9 +43,7 @@ def run(as_json: AsJson = False) -> None:
                 schedule.run_scheduler(context.engine, context.settings, stopped)
         except (SQLAlchemyError, DatabaseError) as error:
             reason = str(error).strip().splitlines()[0]
-            structlog.get_logger().warning(
-                "database_unavailable", reason=reason, doing="waiting for it"
-            )
+            structlog.get_logger().warning("database_unavailable", reason=reason)
         stopped.wait(schedule.LEADER_POLL_S)
 
 

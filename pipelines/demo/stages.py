@@ -24,6 +24,7 @@ from pipelines.store import demo as store
 from pipelines.store import depots as depot_store
 from pipelines.store import forecasts, models
 from pipelines.store.demo import DemoFleet, read_demo_fleet, record_demo_fleet
+from pipelines.store.ingest import now
 from pipelines.training import promotion, train
 from pipelines.training.train import FitReporter
 
@@ -89,7 +90,7 @@ class DemoContext:
     def clock_at(self, at: datetime) -> Iterator[None]:
         """Records what happens meanwhile as if it had begun at a simulated time."""
         with self.engine.connect() as connection:
-            began = store.clock(connection)
+            began = now(connection)
         try:
             yield
         finally:

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
-from functools import cache
-from zoneinfo import available_timezones
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.ingest import dates
-from pipelines.settings.countries import has_calendar, known_countries
+from pipelines.settings.countries import has_calendar, known_countries, known_zones
 
 THOUSANDS_SEPARATOR = {".": ",", ",": "."}
 """The mark that separates thousands, by decimal mark."""
@@ -221,14 +219,9 @@ def unambiguous_text(value: float | Decimal) -> str:
     return f"{text}0" if re.fullmatch(ambiguous_pattern("."), text) else text
 
 
-@cache
-def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
-
-
 def parse_zone(cell: str, options: ParseOptions) -> str:  # noqa: ARG001 - shared parser signature
     """Parses an IANA time zone."""
-    if cell not in _zones():
+    if cell not in known_zones():
         raise ValueError("is not an IANA time zone such as Europe/Rotterdam")
     return cell
 

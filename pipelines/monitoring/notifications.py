@@ -135,7 +135,7 @@ class Notifier:
 
     def _send(self, notification: Notification) -> bool:
         """Sends to all channels once; returns whether any accepted it."""
-        log.info("notification", says=notification.message)
+        log.info("notification", message=notification.message)
         reasons = [channel.send(notification) for channel in self.channels]
         for channel, reason in zip(self.channels, reasons, strict=True):
             if reason is not None:

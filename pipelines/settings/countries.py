@@ -1,6 +1,13 @@
-"""Countries whose public holidays can be looked up: those of ISO 3166."""
+"""The countries of ISO 3166, whose public holidays can be looked up, and the time zones."""
 
 from functools import cache
+from zoneinfo import available_timezones
+
+
+@cache
+def known_zones() -> set[str]:
+    """Names of the IANA time zones; cached because listing them reads many folders."""
+    return available_timezones()
 
 
 @cache

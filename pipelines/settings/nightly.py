@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings
 
-from pipelines.settings.countries import known_countries
+from pipelines.settings.countries import known_countries, known_zones
 from pipelines.settings.days import newest_complete_day
 from pipelines.settings.field_types import WallClock
 
@@ -17,12 +17,6 @@ from pipelines.settings.field_types import WallClock
 NIGHT_ALLOWANCE = timedelta(hours=1)
 
 NO_ZONES: Mapping[str, int] = MappingProxyType({})
-
-
-@cache
-def _zones() -> set[str]:
-    """Names of the time zones; cached because listing them reads many folders."""
-    return available_timezones()
 
 
 class NightSettings(BaseSettings):
@@ -53,7 +47,7 @@ class NightSettings(BaseSettings):
     @field_validator("timezone")
     @classmethod
     def _valid_zone(cls, name: str) -> str:
-        if name not in _zones():
+        if name not in known_zones():
             raise ValueError("must be an IANA time zone such as 'Europe/Rotterdam'")
         return name
 

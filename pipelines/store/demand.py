@@ -8,14 +8,12 @@ import sqlalchemy as sa
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import CLOSURES, is_closed
 from pipelines.store import commit_order, observed_zeros, order_counts
+from pipelines.store.retention import frozen_before
 
 # Two recounts at once would both close the version before.
 DEMAND_LOCK = 0x4445_4D41  # "DEMA"
 MAX_DAYS_LISTED = 20
 """Corrected days that a recount lists, newest first; each is a line in the log."""
-
-# The first day that is not frozen.
-FROZEN = "select max(before_on) from frozen_days"
 
 # The current count of each depot-day that is over at its depot. A daily count from a file
 # outranks the counted orders.
@@ -169,7 +167,7 @@ def recount(
     Corrections become known at `now`, of the `look_back_days` before the newest day or of all.
     """
     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(DEMAND_LOCK)))
-    frozen = connection.scalar(sa.text(FROZEN))
+    frozen = frozen_before(connection)
     order_counts.count_changed_days(connection, frozen)
     days = {"today": today, "now": now, "frozen": frozen or date.min}
     observed_zeros.find(connection, today, now, frozen or date.min)

@@ -55,11 +55,6 @@ def record_demo_fleet(connection: sa.Connection, fleet: DemoFleet) -> None:
     connection.execute(demo_fleet.insert().values(**asdict(fleet)))
 
 
-def clock(connection: sa.Connection) -> datetime:
-    """The time at the database."""
-    return connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
-
-
 def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> None:
     """Adds `by` to every recorded time that is not before `since`, by the database's clock.
 

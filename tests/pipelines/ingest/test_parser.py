@@ -71,7 +71,7 @@ def test_a_child_says_what_this_process_would(child, odd_files):
     assert [isinstance(answer, str) for answer in said[0]] == [
         False, False, True, True, False, False,
     ]  # fmt: skip
-    assert said[0][1][1].dates.date_format == "%d/%m/%Y"
+    assert said[0][1][1].dates.value == "%d/%m/%Y"
 
 
 @pytest.mark.db
