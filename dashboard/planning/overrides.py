@@ -78,10 +78,7 @@ class Batch:
 def problems(changes: Sequence[Change], reason: str, planner: str) -> list[str]:
     """A sentence for everything that keeps changes from being saved."""
     wrong = [] if changes else ["Nothing would change. Choose other days or depots."]
-    wrong += range_problems(changes)
-    wrong += _text_problem("A reason", reason, MAX_REASON_LENGTH)
-    wrong += _text_problem("Your name", planner, MAX_NAME_LENGTH)
-    return wrong
+    return wrong + range_problems(changes) + text_problems(reason, planner)
 
 
 def range_problems(changes: Sequence[Change]) -> list[str]:
@@ -92,6 +89,14 @@ def range_problems(changes: Sequence[Change]) -> list[str]:
         "{:,.0f} orders a day lie outside 0 to {:,}. Give the number that you expect."
     )
     return [sentence.format(number, MAX_ORDERS) for number in outside[:1]]
+
+
+def text_problems(reason: str, planner: str) -> list[str]:
+    """A sentence for a reason, and for a name, that is missing or too long."""
+    return [
+        *_text_problem("A reason", reason, MAX_REASON_LENGTH),
+        *_text_problem("Your name", planner, MAX_NAME_LENGTH),
+    ]
 
 
 def _text_problem(label: str, text: str, max_length: int) -> list[str]:
@@ -162,6 +167,7 @@ def _undo(change: Change, override_id: int) -> list[Change]:
     if change.action == WITHDRAW:
         return [Change(cell, SET, before.orders)]
     if change.action == UNLOCK:
-        return [Change(cell, LOCK, before.orders)]
+        # Without a number of a planner's, the lock holds the model's.
+        return [Change(cell, LOCK, before.orders if before.is_set else None)]
     is_moved = change.orders is not None and change.orders != before.orders
     return [Change(cell, UNLOCK), *(number_back if is_moved else [])]

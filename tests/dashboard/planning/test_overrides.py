@@ -194,6 +194,18 @@ def test_undo_of_the_models_number_locked_over_a_planners_restores_the_planners(
     assert (found.orders, found.is_set, found.is_locked) == (model + 80, True, False)
 
 
+def test_undo_of_an_unlocking_after_another_night_sets_no_number(tomorrow, write):
+    change(LOCK, day=tomorrow)
+    undo = change(UNLOCK, day=tomorrow)
+    f = schema.forecasts.c
+    is_day = (f.depot_id == DEPOT) & (f.target_on == tomorrow)
+    write(sa.update(schema.forecasts).where(is_day).values(p50=f.p50 + 10))
+    model = cell(DEPOT, tomorrow).model_orders
+    overrides.add(undo)
+    found = cell(DEPOT, tomorrow)
+    assert (found.orders, found.is_set, found.is_locked) == (model, False, True)
+
+
 def test_undo_does_not_take_back_what_somebody_else_did_since(tomorrow):
     undo = change(SET, 900, day=tomorrow)
     change(SET, 950, day=tomorrow, by="Ben")
