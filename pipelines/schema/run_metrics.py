@@ -25,12 +25,13 @@ def describe(metrics: Mapping[str, Any], closely: bool = False) -> str:
       metrics: Of a run.
       closely: Whether to include details and measurements.
     """
-    # The reason comes last: it is a sentence.
+    # The reason comes last: it is a sentence, and says why a canary failed.
+    told_twice = {"canary_failed"} if "reason" in metrics else set()
     ordered = sorted(metrics.items(), key=lambda metric: metric[0] == "reason")
     return ", ".join(
         _metric(name, value)
         for name, value in ordered
-        if value is not None and name not in COLUMNS
+        if value is not None and name not in COLUMNS | told_twice
         if closely or not (name in DETAILS or name.endswith(MEASUREMENT_SUFFIXES))
     )
 

@@ -16,6 +16,11 @@ from pipelines.schema.run_metrics import describe
         pytest.param({"late_cities": {"Ghent": 2}}, "late cities Ghent 2", id="by city"),
         pytest.param({"alarms": ["Too high.", "Too wide."]}, "Too high.; Too wide.", id="l"),
         pytest.param({"reason": "It is worse.", "new": 1}, "1 new, It is worse.", id="a sentence"),
+        pytest.param(
+            {"promoted": False, "canary_failed": "m: Bad.", "reason": "Bad."},
+            "not promoted, Bad.", id="a reason that is told twice",
+        ),
+        pytest.param({"canary_failed": "m: Bad."}, "canary failed m: Bad.", id="of a night"),
         pytest.param({"model": "m1", "by_run": 4}, "model m1", id="what is of no use"),
         pytest.param({"scored": None}, "", id="nothing"),
         pytest.param({"memory_bytes": 3, "step_seconds": 0.2}, "", id="measurements"),
