@@ -115,6 +115,8 @@ def _show_share(day: date, process: int, as_json: bool) -> None:
 
 
 def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:
+    from forecaster.inference import postprocessing
+
     promoted, reason = decision.promoted, decision.reason
     if as_json:
         show_json(asdict(model) | {"promoted": promoted, "reason": reason})
@@ -125,7 +127,9 @@ def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> No
     )
     echo(f"NumPy and Flax agree within {model.parity_error:.0e} log counts.")
     show_scores(model.scores, "Scores on the holdout days")
-    if model.scores["network_share"] == 0:
+    share = model.scores["network_share"]
+    echo(f"Delivers: {postprocessing.describe_share(share)}.")
+    if share == 0:
         echo(
             "Its network did not help on those days, so it delivers the baseline: the "
             "plain forecast without the network's correction."
