@@ -1,7 +1,8 @@
 """The access rule for logged-in users, read from login.toml; no Streamlit.
 
-`login.toml` in HARBOR_HOME has two parts: `[auth]` as Streamlit's `st.login` takes it,
-and `[allow]`, which lists the users that may see the pages.
+`login.toml` in HARBOR_HOME has three parts: `[auth]` as Streamlit's `st.login` takes it,
+`[allow]`, which lists the users that may see the pages, and perhaps `[promote]`, which
+lists those of them that may promote models.
 """
 
 import tomllib
@@ -27,7 +28,7 @@ SELF_CHOSEN_CLAIMS = frozenset({"email", "name", "nickname", "preferred_username
 
 @dataclass(frozen=True)
 class Rule:
-    """The users that may see the pages: a match in any of the three lists is enough.
+    """The users that may do something: a match in any of the three lists is enough.
 
     Attributes:
       emails: Addresses, in lower case; they count if the provider has verified them.
@@ -42,7 +43,7 @@ class Rule:
     values: frozenset[str]
 
     def admits(self, claims: Mapping[str, Any]) -> bool:
-        """Whether the user with these provider claims may see the pages."""
+        """Whether the user with these provider claims is one of them."""
         email = str(claims.get("email") or "").strip().lower()
         # An unverified address proves nothing. Some providers omit the claim, or send it
         # as text, "false" included.
@@ -72,14 +73,33 @@ def read_rule(home: Path) -> Rule | None:
       ConfigError: the file cannot be read, is readable by other accounts, lacks a
         setting, has a short cookie_secret, or admits nobody.
     """
-    path = home / FILE
-    # A dangling link or a folder is no login either, but somebody meant one.
-    if not (path.exists() or path.is_symlink()):
+    settings = _read_if_there(home / FILE)
+    if settings is None:
         return None
-    settings = _read(path)
     auth, allow = settings.get("auth"), settings.get("allow")
     _require_complete(auth if isinstance(auth, dict) else {})
-    return _parse_allow(allow if isinstance(allow, dict) else {})
+    _promotion_rule(settings)
+    return _parse_rule("allow", allow)
+
+
+def read_promotion_rule(home: Path) -> Rule | None:
+    """Reads who may promote models from login.toml; None where nobody may.
+
+    They must be among those who may see the pages, too. Arguments and errors as
+    `read_rule`.
+    """
+    settings = _read_if_there(home / FILE)
+    return None if settings is None else _promotion_rule(settings)
+
+
+def _promotion_rule(settings: Mapping[str, Any]) -> Rule | None:
+    promote = settings.get("promote")
+    return None if promote is None else _parse_rule("promote", promote)
+
+
+def _read_if_there(path: Path) -> dict[str, Any] | None:
+    # A dangling link or a folder is no login either, but somebody meant one.
+    return _read(path) if path.exists() or path.is_symlink() else None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -116,13 +136,14 @@ def _require_complete(auth: Mapping[str, Any]) -> None:
         )
 
 
-def _parse_allow(allow: Mapping[str, Any]) -> Rule:
+def _parse_rule(table: str, entries: object) -> Rule:
+    allow = entries if isinstance(entries, dict) else {}
     lists = {name: allow.get(name, []) for name in ALLOW_LISTS}
     invalid = [name for name, words in lists.items() if not _is_text_list(words)]
     if invalid or not any(lists.values()):
         names = " and ".join(invalid) or "emails, domains or values"
         raise ConfigError(
-            f"{FILE} has no list of words under [allow] for {names}, so nobody is let "
+            f"{FILE} has no list of words under [{table}] for {names}, so nobody is let "
             'in. Write for example domains = ["example.com"].'
         )
     claim = allow.get("claim") if isinstance(allow.get("claim"), str) else None

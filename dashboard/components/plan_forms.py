@@ -7,7 +7,7 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
-from dashboard.auth import session
+from dashboard.components.name_field import planner_name
 from dashboard.planning import city_settings, edits, overrides
 from dashboard.planning.city_settings import CitySettings
 from dashboard.planning.overrides import LOCK, SET, UNLOCK, WITHDRAW, Batch, Change
@@ -28,7 +28,7 @@ REASONS = (
 )  # fmt: skip
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
-CONFIRMATION, SETTINGS_SAVED, NAME = "change saved", "settings saved", "planner's name"
+CONFIRMATION, SETTINGS_SAVED = "change saved", "settings saved"
 N_SAVED = "changes saved in this session"
 """Part of the keys of the form's fields, so that they are empty after saving."""
 
@@ -65,7 +65,7 @@ def settings_form(settings: CitySettings) -> None:
         f"settings of {settings.city} {settings.settings_id}", border=False
     ):
         entered = _settings_fields(settings)
-        planner = _planner("settings")
+        planner = planner_name("settings")
         if st.form_submit_button("Save settings"):
             _save_settings(entered, planner)
 
@@ -108,18 +108,6 @@ def _save_settings(settings: CitySettings, planner: str) -> None:
     name = formatting.escape_markdown(settings.city)
     st.session_state[SETTINGS_SAVED] = f"Saved: the settings of {name}, for everybody."
     st.rerun()
-
-
-def _planner(form: str) -> str:
-    """The logged-in user's name, else a field that keeps it for the session."""
-    name = session.planner_name()
-    if name is None:
-        name = st.text_input(
-            "Your name", value=st.session_state.get(NAME, ""), width=320,
-            max_chars=overrides.MAX_NAME_LENGTH, key=f"name in {form}",
-        )  # fmt: skip
-        st.session_state[NAME] = name
-    return name
 
 
 def change_form(
@@ -224,7 +212,7 @@ def _fields(week: pd.DataFrame, depot: str, day: date | None, form: str) -> Entr
     if depot != ALL_DEPOTS:
         is_chosen &= week["depot_id"] == depot
     return Entry(
-        action, week[is_chosen], number, lock, reason or "", _planner("change")
+        action, week[is_chosen], number, lock, reason or "", planner_name("change")
     )
 
 

@@ -44,16 +44,20 @@ def require_guard(address: str, home: Path, *, insecure: bool) -> None:
     )
 
 
+def is_private(address: str, home: Path, *, insecure: bool) -> bool:
+    """Whether only this machine reaches the pages, directly and without a login."""
+    return address in LOOPBACK and not insecure and login.read_rule(home) is None
+
+
 def streamlit_arguments(
     address: str, port: int, home: Path, *, insecure: bool = False
 ) -> list[str]:
     """The server's command line; arguments and errors as `require_guard`."""
     flags = {**FLAGS, "server.address": address, "server.port": str(port)}
-    has_login = login.read_rule(home) is not None
-    if has_login:
+    if login.read_rule(home) is not None:
         flags["secrets.files"] = str(home / login.FILE)
     options = [f"--{name}={value}" for name, value in flags.items()]
-    if address in LOOPBACK and not has_login and not insecure:
+    if is_private(address, home, insecure=insecure):
         # A page elsewhere may give its own name this machine's address (DNS rebinding).
         options += [f"--server.allowedHosts={name}" for name in LOOPBACK]
     return [sys.executable, "-m", "streamlit", "run", str(APP), *options]

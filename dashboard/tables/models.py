@@ -117,6 +117,16 @@ def labels(models: pd.DataFrame) -> dict[str, str]:
     }
 
 
+def candidates(models: pd.DataFrame) -> dict[str, str]:
+    """Labels of the models that may become champion, by version; the one before is named."""
+    others = models[(models["role"] != "champion") & models["pruned_at"].isna()]
+    before = rollback_target(models)
+    return {
+        version: f"{label}, the one before" if version == before else label
+        for version, label in labels(others).items()
+    }
+
+
 def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.models`; times in `zone`."""
     scores = [holdout_scores(each)["MAPE"] for each in models["scores"]]

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
+from dashboard.components.champion_form import champion_form
 from dashboard.tables import models as model_tables
 from dashboard.text import formatting
 
@@ -14,8 +15,8 @@ if models.empty:
 champions = models[models["role"] == "champion"]
 if champions.empty:
     widgets.empty_state(
-        "No model is champion, so no forecasts will be made. Choose one below and promote it "
-        "with `harbor models promote VERSION`."
+        "No model is champion, so no forecasts will be made. Choose one below, and make it "
+        "champion at the foot of this page."
     )
 
 labels, zone = model_tables.labels(models), queries.zone()
@@ -48,17 +49,5 @@ widgets.small_table(
     hidden_on_phones=("Network weight", "Trained through", "MAPE", "Naive MAPE"),
 )
 
-st.header("Rollback")
-target = model_tables.rollback_target(models)
-if target is None:
-    st.markdown(
-        "There is no former champion. `harbor models promote VERSION` makes any "
-        "model champion, and `harbor forecast` then writes its forecasts."
-    )
-else:
-    st.markdown(
-        f'`harbor models rollback --reason "WHY"` makes {formatting.escape_markdown(target)} champion again, '
-        "and `harbor forecast` then writes its forecasts. `harbor models promote VERSION` "
-        "makes any other model champion. Both refuse a model whose file is damaged or "
-        "pruned."
-    )
+st.header("Change the champion")
+champion_form(models)

@@ -1,10 +1,12 @@
 """`harbor dashboard`: the pages, served on this machine."""
 
+from __future__ import annotations
+
 import os
 import signal
 import subprocess
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +14,9 @@ from forecaster.errors import HarborError
 from pipelines.cli.console import echo, show_json
 from pipelines.cli.context import AsJson, CommandContext, Port, open_context
 from pipelines.monitoring import ports
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 
 def dashboard(
@@ -81,24 +86,37 @@ def _require_success(status: int) -> None:
 
 
 def _environment(context: CommandContext) -> dict[str, str]:
-    """This process's environment, with the addresses of the open database and a replica."""
-    from pipelines.database.engine import parsed_url
-    from pipelines.database.roles import READER
-
-    url = context.engine.url
-    if context.settings.database_url is None:
-        # The pages get no right that they do not need.
-        url = url.set(username=READER)
+    """This process's environment, with the databases as the pages connect to them."""
+    urls = _database_urls(context)
+    prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_", "HARBOR_PROMOTION_")
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("HARBOR_DATABASE_", "HARBOR_REPLICA_"))
+        if not name.startswith(prefixes)
     }
-    if (replica := context.settings.replica_url) is not None:
-        address = parsed_url(replica.get_secret_value(), "HARBOR_REPLICA_URL")
-        inherited["HARBOR_REPLICA_URL"] = address.render_as_string(hide_password=False)
-    return {
-        **inherited,
-        "HARBOR_DATABASE_URL": url.render_as_string(hide_password=False),
-        "HARBOR_HOME": str(context.settings.home),
+    texts = {
+        name: url.render_as_string(hide_password=False) for name, url in urls.items()
+    }
+    return {**inherited, **texts, "HARBOR_HOME": str(context.settings.home)}
+
+
+def _database_urls(context: CommandContext) -> dict[str, sa.URL]:
+    from pipelines.database.engine import parsed_url
+    from pipelines.database.roles import READER, WRITER
+
+    settings, url = context.settings, context.engine.url
+    if settings.database_url is None:
+        # The pages read with no right that they do not need.
+        return {
+            "HARBOR_DATABASE_URL": url.set(username=READER),
+            "HARBOR_PROMOTION_URL": url.set(username=WRITER),
+        }
+    others = {
+        "HARBOR_REPLICA_URL": settings.replica_url,
+        "HARBOR_PROMOTION_URL": settings.promotion_url,
+    }
+    return {"HARBOR_DATABASE_URL": url} | {
+        name: parsed_url(other.get_secret_value(), name)
+        for name, other in others.items()
+        if other is not None
     }

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from forecaster.errors import BadInputError, NoModelError, NothingToDoError
 from pipelines.cli.choices import SCORE_SEGMENTS
 from pipelines.cli.command_group import CommandGroup
 from pipelines.cli.console import echo, show_json, show_table
-from pipelines.cli.context import AsJson, CommandContext, open_context
+from pipelines.cli.context import AsJson, open_context
 from pipelines.cli.train import show_scores
 
 if TYPE_CHECKING:
@@ -68,8 +67,10 @@ def show_model(version: str, as_json: AsJson = False) -> None:
 
     Example: `harbor models show 20260331-0a1b2c3d`
     """
+    from pipelines.training import manual_promotion
+
     with open_context() as context:
-        model = _read(context, version)
+        model = manual_promotion.read(context.engine, version)
     if as_json:
         show_json(model)
         return
@@ -169,19 +170,17 @@ def promote(
 
     Example: `harbor models promote 20260331-0a1b2c3d --reason "New fleet"`
     """
-    from pipelines.forecasting import forecast
+    from pipelines.training import manual_promotion
 
     with open_context() as context:
-        model = _read(context, version)
-        if model["role"] == "evaluation":
-            raise BadInputError(
-                f"{version} is the evaluation fit of a challenger and serves "
-                "hindcasts only. Promote the challenger itself."
-            )
-        forecast.require_kept(model)
-        if model["promoted_at"] is None and not unchecked:
-            _require_canary(context, model)
-        _set_champion(context, model, reason, as_json)
+        manual_promotion.promote(
+            context.engine,
+            context.settings.artefacts,
+            version,
+            reason,
+            unchecked=unchecked,
+        )
+    _show_champion(version, reason, as_json)
 
 
 @app.command("rollback")
@@ -195,60 +194,17 @@ def rollback(
 
     Example: `harbor models rollback --reason "Too high in Ghent since Monday"`
     """
-    from pipelines.store import models
+    from pipelines.training import manual_promotion
 
     with open_context() as context:
-        with context.engine.connect() as connection:
-            before = models.rollback_target(connection)
-        if before is None:
-            raise NothingToDoError(
-                "There is no earlier champion to go back to. See 'harbor models list'."
-            )
-        _set_champion(context, before, reason, as_json)
-
-
-def _require_canary(context: CommandContext, model: Model) -> None:
-    """Refuses a model whose canary fails, and stores the result."""
-    from pipelines.store import models
-    from pipelines.training import canary
-
-    with context.engine.connect() as connection:
-        champion = models.champion(connection)
-    result = canary.run_canary(
-        context.engine, context.settings.artefacts, model, champion
-    )
-    with context.engine.begin() as connection:
-        models.set_canary(connection, model["version"], result.to_json())
-    if not result.passed:
-        raise BadInputError(
-            f"{result.sentence()} Add --unchecked to promote it all the same."
+        version = manual_promotion.roll_back(
+            context.engine, context.settings.artefacts, reason
         )
+    _show_champion(version, reason, as_json)
 
 
-def _set_champion(
-    context: CommandContext, model: Model, reason: str, as_json: bool
-) -> None:
-    from pipelines.forecasting import forecast
-    from pipelines.store import models
-
-    forecast.load_recorded(context.settings.artefacts, model)
-    version = model["version"]
-    with context.engine.begin() as connection:
-        promoted = models.promote(connection, version, reason)
-    if not promoted:
-        # Pruned while its file was read.
-        forecast.require_kept(_read(context, version))
+def _show_champion(version: str, reason: str, as_json: bool) -> None:
     if as_json:
         show_json({"champion": version, "reason": reason})
     else:
         echo(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
-
-
-def _read(context: CommandContext, version: str) -> Model:
-    from pipelines.store import models
-
-    with context.engine.connect() as connection:
-        model = models.model(connection, version)
-    if model is None:
-        raise NoModelError(f"There is no model {version}. See 'harbor models list'.")
-    return model

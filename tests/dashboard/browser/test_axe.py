@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.db]
 VERSION = "4.10.3"
 PATHS = (
     "/",
-    "/depot?depot=LON-03&drivers=true",
+    "/depot?depot=LON-03&drivers=true&demand=20&vans=2",
     "/plan",
     "/plan?city=London",
     "/accuracy",
@@ -69,7 +69,9 @@ def fleet(engine, database_url, tmp_path_factory, chromium, axe):
     yesterday = datetime.now(UTC).date() - timedelta(days=1)
     seed(engine, yesterday, home / "artefacts")
     seed_pipeline(engine, yesterday)
-    with browser.serving(database_url, home) as address:
+    with browser.serving(
+        database_url, home, HARBOR_PROMOTION_URL=database_url
+    ) as address:
         yield address
     empty_tables(engine)
 

@@ -1,0 +1,94 @@
+"""The form of the page Models that makes another model champion."""
+
+import pandas as pd
+import streamlit as st
+
+from dashboard.components.name_field import planner_name
+from dashboard.planning import overrides, promotion
+from dashboard.tables import models as model_tables
+from dashboard.text import formatting
+from forecaster.errors import HarborError
+
+CONFIRMATION = "champion changed"
+CONSEQUENCE = (
+    "The next nightly run forecasts with the new champion; until then the pages show the "
+    "present forecast, and `harbor forecast` replaces it at once. A model that was never "
+    "champion first makes a trial forecast, and one that fails it, or whose file is damaged "
+    "or pruned, is refused."
+)
+
+
+def champion_form(models: pd.DataFrame) -> None:
+    """Makes another model champion, for whoever may; others see the commands.
+
+    Args:
+      models: `queries.models`; not empty.
+    """
+    confirmation = st.session_state.pop(CONFIRMATION, None)
+    if confirmation:
+        st.success(confirmation, icon=":material/check:")
+    st.markdown(CONSEQUENCE)
+    obstacle = promotion.obstacle()
+    if obstacle:
+        st.markdown(f"{formatting.escape_markdown(obstacle)} {_commands(models)}")
+        return
+    options = model_tables.candidates(models)
+    if not options:
+        st.caption("There is no other model whose file is kept.")
+        return
+    _form(options, model_tables.rollback_target(models))
+
+
+def _commands(models: pd.DataFrame) -> str:
+    """How to change the champion on the command line."""
+    commands = '`harbor models promote VERSION --reason "WHY"` makes a model champion.'
+    before = model_tables.rollback_target(models)
+    if before:
+        name = formatting.escape_markdown(before)
+        commands += (
+            f' `harbor models rollback --reason "WHY"` makes {name} champion again.'
+        )
+    return commands
+
+
+def _form(options: dict[str, str], before: str | None) -> None:
+    versions = list(options)
+    # After a change the fields are those of another form, and empty.
+    with st.form(f"champion instead of {versions}", border=False):
+        version = st.selectbox(
+            "New champion", versions, format_func=options.__getitem__, width=480,
+            index=versions.index(before) if before in options else None,
+            placeholder="Choose one",
+        )  # fmt: skip
+        reason = st.text_input(
+            "Reason", max_chars=overrides.MAX_REASON_LENGTH, width=480
+        )
+        planner = planner_name("champion")
+        is_sure = st.checkbox("Yes, forecast with this model from the next night on")
+        if st.form_submit_button("Change champion", type="primary"):
+            _promote(version, reason, planner, is_sure)
+
+
+def _promote(version: str | None, reason: str, planner: str, is_sure: bool) -> None:
+    wrong = promotion.problems(version, reason, planner)
+    if not is_sure:
+        wrong.append("Tick the box to confirm.")
+    if version is None or wrong:
+        _show_problems(wrong)
+        return
+    try:
+        with st.spinner("Checking the model …"):
+            promotion.promote(version, reason, planner)
+    except HarborError as error:
+        _show_problems([str(error)])
+        return
+    name = formatting.escape_markdown(version)
+    st.session_state[CONFIRMATION] = (
+        f"{name} is the champion. The next nightly run forecasts with it."
+    )
+    st.rerun()
+
+
+def _show_problems(sentences: list[str]) -> None:
+    text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)
+    st.error(f"The champion stays as it is.\n{text}", icon=":material/error:")

@@ -1,0 +1,24 @@
+"""The name that is kept with what a planner saves."""
+
+import streamlit as st
+
+from dashboard.auth import session
+from dashboard.planning import overrides
+
+NAME = "planner's name"
+
+
+def planner_name(form: str) -> str:
+    """The logged-in user's name, else a field that keeps it for the session.
+
+    Args:
+      form: Name of the form; unique on its page.
+    """
+    name = session.planner_name()
+    if name is None:
+        name = st.text_input(
+            "Your name", value=st.session_state.get(NAME, ""), width=320,
+            max_chars=overrides.MAX_NAME_LENGTH, key=f"name in {form}",
+        )  # fmt: skip
+        st.session_state[NAME] = name
+    return name
