@@ -5,7 +5,7 @@ applied to the published forecast, so that data corrected since is not mistaken 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -29,6 +29,32 @@ Tables = dict[str, pd.DataFrame]
 """depots, demand, events, holidays and signals, as `build_panel` takes them."""
 
 
+@dataclass(frozen=True)
+class Scenario:
+    """A change of some days ahead of one depot, of which nothing is saved.
+
+    Attributes:
+      depot: Id of the depot.
+      first_on: Its first day.
+      last_on: Its last day.
+      kind: Event on each of the days, from `kinds`; '' for none.
+      demand_change: Change of the orders of each day, as a fraction; 0.1 is 10 % more.
+      vans_off: Vans of the depot's city that are off the road.
+    """
+
+    depot: str
+    first_on: date
+    last_on: date
+    kind: str = ""
+    demand_change: float = 0.0
+    vans_off: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changes nothing."""
+        return not (self.kind or self.demand_change or self.vans_off)
+
+
 def kinds(freshness: Freshness) -> list[str]:
     """Kinds of scenarios: closed, and every kind of event in the training data.
 
@@ -44,8 +70,8 @@ def kinds(freshness: Freshness) -> list[str]:
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def simulate(depot: str, kind: str, day_on: date, freshness: Freshness) -> pd.DataFrame:
-    """Forecasts a depot's days ahead without and with an event on one of them.
+def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
+    """Forecasts a depot's days ahead without and with a scenario.
 
     Returns:
       target_on, forecast (as published), scenario, scenario_p10,
@@ -55,24 +81,41 @@ def simulate(depot: str, kind: str, day_on: date, freshness: Freshness) -> pd.Da
       ArtefactError: as `load`.
       NoDataError: no depot of the fleet has demand.
     """
-    published = _days_ahead(queries.depot_days(depot, freshness))
-    model = _model_for_depot(depot, freshness)
-    tables = _inputs(model, depot, freshness)
-    event = {"kind": kind, "starts_on": day_on, "ends_on": day_on, "depot_id": depot}
-    events = [*tables["events"].to_dict("records"), event]
-    columns = tables["events"].columns
-    changed = tables | {"events": pd.DataFrame(events, columns=columns, dtype=object)}
-    before, after = _predict(model, [tables, changed], depot, freshness)
-    ratio = (after / before.where(before > 0)).fillna(1.0)
+    published = _days_ahead(queries.depot_days(scenario.depot, freshness))
+    is_changed = published["day_on"].dt.date.between(
+        scenario.first_on, scenario.last_on
+    )
+    changed = published[list(QUANTILES)].mul(
+        1 + scenario.demand_change * is_changed, axis="index"
+    )
+    if scenario.kind:
+        changed *= _event_ratio(scenario, freshness)
     return pd.DataFrame(
         {
             "target_on": published["day_on"],
             "forecast": published["p50"],
-            "scenario": published["p50"] * ratio["p50"],
-            "scenario_p10": published["p10"] * ratio["p10"],
-            "scenario_p90": published["p90"] * ratio["p90"],
+            "scenario": changed["p50"],
+            "scenario_p10": changed["p10"],
+            "scenario_p90": changed["p90"],
         }
     )
+
+
+def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
+    """By how much the model's quantiles change with the event, a row per day ahead."""
+    model = _model_for_depot(scenario.depot, freshness)
+    tables = _inputs(model, scenario.depot, freshness)
+    event = {
+        "kind": scenario.kind,
+        "starts_on": scenario.first_on,
+        "ends_on": scenario.last_on,
+        "depot_id": scenario.depot,
+    }
+    events = [*tables["events"].to_dict("records"), event]
+    columns = tables["events"].columns
+    changed = tables | {"events": pd.DataFrame(events, columns=columns, dtype=object)}
+    before, after = _predict(model, [tables, changed], scenario.depot, freshness)
+    return (after / before.where(before > 0)).fillna(1.0)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

@@ -107,6 +107,7 @@ def preview(
     settings: Settings,
     bands: pd.DataFrame,
     numbers: Mapping[tuple[str, pd.Timestamp], float],
+    settings_after: Settings | None = None,
 ) -> pd.DataFrame:
     """Orders and vans of the city before and after, a row for each day that is touched.
 
@@ -115,6 +116,7 @@ def preview(
       settings: The settings of each city.
       bands: `queries.city_bands`.
       numbers: From `new_orders`.
+      settings_after: The settings of each city after; None for the same.
 
     Returns:
       target_on; of the depots that are touched: orders_before, orders_after, vans_before,
@@ -124,9 +126,12 @@ def preview(
     touched = {depot for depot, _ in numbers}
     days = {day for _, day in numbers}
     parts: dict[str, pd.Series] = {}
-    for name, rows in (("before", week), ("after", after)):
-        plan = planning.make_plan(rows, settings)
-        by_city = planning.by_city(plan, settings, bands)
+    for name, rows, valid in (
+        ("before", week, settings),
+        ("after", after, settings_after or settings),
+    ):
+        plan = planning.make_plan(rows, valid)
+        by_city = planning.by_city(plan, valid, bands)
         own = plan[plan["depot_id"].isin(touched)].groupby("target_on")
         parts |= {
             f"orders_{name}": own["p50"].sum(),

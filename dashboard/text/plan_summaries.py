@@ -127,6 +127,24 @@ def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
     return f"{cells}: {orders} orders, {vans} vans{shortage}."
 
 
+def consequence_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
+    """What a scenario means for the vans of a depot and of its city, from `edits.preview`."""
+    _, vans = _sums(preview)
+    days = formatting.count(len(preview), "day")
+    needed = f"Vans needed here over {days}: {vans}."
+    if city.vans is None:
+        return f"{needed} The number of vans in {city.city} is not known."
+    short = preview[preview["short_after"] > 0]
+    if short.empty:
+        return f"{needed} {city.city} has enough vans."
+    listed = [
+        f"{formatting.day(row['target_on'])} {row['short_after']:,}, now "
+        f"{row['short_before']:,}"
+        for row in short.to_dict("records")
+    ]
+    return f"{needed} Vans short in {city.city}: {'; '.join(listed)}."
+
+
 def _sums(preview: pd.DataFrame) -> tuple[str, str]:
     """'3,410 → 3,751', of orders and of vans."""
     return tuple(  # type: ignore[return-value]

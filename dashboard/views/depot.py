@@ -1,12 +1,10 @@
 """The page "Depot": forecast, actuals, errors, drivers and scenarios of one depot."""
 
-from datetime import date
-
 import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import plan_parts, widgets
+from dashboard.components import plan_parts, what_if, widgets
 from dashboard.inference import whatif
 from dashboard.tables import html_grids, tables
 from dashboard.text import depot_notices, formatting, summaries
@@ -111,21 +109,7 @@ if st.toggle("Show drivers", key="drivers", bind="query-params"):
 
 st.header("What if")
 st.caption(
-    "Recomputed with the model that made the forecast. Nothing is saved; the forecast does "
-    "not change."
+    "Events are recomputed with the model that made the forecast. Nothing is saved; the "
+    "forecast does not change."
 )
-scenarios = {kind: formatting.event_name(kind) for kind in whatif.kinds(freshness)}
-with st.container(horizontal=True):
-    kind = widgets.choose_from_url("Scenario", "scenario", scenarios, width=280)
-    day = widgets.choose_from_url(
-        "Day", "on", days_ahead, next(iter(days_ahead)), width=180
-    )
-if kind:
-    outcome = whatif.simulate(depot, kind, date.fromisoformat(day), freshness)
-    widgets.chart(
-        charts.what_if,
-        outcome,
-        summaries.what_if_sentence(outcome),
-        tables.what_if(outcome),
-        f"what-if-{depot}",
-    )
+what_if.what_if(depot, days_ahead, freshness)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.inference import whatif
+from dashboard.inference.whatif import Scenario
 from dashboard.queries import database
 from dashboard.tables import tables
 from forecaster.data.features import CALENDAR_REACH
@@ -39,6 +40,10 @@ def of_whole_fleet(model, seeded, demand, events):
     )  # fmt: skip
     made = infer.forecast(model, panel)
     return pd.DataFrame(made.p50_dh, index=panel.depot_ids)
+
+
+def one_day(depot, kind, day):
+    return Scenario(depot, day, day, kind)
 
 
 def event(kind, day, depot):
@@ -77,7 +82,7 @@ def test_a_scenario_scales_the_forecast_shown_as_it_scales_the_models(
 ):
     """The seeded forecasts are not the model's own, so the two can be told apart."""
     scenario = (depot, kind, ordinary_day(seeded))
-    outcome = whatif.simulate(*scenario, freshness)
+    outcome = whatif.simulate(one_day(*scenario), freshness)
     share = share_of_change(dashboard, seeded, scenario)
     assert (share != 1).any()
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, depot))
@@ -89,11 +94,41 @@ def test_a_scenario_scales_the_forecast_shown_as_it_scales_the_models(
     ]
 
 
+def test_more_demand_scales_its_days_and_an_event_upon_it(freshness, seeded):
+    first = seeded.through + timedelta(days=2)
+    last = first + timedelta(days=2)
+    event = Scenario("LON-01", first, last, "promotion")
+    demand = replace(event, kind="", demand_change=-0.2)
+    both = replace(event, demand_change=-0.2)
+    with_event, with_demand, with_both = (
+        whatif.simulate(each, freshness) for each in (event, demand, both)
+    )
+    factor = np.array([1, 0.8, 0.8, 0.8, 1, 1, 1])
+    for column, now in (
+        ("scenario", 1.0),
+        ("scenario_p10", 0.9),
+        ("scenario_p90", 1.1),
+    ):
+        orders = shown(seeded, "LON-01") * now
+        np.testing.assert_allclose(with_demand[column], orders * factor)
+        np.testing.assert_allclose(with_both[column], with_event[column] * factor)
+    changed = with_event["scenario"] / with_event["forecast"]
+    # There is a promotion on the last day already.
+    assert (changed.iloc[1:3] != 1).all()
+
+
+def test_only_a_change_is_a_scenario(seeded):
+    nothing = Scenario("LON-01", seeded.through, seeded.through)
+    assert nothing.is_empty
+    for change in ({"kind": "closed"}, {"demand_change": 0.1}, {"vans_off": 1}):
+        assert not replace(nothing, **change).is_empty
+
+
 def test_corrected_counts_are_no_effect_of_the_scenario(freshness, seeded, write):
     versions = schema.demand_versions
     write(sa.update(versions).values(orders=versions.c.orders * 3))
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.simulate("LON-01", "closed", day, freshness)
+    outcome = whatif.simulate(one_day("LON-01", "closed", day), freshness)
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, "LON-01"))
     others = outcome.drop(index=3)
     np.testing.assert_allclose(others["scenario"], others["forecast"], rtol=0.2)
@@ -107,7 +142,7 @@ def test_a_depot_of_an_unknown_city_is_forecast_from_the_whole_fleet(
     left = seeded.demand[~seeded.demand["depot_id"].str.startswith("LON-")]
     day = seeded.through + timedelta(days=2)
     scenario = ("LON-02", "promotion", day)
-    outcome = whatif.simulate(*scenario, freshness)
+    outcome = whatif.simulate(one_day(*scenario), freshness)
     share = share_of_change(dashboard, seeded, scenario, left)
     np.testing.assert_allclose(
         outcome["scenario"], shown(seeded, "LON-02") * share, rtol=1e-5
@@ -122,7 +157,7 @@ def test_the_inputs_cover_the_models_receptive_field(
     monkeypatch.setattr(
         queries, "panel_tables", lambda *keys: reads.append(keys) or read(*keys)
     )
-    whatif.simulate("LON-01", "closed", ordinary_day(seeded), freshness)
+    whatif.simulate(one_day("LON-01", "closed", ordinary_day(seeded)), freshness)
     [(_, first, through)] = reads
     days = (through - first).days + 1
     assert days >= predict.receptive_field_days(whatif.load(freshness))
@@ -139,7 +174,7 @@ def test_a_depot_with_the_baseline_fallback_is_simulated_with_it(
     )
     day = ordinary_day(seeded)
     scenario = ("LON-01", "promotion", day)
-    outcome = whatif.simulate(*scenario, queries.freshness())
+    outcome = whatif.simulate(one_day(*scenario), queries.freshness())
     share = share_of_change(dashboard, seeded, scenario, model=plain)
     np.testing.assert_allclose(
         outcome["scenario"], shown(seeded, "LON-01") * share, rtol=1e-5
@@ -169,7 +204,7 @@ def test_nothing_is_written_even_by_a_connection_that_may_write(
     st.cache_resource.clear()
     before = fingerprints(clean_engine)
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.simulate("LON-01", "closed", day, queries.freshness())
+    outcome = whatif.simulate(one_day("LON-01", "closed", day), queries.freshness())
     assert not outcome["scenario"].equals(outcome["forecast"])
     assert fingerprints(clean_engine) == before
 

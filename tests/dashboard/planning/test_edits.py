@@ -105,6 +105,16 @@ def test_the_preview_has_orders_and_vans_before_and_after():
     assert row["short_after"] >= 1
 
 
+def test_the_preview_counts_the_vans_that_are_left():
+    week = fleet(("A", "Poplar", DAYS[0], 100.0, "model"))
+    now = {"London": CitySettings("London", 4, 50, 0.5)}
+    left = {"London": CitySettings("London", 1, 50, 0.5)}
+    numbers = {("A", DAYS[0]): 100.0}
+    [row] = edits.preview(week, now, NO_BANDS, numbers, left).to_dict("records")
+    assert (row["vans_before"], row["vans_after"]) == (2, 2)
+    assert (row["short_before"], row["short_after"]) == (0, 1)
+
+
 def test_the_rows_of_the_week_become_cells():
     week = fleet(("A", "Poplar", DAYS[0], 100.0, "closed")).assign(
         override_id=[7.0], is_locked=True

@@ -108,6 +108,20 @@ def test_a_preview_says_what_a_change_does():
 
 
 @pytest.mark.parametrize(
+    ("vans", "short", "expected"),
+    [
+        (30, (0, 0), "London has enough vans."),
+        (30, (1, 3), "Vans short in London: Thu 27 Nov 3, now 1."),
+        (None, (0, 0), "The number of vans in London is not known."),
+    ],
+)
+def test_a_scenario_says_what_it_means_for_the_vans(vans, short, expected):
+    shown = preview((341, 420), (7, 9), short)
+    text = plan_summaries.consequence_sentence(shown, CitySettings("London", vans, 50))
+    assert text == f"Vans needed here over 1 day: 7 → 9. {expected}"
+
+
+@pytest.mark.parametrize(
     ("action", "days", "depots", "expected"),
     [
         (SET, [27], "A", "Saved: Barking, Thu 27 Nov: 341 → 420 orders, 7 → 9 vans."),

@@ -324,6 +324,46 @@ def test_a_scenario_in_the_url_is_shown(seeded, open_page):
     assert "With this scenario" in page_text(app)
 
 
+def test_a_scenario_of_demand_and_vans_over_days_is_kept_in_the_url(seeded, open_page):
+    first, last = (f"{seeded.through + timedelta(days=n):%Y-%m-%d}" for n in (2, 4))
+    keys = {"depot": "LON-01", "on": first, "to": last}
+    app = open_page("depot", **keys, demand="50", vans="3")
+    assert_no_traceback(app)
+    assert app.number_input(key="demand").value == 50
+    assert app.number_input(key="vans").value == 3
+    text = page_text(app)
+    own = seeded.forecasts.query("depot_id == 'LON-01'")
+    own = own[own["origin_on"] == seeded.through].sort_values("target_on")["p50"]
+    then = own.sum() + own.iloc[1:4].sum() / 2
+    assert f"With this scenario: {then:,.0f} orders" in text
+    assert "Vans needed here over 3 days" in text
+    assert "The number of vans in London is not known" in text
+
+
+def test_vans_off_the_road_are_short_in_their_city(seeded, write, open_page):
+    write(sa.update(schema.depots).values(vans=8))
+    day = f"{seeded.through + timedelta(days=1):%Y-%m-%d}"
+    app = open_page("depot", depot="LON-01", on=day, vans="20")
+    assert_no_traceback(app)
+    label = formatting.day(seeded.through + timedelta(days=1))
+    text = page_text(app).replace("\\", "")
+    assert f"Vans short in London: {label} " in text
+
+
+def test_a_first_day_after_the_last_one_moves_it(seeded, open_page):
+    first, last = (f"{seeded.through + timedelta(days=n):%Y-%m-%d}" for n in (5, 2))
+    app = open_page("depot", depot="LON-01", on=first, to=last, demand="10")
+    assert_no_traceback(app)
+    assert app.selectbox(key="choice of to").value == first
+    assert "Shown instead" not in page_text(app)
+
+
+def test_without_a_change_there_is_no_scenario(seeded, open_page):
+    app = open_page("depot", depot="LON-01", demand="0", vans="0")
+    assert_no_traceback(app)
+    assert "With this scenario" not in page_text(app)
+
+
 @pytest.mark.parametrize(
     ("view", "name"), [("models", "model"), ("pipeline", "run"), ("depot", "on")]
 )

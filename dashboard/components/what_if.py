@@ -1,0 +1,103 @@
+"""The part "What if" of the page Depot: a scenario, its forecast, its vans."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import queries
+from dashboard.charts import charts
+from dashboard.components import plan_parts, widgets
+from dashboard.inference import whatif
+from dashboard.inference.whatif import Scenario
+from dashboard.planning import city_settings, edits
+from dashboard.queries.freshness import Freshness
+from dashboard.tables import html_tables, tables
+from dashboard.text import formatting, plan_summaries, summaries
+
+MIN_CHANGE, MAX_CHANGE = -100, 300
+"""Change of demand in percent."""
+MAX_VANS_OFF = 1_000
+
+
+def what_if(depot: str, days_ahead: Mapping[str, str], freshness: Freshness) -> None:
+    """Shows a scenario of one depot, which the URL holds.
+
+    Args:
+      depot: Id of the depot.
+      days_ahead: The days that are forecast as ISO dates, and their labels.
+      freshness: Of the forecast.
+    """
+    scenario = _choose(depot, days_ahead, freshness)
+    if scenario.is_empty:
+        return
+    outcome = whatif.simulate(scenario, freshness)
+    widgets.chart(
+        charts.what_if,
+        outcome,
+        summaries.what_if_sentence(outcome),
+        tables.what_if(outcome),
+        f"what-if-{depot}",
+    )
+    _show_vans(scenario, outcome, freshness)
+
+
+def _choose(
+    depot: str, days_ahead: Mapping[str, str], freshness: Freshness
+) -> Scenario:
+    events = {kind: formatting.event_name(kind) for kind in whatif.kinds(freshness)}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = widgets.choose_from_url("Scenario", "scenario", events, width=280)
+        change = st.number_input(
+            "Demand, %", MIN_CHANGE, MAX_CHANGE, 0, step=5, width=140,
+            key="demand", bind="query-params",
+        )  # fmt: skip
+        vans_off = st.number_input(
+            "Vans off the road", 0, MAX_VANS_OFF, 0, width=160,
+            key="vans", bind="query-params", help="Of all vans of the city.",
+        )  # fmt: skip
+        first, last = _choose_days(days_ahead)
+    return Scenario(
+        depot,
+        date.fromisoformat(first),
+        date.fromisoformat(last),
+        kind,
+        (change or 0) / 100,
+        vans_off or 0,
+    )
+
+
+def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
+    first = widgets.choose_from_url(
+        "From", "on", days_ahead, next(iter(days_ahead)), width=150
+    )
+    if st.query_params.get("to", first) < first:
+        # The first day was moved past the last one.
+        del st.query_params["to"]
+    later = {day: label for day, label in days_ahead.items() if day >= first}
+    return first, widgets.choose_from_url("To", "to", later, first, width=150)
+
+
+def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) -> None:
+    """What the scenario means for the vans of the depot and of its city."""
+    week = queries.fleet_week(freshness)
+    name = str(week.loc[week["depot_id"] == scenario.depot, "city"].iloc[0])
+    settings = city_settings.by_city(freshness)
+    city = settings[name]
+    left = None if city.vans is None else max(city.vans - scenario.vans_off, 0)
+    days = outcome["target_on"].dt.date.between(scenario.first_on, scenario.last_on)
+    preview = edits.preview(
+        plan_parts.city_plan(name, freshness),
+        settings,
+        queries.city_bands(freshness),
+        {
+            (scenario.depot, day): float(orders)
+            for day, orders in outcome.loc[days, ["target_on", "scenario"]].to_numpy()
+        },
+        settings | {name: replace(city, vans=left)},
+    )
+    sentence = plan_summaries.consequence_sentence(preview, city)
+    st.markdown(formatting.escape_markdown(sentence))
+    st.html(html_tables.table(tables.change_preview(preview)))
