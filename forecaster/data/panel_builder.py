@@ -31,6 +31,8 @@ ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
 NOT_OBSERVED = np.float32(np.nan)
 DayLike = date | pd.Timestamp | str
 """A day as tables hold it: a date, a timestamp or ISO text."""
+Scope = tuple[str | None, str | None]
+"""City and depot that an event applies to: one of them, or neither where it is everywhere."""
 
 
 @dataclass(frozen=True)
@@ -245,11 +247,11 @@ def _closed(
 
 def _rows_by_scope(
     cities: Iterable[str], depot_ids: Iterable[str | None]
-) -> dict[tuple[str | None, str | None], list[int]]:
-    """Rows that an event of each scope applies to, see `_scope`."""
-    rows_of = defaultdict(list)
+) -> dict[Scope, list[int]]:
+    """Rows that an event of each scope applies to."""
+    rows_of: dict[Scope, list[int]] = defaultdict(list)
     for row, (city, depot_id) in enumerate(zip(cities, depot_ids, strict=True)):
-        for scope in ((None, None), (city, None), (None, depot_id)):
+        for scope in {(None, None), (city, None), (None, depot_id)}:
             rows_of[scope].append(row)
     return rows_of
 
