@@ -10,6 +10,7 @@ from tests.benchmarks.cutoffs import (
     LENGTHS,
     Cell,
     Made,
+    boosted,
     cells,
     cut,
     of_rows,
@@ -74,6 +75,11 @@ def test_some_depots_keep_their_demand_calendar_and_closures(shops):
     np.testing.assert_array_equal(
         earlier.closed_dt, shops.as_of(shops.day(400)).closed_dt[rows]
     )
+
+
+def test_light_gbm_is_left_out_where_it_has_less_than_a_year_to_learn_from(shops):
+    panel, split = cut(shops, Cell("chain", 7, 60, 0, CUTOFFS))
+    assert boosted(panel, split) == {}
 
 
 def test_every_combination_is_a_cell_and_the_short_ones_come_first():
