@@ -13,7 +13,7 @@ import numpy as np
 
 from forecaster.errors import ArtefactError
 
-SCHEMA = 5
+SCHEMA = 6
 MANIFEST = "manifest.json"
 
 

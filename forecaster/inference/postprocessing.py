@@ -66,14 +66,14 @@ class Postprocessing:
     def to_json(self) -> dict[str, Any]:
         """JSON of the artefact's manifest."""
         return {
-            "share": self.network_share,
-            "gated": list(self.fallback_depots),
+            "network_share": self.network_share,
+            "fallback_depots": list(self.fallback_depots),
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> "Postprocessing":
         """Reads what `to_json` wrote."""
-        return cls(float(stored["share"]), tuple(stored["gated"]))
+        return cls(float(stored["network_share"]), tuple(stored["fallback_depots"]))
 
 
 def describe_share(share: float | None) -> str:
