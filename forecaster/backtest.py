@@ -15,15 +15,15 @@ from forecaster.errors import CutoffError
 
 
 @dataclass(frozen=True)
-class Quantiles:
-    """Forecast in orders per day; the bounds are NaN for a model without them."""
+class ScoredForecast:
+    """What is scored of a forecast, orders per day; the bounds are NaN for a model without them."""
 
     p10_dh: Float[np.ndarray, "depot horizon"]
-    p50_dh: Float[np.ndarray, "depot horizon"]
+    point_dh: Float[np.ndarray, "depot horizon"]
     p90_dh: Float[np.ndarray, "depot horizon"]
 
 
-Forecaster = Callable[[Panel], Quantiles]
+Forecaster = Callable[[Panel], ScoredForecast]
 """Forecasts from the last day of a panel, which has no later actuals."""
 
 
@@ -78,7 +78,7 @@ class Outcome:
 
     actual_odh: Float[np.ndarray, "origin depot horizon"]
     p10_odh: Float[np.ndarray, "origin depot horizon"]
-    p50_odh: Float[np.ndarray, "origin depot horizon"]
+    point_odh: Float[np.ndarray, "origin depot horizon"]
     p90_odh: Float[np.ndarray, "origin depot horizon"]
 
 
@@ -123,7 +123,7 @@ def run(
     """
     panel_at = panel_at or panel.as_of
     actual = []
-    forecasts: dict[str, list[Quantiles]] = {name: [] for name in forecasters}
+    forecasts: dict[str, list[ScoredForecast]] = {name: [] for name in forecasters}
     for origin in split.origins:
         first = panel.step(origin) + 1
         actual.append(panel.demand_dt[:, first : first + split.horizon].astype(float))
@@ -135,7 +135,7 @@ def run(
         name: Outcome(
             actual_odh,
             np.stack([forecast.p10_dh for forecast in by_origin]),
-            np.stack([forecast.p50_dh for forecast in by_origin]),
+            np.stack([forecast.point_dh for forecast in by_origin]),
             np.stack([forecast.p90_dh for forecast in by_origin]),
         )
         for name, by_origin in forecasts.items()
@@ -150,11 +150,11 @@ def baseline_forecaster(name: str, horizon: int) -> Forecaster:
     """
     compute = get_baseline(name)
 
-    def forecast(panel: Panel) -> Quantiles:
+    def forecast(panel: Panel) -> ScoredForecast:
         point_dh = compute(panel.demand_dt, panel.n_steps, horizon).astype(float)
         no_bounds = np.full_like(point_dh, np.nan)
         closed_dh = panel.closed_dt[:, panel.n_steps : panel.n_steps + horizon]
-        return Quantiles(no_bounds, np.where(closed_dh, 0.0, point_dh), no_bounds)
+        return ScoredForecast(no_bounds, np.where(closed_dh, 0.0, point_dh), no_bounds)
 
     return forecast
 
@@ -184,7 +184,7 @@ def _common_days(
 ) -> Bool[np.ndarray, "origin depot horizon"]:
     """Depot-days that were observed and that every model forecast."""
     valid = [
-        np.isfinite(outcome.actual_odh) & np.isfinite(outcome.p50_odh)
+        np.isfinite(outcome.actual_odh) & np.isfinite(outcome.point_odh)
         for outcome in outcomes.values()
     ]
     return np.logical_and.reduce(valid)
@@ -195,16 +195,16 @@ def _scores(
     scored_odh: Bool[np.ndarray, "origin depot horizon"],
     scale_d: Float[np.ndarray, " depot"],
 ) -> Scores:
-    actual, p50 = outcome.actual_odh, outcome.p50_odh
+    actual, point = outcome.actual_odh, outcome.point_odh
     scale_odh = np.broadcast_to(scale_d[None, :, None], actual.shape)
     has_bounds_odh = (
         scored_odh & np.isfinite(outcome.p10_odh) & np.isfinite(outcome.p90_odh)
     )
     return Scores(
-        mape=metrics.mape(actual, p50, scored_odh),
-        wape=metrics.wape(actual, p50, scored_odh),
-        bias=metrics.bias(actual, p50, scored_odh),
-        mase=metrics.mase(actual, p50, scored_odh, scale_odh),
+        mape=metrics.mape(actual, point, scored_odh),
+        wape=metrics.wape(actual, point, scored_odh),
+        bias=metrics.bias(actual, point, scored_odh),
+        mase=metrics.mase(actual, point, scored_odh, scale_odh),
         coverage80=metrics.coverage(
             actual, outcome.p10_odh, outcome.p90_odh, has_bounds_odh
         ),

@@ -1,7 +1,7 @@
 """Configurations of the task, the network and the training: frozen, validated, JSON."""
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from forecaster.errors import ConfigError
 
@@ -11,6 +11,12 @@ MIN_TRAINING_DAYS = 14
 """Fewest days of history that any training needs: two of each weekday."""
 HISTORY_STEP_DAYS = 14
 """Days by which the context of a short history grows, so that shapes change rarely."""
+PointFor = Literal["median", "balanced", "mape"]
+"""What the point forecast is made for."""
+DEFAULT_POINT: PointFor = "median"
+POINT_SHIFTS: dict[PointFor, float] = {"median": 0.0, "balanced": 0.1, "mape": 0.35}
+"""κ: the point lies κ · spread² below the median, log counts. A percentage error divides by
+the actual, so a low forecast costs less; what a κ gains and costs was measured in LAB.md."""
 ConfigT = TypeVar("ConfigT", bound="Config")
 
 

@@ -59,7 +59,7 @@ class Artefact:
       model: Size of the network.
       reading_days: Context days that a forecast needs, measured at export.
       weights: Weights by path, such as `gru_1/ir/kernel`; float32, members first.
-      postprocessing: Rules that turn a raw forecast into the point forecast.
+      postprocessing: Rules that turn a raw forecast into the median forecast.
       intervals: Conformal intervals of the depots.
       totals: Quantiles of a city's and of the fleet's totals.
       effects: Effects of holidays, events and signals on each depot.

@@ -27,22 +27,22 @@ def calibrate_artefact(evaluation: Artefact, panel: Panel) -> Artefact:
     forecasts = _forecasts(evaluation, panel, origins)
     history_days = panel.step(evaluation.trained_through) + 1
     postprocessing = choose(forecasts, panel.depot_ids, history_days)
-    point_odh = forecasts.points(postprocessing, panel.depot_ids)
+    median_odh = forecasts.medians(postprocessing, panel.depot_ids)
     actual_odh = np.log1p(np.where(forecasts.valid, forecasts.actual, 0.0))
     first_o1 = panel.start_on.weekday() + 1 + np.array(origins)[:, None]
     weekday_oh = (first_o1 + np.arange(evaluation.horizon)) % 7
     table = intervals.calibrate(
-        (actual_odh - point_odh) / forecasts.spread[..., None],
+        (actual_odh - median_odh) / forecasts.spread[..., None],
         forecasts.valid,
         weekday_oh,
         panel.depot_ids,
     )
     low_high = [
         intervals.band(table, *origin, panel.depot_ids)
-        for origin in zip(point_odh, forecasts.spread, weekday_oh, strict=True)
+        for origin in zip(median_odh, forecasts.spread, weekday_oh, strict=True)
     ]
     low_odh, high_odh = (np.stack(part) for part in zip(*low_high, strict=True))
-    bands = Bands(*(infer.orders(log) for log in (low_odh, point_odh, high_odh)))
+    bands = Bands(*(infer.orders(log) for log in (low_odh, median_odh, high_odh)))
     complete_days = len(origins) - evaluation.horizon + 1
     difficulty = _relative_difficulty(evaluation, panel, complete_days)
     return replace(

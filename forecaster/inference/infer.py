@@ -7,6 +7,7 @@ from datetime import date
 import numpy as np
 from jaxtyping import Float
 
+from forecaster.config import DEFAULT_POINT, POINT_SHIFTS, PointFor
 from forecaster.data.panel import Panel
 from forecaster.inference import intervals, predict, totals
 from forecaster.inference.artefact import Artefact
@@ -21,12 +22,13 @@ MODEL, COLD_START, CLOSED = "model", "cold_start", "closed"
 class Forecast:
     """Orders per day of the H days after the origin, for every depot of a panel.
 
-    0 ≤ p10 ≤ p50 ≤ p90, never NaN, exactly 0 on closed days.
+    0 ≤ p10 ≤ p50 ≤ p90 and p10 ≤ point ≤ p90, never NaN, exactly 0 on closed days.
 
     Attributes:
       p10_dh: 10 % quantile.
-      p50_dh: The point forecast.
+      p50_dh: The median.
       p90_dh: 90 % quantile.
+      point_dh: The number that is shown and scored, made for a metric.
       basis_dh: MODEL, COLD_START or CLOSED.
       totals: Forecast of the fleet, and of each city.
     """
@@ -34,6 +36,7 @@ class Forecast:
     p10_dh: Float[np.ndarray, "depot horizon"]
     p50_dh: Float[np.ndarray, "depot horizon"]
     p90_dh: Float[np.ndarray, "depot horizon"]
+    point_dh: Float[np.ndarray, "depot horizon"]
     basis_dh: np.ndarray
     totals: tuple[Total, ...]
 
@@ -52,7 +55,10 @@ class LiveConditions:
 
 
 def forecast(
-    artefact: Artefact, panel: Panel, live: LiveConditions = LiveConditions()
+    artefact: Artefact,
+    panel: Panel,
+    live: LiveConditions = LiveConditions(),
+    point: PointFor = DEFAULT_POINT,
 ) -> Forecast:
     """Forecasts every depot from the panel's last day.
 
@@ -63,17 +69,21 @@ def forecast(
       artefact: From `artefact.load`.
       panel: Demand up to the origin; its calendar reaches at least the horizon ahead.
       live: Depots that fall back to the baseline, or whose intervals are wider.
+      point: What the point is made for.
 
     Raises:
       NoDataError: the panel's calendar ends before the horizon does, or no depot has
         been observed.
       ArtefactError: the artefact was made for other inputs.
     """
-    return _postprocess(artefact, panel, predict.predict(artefact, panel), live)
+    return _postprocess(artefact, panel, predict.predict(artefact, panel), live, point)
 
 
 def forecast_origins(
-    artefact: Artefact, panel: Panel, origins: Sequence[date]
+    artefact: Artefact,
+    panel: Panel,
+    origins: Sequence[date],
+    point: PointFor = DEFAULT_POINT,
 ) -> Iterator[tuple[date, Forecast]]:
     """Forecasts every depot from each of some origins, in few passes of the network.
 
@@ -86,13 +96,14 @@ def forecast_origins(
       panel: Demand and calendar as known at the last of the origins; it also holds what
         was known at the earlier ones.
       origins: In order, within the panel.
+      point: What the points are made for.
 
     Raises:
       NoDataError: as `forecast`, at one of the origins.
       ArtefactError: the artefact was made for other inputs.
     """
     for raw in predict.predict_origins(artefact, panel, origins):
-        yield raw.origin_on, _postprocess(artefact, panel, raw, LiveConditions())
+        yield raw.origin_on, _postprocess(artefact, panel, raw, LiveConditions(), point)
 
 
 def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
@@ -101,29 +112,40 @@ def orders(log_count: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 
 
 def _postprocess(
-    artefact: Artefact, panel: Panel, raw: RawForecast, live: LiveConditions
+    artefact: Artefact,
+    panel: Panel,
+    raw: RawForecast,
+    live: LiveConditions,
+    point: PointFor,
 ) -> Forecast:
     """Converts a raw forecast to orders with bands and totals; 0 where closed."""
-    low_dh, point_dh, high_dh = _log_bands(artefact, panel, raw, live)
+    log_bands = _log_bands(artefact, panel, raw, live)
     closed_dh = raw.closed_dh
     basis_dh = np.where(raw.cold_start_d[:, None], COLD_START, MODEL)
-    bands = Bands(
-        *(
-            np.where(closed_dh, 0.0, orders(log_dh))
-            for log_dh in (low_dh, point_dh, high_dh)
-        )
-    )
+    bands = Bands(*(np.where(closed_dh, 0.0, orders(log_dh)) for log_dh in log_bands))
+    shifted_dh = orders(log_bands.p50 - _point_shift(raw, point)[:, None])
     return Forecast(
         *bands,
+        # A closed day has the band 0 to 0.
+        point_dh=np.clip(shifted_dh, bands.p10, bands.p90),
         basis_dh=np.where(closed_dh, CLOSED, basis_dh),
         totals=totals.total_forecasts(artefact.totals, bands, panel.cities),
     )
 
 
+def _point_shift(raw: RawForecast, point: PointFor) -> Float[np.ndarray, " depot"]:
+    """Log counts from the median down to the point: more where days scatter more.
+
+    None without a history, where the spread is not the depot's own.
+    """
+    shift_d = POINT_SHIFTS[point] * raw.spread_d**2
+    return np.where(raw.cold_start_d, np.float32(0), shift_d)
+
+
 def _log_bands(
     artefact: Artefact, panel: Panel, raw: RawForecast, live: LiveConditions
 ) -> Bands:
-    point_dh = artefact.postprocessing.points(
+    median_dh = artefact.postprocessing.medians(
         panel.depot_ids,
         raw.baseline_dh,
         raw.correction_dh,
@@ -133,10 +155,10 @@ def _log_bands(
     weekday_h = (raw.origin_on.weekday() + 1 + np.arange(artefact.horizon)) % 7
     low_dh, high_dh = intervals.band(
         artefact.intervals,
-        point_dh,
+        median_dh,
         raw.spread_d,
         weekday_h,
         panel.depot_ids,
         missing_d,
     )
-    return Bands(low_dh, point_dh, high_dh)
+    return Bands(low_dh, median_dh, high_dh)

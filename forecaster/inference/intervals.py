@@ -146,17 +146,17 @@ def relative_difficulty(
 
 def band(
     table: IntervalTable,
-    point_dh: Float[np.ndarray, "depot horizon"],
+    median_dh: Float[np.ndarray, "depot horizon"],
     spread_d: Float[np.ndarray, " depot"],
     weekday_h: Int[np.ndarray, " horizon"],
     depot_ids: Sequence[str],
     missing_d: Int[np.ndarray, " depot"] | None = None,
 ) -> tuple[Float[np.ndarray, "depot horizon"], Float[np.ndarray, "depot horizon"]]:
-    """Returns low and high log counts around a point forecast.
+    """Returns low and high log counts around the median.
 
     Args:
       table: From `calibrate`.
-      point_dh: Point forecast, log counts.
+      median_dh: Median, log counts.
       spread_d: Spread of each depot at the origin, log counts.
       weekday_h: Weekdays of the days ahead, Monday is 0.
       depot_ids: Depots, in the order of the rows.
@@ -170,7 +170,7 @@ def band(
     factor_of = dict(zip(table.depot_ids, table.depot_d, strict=True))
     factor_d = np.array([factor_of.get(depot, 1.0) for depot in depot_ids], np.float32)
     width_dh = (factor_d * spread_d)[:, None] * table.weekday_w[weekday_h]
-    return point_dh + low_dh * width_dh, point_dh + high_dh * width_dh
+    return median_dh + low_dh * width_dh, median_dh + high_dh * width_dh
 
 
 def _stale_factors(

@@ -1,6 +1,6 @@
-"""Turns the network's raw forecast into the point forecast, tuned on held-out days.
+"""Turns the network's raw forecast into the median forecast, tuned on held-out days.
 
-The point is the baseline forecast plus a share of the network's correction: the one that
+The median is the baseline forecast plus a share of the network's correction: the one that
 lowers MAPE and WAPE on the holdout, shrunk towards what usually pays, for a month of a young
 fleet says little. A depot whose errors the network made larger keeps the baseline forecast
 (the fallback).
@@ -33,7 +33,7 @@ MIN_FALLBACK_DAYS = 42
 
 @dataclass(frozen=True)
 class Postprocessing:
-    """Rules that turn the raw forecast into the point forecast.
+    """Rules that turn the raw forecast into the median forecast.
 
     Attributes:
       network_share: Share of the network's correction to the baseline, 0 to 1.
@@ -43,14 +43,14 @@ class Postprocessing:
     network_share: float = 1.0
     fallback_depots: tuple[str, ...] = ()
 
-    def points(
+    def medians(
         self,
         depot_ids: Sequence[str],
         baseline_dh: Float[np.ndarray, "depot horizon"],
         correction_dh: Float[np.ndarray, "depot horizon"],
         more_fallbacks: Collection[str] = (),
     ) -> Float[np.ndarray, "depot horizon"]:
-        """Point forecasts in log counts.
+        """Median forecasts in log counts.
 
         Args:
           depot_ids: Depots, in the order of the rows.
@@ -58,10 +58,10 @@ class Postprocessing:
           correction_dh: The network's correction to it, log counts.
           more_fallbacks: Further depots that keep the baseline forecast.
         """
-        point_dh = baseline_dh + self.network_share * correction_dh
+        median_dh = baseline_dh + self.network_share * correction_dh
         fallbacks = (*self.fallback_depots, *more_fallbacks)
         fallback_d = np.isin(depot_ids, fallbacks)
-        return np.where(fallback_d[:, None], baseline_dh, point_dh).astype(np.float32)
+        return np.where(fallback_d[:, None], baseline_dh, median_dh).astype(np.float32)
 
     def to_json(self) -> dict[str, Any]:
         """JSON of the artefact's manifest."""
@@ -100,12 +100,12 @@ class HoldoutForecasts(NamedTuple):
     # Whether the day counts: it is observed, and the depot has a history of its own.
     valid: Bool[np.ndarray, "origin depot horizon"]
 
-    def points(
+    def medians(
         self, postprocessing: Postprocessing, depot_ids: Sequence[str]
     ) -> Float[np.ndarray, "origin depot horizon"]:
-        """Point forecasts in log counts under this postprocessing."""
+        """Median forecasts in log counts under this postprocessing."""
         rows = zip(self.baseline, self.correction, strict=True)
-        return np.stack([postprocessing.points(depot_ids, *row) for row in rows])
+        return np.stack([postprocessing.medians(depot_ids, *row) for row in rows])
 
 
 def choose(
@@ -138,7 +138,7 @@ def _network_share(
     )
     expected = SHORT_HISTORY_SHARE + (1 - SHORT_HISTORY_SHARE) * years
     costs = [
-        _relative_error(holdout, holdout.points(Postprocessing(share), depot_ids))
+        _relative_error(holdout, holdout.medians(Postprocessing(share), depot_ids))
         + penalty * (share - expected) ** 2
         for share in SHARES
     ]
@@ -147,10 +147,10 @@ def _network_share(
 
 
 def _relative_error(
-    holdout: HoldoutForecasts, point_odh: Float[np.ndarray, "origin depot horizon"]
+    holdout: HoldoutForecasts, median_odh: Float[np.ndarray, "origin depot horizon"]
 ) -> float:
     """Log of the product of MAPE and WAPE; differences are relative changes of both."""
-    forecast_odh = np.maximum(np.expm1(point_odh), 0.0)
+    forecast_odh = np.maximum(np.expm1(median_odh), 0.0)
     scores = (metrics.mape, metrics.wape)
     errors = [each(holdout.actual, forecast_odh, holdout.valid) for each in scores]
     return float(np.log(np.maximum(errors, MIN_ERROR)).sum())
@@ -160,7 +160,7 @@ def _fallback_depots(
     holdout: HoldoutForecasts, depot_ids: Sequence[str], postprocessing: Postprocessing
 ) -> tuple[str, ...]:
     """Ids of the depots whose absolute error is clearly larger with the network, over enough days."""
-    network_d = _absolute_error(holdout, holdout.points(postprocessing, depot_ids))
+    network_d = _absolute_error(holdout, holdout.medians(postprocessing, depot_ids))
     baseline_d = _absolute_error(holdout, holdout.baseline)
     has_enough_days_d = holdout.valid.sum(axis=(0, 2)) >= MIN_FALLBACK_DAYS
     worse_d = has_enough_days_d & (network_d > FALLBACK_MARGIN * baseline_d)
@@ -170,9 +170,9 @@ def _fallback_depots(
 
 
 def _absolute_error(
-    holdout: HoldoutForecasts, point_odh: Float[np.ndarray, "origin depot horizon"]
+    holdout: HoldoutForecasts, median_odh: Float[np.ndarray, "origin depot horizon"]
 ) -> Float[np.ndarray, " depot"]:
     """Sum of absolute errors of each depot, orders."""
-    orders_odh = np.maximum(np.expm1(point_odh), 0.0)
+    orders_odh = np.maximum(np.expm1(median_odh), 0.0)
     error_odh = np.abs(orders_odh - np.where(holdout.valid, holdout.actual, 0.0))
     return np.where(holdout.valid, error_odh, 0.0).sum(axis=(0, 2))

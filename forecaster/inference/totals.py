@@ -136,16 +136,18 @@ def total(
     The bands are of one city or of the fleet, without an origin axis; the quantiles are
     from a `TotalsTable`.
     """
-    point_h, below_h, above_h = _sums(bands, np.ones(bands.p50.shape, bool))
+    median_h, below_h, above_h = _sums(bands, np.ones(bands.p50.shape, bool))
     half_qh = np.where(score_q[:, None] < 0, below_h, above_h)
-    return np.maximum(point_h + score_q[:, None] * half_qh, 0.0)
+    return np.maximum(median_h + score_q[:, None] * half_qh, 0.0)
 
 
 def _sums(bands: Bands, included: Bool[np.ndarray, "..."]) -> tuple[np.ndarray, ...]:
-    """Sums over depots of the point and of the half widths below and above it."""
+    """Sums over depots of the median and of the half widths below and above it."""
     parts = (bands.p50, bands.p50 - bands.p10, bands.p90 - bands.p50)
-    point, below, above = (np.where(included, part, 0.0).sum(axis=-2) for part in parts)
-    return point, below, above
+    median, below, above = (
+        np.where(included, part, 0.0).sum(axis=-2) for part in parts
+    )
+    return median, below, above
 
 
 def _scores(
@@ -154,8 +156,8 @@ def _scores(
     included_odh: Bool[np.ndarray, "origin depot horizon"],
 ) -> Float[np.ndarray, " row"]:
     """Residuals of the included depots' total, divided by the sum of their half widths."""
-    point_oh, below_oh, above_oh = _sums(bands, included_odh)
-    residual_oh = np.where(included_odh, actual_odh, 0.0).sum(axis=-2) - point_oh
+    median_oh, below_oh, above_oh = _sums(bands, included_odh)
+    residual_oh = np.where(included_odh, actual_odh, 0.0).sum(axis=-2) - median_oh
     half_oh = np.where(residual_oh < 0, below_oh, above_oh)
     has_width_oh = half_oh > 0
     return residual_oh[has_width_oh] / half_oh[has_width_oh]

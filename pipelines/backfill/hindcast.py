@@ -91,7 +91,8 @@ class Hindcaster:
         run.metrics |= {"origins": 0, "rows": 0, "model": version}
         panel = self._panels_through(origins[-1]).at(origins[-1])
         artefact = self._load(version)
-        for origin, forecast in forecast_origins(artefact, panel, origins):
+        point = self.settings.point
+        for origin, forecast in forecast_origins(artefact, panel, origins, point):
             self._write(origin, by_origin[origin], version, panel, forecast, run)
             yield by_origin[origin]
 

@@ -68,7 +68,7 @@ def backtest(
         recipe = train.build_recipe(settings, seed, epochs)
         with recorded(context.engine, "backtest", origin), fit_progress() as report:
             scores, seconds = backtesting.run_backtest(
-                panel, panel_at, split, recipe, names, report
+                panel, panel_at, split, recipe, names, report, settings.point
             )
     result = backtests.as_json(split, scores, panel.n_depots, seconds)
     if as_json:

@@ -40,7 +40,13 @@ def forecast(
         day = past_day(context, origin, "--origin") or counting.default_origin(engine)
         with recorded(engine, "forecast", day) as run:
             version = forecasting.forecast_from(
-                engine, settings.artefacts, day, context.now, settings.zone, run
+                engine,
+                settings.artefacts,
+                day,
+                context.now,
+                settings.zone,
+                run,
+                point=settings.point,
             )
         with snapshot(engine) as connection:
             rows = read_forecasts(connection, day, version)

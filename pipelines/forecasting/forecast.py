@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import sqlalchemy as sa
 import structlog
 
+from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.data.panel import Panel
 from forecaster.errors import ArtefactError, NoModelError
 from forecaster.inference import artefact, infer
@@ -39,6 +40,7 @@ def forecast_from(
     zone: ZoneInfo,
     run: Run | None = None,
     read_panels: ReadPanels | None = None,
+    point: PointFor = DEFAULT_POINT,
 ) -> str:
     """Forecasts every depot with the champion, and returns its version.
 
@@ -54,6 +56,7 @@ def forecast_from(
       zone: The fleet's time zone, in which the origin's day ends.
       run: The run that records the metrics.
       read_panels: Returns panels that other steps share; the origin's is read without.
+      point: What the point is made for.
 
     Raises:
       NoModelError: no model is eligible for that origin.
@@ -68,7 +71,7 @@ def forecast_from(
     loaded = load_recorded(artefacts, model)
     panel = _panel(engine, origin, zone, live, read_panels)
     with measure_inference(run):
-        result = infer.forecast(loaded, panel, conditions)
+        result = infer.forecast(loaded, panel, conditions, point)
     write(engine, panel, result, str(model["version"]), now, zone, run)
     own = loaded.postprocessing.fallback_depots
     fallbacks = sorted({*own, *conditions.fallback_depots})

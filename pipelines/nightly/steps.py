@@ -155,6 +155,7 @@ def forecast(context: NightlyContext, run: Run) -> None:
         context.settings.zone,
         run,
         context.panels,
+        context.settings.point,
     )
     run.metrics |= late.metrics()
     if late.is_late:

@@ -1,13 +1,21 @@
-"""Settings of training: horizon, seed, compile cache, and processes."""
+"""Settings of training and its forecasts: horizon, point, seed, compile cache, processes."""
 
 from pydantic import Field
 from pydantic_settings import BaseSettings
+
+from forecaster.config import DEFAULT_POINT, PointFor
 
 
 class TrainingSettings(BaseSettings):
     """A part of `Settings`, which reads the environment."""
 
     horizon: int = Field(default=7, ge=1, le=63, description="Days forecast.")
+    point: PointFor = Field(
+        default=DEFAULT_POINT,
+        description="What the number that is shown and scored is made for: the median is as "
+        "likely too high as too low, mape has the lowest percentage errors, balanced lies "
+        "between.",
+    )
     seed: int = Field(default=0, ge=0, description="Seed of training.")
     compile_cache_mib: int = Field(
         default=512,

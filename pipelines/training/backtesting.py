@@ -5,7 +5,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from forecaster import backtest
-from forecaster.backtest import Forecaster, HoldoutSplit, Quantiles, Scores
+from forecaster.backtest import Forecaster, HoldoutSplit, ScoredForecast, Scores
+from forecaster.config import DEFAULT_POINT, PointFor
 from forecaster.data.panel import Panel
 from forecaster.inference import infer
 from forecaster.inference.artefact import Artefact
@@ -26,6 +27,7 @@ def run_backtest(
     recipe: "Recipe",
     against: tuple[str, ...],
     report: Callable[[str], Callable[[int, int, float], None]],
+    point: PointFor = DEFAULT_POINT,
 ) -> tuple[dict[str, Scores], float]:
     """Trains once on the data before the holdout, and forecasts from every origin in it.
 
@@ -36,6 +38,7 @@ def run_backtest(
       recipe: Task and training settings.
       against: Names of the baselines to compare with.
       report: Given the name of a fit, returns the callback for its epochs.
+      point: What the points that are scored are made for.
 
     Returns:
       Scores by model, `gru` first, and the training time in seconds.
@@ -51,7 +54,7 @@ def run_backtest(
         name: backtest.baseline_forecaster(name, split.horizon) for name in against
     }
     result = train_model(known(split.trained_through), recipe, report=report)
-    forecasters = {"gru": as_forecaster(result.production), **baselines}
+    forecasters = {"gru": as_forecaster(result.production, point), **baselines}
     return _scores(panel, split, forecasters, known), result.seconds
 
 
@@ -60,6 +63,7 @@ def evaluation_scores(
     evaluation: Artefact,
     champion: Artefact | None = None,
     known: PanelAsKnown | None = None,
+    point: PointFor = DEFAULT_POINT,
 ) -> dict[str, Any]:
     """Scores the evaluation model on its holdout, with the baselines.
 
@@ -69,12 +73,13 @@ def evaluation_scores(
       champion: The champion's evaluation model, which is compared if it was not trained
         on the holdout either and has the same horizon.
       known: Returns the panel as known at an origin; by default `panel` up to there.
+      point: What the points that are scored are made for.
     """
     window = (panel.origin - evaluation.trained_through).days
     split = backtest.split_holdout(panel, window, evaluation.horizon)
-    forecasters = {"gru": as_forecaster(evaluation)}
+    forecasters = {"gru": as_forecaster(evaluation, point)}
     if champion is not None and _is_comparable(champion, evaluation):
-        forecasters["champion"] = as_forecaster(champion)
+        forecasters["champion"] = as_forecaster(champion, point)
     forecasters |= {
         name: backtest.baseline_forecaster(name, evaluation.horizon)
         for name in BASELINES
@@ -92,12 +97,12 @@ def _is_comparable(champion: Artefact, evaluation: Artefact) -> bool:
     return has_same_holdout and champion.horizon == evaluation.horizon
 
 
-def as_forecaster(model: Artefact) -> Forecaster:
-    """Wraps an artefact as a forecaster for the backtest."""
+def as_forecaster(model: Artefact, point: PointFor = DEFAULT_POINT) -> Forecaster:
+    """Wraps an artefact as a forecaster for the backtest; see `infer.forecast`."""
 
-    def forecast(panel: Panel) -> Quantiles:
-        quantiles = infer.forecast(model, panel)
-        return Quantiles(quantiles.p10_dh, quantiles.p50_dh, quantiles.p90_dh)
+    def forecast(panel: Panel) -> ScoredForecast:
+        made = infer.forecast(model, panel, point=point)
+        return ScoredForecast(made.p10_dh, made.point_dh, made.p90_dh)
 
     return forecast
 

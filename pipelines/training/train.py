@@ -77,7 +77,9 @@ def train(
     panel = training_panel(engine, panels, through)
     result = _fit(panel, settings, recipe, report, run.metrics)
     champion = _champion_evaluation(engine, settings)
-    scores = evaluation_scores(panel, result.evaluation, champion, panels.at)
+    scores = evaluation_scores(
+        panel, result.evaluation, champion, panels.at, settings.point
+    )
     scores["network_share"] = result.production.postprocessing.network_share
     # Reproducible from the data alone, so without the champion's scores.
     table = {name: scores["models"][name] for name in ("gru", *BASELINES)}

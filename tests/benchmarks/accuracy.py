@@ -106,8 +106,8 @@ def poisson_floor(outcome: Outcome) -> float:
 
     The means are taken to be the forecasts; 100 draws with a fixed seed.
     """
-    known = np.isfinite(outcome.actual_odh) & np.isfinite(outcome.p50_odh)
-    mean_r = outcome.p50_odh[known]
+    known = np.isfinite(outcome.actual_odh) & np.isfinite(outcome.point_odh)
+    mean_r = outcome.point_odh[known]
     drawn_kr = np.random.default_rng(0).poisson(mean_r, (100, len(mean_r)))
     counted = drawn_kr > 0
     miss_kr = np.abs(drawn_kr - mean_r) / np.maximum(drawn_kr, 1)
@@ -189,7 +189,7 @@ def _ratio(own: float, peer: float) -> float:
 
 def _coverage_by_day(outcome: Outcome) -> dict[str, float]:
     shares = {}
-    for day in range(outcome.p50_odh.shape[2]):
+    for day in range(outcome.point_odh.shape[2]):
         shares[str(day + 1)] = _coverage(outcome, np.s_[:, :, day])
     return shares
 

@@ -237,7 +237,7 @@ def total_coverage(panel: Panel, outcome: Outcome, made: Made) -> dict[str, floa
     if made.total_onqh is None:
         return {}
     actual_odh = np.where(
-        np.isfinite(outcome.actual_odh), outcome.actual_odh, outcome.p50_odh
+        np.isfinite(outcome.actual_odh), outcome.actual_odh, outcome.point_odh
     )
     inside = within_bands(panel.cities, actual_odh, made.total_names, made.total_onqh)
     return {f"{part}_in": share for part, share in inside.items()}

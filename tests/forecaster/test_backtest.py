@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forecaster import backtest
-from forecaster.backtest import Quantiles
+from forecaster.backtest import ScoredForecast
 from forecaster.errors import CutoffError
 from tests.make import make_panel
 
@@ -48,7 +48,7 @@ def test_the_forecaster_never_sees_its_targets():
     def forecaster(at):
         seen.append((at.origin, at.n_steps))
         zero = np.zeros((4, 7))
-        return Quantiles(zero, zero, zero)
+        return ScoredForecast(zero, zero, zero)
 
     outcome = backtest.run(panel, split, {"blind": forecaster})["blind"]
     assert seen == [(origin, panel.step(origin) + 1) for origin in split.origins]
@@ -83,7 +83,7 @@ def test_every_model_is_scored_on_the_days_that_all_forecast():
     def oracle(at):
         first = at.n_steps
         point = np.nan_to_num(perfect[:, first : first + 7])
-        return Quantiles(point - 1, point, point + 1)
+        return ScoredForecast(point - 1, point, point + 1)
 
     naive = backtest.baseline_forecaster("seasonal_naive", 7)
     outcomes = backtest.run(panel, split, {"oracle": oracle, "naive": naive})

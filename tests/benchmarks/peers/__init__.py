@@ -20,6 +20,7 @@ class Forecasts(NamedTuple):
     """Orders per day of the days after each origin; NaN where a model gives none."""
 
     p10_odh: np.ndarray
+    # The number that is scored.
     p50_odh: np.ndarray
     p90_odh: np.ndarray
 

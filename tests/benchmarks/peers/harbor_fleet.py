@@ -44,13 +44,17 @@ def train_by_default(panel: Panel, split: HoldoutSplit) -> "TrainingResult":
 def forecast_origins(
     artefact: Artefact, panel: Panel, split: HoldoutSplit
 ) -> list[Forecast]:
-    """Forecasts from every origin with what was known then."""
-    return [infer.forecast(artefact, panel.as_of(origin)) for origin in split.origins]
+    """Forecasts from every origin with what was known then, for `HARBOR_POINT`."""
+    point = Settings.load().point
+    return [
+        infer.forecast(artefact, panel.as_of(origin), point=point)
+        for origin in split.origins
+    ]
 
 
 def quantiles_of(made: Sequence[Forecast]) -> Forecasts:
-    """Quantiles of the depots, a forecast for each origin."""
-    parts = ("p10_dh", "p50_dh", "p90_dh")
+    """Points of the depots within their bands, a forecast for each origin."""
+    parts = ("p10_dh", "point_dh", "p90_dh")
     return Forecasts(
         *(np.stack([getattr(each, part) for each in made]) for part in parts)
     )

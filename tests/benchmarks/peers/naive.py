@@ -16,7 +16,7 @@ def baseline(name: str) -> Peer:
         forecasters = {name: backtest.baseline_forecaster(name, split.horizon)}
         made = backtest.run(panel, split, forecasters)[name]
         seconds = time.perf_counter() - started
-        forecasts = Forecasts(made.p10_odh, made.p50_odh, made.p90_odh)
+        forecasts = Forecasts(made.p10_odh, made.point_odh, made.p90_odh)
         return PeerRun(forecasts, 0.0, seconds, "nothing to tune")
 
     return run

@@ -39,9 +39,9 @@ def test_a_depot_with_larger_errors_keeps_the_baseline(rng):
     chosen = choose(holdout, DEPOTS, YEARS)
     assert chosen.fallback_depots == ("D2",)
     plain, correction = holdout.baseline[0], holdout.correction[0]
-    point = chosen.points(DEPOTS, plain, correction)
-    np.testing.assert_allclose(point[2], plain[2], rtol=1e-6)
-    assert (point[1] != plain[1].astype(np.float32)).any()
+    median = chosen.medians(DEPOTS, plain, correction)
+    np.testing.assert_allclose(median[2], plain[2], rtol=1e-6)
+    assert (median[1] != plain[1].astype(np.float32)).any()
 
 
 def test_a_lucky_month_of_a_young_fleet_convinces_less_than_of_an_old_one(rng):

@@ -114,9 +114,9 @@ def forecasts_made(monkeypatch):
     """The models that forecast, one for each time."""
     forecast_by, made = infer.forecast, []
 
-    def forecast_and_note(model, *others):
+    def forecast_and_note(model, *others, **named):
         made.append(model.version)
-        return forecast_by(model, *others)
+        return forecast_by(model, *others, **named)
 
     monkeypatch.setattr(infer, "forecast", forecast_and_note)
     return made

@@ -41,6 +41,11 @@ def test_the_home_is_beside_the_checkout_wherever_one_stands(tmp_path):
             r"HARBOR_COUNTRY is 'XX': must be an ISO 3166 country",
         ),
         ("HARBOR_HORIZON", "64", r"HARBOR_HORIZON is '64'.*less than or equal to 63"),
+        (
+            "HARBOR_POINT",
+            "mean",
+            r"HARBOR_POINT is 'mean': Input should be 'median', 'balanced' or 'mape'\. Corr",
+        ),
         ("HARBOR_NIGHTLY_AT", "25:00", r"AT is '25:00': must be.* such as 04:30"),
         ("HARBOR_NIGHTLY_AT", "4:30", r"AT is '4:30': must be hour and minute"),
         ("HARBOR_READY_BY", "25:00", r"BY is '25:00': must be hour and minute"),

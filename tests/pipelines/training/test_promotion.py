@@ -118,3 +118,19 @@ def test_evaluation_forecasts_see_the_data_as_known_then():
     for name in ("gru", "seasonal_naive"):
         assert models[name]["bias"] > 80
         assert abs(unchanged[name]["bias"]) < 20
+
+
+def test_the_scores_are_those_of_the_point():
+    panel = make_panel(n_depots=2, n_days=100)
+    judged = replace(
+        make_artefact(panel), trained_through=panel.origin - timedelta(days=14)
+    )
+    by_point = [
+        evaluation_scores(panel, judged, judged, point=point)["models"]
+        for point in ("median", "balanced", "mape")
+    ]
+    assert by_point[0] == evaluation_scores(panel, judged, judged)["models"]
+    for name in ("gru", "champion"):
+        median, balanced, mape = (models[name]["bias"] for models in by_point)
+        assert mape < balanced < median
+    assert by_point[2]["seasonal_naive"] == by_point[0]["seasonal_naive"]
