@@ -98,6 +98,7 @@ class Forecast(TypedDict):
     p10: float
     p50: float
     p90: float
+    point: float
     planned: float
     model_version: str
 

@@ -46,10 +46,10 @@ def daily_totals(totals: pd.DataFrame) -> Chart:
     Args:
       totals: Also with `notes`, the holidays and events of each day in words.
     """
-    is_ahead = totals["p50"].notna()
+    is_ahead = totals["point"].notna()
     table = with_texts(
         totals.assign(
-            orders=totals["actual"].where(~is_ahead, totals["p50"]),
+            orders=totals["actual"].where(~is_ahead, totals["point"]),
             series=is_ahead.map({True: FORECAST, False: ACTUAL}),
         ),
         "day_on",
@@ -88,10 +88,10 @@ def fan(days: pd.DataFrame) -> Chart:
     Closed days interrupt the lines: nobody could order, so they are not a demand of 0.
     """
     notes = [", ".join(day) for day in formatting.day_notes(days)]
-    is_ahead = days["p50"].notna()
+    is_ahead = days["point"].notna()
     is_empty = days["is_closed"] & (days["actual"].fillna(0) == 0)
     drawn = days.drop(columns=["holidays", "events"]).assign(notes=notes)
-    numbers = ["actual", "p10", "p50", "p90"]
+    numbers = ["actual", "p10", "point", "p90"]
     drawn[numbers] = drawn[numbers].mask(is_empty)
     table = with_texts(drawn, "day_on")
     ahead, past = table[is_ahead], table[~is_ahead]
@@ -99,7 +99,7 @@ def fan(days: pd.DataFrame) -> Chart:
     return alt.layer(
         _band(ahead, x),
         _line(table, x, "actual", ACTUAL, width=1.5),
-        _line(ahead, x, "p50", FORECAST, width=2.5),
+        _line(ahead, x, "point", FORECAST, width=2.5),
         *_event_markers(table, x),
         ruler(past, x, *PAST),
         ruler(ahead, x, *AHEAD),
@@ -117,9 +117,9 @@ def past_forecasts(past: pd.DataFrame) -> Chart:
     )
     return alt.layer(
         _band(table, x),
-        _line(table, x, "p50", FORECAST, width=2.5, dots=False),
+        _line(table, x, "point", FORECAST, width=2.5, dots=False),
         dots,
-        ruler(table, x, "day", "actual_text", "p50_text", "p10_text", "p90_text"),
+        ruler(table, x, "day", "actual_text", "point_text", "p10_text", "p90_text"),
     ).properties(height=HEIGHT)
 
 

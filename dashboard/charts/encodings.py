@@ -21,7 +21,7 @@ TWO_LINES = "[slice(datum.label, 0, 3), slice(datum.label, 4)]"
 TITLES = {
     "day": "Day",
     "actual_text": "Actual",
-    "p50_text": "Forecast",
+    "point_text": "Forecast",
     "planned_text": "Planned",
     "orders_text": "Orders",
     "p10_text": "Low (P10)",
@@ -43,16 +43,16 @@ PAST = ("day", "actual_text")
 def with_texts(table: pd.DataFrame, day_column: str) -> pd.DataFrame:
     """Adds the day and each number as text, a dash where it is missing, for tooltips.
 
-    The p50 is given as 'p50_text' and, for tables of planned numbers, as 'planned_text'.
+    The forecast is given as 'point_text' and, for tables of planned numbers, as 'planned_text'.
     The day carries its `notes`, where the table has them: 'Fri 27 Nov · Black friday'.
     """
     texts = {
         f"{name}_text": table[name].map(formatting.orders)
-        for name in ("actual", "p50", "orders", "p10", "p90", "counted")
+        for name in ("actual", "point", "orders", "p10", "p90", "counted")
         if name in table
     }
-    if "p50" in table:
-        texts["planned_text"] = texts["p50_text"]
+    if "point" in table:
+        texts["planned_text"] = texts["point_text"]
     day = table[day_column].map(formatting.day)
     if "notes" in table:
         noted = day + " · " + table["notes"]

@@ -32,6 +32,6 @@ def html(freshness: Freshness, today: date) -> str:
     return html_brief.brief(
         decisions,
         brief.last_day_sentence(scored, freshness.last_on, today),
-        "" if scored["p50"].isna().all() else str(scored["depot_id"].iloc[0]),
+        "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0]),
         brief.caution(city_days),
     )

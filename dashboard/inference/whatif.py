@@ -85,7 +85,7 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
     is_changed = published["day_on"].dt.date.between(
         scenario.first_on, scenario.last_on
     )
-    changed = published[list(QUANTILES)].mul(
+    changed = published[["p10", "point", "p90"]].mul(
         1 + scenario.demand_change * is_changed, axis="index"
     )
     if scenario.kind:
@@ -93,8 +93,8 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "target_on": published["day_on"],
-            "forecast": published["p50"],
-            "scenario": changed["p50"],
+            "forecast": published["point"],
+            "scenario": changed["point"],
             "scenario_p10": changed["p10"],
             "scenario_p90": changed["p90"],
         }
@@ -102,7 +102,10 @@ def simulate(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
 
 
 def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
-    """By how much the model's quantiles change with the event, a row per day ahead."""
+    """By how much the point and its band change with the event, a row per day ahead.
+
+    The point changes as the median does.
+    """
     model = _model_for_depot(scenario.depot, freshness)
     tables = _inputs(model, scenario.depot, freshness)
     event = {
@@ -115,7 +118,8 @@ def _event_ratio(scenario: Scenario, freshness: Freshness) -> pd.DataFrame:
     columns = tables["events"].columns
     changed = tables | {"events": pd.DataFrame(events, columns=columns, dtype=object)}
     before, after = _predict(model, [tables, changed], scenario.depot, freshness)
-    return (after / before.where(before > 0)).fillna(1.0)
+    ratio = (after / before.where(before > 0)).fillna(1.0)
+    return ratio.rename(columns={"p50": "point"})
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
@@ -153,7 +157,7 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
     signals = ordinary - medians[0] if has_signals else np.nan
     # A closed day has no forecast to split.
     is_open = full > 0
-    share = (published["model_p50"] / full.where(is_open)).fillna(0.0)
+    share = (published["model_point"] / full.where(is_open)).fillna(0.0)
     parts = pd.DataFrame(
         {
             "target_on": published["day_on"],
@@ -162,7 +166,7 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
             "signals": share * signals,
             "holiday": share * (holiday - ordinary),
             "events": share * (full - holiday),
-            "forecast": published["model_p50"],
+            "forecast": published["model_point"],
         }
     )
     others = parts[["level", "signals", "holiday", "events"]].sum(axis=1)
@@ -217,7 +221,7 @@ def _predict(
 
 
 def _days_ahead(days: pd.DataFrame) -> pd.DataFrame:
-    return days[days["p50"].notna()].reset_index(drop=True)
+    return days[days["point"].notna()].reset_index(drop=True)
 
 
 def _level(days: pd.DataFrame) -> float:

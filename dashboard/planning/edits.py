@@ -48,8 +48,8 @@ def cells(week: pd.DataFrame) -> list[Cell]:
         Cell(
             depot=str(row["depot_id"]),
             day_on=row["target_on"].date(),
-            orders=float(row["p50"]),
-            model_orders=float(row["model_p50"]),
+            orders=float(row["point"]),
+            model_orders=float(row["model_point"]),
             override_id=None
             if pd.isna(row["override_id"])
             else int(row["override_id"]),
@@ -134,7 +134,7 @@ def preview(
         by_city = planning.by_city(plan, valid, bands)
         own = plan[plan["depot_id"].isin(touched)].groupby("target_on")
         parts |= {
-            f"orders_{name}": own["p50"].sum(),
+            f"orders_{name}": own["point"].sum(),
             f"vans_{name}": own["needed"].sum(),
             f"short_{name}": by_city.set_index("target_on")["short"],
         }

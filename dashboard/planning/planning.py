@@ -63,14 +63,14 @@ def by_city(
       bands: `queries.city_bands`.
 
     Returns:
-      city, target_on, p50 (planned orders), model_p50, allocated, drivers, undelivered,
+      city, target_on, point (planned orders), model_point, allocated, drivers, undelivered,
       needed (vans with which all orders of the city are carried at its service level, if
       they may be moved between its depots), delivery_probability (the probability of that with
       the city's vans; NaN if these are not known), vans (of the city; NaN if not known),
       spare (vans beyond those allocated; NaN if not known), short (vans needed beyond the
       city's). By city and day.
     """
-    columns = ["p50", "model_p50", "allocated", "drivers", "undelivered"]
+    columns = ["point", "model_point", "allocated", "drivers", "undelivered"]
     days = plan.groupby(["city", "target_on"], as_index=False)[columns].sum()
     vans = days["city"].map({name: each.vans for name, each in settings.items()})
     needs = pd.DataFrame(
@@ -146,13 +146,13 @@ def with_changes(
     """
     keys = zip(week["depot_id"], week["target_on"], strict=True)
     number_r = np.array([orders.get(key, np.nan) for key in keys], float)
-    model_r = week["model_p50"].to_numpy(float)
+    model_r = week["model_point"].to_numpy(float)
     ratio_r = np.divide(
         number_r, model_r, out=np.full_like(number_r, np.nan), where=model_r > 0
     )
     is_new = ~np.isnan(number_r)
-    moved = {"p50": np.where(is_new, number_r, week["p50"])}
-    for name in ("p10", "p90"):
+    moved = {"point": np.where(is_new, number_r, week["point"])}
+    for name in QUANTILES:
         scaled_r = week[f"model_{name}"].to_numpy(float) * ratio_r
         shifted_r = np.where(model_r > 0, scaled_r, number_r)
         moved[name] = np.where(is_new, shifted_r, week[name])

@@ -47,7 +47,7 @@ def city_days(freshness: Freshness) -> list[CityDay]:
         CityDay(
             city=row["city"],
             day_on=row["target_on"].date(),
-            orders=float(row["p50"]),
+            orders=float(row["point"]),
             vans_needed=int(row["needed"]),
             vans_available=settings[row["city"]].vans,
             short=int(row["short"]),

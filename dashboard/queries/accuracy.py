@@ -108,13 +108,13 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
     """The 15 depot-days with the largest absolute errors in orders, largest first.
 
     Returns:
-      depot_id, name, city, target_on, actual, p10, p50, p90 (of the last forecast of
+      depot_id, name, city, target_on, actual, p10, point, p90 (of the last forecast of
       that day, or of that many days ahead), basis, events, holidays (lists, as
       `depot_days` has them).
     """
     return read(
         sql.LARGEST_ERRORS,
-        numbers=["actual", "p10", "p50", "p90"],
+        numbers=["actual", "p10", "point", "p90"],
         days=["target_on"],
         live=scope.live,
         days_back=scope.days_back,

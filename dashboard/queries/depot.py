@@ -90,10 +90,10 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last 8 weeks of one depot and the days ahead, a row for each day.
 
     Returns:
-      day_on, actual (NaN where not observed), p10, p50, p90 (as planned: the planner's
+      day_on, actual (NaN where not observed), p10, point, p90 (as planned: the planner's
       number where there is one, the band moved with it, else the model's; NaN for days
-      past), model_p50 (the model's own), basis, is_closed, events (kinds, a list), holidays
-      (names, a list), p50_before (previous forecast of the day); of a day's newest
+      past), model_point (the model's own), basis, is_closed, events (kinds, a list), holidays
+      (names, a list), point_before (previous forecast of the day); of a day's newest
       override: override_id (NaN without one), is_set, is_locked, override_reason and
       made_by (None unless its number counts), overruled_by (who made the number over which
       a later closure wins, else None).
@@ -102,7 +102,7 @@ def depot_days(depot: str, freshness: Freshness) -> pd.DataFrame:
     return read(
         sql.DEPOT_DAYS,
         numbers=[
-            "actual", "p10", "p50", "p90", "model_p50", "p50_before", "override_id"
+            "actual", "p10", "point", "p90", "model_point", "point_before", "override_id"
         ],
         days=["day_on"],
         depot=depot,
@@ -118,12 +118,12 @@ def past_forecasts(depot: str, freshness: Freshness) -> pd.DataFrame:
     """The last forecast of each of 28 past days, with the actuals.
 
     Returns:
-      target_on, origin_on, actual, p10, p50, p90, is_live, model_version, oldest day
+      target_on, origin_on, actual, p10, point, p90, is_live, model_version, oldest day
       first. Live forecasts only; hindcasts only where the depot has no live one.
     """
     return read(
         sql.PAST_FORECASTS,
-        numbers=["actual", "p10", "p50", "p90"],
+        numbers=["actual", "p10", "point", "p90"],
         days=["target_on", "origin_on"],
         depot=depot,
         days_back=PAST_DAYS,

@@ -19,15 +19,15 @@ def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     """Orders per day of a city, or of all ('').
 
     Returns:
-      day_on, actual (NaN for days ahead, and where no depot's count is known), p50 (sum
+      day_on, actual (NaN for days ahead, and where no depot's count is known), point (sum
       of the depots' planned numbers; NaN for days past), p10 and p90 (80 % band of the
-      total, moved with planners' numbers; NaN where it was not forecast), model_p50 (sum
+      total, moved with planners' numbers; NaN where it was not forecast), model_point (sum
       of the model's numbers), missing (open depots without a count): a row for each of the
       21 days up to the origin and of the days forecast.
     """
     return read(
         sql.DAILY_TOTALS,
-        numbers=["actual", "p10", "p50", "p90", "model_p50"],
+        numbers=["actual", "p10", "point", "p90", "model_point"],
         days=["day_on"],
         city=city,
         since=freshness.origin - timedelta(days=FLEET_DAYS - 1),
@@ -44,12 +44,12 @@ def fleet_week(freshness: Freshness) -> pd.DataFrame:
     Returns:
       One row per depot and day: depot_id, name, city, vans, last_on (newest known
       demand), is_late (that is overdue), is_silent (open, but no demand for a fortnight),
-      target_on, p10, p50, p90 (as planned: the planner's number where there is one, the
-      band moved with it, else the model's), basis ('model', 'cold_start', 'closed'),
-      model_p10, model_p50, model_p90 (the model's own), week_before (orders seven days earlier; NaN if not
-      known, or closed on either day), change (fraction by which the depot's planned days
-      differ from those), p50_before (previous forecast of the day), before_on (its
-      origin), revised (fraction by which the model's days differ from those; 0 below half
+      target_on, point (planned: the planner's number where there is one, else the model's),
+      p10, p50, p90 (moved with it; vans are planned from these), basis ('model', 'cold_start',
+      'closed'), model_p10, model_p50, model_p90, model_point (the model's own), week_before
+      (orders seven days earlier; NaN if not known, or closed on either day), change (fraction
+      by which the depot's planned days differ from those), point_before (previous forecast of
+      the day), before_on (its origin), revised (fraction by which the model's days differ from those; 0 below half
       an order a day); of a day's newest override: override_id (NaN without one), is_set,
       is_locked, override_reason and made_by (None unless its number counts), overruled_by
       (who made the number over which a later closure wins, else None).
@@ -57,8 +57,8 @@ def fleet_week(freshness: Freshness) -> pd.DataFrame:
     return read(
         sql.FLEET_WEEK,
         numbers=[
-            "vans", "p10", "p50", "p90", "model_p10", "model_p50", "model_p90",
-            "override_id", "week_before", "change", "p50_before", "revised",
+            "vans", "p10", "p50", "p90", "point", "model_p10", "model_p50", "model_p90",
+            "model_point", "override_id", "week_before", "change", "point_before", "revised",
         ],
         days=["last_on", "target_on", "before_on"],
         as_of=freshness.newest,
@@ -107,12 +107,12 @@ def last_day(freshness: Freshness) -> pd.DataFrame:
     """The newest known day beside its last live forecast, worst depot first.
 
     Returns:
-      depot_id, name, city, actual (orders; NaN where none are known yet), p50 (orders; NaN
+      depot_id, name, city, actual (orders; NaN where none are known yet), point (orders; NaN
       where the depot had no live forecast), is_expected (forecast, and open).
     """
     return read(
         sql.FORECAST_OF_DAY,
-        numbers=["actual", "p50"],
+        numbers=["actual", "point"],
         day=freshness.last_on,
         since=freshness.last_on,
     )

@@ -40,12 +40,12 @@ def override_history(city: str, freshness: Freshness) -> pd.DataFrame:
     """The newest 50 overrides of a city, or of all (''), newest first.
 
     Returns:
-      override_id, depot_id, name, target_on, action, orders, p50 (of the forecast shown
+      override_id, depot_id, name, target_on, action, orders, point (of the forecast shown
       then), reason, made_by, made_at.
     """
     return read(
         sql.OVERRIDE_HISTORY,
-        numbers=["orders", "p50"],
+        numbers=["orders", "point"],
         days=["target_on"],
         city=city,
         row_limit=MAX_OVERRIDES,

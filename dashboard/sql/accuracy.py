@@ -141,18 +141,18 @@ LARGEST_ERRORS = f"""{PUBLISHED}, days as (
                 and later.is_live = :live
                 and (later.origin_on, d.city, later.model_version)
                     in (select * from published))
-        order by abs(s.p50 - s.actual) desc limit :row_limit
+        order by abs(s.point - s.actual) desc limit :row_limit
     ) of_day
-    order by abs(p50 - actual) desc, target_on desc, depot_id
+    order by abs(point - actual) desc, target_on desc, depot_id
     limit :row_limit
 ), names as ({DEPOT_NAMES})
-select w.depot_id, names.name, d.city, w.target_on, w.actual, w.p10, w.p50, w.p90,
+select w.depot_id, names.name, d.city, w.target_on, w.actual, w.p10, w.point, w.p90,
        f.basis, {SPECIAL_OF.format(day="w.target_on")}
 from worst w
 join depots d using (depot_id)
 join names using (depot_id)
 left join forecasts f using (depot_id, origin_on, target_on, model_version)
-order by abs(w.p50 - w.actual) desc, w.target_on desc, w.depot_id
+order by abs(w.point - w.actual) desc, w.target_on desc, w.depot_id
 """  # noqa: S608 - of our own words
 
 # The last override of each day that is known now, beside the forecast and the seasonal naive
@@ -162,7 +162,7 @@ with final as (
     select distinct on (depot_id, target_on) * from overrides
     order by depot_id, target_on, override_id desc
 ), known as (
-    select o.reason, o.orders, o.p50, s.seasonal_naive, v.orders::float8 as actual
+    select o.reason, o.orders, o.point, s.seasonal_naive, v.orders::float8 as actual
     from final o
     join demand_versions v
       on v.depot_id = o.depot_id and v.service_on = o.target_on
@@ -170,11 +170,11 @@ with final as (
     left join scores s
       on (s.depot_id, s.origin_on, s.target_on, s.model_version)
        = (o.depot_id, o.origin_on, o.target_on, o.model_version)
-    where o.orders is not null and o.orders <> o.p50
+    where o.orders is not null and o.orders <> o.point
 )
 select reason, count(*) as counted,
        avg(abs(seasonal_naive - actual) / actual) as naive_mape,
-       avg(abs(p50 - actual) / actual) as forecast_mape,
+       avg(abs(point - actual) / actual) as forecast_mape,
        avg(abs(orders - actual) / actual) as override_mape
 from known
 group by grouping sets ((), (reason))

@@ -40,8 +40,8 @@ with closures as ({CLOSURES}), days as (
     select cast(:since as date) + n as day_on
     from generate_series(0, cast(:until as date) - cast(:since as date)) as n
 ), before as ({PREVIOUS_FORECAST})
-select g.day_on, v.orders as actual, f.p10, f.p50, f.p90, f.basis,
-       f.model_p50, p.p50 as p50_before, f.override_id,
+select g.day_on, v.orders as actual, f.p10, f.point, f.p90, f.basis,
+       f.model_point, p.point as point_before, f.override_id,
        coalesce(f.is_set, false) as is_set, coalesce(f.is_locked, false) as is_locked,
        f.override_reason, f.made_by, f.overruled_by,
        coalesce(f.basis = 'closed', {is_closed("g.day_on", "d")}) as is_closed,
@@ -86,7 +86,7 @@ with kind as (
     where depot_id = :depot
 ), latest as (
     select distinct on (s.target_on)
-           s.target_on, s.origin_on, s.actual, s.p10, s.p50, s.p90, s.is_live,
+           s.target_on, s.origin_on, s.actual, s.p10, s.point, s.p90, s.is_live,
            s.model_version
     from scores s
     join forecasts f using (depot_id, origin_on, target_on, model_version)

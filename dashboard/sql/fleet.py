@@ -49,7 +49,8 @@ from depots
 order by city, name, depot_id
 """
 
-# A depot is missing on a day on which it was open, since its first count, without one.
+# A depot is missing on a day on which it was open, since its first count, without one. The
+# band holds the point; it is null where the total was not forecast, unlike least and greatest.
 DAILY_TOTALS = f"""
 with closures as ({CLOSURES}), scope as (
     select d.*, first_count.first_on
@@ -73,14 +74,16 @@ with closures as ({CLOSURES}), scope as (
     where g.day_on <= :origin
     group by g.day_on
 ), ahead as (
-    select target_on as day_on, sum(p50) as p50, sum(model_p50) as model_p50,
-           coalesce(sum(p50) / nullif(sum(model_p50), 0), 1) as ratio
+    select target_on as day_on, sum(point) as point, sum(model_point) as model_point,
+           coalesce(sum(point) / nullif(sum(model_point), 0), 1) as ratio
     from ({PLANNED_FORECASTS}) planned join scope using (depot_id)
     where target_on <= :until
     group by target_on
 )
-select day_on, actual, ahead.p50, ratio * t.p10 as p10, ratio * t.p90 as p90,
-       ahead.model_p50, coalesce(missing, 0) as missing
+select day_on, actual, ahead.point,
+       ratio * case when model_point < t.p10 then model_point else t.p10 end as p10,
+       ratio * case when model_point > t.p90 then model_point else t.p90 end as p90,
+       ahead.model_point, coalesce(missing, 0) as missing
 from days left join past using (day_on) left join ahead using (day_on)
 left join forecast_totals t
   on t.city = :city and t.target_on = day_on and t.origin_on = :origin
@@ -117,7 +120,7 @@ order by day_on, is_holiday desc, what, city
 # depot that was forecast and open is expected, also without a count.
 FORECAST_OF_DAY = f"""
 with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
-    select distinct on (depot_id) depot_id, p50
+    select distinct on (depot_id) depot_id, point
     from scores
     where target_on = :day and is_live
     order by depot_id, origin_on desc, scored_at desc
@@ -130,11 +133,11 @@ with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), last_scores as (
     select depot_id, orders from demand_versions
     where service_on = :day and superseded_at is null and orders is not null
 )
-select depot_id, n.name, n.city, v.orders as actual, s.p50,
+select depot_id, n.name, n.city, v.orders as actual, s.point,
        e.depot_id is not null as is_expected
 from counted v full join expected e using (depot_id) join names n using (depot_id)
 left join last_scores s using (depot_id)
-order by abs(s.p50 - v.orders) desc nulls last, depot_id
+order by abs(s.point - v.orders) desc nulls last, depot_id
 """
 
 MIN_REVISION = 0.5
@@ -151,18 +154,18 @@ with closures as ({CLOSURES}), before as (
     join ({FEED_FRESHNESS}) fresh using (depot_id)
     where d.closed_on is null or d.closed_on > :origin
 ), previous as (
-    select distinct on (depot_id, target_on) depot_id, target_on, origin_on, p50
+    select distinct on (depot_id, target_on) depot_id, target_on, origin_on, point
     from forecasts join before using (origin_on)
     where target_on > :origin
     order by depot_id, target_on, made_at desc
 ), week as (
     select a.depot_id, a.display_name as name, a.city, a.vans, a.last_on, a.is_late, a.is_silent,
-           f.target_on, f.p10, f.p50, f.p90, f.basis, f.model_p10, f.model_p50,
-           f.model_p90, f.override_id,
+           f.target_on, f.p10, f.p50, f.p90, f.point, f.basis, f.model_p10, f.model_p50,
+           f.model_p90, f.model_point, f.override_id,
            f.is_set, f.is_locked, f.override_reason, f.made_by, f.overruled_by,
            case when f.basis <> 'closed' and not {is_closed("(f.target_on - 7)", "a")}
                 then b.orders end as week_before,
-           previous.p50 as p50_before, (select origin_on from before) as before_on
+           previous.point as point_before, (select origin_on from before) as before_on
     from active a
     join ({PLANNED_FORECASTS}) f on f.depot_id = a.depot_id and f.target_on <= :until
     left join demand_versions b
@@ -171,12 +174,12 @@ with closures as ({CLOSURES}), before as (
     left join previous
       on previous.depot_id = f.depot_id and previous.target_on = f.target_on
 ), compared as (
-    select *, sum(p50) filter (where week_before is not null) over depot
+    select *, sum(point) filter (where week_before is not null) over depot
               / nullif(sum(week_before) over depot, 0) - 1 as change,
-           case when abs(sum(model_p50 - p50_before) over depot)
-                     < {MIN_REVISION} * count(p50_before) over depot then 0
-                else sum(model_p50) filter (where p50_before is not null) over depot
-                     / nullif(sum(p50_before) over depot, 0) - 1 end as revised
+           case when abs(sum(model_point - point_before) over depot)
+                     < {MIN_REVISION} * count(point_before) over depot then 0
+                else sum(model_point) filter (where point_before is not null) over depot
+                     / nullif(sum(point_before) over depot, 0) - 1 end as revised
     from week window depot as (partition by depot_id)
 )
 select * from compared order by city, name, depot_id, target_on
@@ -220,7 +223,7 @@ from days group by city order by city
 
 OVERRIDE_HISTORY = f"""
 with names as ({DEPOT_NAMES})
-select o.override_id, o.depot_id, n.name, o.target_on, o.action, o.orders, o.p50,
+select o.override_id, o.depot_id, n.name, o.target_on, o.action, o.orders, o.point,
        o.reason, o.made_by, o.made_at
 from overrides o join names n using (depot_id)
 where :city = '' or n.city = :city

@@ -65,7 +65,7 @@ def week(
 
 def days_ahead(days: pd.DataFrame) -> str:
     """The forecast rows of `queries.depot_days`, with band and events."""
-    busiest = float(days["p50"].max())
+    busiest = float(days["point"].max())
     notes = formatting.day_notes(days)
     rows = zip(days.to_dict("records"), notes, strict=True)
     heads = [
@@ -147,10 +147,11 @@ def _city(city: str, rows: list[Row], limit: int) -> list[str]:
 
 
 def _city_totals(name: str, rows: list[Row]) -> str:
-    """Sums of the depots' medians, by day."""
+    """Sums of the depots' planned numbers, by day."""
     day = itemgetter("target_on")
     totals = [
-        sum(row["p50"] for row in own) for _, own in groupby(sorted(rows, key=day), day)
+        sum(row["point"] for row in own)
+        for _, own in groupby(sorted(rows, key=day), day)
     ]
     change = formatting.signed_percent(summaries.change(rows), 0)
     cells = [
@@ -172,9 +173,9 @@ def _sum(total: float) -> str:
 
 def _depot(rows: list[Row]) -> str:
     first = rows[0]
-    busiest = max(row["p50"] for row in rows)
+    busiest = max(row["point"] for row in rows)
     link = escape("depot?" + urlencode({"depot": first["depot_id"]}))
-    total = formatting.orders(sum(row["p50"] for row in rows))
+    total = formatting.orders(sum(row["point"] for row in rows))
     cells = [
         *(_week_cell(row, busiest) for row in rows),
         f'<td class="wide">{total}</td>',
@@ -202,8 +203,8 @@ def _week_cell(row: Row, busiest: float) -> str:
         return f'<td class="day closed"{closed_since(row)}>closed</td>'
     about = "≈" if row["basis"] == "cold_start" and not row["is_set"] else ""
     return (
-        f'<td class="day {_shade(row["p50"], busiest)}" title="{escape(title)}">'
-        f"{about}{formatting.orders(row['p50'])}{badge(row)}</td>"
+        f'<td class="day {_shade(row["point"], busiest)}" title="{escape(title)}">'
+        f"{about}{formatting.orders(row['point'])}{badge(row)}</td>"
     )
 
 
@@ -224,14 +225,14 @@ def badge(row: Row) -> str:
     if not (row["is_set"] or row["is_locked"]):
         return ""
     word = "locked" if row["is_locked"] else "set"
-    model = formatting.orders(row["model_p50"])
+    model = formatting.orders(row["model_point"])
     other = f"<small>model {model}</small>" if is_moved(row) else ""
     return f'<small class="mark">{word}</small>{other}'
 
 
 def is_moved(row: Row) -> bool:
     """Whether the planned number differs from the model's, in whole orders."""
-    return formatting.orders(row["p50"]) != formatting.orders(row["model_p50"])
+    return formatting.orders(row["point"]) != formatting.orders(row["model_point"])
 
 
 def override_note(row: Row) -> str:
@@ -240,7 +241,7 @@ def override_note(row: Row) -> str:
         return ""
     done = "locked" if row["is_locked"] else "set"
     closed = "; the calendar says closed" if row["basis"] == "closed" else ""
-    number = formatting.planned(row["p50"], row["model_p50"])
+    number = formatting.planned(row["point"], row["model_point"])
     return f"; {number}, {done} by {row['made_by']}: {row['override_reason']}{closed}"
 
 
@@ -249,8 +250,8 @@ def _day_row(row: Row, notes: list[str], busiest: float) -> str:
         cells = [f'<td class="closed"{closed_since(row)}>closed</td><td></td>']
         notes = [note for note in notes if note != "Closed"]
     else:
-        orders = formatting.orders(row["p50"])
-        shade = _shade(row["p50"], busiest)
+        orders = formatting.orders(row["point"])
+        shade = _shade(row["point"], busiest)
         cells = [
             f'<td class="day {shade}">{orders}{badge(row)}</td><td>{_band(row)}</td>'
         ]

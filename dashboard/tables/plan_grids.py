@@ -56,7 +56,9 @@ def _city_cell(day: Row) -> str:
     chance = day["delivery_probability"]
     likely = formatting.chance(chance)
     text = f"<small>{escape(likely)}</small>" if chance < CERTAIN else ""
-    title = f"{formatting.orders(day['p50'])} orders; {int(day['needed'])} vans needed"
+    title = (
+        f"{formatting.orders(day['point'])} orders; {int(day['needed'])} vans needed"
+    )
     if not math.isnan(chance):
         title += f" of {int(day['vans'])}; all carried with a chance of {likely}"
     return (
@@ -103,7 +105,7 @@ def _depot_cell(row: Row, is_short: bool) -> str:
         f"{formatting.count(row['drivers'], 'driver')}; all carried with a chance of "
         f"{formatting.chance(row['service_level'])}{override_note(row)}"
     )
-    orders = _edit_link(row, formatting.orders(row["p50"]))
+    orders = _edit_link(row, formatting.orders(row["point"]))
     return (
         f'<td class="day" title="{escape(title)}">{row["allocated"]}{shortage}'
         f"<small>{orders}</small>{badge(row)}</td>"
@@ -120,7 +122,7 @@ def _edit_link(row: Row, text: str) -> str:
 
 def _totals(days: pd.DataFrame) -> list[str]:
     columns = {
-        "p50": "Planned orders",
+        "point": "Planned orders",
         "allocated": "Vans assigned",
         "needed": "Vans needed<small>if moved between depots</small>",
         "spare": "Vans not assigned",
@@ -134,7 +136,7 @@ def _totals(days: pd.DataFrame) -> list[str]:
         html_parts.row(
             name,
             [f'<td class="day">{formatting.orders(n)}</td>' for n in days[column]],
-            "total" if column == "p50" else "",
+            "total" if column == "point" else "",
         )
         for column, name in columns.items()
     ]

@@ -24,7 +24,7 @@ HEADINGS = {
     "ends_on": "To",
     "error": "Forecast − actual",
     "forecast_mape": "Forecast MAPE",
-    "model_p50": "Model",
+    "model_point": "Model",
     "is_fallback": "Fallback",
     "last_on": "Data to",
     "level": "Usual day",
@@ -39,8 +39,8 @@ HEADINGS = {
     "override_mape": "Override MAPE",
     "p10": "Low (P10)",
     "override_reason": "Reason",
-    "p50": "Forecast",
-    "p50_before": "Previous forecast",
+    "point": "Forecast",
+    "point_before": "Previous forecast",
     "p90": "High (P90)",
     "rejected": "Rejected rows",
     "starts_on": "From",
@@ -89,8 +89,8 @@ def _displayed(values: pd.Series) -> pd.Series:
 def fleet_week(depots: pd.DataFrame) -> pd.DataFrame:
     """Display table of `ranking.rank`."""
     return display(
-        depots, "city", "name", "depot_id", "vans", "target_on", "p50", "model_p50", "p10",
-        "p90", "basis", "week_before", "p50_before", "override_reason", "made_by", p50="Planned",
+        depots, "city", "name", "depot_id", "vans", "target_on", "point", "model_point", "p10",
+        "p90", "basis", "week_before", "point_before", "override_reason", "made_by", point="Planned",
     )  # fmt: skip
 
 
@@ -98,8 +98,8 @@ def daily_totals(totals: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.daily_totals`."""
     remarks = totals["missing"].map(formatting.missing_depots)
     return display(
-        totals.assign(Remark=remarks), "day_on", "actual", "p50", "model_p50", "p10",
-        "p90", "notes", "Remark", p50="Planned", notes="Events",
+        totals.assign(Remark=remarks), "day_on", "actual", "point", "model_point", "p10",
+        "p90", "notes", "Remark", point="Planned", notes="Events",
     )  # fmt: skip
 
 
@@ -108,14 +108,14 @@ def depot_days(days: pd.DataFrame) -> pd.DataFrame:
     notes = [", ".join(day) for day in formatting.day_notes(days)]
     return display(
         days.assign(events=notes),
-        "day_on", "actual", "p50", "model_p50", "p10", "p90", "basis", "events",
-        "override_reason", "made_by", p50="Planned",
+        "day_on", "actual", "point", "model_point", "p10", "p90", "basis", "events",
+        "override_reason", "made_by", point="Planned",
     )  # fmt: skip
 
 
 def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.past_forecasts`; newest day first."""
-    error = past["p50"] - past["actual"]
+    error = past["point"] - past["actual"]
     inside = past["actual"].between(past["p10"], past["p90"])
     return display(
         past.assign(
@@ -123,7 +123,7 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
             absolute_error=error.abs() / past["actual"].where(past["actual"] > 0),
             inside=inside.map({True: "yes", False: "no"}),
         ).iloc[::-1],
-        "target_on", "p50", "actual", "error", "absolute_error", "inside", "origin_on",
+        "target_on", "point", "actual", "error", "absolute_error", "inside", "origin_on",
         "model_version", inside="In the 80 % band",
     )  # fmt: skip
 
@@ -204,10 +204,10 @@ def largest_errors(result: pd.DataFrame) -> pd.DataFrame:
     rows = zip(result.to_dict("records"), notes, strict=True)
     return display(
         result.assign(
-            error=result["p50"] - result["actual"],
+            error=result["point"] - result["actual"],
             cause=[_likely_cause(row, day) for row, day in rows],
         ),
-        "target_on", "name", "p50", "actual", "error", "cause", cause="Likely cause",
+        "target_on", "name", "point", "actual", "error", "cause", cause="Likely cause",
     )  # fmt: skip
 
 
@@ -228,17 +228,17 @@ def plan(plan: pd.DataFrame) -> pd.DataFrame:
             override_reason=plan["override_reason"].where(is_planners),
             made_by=plan["made_by"].where(is_planners),
         ),
-        "city", "name", "depot_id", "target_on", "p50", "model_p50", "vans", "allocated",
+        "city", "name", "depot_id", "target_on", "point", "model_point", "vans", "allocated",
         "needed", "drivers", "undelivered", "service_level", "Locked", "override_reason",
-        "made_by", p50="Planned", vans="Own vans", allocated="Vans assigned",
+        "made_by", point="Planned", vans="Own vans", allocated="Vans assigned",
     )  # fmt: skip
 
 
 def city_plan(days: pd.DataFrame) -> pd.DataFrame:
     """Display table of `planning.by_city`."""
     return display(
-        days, "city", "target_on", "p50", "model_p50", "vans", "needed", "short",
-        "drivers", "undelivered", "delivery_probability", p50="Planned", vans="Vans",
+        days, "city", "target_on", "point", "model_point", "vans", "needed", "short",
+        "drivers", "undelivered", "delivery_probability", point="Planned", vans="Vans",
         short="Vans short", delivery_probability="Chance of full delivery",
     )  # fmt: skip
 
@@ -259,8 +259,8 @@ def override_history(result: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
             When=[formatting.timestamp(at, zone) for at in result["made_at"]],
             Action=result["action"].map(overrides.DONE),
         ),
-        "When", "name", "target_on", "Action", "orders", "p50", "reason", "made_by",
-        p50="Forecast at override",
+        "When", "name", "target_on", "Action", "orders", "point", "reason", "made_by",
+        point="Forecast at override",
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ OPTIONS = {
     "strings_to_urls": False,
     "nan_inf_to_errors": True,
 }
-GRIDS = {"Vans": "allocated", "Drivers": "drivers", "Orders": "p50"}
+GRIDS = {"Vans": "allocated", "Drivers": "drivers", "Orders": "point"}
 """Sheets of depots × days, and their column of `planning.make_plan`."""
 MIN_WIDTH, MAX_WIDTH = 12, 40
 """Characters."""
@@ -65,14 +65,14 @@ def grid(plan: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def changes(plan: pd.DataFrame) -> pd.DataFrame:
     """The days whose planned number differs from the previous forecast, largest first."""
-    difference = plan["p50"].round() - plan["p50_before"].round()
+    difference = plan["point"].round() - plan["point_before"].round()
     changed = plan.assign(difference=difference)[difference.fillna(0) != 0]
     order = (
         changed["difference"].abs().sort_values(ascending=False, kind="stable").index
     )
     return tables.display(
-        changed.loc[order], "city", "name", "target_on", "p50_before", "model_p50", "p50",
-        "difference", "override_reason", "made_by", p50="Planned",
+        changed.loc[order], "city", "name", "target_on", "point_before", "model_point", "point",
+        "difference", "override_reason", "made_by", point="Planned",
     )  # fmt: skip
 
 

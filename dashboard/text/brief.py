@@ -103,27 +103,27 @@ def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
     """
     name = "Yesterday" if day == today - A_DAY else formatting.day(day, today)
     counted = scored.dropna(subset=["actual"])
-    known = counted.dropna(subset=["p50"])
+    known = counted.dropna(subset=["point"])
     if known.empty:
         total = formatting.orders(counted["actual"].sum())
         return (
             f"{name}: {total} orders{_of_depots(counted, scored)}. No forecast was made the "
             "night before."
         )
-    actual, forecast = known["actual"].sum(), known["p50"].sum()
+    actual, forecast = known["actual"].sum(), known["point"].sum()
     share = formatting.signed_percent(_ratio(forecast, actual), 0)
     sentence = (
         f"{name}: {formatting.orders(actual)} orders{_of_depots(known, scored)}, forecast "
         f"{formatting.orders(forecast)} ({share})."
     )
     worst = known.iloc[0]
-    error = formatting.signed_percent(_ratio(worst["p50"], worst["actual"]), 0)
+    error = formatting.signed_percent(_ratio(worst["point"], worst["actual"]), 0)
     if error == "0 %":
         return sentence
     where = f"{worst['name']}, {formatting.orders(worst['actual'])} orders"
     if error == formatting.UNKNOWN:
-        return f"{sentence} Furthest off: {where}, forecast {formatting.orders(worst['p50'])}."
-    direction = "high" if worst["p50"] > worst["actual"] else "low"
+        return f"{sentence} Furthest off: {where}, forecast {formatting.orders(worst['point'])}."
+    direction = "high" if worst["point"] > worst["actual"] else "low"
     return f"{sentence} Furthest off: {where}, forecast {error.lstrip('+−')} too {direction}."
 
 
@@ -181,7 +181,7 @@ def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decisio
         last_on=("last_on", "first"),
         is_missing=("is_late", "first"),
         is_silent=("is_silent", "first"),
-        orders=("p50", "sum"),
+        orders=("point", "sum"),
     )
     depots["is_missing"] |= depots["is_silent"]
     sizes = depots.groupby("city").size()
@@ -257,7 +257,7 @@ def _events(
         rows = week[week["city"].isin(cities) & week["target_on"].between(first, last)]
         text = f"{_period(first, last)}, {_event_name(what, is_holiday)}{_where(own, sizes)}"
         if not _is_partial(own, sizes):
-            orders = formatting.orders(rows["p50"].sum())
+            orders = formatting.orders(rows["point"].sum())
             text += f": {orders} orders planned{_versus_last_week(rows)}"
         found.append(Decision(EVENT, text, _link("plan", city=cities[0])))
     return found
@@ -280,14 +280,14 @@ def _is_partial(cities: pd.DataFrame, sizes: pd.Series) -> bool:
 
 def _changes(week: pd.DataFrame) -> list[Decision]:
     """The depots whose forecast by the model changed most since the previous one."""
-    both = week.dropna(subset=["p50_before", "revised"])
+    both = week.dropna(subset=["point_before", "revised"])
     depots = both.groupby("depot_id", sort=False).agg(
         name=("name", "first"),
         city=("city", "first"),
         revised=("revised", "first"),
         before_on=("before_on", "first"),
-        difference=("model_p50", "sum"),
-        before=("p50_before", "sum"),
+        difference=("model_point", "sum"),
+        before=("point_before", "sum"),
     )
     depots["difference"] -= depots["before"]
     is_large = (depots["revised"].abs() >= MIN_CHANGE) & (
@@ -319,7 +319,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
 def _versus_last_week(rows: pd.DataFrame) -> str:
     """', +22 % vs last week'; '' where last week is not known."""
     known = rows.dropna(subset=["week_before"])
-    ratio = _ratio(known["p50"].sum(), known["week_before"].sum())
+    ratio = _ratio(known["point"].sum(), known["week_before"].sum())
     if math.isnan(ratio):
         return ""
     return f", {formatting.signed_percent(ratio, 0)} vs last week"

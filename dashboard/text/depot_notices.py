@@ -39,19 +39,19 @@ def forecast_changes(
     Returns:
       Empty where the two forecasts have no day in common.
     """
-    both = days.dropna(subset=["model_p50", "p50_before"])
+    both = days.dropna(subset=["model_point", "point_before"])
     if previous is None or both.empty:
         return []
     since = formatting.since(previous.origin_on, freshness.origin)
-    change = _change(both["p50_before"].sum(), both["model_p50"].sum())
+    change = _change(both["point_before"].sum(), both["model_point"].sum())
     common = formatting.count(len(both), "day")
-    new_actuals = days.dropna(subset=["actual", "p50_before"]).to_dict("records")
+    new_actuals = days.dropna(subset=["actual", "point_before"]).to_dict("records")
     return [
         f"{change} {since}, over the {common} that both forecasts cover.",
         *(
             f"{formatting.day(row['day_on'])}: {formatting.orders(row['actual'])} orders, "
-            f"{formatting.orders(row['p50_before'])} forecast "
-            f"({formatting.change(row['p50_before'], row['actual'])})."
+            f"{formatting.orders(row['point_before'])} forecast "
+            f"({formatting.change(row['point_before'], row['actual'])})."
             for row in new_actuals
         ),
         *_causes(previous, freshness, since),

@@ -35,10 +35,11 @@ def settings_text(settings: CitySettings, zone: ZoneInfo) -> str:
 
 def figures(days: pd.DataFrame) -> Figures:
     """Key figures of `planning.by_city`, of one city or of all."""
-    by_day = days.groupby("target_on")[["needed", "short", "p50", "undelivered"]].sum()
+    summed = ["needed", "short", "point", "undelivered"]
+    by_day = days.groupby("target_on")[summed].sum()
     peak = max(by_day.reset_index().to_dict("records"), key=itemgetter("needed"))
     peak_day = f"on {formatting.day(peak['target_on'])}"
-    undelivered, volume = by_day["undelivered"].sum(), by_day["p50"].sum()
+    undelivered, volume = by_day["undelivered"].sum(), by_day["point"].sum()
     share = undelivered / volume if volume > 0 else float("nan")
     shortage: Figures = {}
     if days["vans"].notna().all():

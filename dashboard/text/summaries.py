@@ -19,22 +19,22 @@ def change(rows: Iterable[Row]) -> float:
     """Relative change of the forecast against the actuals seven days before.
 
     Args:
-      rows: With p50 and week_before; rows without week_before are ignored.
+      rows: With point and week_before; rows without week_before are ignored.
 
     Returns:
       0.1 for a tenth more; NaN where no row has a week before.
     """
     comparable = [row for row in rows if not math.isnan(row["week_before"])]
     before = sum(row["week_before"] for row in comparable)
-    return sum(row["p50"] for row in comparable) / before - 1 if before else math.nan
+    return sum(row["point"] for row in comparable) / before - 1 if before else math.nan
 
 
 def week_figures(week: pd.DataFrame) -> Figures:
     """Key figures of the page "Days ahead", from rows of `queries.fleet_week`."""
-    by_day = week.groupby("target_on")["p50"].sum()
+    by_day = week.groupby("target_on")["point"].sum()
     comparable = week.dropna(subset=["week_before"])
     difference = formatting.signed_percent(
-        change(comparable[["p50", "week_before"]].to_dict("records"))
+        change(comparable[["point", "week_before"]].to_dict("records"))
     )
     depots = week.drop_duplicates("depot_id")
     figures = {
@@ -60,7 +60,7 @@ def week_figures(week: pd.DataFrame) -> Figures:
 
 def depot_figures(days: pd.DataFrame) -> Figures:
     """Key figures of one depot, from `queries.depot_days` with a forecast."""
-    ahead = days.dropna(subset=["p50"])
+    ahead = days.dropna(subset=["point"])
     before = days[days["day_on"].isin(ahead["day_on"] - len(ahead) * A_DAY)]
     n_observed = before["actual"].notna().sum()
     days_before = formatting.count(len(ahead), "day")
@@ -68,10 +68,10 @@ def depot_figures(days: pd.DataFrame) -> Figures:
     orders_before = formatting.orders(before["actual"].sum())
     return {
         f"Orders in {formatting.next_days(len(ahead))}": (
-            formatting.orders(ahead["p50"].sum()),
+            formatting.orders(ahead["point"].sum()),
             f"{orders_before} in the previous {days_before}{note}",
         ),
-        "Busiest day": _busiest(ahead.set_index("day_on")["p50"]),
+        "Busiest day": _busiest(ahead.set_index("day_on")["point"]),
     }
 
 
@@ -82,7 +82,7 @@ def _busiest(by_day: pd.Series) -> tuple[str, str]:
 
 def past_sentence(past: pd.DataFrame) -> str:
     """Summary of one depot's forecast errors, from `queries.past_forecasts`."""
-    error = past["p50"] - past["actual"]
+    error = past["point"] - past["actual"]
     mape = (error.abs() / past["actual"])[past["actual"] > 0].mean()
     volume = past["actual"].sum()
     bias = error.sum() / volume if volume > 0 else math.nan

@@ -23,7 +23,7 @@ if feed_warning:
     st.warning(feed_warning, icon=":material/schedule:")
 
 days = queries.depot_days(depot, freshness)
-ahead = days[days["p50"].notna()]
+ahead = days[days["point"].notna()]
 week, history = st.columns([2, 3], gap="large")
 with week:
     if ahead.empty:
@@ -92,7 +92,7 @@ days_ahead = {f"{day:%Y-%m-%d}": formatting.day(day) for day in ahead["day_on"]}
 
 st.header("Why this forecast")
 if st.toggle("Show drivers", key="drivers", bind="query-params"):
-    busiest = max(zip(ahead["p50"], days_ahead, strict=True))[1]
+    busiest = max(zip(ahead["point"], days_ahead, strict=True))[1]
     explained = widgets.choose_from_url(
         "Explained day", "why", days_ahead, busiest, width=180
     )

@@ -72,7 +72,7 @@ widgets.chart(
     "Total orders per day: actuals of the last three weeks, and what is planned for "
     f"{formatting.next_days(freshness.horizon)}. Triangles mark holidays and events; paler "
     "bars have depots with missing data. Totals are sums of the depots' planned numbers, the "
-    "model's medians where no planner changed them; the thin line is the 80 % band of the "
+    "model's where no planner changed them; the thin line is the 80 % band of the "
     "total, moved with them, not a sum of the depots' bands.",
     tables.daily_totals(totals),
     "daily-totals",

@@ -67,6 +67,7 @@ def upgrade() -> None:
         "ix_city_settings_city", "city_settings", ["city", "settings_id"], unique=False
     )
     _replace_check(ORDERS_BY_ACTION)
+    _run_script("add_overrides.sql")
     _run_script("0002_city_settings.sql")
 
 
@@ -88,4 +89,5 @@ def _run_script(name: str) -> None:
     bind = op.get_bind()
     schema = bind.scalar(sa.text("select quote_ident(current_schema())"))
     script = (SQL / name).read_text().replace("{schema}", str(schema))
+    script = script.replace("{shown}", "p50")
     bind.connection.driver_connection.execute(script)

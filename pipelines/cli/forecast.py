@@ -83,13 +83,13 @@ def _show_by_day(
 
 def _planned(row: dict[str, Any]) -> str:
     """'420 (model 341)'; the number alone where both are the same."""
-    planned, model = f"{row['planned']:,.0f}", f"{row['p50']:,.0f}"
+    planned, model = f"{row['planned']:,.0f}", f"{row['point']:,.0f}"
     return planned if planned == model else f"{planned} (model {model})"
 
 
 def _band(row: dict[str, Any]) -> str:
     """'(390–450)': the model's interval, moved with the planned number as on the pages."""
-    ratio = row["planned"] / row["p50"] if row["p50"] > 0 else 1.0
+    ratio = row["planned"] / row["point"] if row["point"] > 0 else 1.0
     return f"({ratio * row['p10']:,.0f}–{ratio * row['p90']:,.0f})"
 
 

@@ -143,9 +143,9 @@ def _plan(demo: DemoContext, day: date, events: list[LocalEvent]) -> None:
         rows = forecasts.read_forecasts(connection, day, champion["version"])
         target_on = day + timedelta(days=NOTICE_DAYS)
         shown = {
-            row["depot_id"]: row["p50"]
+            row["depot_id"]: row["point"]
             for row in rows
-            if row["target_on"] == target_on and row["p50"] > 0
+            if row["target_on"] == target_on and row["point"] > 0
         }
         for event in events:
             if event.depot_id in shown:

@@ -74,6 +74,7 @@ def _forecast_table(
             "p10": forecast.p10_dh.ravel(),
             "p50": forecast.p50_dh.ravel(),
             "p90": forecast.p90_dh.ravel(),
+            "point": forecast.point_dh.ravel(),
             "basis": pa.array(forecast.basis_dh.ravel().tolist()),
             "is_live": pa.repeat(pa.scalar(key.live), rows),
             "made_at": pa.repeat(pa.scalar(key.made_at.isoformat()), rows),

@@ -49,6 +49,8 @@ forecasts = sa.Table(
     sa.Column("p10", sa.Double, nullable=False),
     sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
+    # The number that is shown and scored, made for a metric.
+    sa.Column("point", sa.Double, nullable=False),
     # model: from the depot's own history; cold_start: from depots of its city;
     # closed: known to be shut.
     sa.Column("basis", sa.Text, nullable=False),
@@ -58,13 +60,14 @@ forecasts = sa.Table(
     sa.Column("run_id", sa.BigInteger, sa.ForeignKey("runs.run_id")),
     sa.CheckConstraint("target_on > origin_on", name="future"),
     sa.CheckConstraint("0 <= p10 and p10 <= p50 and p50 <= p90", name="quantiles"),
+    sa.CheckConstraint("p10 <= point and point <= p90", name="point"),
     sa.CheckConstraint("basis in ('model','cold_start','closed')", name="basis"),
 )
 sa.Index("ix_forecasts_target_on", forecasts.c.target_on)
 sa.Index("ix_forecasts_origin_on", forecasts.c.origin_on)
 
 # Intervals of the total of the fleet and of each city, which are narrower than the sums of
-# the depots' intervals; the point is the sum of the depots' p50.
+# the depots' intervals; the total is the sum of the depots' points.
 forecast_totals = sa.Table(
     "forecast_totals",
     metadata,

@@ -15,8 +15,8 @@ overrides = sa.Table(
     sa.Column("action", sa.Text, nullable=False),
     # Orders planned from now on; null: those of the forecast again.
     sa.Column("orders", sa.Double),
-    # The forecast published at that time, and its origin and model.
-    sa.Column("p50", sa.Double, nullable=False),
+    # The point published at that time, and its origin and model.
+    sa.Column("point", sa.Double, nullable=False),
     sa.Column("origin_on", sa.Date, nullable=False),
     sa.Column("model_version", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),

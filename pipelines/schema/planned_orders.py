@@ -1,4 +1,4 @@
-"""The planned number of a depot's day: the planner's where there is one, else the model's."""
+"""The planned number of a depot's day: the planner's where there is one, else the point."""
 
 # An override that was made before the day was closed counts no longer: closed wins. A lock
 # of a day that nobody had set holds the model's number. Who changed a day, and why, is told
@@ -6,11 +6,14 @@
 PLANNED_FORECASTS = """
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.basis,
            case when o.number is null then f.p10
-                when f.p50 > 0 then f.p10 * o.number / f.p50 else o.number end as p10,
-           coalesce(o.number, f.p50) as p50,
+                when f.point > 0 then f.p10 * o.number / f.point else o.number end as p10,
+           case when o.number is null then f.p50
+                when f.point > 0 then f.p50 / f.point * o.number else o.number end as p50,
            case when o.number is null then f.p90
-                when f.p50 > 0 then f.p90 * o.number / f.p50 else o.number end as p90,
-           f.p10 as model_p10, f.p50 as model_p50, f.p90 as model_p90, o.override_id,
+                when f.point > 0 then f.p90 * o.number / f.point else o.number end as p90,
+           coalesce(o.number, f.point) as point,
+           f.p10 as model_p10, f.p50 as model_p50, f.p90 as model_p90,
+           f.point as model_point, o.override_id,
            o.number is not null and (o.action <> 'lock' or o.number <> o.model_then)
                as is_set,
            coalesce(o.action = 'lock', false) as is_locked,
@@ -20,13 +23,15 @@ PLANNED_FORECASTS = """
                as overruled_by
     from forecasts f
     left join lateral (
-        select override_id, action, orders, reason, made_by, p50 as model_then,
-               case when f.basis = 'closed' and p50 > 0 then null else orders end as number
+        select override_id, action, orders, reason, made_by, point as model_then,
+               case when f.basis = 'closed' and point > 0 then null else orders end as number
         from overrides
         where depot_id = f.depot_id and target_on = f.target_on
         order by override_id desc limit 1
     ) o on true
     where f.origin_on = :origin and f.model_version = :model
 """
-"""Forecasts of `:origin` by `:model`: p10, p50 and p90 are planned, the band moved with the
-planner's number; model_p10, model_p50 and model_p90 are the model's own. The rest is of the day's newest override."""
+"""Forecasts of `:origin` by `:model`: `point` is planned and shown. Vans are planned from p10,
+p50 and p90, which move by the ratio of the planner's number to the model's point. model_p10,
+model_p50, model_p90 and model_point are the model's own. The rest is of the day's newest
+override."""

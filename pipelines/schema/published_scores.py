@@ -17,9 +17,9 @@ SCORE_MEASURES = """
            s.seasonal_naive is not null as has_baselines, s.actual > 0 as is_nonzero,
            1 as n, cast(s.actual between s.p10 and s.p90 as integer) as n_in_interval,
            s.actual as actual_sum,
-           s.p50 - s.actual as error_sum,
-           abs(s.p50 - s.actual) as abs_error_sum,
-           coalesce(abs(s.p50 - s.actual) / nullif(s.actual, 0), 0) as ape_sum,
+           s.point - s.actual as error_sum,
+           abs(s.point - s.actual) as abs_error_sum,
+           coalesce(abs(s.point - s.actual) / nullif(s.actual, 0), 0) as ape_sum,
            coalesce(s.seasonal_naive - s.actual, 0) as naive_error_sum,
            coalesce(abs(s.seasonal_naive - s.actual), 0) as naive_abs_error_sum,
            coalesce(abs(s.seasonal_naive - s.actual) / nullif(s.actual, 0), 0)

@@ -18,6 +18,7 @@ scores = sa.Table(
     sa.Column("p10", sa.Double, nullable=False),
     sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
+    sa.Column("point", sa.Double, nullable=False),
     # Both null where no earlier same weekday had an actual.
     sa.Column("seasonal_naive", sa.Double),
     sa.Column("median4", sa.Double),
@@ -32,7 +33,7 @@ sa.Index(
     "ix_scores_target_on_abs_error",
     scores.c.target_on,
     scores.c.is_live,
-    sa.func.abs(scores.c.p50 - scores.c.actual),
+    sa.func.abs(scores.c.point - scores.c.actual),
 )
 sa.Index("ix_scores_origin_on", scores.c.origin_on, scores.c.target_on)
 

@@ -91,8 +91,8 @@ def read_forecasts(
     """One origin's forecasts of one model, by depot and day.
 
     Returns:
-      depot_id, origin_on, target_on, p10, p50, p90 (the model's), planned (the planner's
-      number where there is one, else p50), model_version.
+      depot_id, origin_on, target_on, p10, p50, p90, point (the model's), planned (the
+      planner's number where there is one, else the point), model_version.
     """
     parameters = {"origin": origin, "model": model_version}
     rows = connection.execute(sa.text(READ_FORECASTS), parameters).mappings()
@@ -106,8 +106,8 @@ def read_totals(
 
     Returns:
       city ('' for the fleet), target_on, planned (the sum of the depots' planned numbers,
-      as on the pages), p50 (the sum of the model's), p10 and p90 (the interval of the
-      total itself, as the model has it).
+      as on the pages), point (the sum of the model's), p10 and p90 (the interval of the
+      total itself, as the model has it; at least as wide as to hold the point).
     """
     parameters = {"origin": origin, "model": model_version}
     rows = connection.execute(sa.text(TOTALS), parameters).mappings()
@@ -247,14 +247,16 @@ def copy_table(
 
 
 READ_FORECASTS = f"""
-select f.depot_id, f.origin_on, f.target_on, f.p10, f.p50, f.p90, planned.p50 as planned,
-       f.model_version
+select f.depot_id, f.origin_on, f.target_on, f.p10, f.p50, f.p90, f.point,
+       planned.point as planned, f.model_version
 from forecasts f
 join ({PLANNED_FORECASTS}) planned using (depot_id, origin_on, target_on, model_version)
 order by f.depot_id, f.target_on
 """
 TOTALS = f"""
-select t.city, t.target_on, t.p10, sum(f.model_p50) as p50, t.p90, sum(f.p50) as planned
+select t.city, t.target_on, least(t.p10, sum(f.model_point)) as p10,
+       sum(f.model_point) as point, greatest(t.p90, sum(f.model_point)) as p90,
+       sum(f.point) as planned
 from forecast_totals t
 join depots d on t.city in ('', d.city)
 join ({PLANNED_FORECASTS}) f using (depot_id, origin_on, target_on, model_version)
@@ -279,12 +281,13 @@ COMPARE_SCORES = f"""
 with closed_by_event as materialized ({CLOSED_BY_EVENT})
 select origin_on, max(target_on - origin_on) as days_ahead from (
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.p10, f.p50, f.p90,
-           f.is_live, v.orders {WITH_ACTUALS} {{of_forecasts}}
+           f.point, f.is_live, v.orders {WITH_ACTUALS} {{of_forecasts}}
 ) current
 full join (select s.* from scores s {{of_scores}}) s
   using (depot_id, origin_on, target_on, model_version)
-where (s.actual, s.p10, s.p50, s.p90, s.is_live)
-      is distinct from (current.orders, current.p10, current.p50, current.p90, current.is_live)
+where (s.actual, s.p10, s.p50, s.p90, s.point, s.is_live)
+      is distinct from (current.orders, current.p10, current.p50, current.p90,
+                        current.point, current.is_live)
 group by origin_on
 order by origin_on
 """
@@ -312,14 +315,14 @@ where s.origin_on = :origin and s.target_on <= :until and not exists (
     select from to_score f
     where (f.depot_id, f.target_on, f.model_version)
           = (s.depot_id, s.target_on, s.model_version)
-      and (f.actual, f.p10, f.p50, f.p90, f.is_live)
-          = (s.actual, s.p10, s.p50, s.p90, s.is_live))
+      and (f.actual, f.p10, f.p50, f.p90, f.point, f.is_live)
+          = (s.actual, s.p10, s.p50, s.p90, s.point, s.is_live))
 """
 SCORE_MISSING = """
 insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, p50,
-                    p90, seasonal_naive, median4, is_live)
+                    p90, point, seasonal_naive, median4, is_live)
 select f.depot_id, f.origin_on, f.target_on, f.model_version, f.actual, f.p10, f.p50,
-       f.p90, b.seasonal_naive, b.median4, f.is_live
+       f.p90, f.point, b.seasonal_naive, b.median4, f.is_live
 from to_score f
 left join baselines_now b using (depot_id, target_on)
 where not exists (

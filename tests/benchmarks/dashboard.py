@@ -51,17 +51,17 @@ FILL = (
                            seed, role)
        values ('invented', :last, 'invented', 'invented.npz', 'none', 0, 'champion')""",
     """insert into forecasts (depot_id, origin_on, target_on, model_version, p10, p50, p90,
-                              basis, is_live, made_at)
+                              point, basis, is_live, made_at)
        select d.depot_id, o.origin_on, o.origin_on + step, 'invented', 65 * d.vans,
-              80 * d.vans, 95 * d.vans, 'model', true, o.origin_on + interval '28 hours'
+              80 * d.vans, 95 * d.vans, 80 * d.vans, 'model', true, o.origin_on + interval '28 hours'
        from depots d
        cross join (select cast(:last as date) - ago as origin_on
                    from generate_series(0, cast(:origins as integer)) ago) o
        cross join generate_series(1, 7) step""",
     """insert into scores (depot_id, origin_on, target_on, model_version, actual, p10, p50,
-                           p90, seasonal_naive, median4, is_live)
+                           p90, point, seasonal_naive, median4, is_live)
        select f.depot_id, f.origin_on, f.target_on, f.model_version, v.orders, f.p10,
-              f.p50, f.p90, v.orders + 7, v.orders - 5, true
+              f.p50, f.p90, f.point, v.orders + 7, v.orders - 5, true
        from forecasts f
        join demand_versions v on v.depot_id = f.depot_id and v.service_on = f.target_on""",
 )

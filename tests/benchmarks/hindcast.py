@@ -40,7 +40,7 @@ from tests.benchmarks.machine import stamp
 N_DAYS = 548
 COUNTS = ("depot_id", "service_on", "orders", "file_id")
 AS_STORED = (
-    "select p10, p50, p90 from forecasts where origin_on = any(:origins) "
+    "select p10, p50, p90, point from forecasts where origin_on = any(:origins) "
     "order by origin_on, depot_id, target_on"
 )
 

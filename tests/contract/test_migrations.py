@@ -55,6 +55,52 @@ def test_files_of_signals_go_with_their_kind(empty_engine):
     assert kinds == ["daily"]
 
 
+FORECAST_OF_0004 = """
+    insert into depots (depot_id, name, city, timezone, country, is_complete)
+    values ('A', 'A', 'B', 'UTC', 'NL', true);
+    insert into models (version, trained_through, data_watermark, filename, sha256, seed, role)
+    values ('v', '2026-01-01', '', '', '', 0, 'champion');
+    insert into forecasts (depot_id, origin_on, target_on, model_version, p10, p50, p90,
+                           basis, is_live, made_at)
+    values ('A', '2026-01-01', '2026-01-02', 'v', 10, 20, 40, 'model', true, now());
+    insert into scores (depot_id, origin_on, target_on, model_version, p10, p50, p90, actual,
+                        is_live)
+    values ('A', '2026-01-01', '2026-01-02', 'v', 10, 20, 40, 30, true);
+    delete from scores_due;
+"""
+
+
+def locked(connection):
+    """The number that a planner locks, and that which it is compared with."""
+    change = '[{"depot_id": "A", "target_on": "2026-01-02", "action": "lock"}]'
+    connection.execute(
+        sa.text("select add_overrides(cast(:change as jsonb), 'as it is', 'Anna')"),
+        {"change": change},
+    )
+    return connection.scalar(sa.text("select to_jsonb(o) from overrides o"))
+
+
+def test_the_point_of_old_forecasts_is_their_median(empty_engine):
+    """And they are not scored again; a planner locks what is shown, before and after."""
+    migrate.upgrade(empty_engine)
+    migrate.downgrade(empty_engine, "0004_scores_due")
+    with empty_engine.begin() as connection:
+        connection.execute(sa.text(FORECAST_OF_0004))
+    migrate.upgrade(empty_engine)
+    with empty_engine.begin() as connection:
+        for table in ("forecasts", "scores"):
+            assert connection.scalar(sa.text(f"select point from {table}")) == 20
+        assert connection.scalar(sa.text("select count(*) from scores_due")) == 0
+        connection.execute(sa.text("update forecasts set point = 15"))
+        override = locked(connection)
+    assert (override["orders"], override["point"]) == (15, 15)
+    migrate.downgrade(empty_engine, "0004_scores_due")
+    with empty_engine.begin() as connection:
+        assert connection.scalar(sa.text("select p50 from overrides")) == 15
+        connection.execute(sa.text("truncate overrides"))
+        assert locked(connection)["p50"] == 20
+
+
 def test_a_table_nobody_migrated_is_found(empty_engine):
     migrate.upgrade(empty_engine)
     with empty_engine.begin() as connection:

@@ -16,6 +16,8 @@ NO_OVERRIDE = {
 def as_forecast(table: pd.DataFrame, **columns: object) -> pd.DataFrame:
     """The table with the model's own numbers planned, or `columns` of an override."""
     own = {
-        f"model_{name}": table[name] for name in ("p10", "p50", "p90") if name in table
+        f"model_{name}": table[name]
+        for name in ("p10", "p50", "p90", "point")
+        if name in table
     }
     return table.assign(**own, **NO_OVERRIDE).assign(**columns)

@@ -140,7 +140,9 @@ def forecast(engine, settings, night, later):
 
 
 def total(engine, version, night):
-    query = "select sum(p50) from forecasts where model_version = :v and origin_on = :o"
+    query = (
+        "select sum(point) from forecasts where model_version = :v and origin_on = :o"
+    )
     with engine.connect() as connection:
         values = {"v": version, "o": origin_of(night)}
         return connection.scalar(sa.text(query), values)

@@ -19,7 +19,7 @@ def totals():
             "day_on": DAYS,
             "actual": [10.0, np.nan, np.nan, np.nan],
             "p10": [np.nan, np.nan, 25.0, np.nan],
-            "p50": [np.nan, np.nan, 30.0, 40.0],
+            "point": [np.nan, np.nan, 30.0, 40.0],
             "p90": [np.nan, np.nan, 36.0, np.nan],
             "missing": [0, 3, 0, 0],
             "notes": ["", "", "Black Friday", ""],
@@ -34,7 +34,7 @@ def days():
             "day_on": DAYS,
             "actual": [10.0, np.nan, np.nan, np.nan],
             "p10": [np.nan, np.nan, 25.0, 0.0],
-            "p50": [np.nan, np.nan, 30.0, 0.0],
+            "point": [np.nan, np.nan, 30.0, 0.0],
             "p90": [np.nan, np.nan, 36.0, 0.0],
             "basis": [None, None, "model", "closed"],
             "is_closed": [False, False, False, True],
@@ -100,7 +100,7 @@ def test_a_closed_day_interrupts_the_lines_and_is_no_demand_of_zero(days):
     )
     _, history, forecast, *_ = marks(charts.fan(closed))
     assert [row["actual"] for row in history[1]] == [10.0, None, 5.0, None]
-    assert [row["p50"] for row in forecast[1]] == [30.0, None]
+    assert [row["point"] for row in forecast[1]] == [30.0, None]
 
 
 def test_an_unknown_day_breaks_the_history_line(days):
@@ -114,7 +114,7 @@ def test_past_forecasts_show_actuals_as_dots():
             "target_on": DAYS,
             "actual": [1.0, 2, 3, 4],
             "p10": 1.0,
-            "p50": 2.0,
+            "point": 2.0,
             "p90": 3.0,
         }
     )

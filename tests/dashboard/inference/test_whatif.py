@@ -23,6 +23,7 @@ from pipelines import schema
 from tests.dashboard.queries.test_depot import gate
 from tests.dashboard.seed import (
     HORIZON,
+    POINT,
     make_depots,
     make_events,
     make_holidays,
@@ -59,7 +60,7 @@ def ordinary_day(seeded):
 
 def shown(seeded, depot):
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    return newest.loc[newest["depot_id"] == depot, "p50"].to_numpy()
+    return newest.loc[newest["depot_id"] == depot, "point"].to_numpy()
 
 
 def share_of_change(folder, seeded, scenario, demand=None, model=None):
@@ -105,11 +106,11 @@ def test_more_demand_scales_its_days_and_an_event_upon_it(freshness, seeded):
     )
     factor = np.array([1, 0.8, 0.8, 0.8, 1, 1, 1])
     for column, now in (
-        ("scenario", 1.0),
+        ("scenario", POINT),
         ("scenario_p10", 0.9),
         ("scenario_p90", 1.1),
     ):
-        orders = shown(seeded, "LON-01") * now
+        orders = shown(seeded, "LON-01") / POINT * now
         np.testing.assert_allclose(with_demand[column], orders * factor)
         np.testing.assert_allclose(with_both[column], with_event[column] * factor)
     changed = with_event["scenario"] / with_event["forecast"]

@@ -127,7 +127,7 @@ def test_the_rows_of_the_week_become_cells():
 
 def test_a_number_after_a_planners_zero_has_the_models_band_again():
     week = fleet(("A", "Poplar", DAYS[0], 100.0, "model")).assign(
-        p10=0.0, p50=0.0, p90=0.0
+        p10=0.0, p50=0.0, p90=0.0, point=0.0
     )
     [row] = edits.planning.with_changes(
         week, {("A", pd.Timestamp(DAYS[0])): 150.0}

@@ -34,7 +34,7 @@ def history(city=""):
 def model_number(seeded, day, depot=DEPOT):
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
     mine = newest[(newest["depot_id"] == depot) & (newest["target_on"] == day)]
-    return mine["p50"].iloc[0]
+    return mine["point"].iloc[0]
 
 
 def test_an_override_is_stored_with_reason_name_and_forecast(seeded, tomorrow):
@@ -43,7 +43,7 @@ def test_an_override_is_stored_with_reason_name_and_forecast(seeded, tomorrow):
     assert (row["action"], row["orders"], row["reason"], row["made_by"]) == (
         "set", 900, "A strike", "Anna",
     )  # fmt: skip
-    assert row["p50"] == pytest.approx(model_number(seeded, tomorrow))
+    assert row["point"] == pytest.approx(model_number(seeded, tomorrow))
     assert history("Rotterdam").empty
 
 
@@ -199,7 +199,7 @@ def test_undo_of_an_unlocking_after_another_night_sets_no_number(tomorrow, write
     undo = change(UNLOCK, day=tomorrow)
     f = schema.forecasts.c
     is_day = (f.depot_id == DEPOT) & (f.target_on == tomorrow)
-    write(sa.update(schema.forecasts).where(is_day).values(p50=f.p50 + 10))
+    write(sa.update(schema.forecasts).where(is_day).values(point=f.point + 10))
     model = cell(DEPOT, tomorrow).model_orders
     overrides.add(undo)
     found = cell(DEPOT, tomorrow)

@@ -15,9 +15,10 @@ NO_BANDS = pd.DataFrame(columns=["city", "target_on", "p10", "p90"])
 
 
 def fleet(*rows, city="London", vans=3.0):
-    columns = ["depot_id", "name", "target_on", "p50", "basis"]
+    columns = ["depot_id", "name", "target_on", "point", "basis"]
     table = pd.DataFrame(rows, columns=columns).assign(city=city, vans=vans)
-    table = table.assign(p10=table["p50"] * 0.8, p90=table["p50"] * 1.2)
+    point = table["point"]
+    table = table.assign(p10=0.8 * point, p50=point, p90=1.2 * point)
     return as_forecast(table)
 
 
@@ -114,12 +115,45 @@ def test_a_closed_day_that_is_set_gets_vans(week):
     moved = planning.with_changes(week, {("B", DAYS[0]): 60.0})
     row = planning.make_plan(moved, london(10)).iloc[2]
     assert (row["p10"], row["p50"], row["p90"], row["needed"]) == (60, 60, 60, 2)
+    assert row["point"] == 60
+
+
+@pytest.mark.parametrize("vans", [None, 5])
+def test_vans_are_planned_from_the_quantiles_whatever_the_point(week, vans):
+    lower = {name: 0.9 * week[name] for name in ("point", "model_point")}
+    plan, same = (
+        planning.make_plan(each, london(vans)) for each in (week, week.assign(**lower))
+    )
+    planned = ["needed", "allocated", "drivers", "undelivered", "service_level"]
+    pd.testing.assert_frame_equal(plan[planned], same[planned])
+    bands = pd.DataFrame(
+        {
+            "city": "London",
+            "target_on": DAYS,
+            "p10": [85.0, 300.0],
+            "p90": [115.0, 400.0],
+        }
+    )
+    days, same_days = (
+        planning.by_city(each, london(vans), bands) for each in (plan, same)
+    )
+    columns = ["needed", "short", "delivery_probability"]
+    pd.testing.assert_frame_equal(days[columns], same_days[columns])
+    np.testing.assert_allclose(same_days["point"], 0.9 * days["point"])
+
+
+def test_a_planners_number_moves_the_quantiles_by_its_ratio_to_the_point(week):
+    lower = week.assign(model_point=0.9 * week["model_point"])
+    row = planning.with_changes(lower, {("A", DAYS[0]): 180.0}).iloc[0]
+    assert row["point"] == 180
+    numbers = [row["p10"], row["p50"], row["p90"]]
+    assert numbers == pytest.approx([160, 200, 240])
 
 
 def test_the_plans_table_names_who_changed_what(week):
     first_row = np.array([True, False, False, False])
     changed = week.assign(
-        p50=[150.0, 200.0, 0.0, 149.0],
+        point=[150.0, 200.0, 0.0, 149.0],
         is_set=first_row,
         made_by=["Anna", None, None, None],
         override_reason=["A strike", None, None, None],

@@ -12,7 +12,7 @@ from dashboard.queries import depot as depot_queries
 from forecaster.data.panel_builder import build_panel
 from pipelines import schema
 from tests.dashboard.queries.test_queries import as_dates, published_forecasts
-from tests.dashboard.seed import CHAMPION, seed
+from tests.dashboard.seed import CHAMPION, POINT, seed
 
 pytestmark = pytest.mark.db
 
@@ -30,7 +30,7 @@ def test_a_depots_days_have_history_forecast_and_events(freshness, seeded):
     mine = published_forecasts(seeded)[
         published_forecasts(seeded)["depot_id"] == "RTM-03"
     ]
-    np.testing.assert_allclose(ahead["p50"], mine["p50"])
+    np.testing.assert_allclose(ahead["point"], mine["point"])
     assert ahead["events"].tolist() == [[], ["closed"], [], [], [], [], []]
     assert ahead["is_closed"].tolist() == [False, True, *[False] * 5]
     assert ahead["basis"].tolist() == mine["basis"].tolist()
@@ -49,7 +49,7 @@ def test_a_depot_has_its_history_before_any_forecast(seeded, write):
     days = queries.depot_days("LON-01", queries.freshness())
     assert len(days) == 56
     assert days["actual"].notna().all()
-    assert days["p50"].isna().all()
+    assert days["point"].isna().all()
 
 
 def test_holidays_and_events_of_a_day_are_kept_apart(seeded, write):
@@ -121,9 +121,9 @@ def test_the_previous_forecast_is_that_of_the_previous_origin(freshness, seeded)
     days = queries.depot_days("LON-01", freshness)
     made = seeded.forecasts.query("depot_id == 'LON-01'")
     then = made[made["origin_on"] == seeded.through - A_DAY].sort_values("target_on")
-    comparable = days.dropna(subset=["p50_before"])
+    comparable = days.dropna(subset=["point_before"])
     assert as_dates(comparable["day_on"]) == then["target_on"].tolist()
-    np.testing.assert_allclose(comparable["p50_before"], then["p50"])
+    np.testing.assert_allclose(comparable["point_before"], then["point"])
 
 
 def test_corrections_and_events_since_the_previous_forecast_are_counted(seeded, write):
@@ -175,7 +175,7 @@ def test_the_first_forecast_has_no_previous_one(dashboard, clean_engine, yesterd
     seed(clean_engine, yesterday, live=False, hindcasts=False)
     freshness = queries.freshness()
     assert queries.depot_status("LON-01", freshness).previous is None
-    assert queries.depot_days("LON-01", freshness)["p50_before"].isna().all()
+    assert queries.depot_days("LON-01", freshness)["point_before"].isna().all()
 
 
 def test_a_depot_on_the_baseline_fallback_is_marked(seeded, write):
@@ -196,7 +196,7 @@ def gate(write, seeded, depot):
 
 
 def test_overrides_are_beside_the_forecast(freshness, seeded, write):
-    row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "p50": 1.0}
+    row = {"depot_id": "LON-01", "target_on": seeded.through + A_DAY, "point": 1.0}
     row |= {"origin_on": seeded.through, "model_version": CHAMPION, "made_by": "Anna"}
     for action, orders in (("set", 900.0), ("lock", 950.0)):
         write(
@@ -205,9 +205,11 @@ def test_overrides_are_beside_the_forecast(freshness, seeded, write):
             )
         )
     days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["made_by"])
-    assert days[["p50", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
+    assert days[["point", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
     [row] = days.to_dict("records")
-    assert row["p10"] / row["p50"] == pytest.approx(0.9), "the band moves with it"
+    assert row["p10"] / row["point"] == pytest.approx(0.9 / POINT), (
+        "the band moves with it"
+    )
 
 
 def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):
@@ -215,7 +217,7 @@ def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):
     live = seeded.scores.query("depot_id == 'LON-01' and is_live")
     last = live.sort_values("origin_on").groupby("target_on").last()
     assert as_dates(past["target_on"]) == last.index.tolist()
-    np.testing.assert_allclose(past["p50"], last["p50"])
+    np.testing.assert_allclose(past["point"], last["point"])
     assert past["is_live"].all()
 
 

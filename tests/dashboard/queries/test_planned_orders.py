@@ -12,7 +12,7 @@ from dashboard.planning.overrides import LOCK, UNLOCK, WITHDRAW
 from pipelines import schema
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.dashboard.planning.changing import cell, change
-from tests.dashboard.seed import CHAMPION
+from tests.dashboard.seed import CHAMPION, POINT
 
 pytestmark = pytest.mark.db
 
@@ -55,17 +55,17 @@ def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, en
     model = cell(DEPOT, tomorrow).orders
     change(orders=4200, day=tomorrow)
     now = queries.freshness()
-    total = before["p50"] - model + 4200
-    assert row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT)["p50"] == 4200
-    assert row_of(queries.depot_days(DEPOT, now), tomorrow)["p50"] == 4200
-    assert row_of(shortage.plan(now), tomorrow, depot_id=DEPOT)["p50"] == 4200
+    total = before["point"] - model + 4200
+    assert row_of(queries.fleet_week(now), tomorrow, depot_id=DEPOT)["point"] == 4200
+    assert row_of(queries.depot_days(DEPOT, now), tomorrow)["point"] == 4200
+    assert row_of(shortage.plan(now), tomorrow, depot_id=DEPOT)["point"] == 4200
     for table in (queries.daily_totals(CITY, now), shortage.totals(now)):
         of_city = table[table["city"] == CITY] if "city" in table else table
-        assert row_of(of_city, tomorrow)["p50"] == pytest.approx(total)
+        assert row_of(of_city, tomorrow)["point"] == pytest.approx(total)
     [first, *_] = shortage.city_days(now)
     assert first.orders == pytest.approx(total)
     after = city_total(engine, seeded, tomorrow)
-    assert (after["p50"], after["planned"]) == pytest.approx((before["p50"], total))
+    assert (after["point"], after["planned"]) == pytest.approx((before["point"], total))
     with engine.connect() as connection:
         rows = read_forecasts(connection, seeded.through, CHAMPION)
     [printed] = [
@@ -73,8 +73,8 @@ def test_a_planners_number_is_the_number_everywhere(seeded, banded, tomorrow, en
         for each in rows
         if (each["depot_id"], each["target_on"]) == (DEPOT, tomorrow)
     ]
-    assert (printed["planned"], printed["p50"]) == pytest.approx((4200, model))
-    assert sum(each["planned"] != each["p50"] for each in rows) == 1
+    assert (printed["planned"], printed["point"]) == pytest.approx((4200, model))
+    assert sum(each["planned"] != each["point"] for each in rows) == 1
 
 
 def test_the_models_number_stands_beside_it_and_the_bands_move(
@@ -84,12 +84,14 @@ def test_the_models_number_stands_beside_it_and_the_bands_move(
     model = cell(DEPOT, tomorrow).orders
     change(orders=2 * model, day=tomorrow)
     row = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
-    assert row["model_p50"] == pytest.approx(model)
-    assert (row["p10"], row["p90"]) == pytest.approx((1.8 * model, 2.2 * model))
+    assert row["model_point"] == pytest.approx(model)
+    median = model / POINT
+    moved = (row["p10"], row["p50"], row["p90"])
+    assert moved == pytest.approx((1.8 * median, 2 * median, 2.2 * median))
     total = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)
     first = row_of(before, tomorrow)
-    assert total["model_p50"] == pytest.approx(first["p50"])
-    assert total["p90"] / total["p50"] == pytest.approx(first["p90"] / first["p50"])
+    assert total["model_point"] == pytest.approx(first["point"])
+    assert total["p90"] / total["point"] == pytest.approx(first["p90"] / first["point"])
 
 
 def test_a_change_of_the_model_is_not_mistaken_for_one_of_the_planner(seeded, tomorrow):
@@ -106,17 +108,38 @@ def test_closed_wins_over_a_number_that_was_set_before_the_closure(
     here = (schema.forecasts.c.depot_id == DEPOT) & (
         schema.forecasts.c.target_on == tomorrow
     )
-    closed = {"basis": "closed", "p10": 0, "p50": 0, "p90": 0}
+    closed = {"basis": "closed", "p10": 0, "p50": 0, "p90": 0, "point": 0}
     write(sa.update(schema.forecasts).where(here).values(**closed))
     row = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
-    assert (row["p50"], row["is_set"], row["made_by"]) == (0, False, None)
+    assert (row["point"], row["is_set"], row["made_by"]) == (0, False, None)
     assert row["overruled_by"] == "Anna"
     change(orders=50, day=tomorrow)
     row = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
-    assert (row["p50"], row["is_set"], row["model_p50"]) == (50, True, 0)
+    assert (row["point"], row["is_set"], row["model_point"]) == (50, True, 0)
     assert (row["made_by"], row["overruled_by"]) == ("Anna", None)
     days = row_of(queries.depot_days(DEPOT, queries.freshness()), tomorrow)
-    assert (days["p50"], days["is_set"], days["basis"]) == (50, True, "closed")
+    assert (days["point"], days["is_set"], days["basis"]) == (50, True, "closed")
+
+
+def test_a_locked_day_of_the_model_keeps_its_quantiles(seeded, tomorrow):
+    """They move by the ratio of the planner's number to the point, which is 1."""
+    before = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
+    change(LOCK, day=tomorrow)
+    after = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
+    assert before["point"] == after["point"] < after["p50"]
+    for name in ("p10", "p50", "p90"):
+        assert after[name] == pytest.approx(before[name])
+
+
+def test_the_band_of_a_total_holds_its_number(seeded, banded, write, tomorrow):
+    point = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)["point"]
+    for low, high in ((1.1, 1.2), (0.8, 0.9)):
+        band = {"p10": low * point, "p90": high * point}
+        write(sa.update(schema.forecast_totals).values(band))
+        total = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)
+        assert (total["p10"], total["p90"]) == pytest.approx(
+            (min(low, 1) * point, max(high, 1) * point)
+        )
 
 
 def test_a_withdrawn_number_says_nothing_of_who_made_it_and_why(seeded, tomorrow):
@@ -139,7 +162,11 @@ def test_a_locked_day_keeps_its_number_when_the_model_has_a_new_one(
     here = (schema.forecasts.c.depot_id == DEPOT) & (
         schema.forecasts.c.target_on == tomorrow
     )
-    write(sa.update(schema.forecasts).where(here).values(p50=7.0, p10=6.0, p90=8.0))
+    write(
+        sa.update(schema.forecasts)
+        .where(here)
+        .values(p10=6.0, p50=7.0, p90=8.0, point=7.0)
+    )
     found = cell(DEPOT, tomorrow)
     assert (found.orders, found.is_locked, found.is_set) == (before, True, False)
     change(UNLOCK, day=tomorrow)

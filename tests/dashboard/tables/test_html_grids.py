@@ -24,9 +24,9 @@ STATUS = {
 
 
 def fleet(*rows):
-    columns = ["depot_id", "name", "city", "target_on", "p50", "basis", "week_before"]
+    columns = ["depot_id", "name", "city", "target_on", "point", "basis", "week_before"]
     table = as_forecast(pd.DataFrame(rows, columns=columns).assign(**STATUS))
-    return table.assign(p10=0.9 * table["p50"], p90=1.1 * table["p50"])
+    return table.assign(p10=0.9 * table["point"], p90=1.1 * table["point"])
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_week_has_totals_cities_and_depots(two_cities):
 def test_a_planners_number_is_marked_and_counts_in_every_total(two_cities):
     set_day = two_cities["depot_id"].eq("L1") & two_cities["target_on"].eq(DAYS[0])
     week = two_cities.assign(
-        p50=two_cities["p50"].mask(set_day, 1400.0),
+        point=two_cities["point"].mask(set_day, 1400.0),
         is_set=set_day,
         override_id=set_day.map({True: 7.0, False: np.nan}),
         made_by=set_day.map({True: "Anna", False: None}),
@@ -79,7 +79,7 @@ def test_a_closed_day_that_was_set_says_which_number_counts(
 ):
     closed = two_cities["basis"] == "closed"
     week = two_cities.assign(
-        p50=two_cities["p50"].mask(closed & is_set, 50.0),
+        point=two_cities["point"].mask(closed & is_set, 50.0),
         is_set=closed & is_set,
         override_id=closed.map({True: 7.0, False: np.nan}),
         made_by=closed.map({True: "Anna" if is_set else None, False: None}),
@@ -180,13 +180,13 @@ def test_text_from_the_database_never_becomes_html(two_cities):
     assert [row[0] for row in read.text][2] == nasty
 
 
-def days_of(basis, events=(), holidays=(), p50=120.0, **override):
+def days_of(basis, events=(), holidays=(), point=120.0, **override):
     table = pd.DataFrame(
         {
             "day_on": DAYS[:1],
-            "p10": [p50 * 0.8],
-            "p50": [p50],
-            "p90": [p50 * 1.25],
+            "p10": [point * 0.8],
+            "point": [point],
+            "p90": [point * 1.25],
             "basis": [basis],
             "events": [list(events)],
             "holidays": [list(holidays)],
@@ -197,7 +197,7 @@ def days_of(basis, events=(), holidays=(), p50=120.0, **override):
 
 
 SET_BY_ANNA = {
-    "is_set": True, "model_p50": 100.0, "override_id": 7.0, "made_by": "Anna",
+    "is_set": True, "model_point": 100.0, "override_id": 7.0, "made_by": "Anna",
     "override_reason": "<i>strike",
 }  # fmt: skip
 
@@ -235,7 +235,9 @@ SET_BY_ANNA = {
             days_of("closed", override_id=7.0), ["closed", "", ""], id="withdrawn"
         ),
         pytest.param(
-            days_of("closed", ["closed"], p50=0.0), ["closed", "", ""], id="closed once"
+            days_of("closed", ["closed"], point=0.0),
+            ["closed", "", ""],
+            id="closed once",
         ),
         pytest.param(
             days_of("closed", ["closed"], ["Christmas Day"], 0.0),
@@ -249,7 +251,7 @@ def test_a_day_ahead_has_orders_band_and_events(days, expected):
 
 
 def test_a_week_without_orders_is_drawn(two_cities):
-    rows = Cells(html_grids.week(two_cities.assign(p50=0.0, change=math.nan))).text
+    rows = Cells(html_grids.week(two_cities.assign(point=0.0, change=math.nan))).text
     assert rows[3] == ["Wapping", "0", "0", "0", "–"]
 
 

@@ -19,7 +19,7 @@ def week():
         ("B", "<b>Wapping", DAYS[0], 0.0, "closed"),
         ("B", "<b>Wapping", DAYS[1], 149.0, "model"),
     ).assign(
-        model_p50=[100.0, 200.0, 0.0, 149.0],
+        model_point=[100.0, 200.0, 0.0, 149.0],
         is_set=[True, False, False, False],
         is_locked=[False, False, False, True],
         made_by=["Anna", None, None, "Ben"],

@@ -21,7 +21,7 @@ def plan():
         ("B", "Wapping", DAYS[0], 0.0, "closed"),
         ("B", "Wapping", DAYS[1], 149.0, "model"),
     )
-    week = week.assign(p50_before=[90.0, 200.0, np.nan, 200.0])
+    week = week.assign(point_before=[90.0, 200.0, np.nan, 200.0])
     return planning.make_plan(week, london(10, drivers=2.0))
 
 
@@ -63,7 +63,7 @@ def test_totals_are_added_up_before_they_are_rounded_and_a_depot_may_lack_a_day(
         ("B", "Wapping", DAYS[0], 1.4, "model"),
         ("B", "Wapping", DAYS[1], 5.0, "model"),
     )
-    total, poplar, wapping = workbook.grid(plan, "p50").to_numpy().tolist()
+    total, poplar, wapping = workbook.grid(plan, "point").to_numpy().tolist()
     assert total[3:] == [3, 5]
     assert poplar[3:] == [1, pd.NA]
     assert wapping[3:] == [1, 5]

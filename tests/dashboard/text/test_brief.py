@@ -26,11 +26,11 @@ def depot_week(name, city, last_on=YESTERDAY, **values):
     row = {
         "depot_id": name.upper(), "name": name, "city": city,
         "last_on": pd.Timestamp(last_on), "is_late": last_on < YESTERDAY,
-        "is_silent": False, "p50": 100.0, "week_before": 80.0, "p50_before": 100.0,
+        "is_silent": False, "point": 100.0, "week_before": 80.0, "point_before": 100.0,
         "before_on": pd.Timestamp(YESTERDAY - timedelta(days=1)), "revised": 0.0,
     }  # fmt: skip
     days = pd.DataFrame([row | values | {"target_on": day} for day in DAYS])
-    return days if "model_p50" in days else days.assign(model_p50=days["p50"])
+    return days if "model_point" in days else days.assign(model_point=days["point"])
 
 
 def fleet(*depots):
@@ -158,7 +158,7 @@ def test_an_event_of_a_short_day_is_told_once():
 
 
 def test_a_large_change_overnight_leads_to_its_depot():
-    changed = depot_week("Poplar", "London", p50_before=80.0, revised=0.25)
+    changed = depot_week("Poplar", "London", point_before=80.0, revised=0.25)
     [decision] = decide(week=fleet(changed, depot_week("Barking", "London")))
     assert decision == brief.Decision(
         "Change",
@@ -169,21 +169,26 @@ def test_a_large_change_overnight_leads_to_its_depot():
 
 def test_a_planners_number_is_no_change_of_the_model():
     changed = depot_week(
-        "Poplar", "London", p50=300.0, model_p50=100.0, p50_before=80.0, revised=0.25
+        "Poplar",
+        "London",
+        point=300.0,
+        model_point=100.0,
+        point_before=80.0,
+        revised=0.25,
     )
     [decision] = decide(week=fleet(changed, depot_week("Barking", "London")))
     assert decision.text == "Poplar (London): forecast +25 % overnight (+140 orders)"
 
 
 def test_a_change_of_few_orders_or_few_percent_is_no_decision():
-    few = depot_week("Poplar", "London", p50=1.0, p50_before=0.5, revised=1.0)
-    small = depot_week("Barking", "London", p50_before=95.0, revised=0.05)
+    few = depot_week("Poplar", "London", point=1.0, point_before=0.5, revised=1.0)
+    small = depot_week("Barking", "London", point_before=95.0, revised=0.05)
     assert decide(week=fleet(few, small)) == []
 
 
 def test_beyond_three_changed_depots_the_rest_are_counted():
     depots = [
-        depot_week(f"D{n}", "London", p50_before=80.0 - n, revised=0.3)
+        depot_week(f"D{n}", "London", point_before=80.0 - n, revised=0.3)
         for n in range(5)
     ]
     *first, last = decide(week=fleet(*depots))
@@ -217,7 +222,7 @@ def test_a_promotion_that_is_on_already_does_not_hide_the_next():
 def test_urgency_is_vans_then_data_then_events_then_changes():
     week = fleet(
         depot_week("Poplar", "London", YESTERDAY - timedelta(days=1)),
-        depot_week("Kamppi", "Helsinki", p50_before=80.0, revised=0.25),
+        depot_week("Kamppi", "Helsinki", point_before=80.0, revised=0.25),
     )
     special = events((TODAY, "promotion", False, "Helsinki", 1))
     kinds = [d.kind for d in decide([city_day("London", FRIDAY, 1)], week, special)]
@@ -225,7 +230,7 @@ def test_urgency_is_vans_then_data_then_events_then_changes():
 
 
 def scored(*rows):
-    columns = ["depot_id", "name", "city", "actual", "p50"]
+    columns = ["depot_id", "name", "city", "actual", "point"]
     return pd.DataFrame(rows, columns=columns).assign(is_expected=True)
 
 

@@ -21,9 +21,9 @@ def days():
         {
             "day_on": DAYS,
             "actual": [205.0, np.nan, np.nan],
-            "p50": [np.nan, 999.0, 120.0],
-            "model_p50": [np.nan, 110.0, 120.0],
-            "p50_before": [193.0, 100.0, np.nan],
+            "point": [np.nan, 999.0, 120.0],
+            "model_point": [np.nan, 110.0, 120.0],
+            "point_before": [193.0, 100.0, np.nan],
         }
     )
 
@@ -47,7 +47,7 @@ def test_each_cause_is_named(days):
 
 def test_without_a_previous_forecast_there_is_no_change(days):
     assert depot_notices.forecast_changes(days, None, FRESH) == []
-    disjoint = days.assign(p50_before=np.nan)
+    disjoint = days.assign(point_before=np.nan)
     assert depot_notices.forecast_changes(disjoint, SAME, FRESH) == []
 
 

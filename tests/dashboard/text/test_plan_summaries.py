@@ -24,7 +24,7 @@ def totals(*rows):
         "spare",
         "delivery_probability",
     ]
-    return pd.DataFrame(rows, columns=columns).assign(p50=100.0, undelivered=5.0)
+    return pd.DataFrame(rows, columns=columns).assign(point=100.0, undelivered=5.0)
 
 
 FLEET = totals(

@@ -21,7 +21,7 @@ DAYS = pd.date_range("2025-11-14", periods=14).as_unit("s")
     ],
 )
 def test_change_is_over_days_known_in_both_weeks(rows, expected):
-    said = [{"p50": p50, "week_before": before} for p50, before in rows]
+    said = [{"point": point, "week_before": before} for point, before in rows]
     np.testing.assert_allclose(summaries.change(said), expected)
 
 
@@ -29,7 +29,7 @@ def test_key_figures_of_the_week_ahead():
     week = pd.DataFrame(
         {
             "target_on": [DAYS[7], DAYS[7], DAYS[8]],
-            "p50": [100.0, 200.0, 250.4],
+            "point": [100.0, 200.0, 250.4],
             "week_before": [90.0, 180.0, np.nan],
             "depot_id": ["A", "B", "B"],
             "name": ["Alpha", "Beta", "Beta"],
@@ -64,7 +64,7 @@ def test_key_figures_of_a_depot(missing, against):
         {
             "day_on": DAYS,
             "actual": actual + [np.nan] * 7,
-            "p50": [np.nan] * 7 + [11.0, 11, 11, 11, 15, 11, 11],
+            "point": [np.nan] * 7 + [11.0, 11, 11, 11, 15, 11, 11],
         }
     )
     assert summaries.depot_figures(days) == {
@@ -78,7 +78,7 @@ def test_past_forecasts_are_summarised():
         {
             "actual": [100.0, 200.0, 0.0],
             "p10": [90.0, 150.0, 0.0],
-            "p50": [110.0, 180.0, 3.0],
+            "point": [110.0, 180.0, 3.0],
             "p90": [130.0, 190.0, 5.0],
         }
     )

@@ -31,7 +31,7 @@ def scores_of(rows, forecast):
 
 
 def assert_scores(scores, rows):
-    columns = {"forecast": "p50", "seasonal naive": "seasonal_naive"}
+    columns = {"forecast": "point", "seasonal naive": "seasonal_naive"}
     columns["median of 4"] = "median4"
     every, rows = rows, rows.dropna(subset=["seasonal_naive", "median4"])
     assert sorted(scores["forecaster"]) == sorted(columns)
@@ -42,7 +42,7 @@ def assert_scores(scores, rows):
     own = scores[scores["forecaster"] == "forecast"].iloc[0]
     inside = rows["actual"].between(rows["p10"], rows["p90"])
     np.testing.assert_allclose(own["coverage"], inside.mean())
-    mape, _, _, counted = scores_of(every, "p50")
+    mape, _, _, counted = scores_of(every, "point")
     np.testing.assert_allclose([own["all_mape"], own["all_counted"]], [mape, counted])
 
 
@@ -91,7 +91,7 @@ def test_of_two_models_from_one_origin_the_later_forecast_counts(seeded, write):
     of_origin = seeded.forecasts[seeded.forecasts["origin_on"] == origin]
     scored = seeded.scores[seeded.scores["origin_on"] == origin]
     write(sa.insert(schema.forecasts).values(remade(of_origin, JUDGE, hours=2)))
-    again = scored.assign(model_version=JUDGE, p50=1.0, p10=0.0, p90=2.0)
+    again = scored.assign(model_version=JUDGE, point=1.0, p10=0.0, p90=2.0)
     write(sa.insert(schema.scores).values(records(again)))
     live = seeded.scores[seeded.scores["is_live"]]
     expected = pd.concat([live[live["origin_on"] != origin], again])
@@ -104,10 +104,10 @@ def test_a_day_without_a_baseline_is_not_compared(seeded, write):
     scores = schema.scores
     changed = (scores.c.depot_id == "LON-01") & (scores.c.target_on == seeded.through)
     unknown = {"seasonal_naive": None, "median4": None}
-    write(sa.update(scores).where(changed).values(**unknown, p50=1, p10=0))
+    write(sa.update(scores).where(changed).values(**unknown, point=1, p10=0))
     rows = seeded.scores.copy()
     mine = (rows["depot_id"] == "LON-01") & (rows["target_on"] == seeded.through)
-    columns = ["seasonal_naive", "median4", "p50", "p10"]
+    columns = ["seasonal_naive", "median4", "point", "p10"]
     rows.loc[mine, columns] = [np.nan, np.nan, 1.0, 0.0]
     live = rows[rows["is_live"]]
     assert live["seasonal_naive"].isna().sum() == 7
@@ -120,7 +120,7 @@ def test_scores_older_than_eight_weeks_do_not_count(seeded, write):
     newest = seeded.scores.query("is_live")["target_on"].max()
     template = seeded.scores.query("is_live").iloc[[0]]
     shifted = [
-        template.assign(target_on=day, origin_on=day - A_DAY, actual=100.0, p50=300.0)
+        template.assign(target_on=day, origin_on=day - A_DAY, actual=100.0, point=300.0)
         for day in (newest - 55 * A_DAY, newest - 56 * A_DAY)
     ]
     both = pd.concat(shifted).assign(
@@ -215,7 +215,7 @@ def test_depots_are_ordered_worst_first(freshness, scope, scope_scores, by_value
     assert len(scores) == live["depot_id"].nunique()
     for row in scores.to_dict("records"):
         mine = live[live["depot_id"] == row["depot_id"]]
-        mape, _, bias, counted = scores_of(mine, "p50")
+        mape, _, bias, counted = scores_of(mine, "point")
         measured = [row[name] for name in ("mape", "bias", "counted")]
         np.testing.assert_allclose(measured, [mape, bias, counted])
         naive, *_ = scores_of(mine, "seasonal_naive")
@@ -229,9 +229,9 @@ def test_largest_errors_are_by_orders_with_their_events(freshness, seeded, scope
     scores = queries.largest_errors(scope, freshness)
     live = within(seeded.scores, scope).sort_values("origin_on")
     last = live.groupby(["depot_id", "target_on"]).last().reset_index()
-    last = last.assign(off=(last["p50"] - last["actual"]).abs())
+    last = last.assign(off=(last["point"] - last["actual"]).abs())
     expected = last.sort_values("off", ascending=False)["off"].head(15)
-    off = (scores["p50"] - scores["actual"]).abs()
+    off = (scores["point"] - scores["actual"]).abs()
     np.testing.assert_allclose(off, expected)
     promoted = {seeded.through + n * A_DAY for n in (-12, -11, -10)}
     for row in scores.to_dict("records"):
@@ -250,7 +250,7 @@ def test_overrides_are_compared_with_forecast_and_naive(seeded, write):
         ("RTM-01", day, "withdraw", None, 400.0, "A mistake"),
         ("RTM-03", seeded.through + A_DAY, "set", 10.0, 150.0, "Ahead"),
     ]
-    names = ("depot_id", "target_on", "action", "orders", "p50", "reason")
+    names = ("depot_id", "target_on", "action", "orders", "point", "reason")
     for row in made:
         values = base | dict(zip(names, row, strict=True))
         write(sa.insert(schema.overrides).values(**values))

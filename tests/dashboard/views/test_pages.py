@@ -136,7 +136,7 @@ def test_the_fleet_shows_its_total_and_every_depot(seeded, open_page):
     assert_no_traceback(app)
     text = page_text(app)
     newest = seeded.forecasts[seeded.forecasts["origin_on"] == seeded.through]
-    assert f"{round(newest['p50'].sum()):,}" in text
+    assert f"{round(newest['point'].sum()):,}" in text
     for name in seeded.depots["name"]:
         assert name in text
     assert "missing data after" in text
@@ -244,7 +244,7 @@ def test_a_depot_in_the_url_is_shown(seeded, open_page):
     assert app.selectbox(key="choice of depot").value == "RTM-03"
     own = seeded.forecasts.query("depot_id == 'RTM-03'")
     own = own[own["origin_on"] == seeded.through]
-    assert f"{round(own['p50'].sum()):,}" in page_text(app)
+    assert f"{round(own['point'].sum()):,}" in page_text(app)
 
 
 def test_only_a_depot_with_missing_data_has_a_warning(seeded, open_page):
@@ -333,7 +333,7 @@ def test_a_scenario_of_demand_and_vans_over_days_is_kept_in_the_url(seeded, open
     assert app.number_input(key="vans").value == 3
     text = page_text(app)
     own = seeded.forecasts.query("depot_id == 'LON-01'")
-    own = own[own["origin_on"] == seeded.through].sort_values("target_on")["p50"]
+    own = own[own["origin_on"] == seeded.through].sort_values("target_on")["point"]
     then = own.sum() + own.iloc[1:4].sum() / 2
     assert f"With this scenario: {then:,.0f} orders" in text
     assert "Vans needed here over 3 days" in text

@@ -47,7 +47,7 @@ def stored(engine):
     with engine.connect() as connection:
         return connection.execute(
             sa.text(
-                "select depot_id, origin_on, target_on, model_version, p10, p50, p90, "
+                "select depot_id, origin_on, target_on, model_version, p10, p50, p90, point, "
                 "basis, is_live from forecasts order by 1, 2, 3, 4"
             )
         ).all()

@@ -57,7 +57,7 @@ class Fleet:
         forecasting.forecast_from(
             self.engine, settings.artefacts, LAST, NOW, ZoneInfo("UTC")
         )
-        asked = "select depot_id, target_on, p10, p50, p90 from forecasts order by 1, 2"
+        asked = "select depot_id, target_on, p10, p50, p90, point from forecasts order by 1, 2"
         with self.engine.connect() as connection:
             found = connection.execute(sa.text(asked)).all()
         self.engine.dispose()

@@ -10,7 +10,7 @@ TOTAL = {"city": "", "target_on": date(2026, 11, 27), "p10": 90.0, "p90": 120.0}
 
 
 @pytest.mark.parametrize(
-    ("p50", "planned", "expected"),
+    ("point", "planned", "expected"),
     [
         pytest.param(100.0, 100.0, "100 (90–120)", id="the model's"),
         pytest.param(100.0, 200.0, "200 (model 100) (180–240)", id="a planner's"),
@@ -18,8 +18,8 @@ TOTAL = {"city": "", "target_on": date(2026, 11, 27), "p10": 90.0, "p90": 120.0}
     ],
 )
 def test_the_interval_of_a_total_is_that_of_the_planned_number(
-    capsys, p50, planned, expected
+    capsys, point, planned, expected
 ):
-    forecast.show_totals([TOTAL | {"p50": p50, "planned": planned}])
+    forecast.show_totals([TOTAL | {"point": point, "planned": planned}])
     printed = capsys.readouterr()
     assert expected in printed.out + printed.err

@@ -77,9 +77,9 @@ def test_csv_and_json_at_once_is_wrong_usage(fleet):
 @pytest.mark.db
 def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     first, *others = json.loads(printed("forecast", "--json"))
-    assert first["planned"] == first["p50"]
+    assert first["planned"] == first["point"] == first["p50"]
     override = {name: first[name] for name in ("depot_id", "origin_on", "target_on")}
-    override |= {"model_version": first["model_version"], "p50": first["p50"]}
+    override |= {"model_version": first["model_version"], "point": first["point"]}
     override |= {
         "action": "set",
         "orders": 9990.0,
@@ -89,6 +89,6 @@ def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     with clean_engine.begin() as connection:
         connection.execute(sa.insert(schema.overrides).values(override))
     planned, *rest = json.loads(printed("forecast", "--json"))
-    assert (planned["planned"], planned["p50"]) == (9990.0, first["p50"])
+    assert (planned["planned"], planned["point"]) == (9990.0, first["point"])
     assert rest == others
-    assert f"9,990 (model {first['p50']:,.0f})" in printed("forecast")
+    assert f"9,990 (model {first['point']:,.0f})" in printed("forecast")

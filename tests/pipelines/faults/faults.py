@@ -169,9 +169,9 @@ TABLES = {
     "quarantine": "select line, column_name, value, reason from quarantine",
     "demand": "select depot_id, service_on, version, orders from demand_versions",
     "models": "select version, role, sha256, trained_through from models",
-    "forecasts": "select depot_id, origin_on, target_on, model_version, p10, p50, p90, "
+    "forecasts": "select depot_id, origin_on, target_on, model_version, p10, p50, p90, point, "
     "is_live from forecasts",
-    "scores": "select depot_id, origin_on, target_on, model_version, p50 from scores",
+    "scores": "select depot_id, origin_on, target_on, model_version, p50, point from scores",
 }
 
 

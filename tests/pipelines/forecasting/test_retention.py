@@ -67,7 +67,7 @@ def write(connection, origin, rng):
             origin,
             day,
             "v",
-            *np.sort(rng.random(3) * 90),
+            *np.sort(rng.random(4) * 90)[[0, 2, 3, 1]],
             "model",
             True,
             NOW,

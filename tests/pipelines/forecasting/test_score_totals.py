@@ -48,7 +48,7 @@ def expected_totals(engine, grain):
     rows["n"] = 1
     rows["n_in_interval"] = actual.between(rows["p10"], rows["p90"]).astype(int)
     rows["actual_sum"] = actual
-    forecasters = {"": "p50", "naive_": "seasonal_naive", "median_": "median4"}
+    forecasters = {"": "point", "naive_": "seasonal_naive", "median_": "median4"}
     for prefix, column in forecasters.items():
         error = (rows[column] - actual).fillna(0.0)
         rows[f"{prefix}error_sum"] = error
@@ -95,9 +95,9 @@ def forecast(engine, rng, origin, version, *, live=True, hours=28):
     rows = []
     for depot in ("A0", "A1", "A2", "A3"):
         for step in range(1, 8):
-            p10, p50, p90 = np.sort(rng.integers(0, 60, 3)).astype(float)
+            p10, point, p50, p90 = np.sort(rng.integers(0, 60, 4)).astype(float)
             rows.append(
-                (depot, origin, origin + timedelta(days=step), version, p10, p50, p90,
+                (depot, origin, origin + timedelta(days=step), version, p10, p50, p90, point,
                  "model", live, made_at + timedelta(hours=hours), None)
             )  # fmt: skip
     with engine.begin() as connection:

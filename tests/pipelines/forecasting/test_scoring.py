@@ -46,7 +46,7 @@ def fleet(clean_engine):
             for day in AHEAD:
                 row = {
                     "depot_id": depot, "origin_on": ORIGIN, "target_on": day,
-                    "model_version": "v", "p10": 1.0, "p50": 2.0, "p90": 3.0,
+                    "model_version": "v", "p10": 1.0, "p50": 2.0, "p90": 3.0, "point": 1.5,
                     "basis": "model", "is_live": True, "made_at": NOW,
                 }  # fmt: skip
                 connection.execute(sa.insert(forecasts), row)
@@ -136,7 +136,9 @@ def test_a_closure_that_was_corrected_gives_the_scores_of_its_open_days_back(fle
 def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):
     with fleet.begin() as connection:
         of_a_day = sa.update(forecasts).where(forecasts.c.target_on == AHEAD[0])
-        connection.execute(of_a_day.values(basis="closed", p10=0, p50=0, p90=0))
+        connection.execute(
+            of_a_day.values(basis="closed", p10=0, p50=0, p90=0, point=0)
+        )
     assert scored(fleet) == EVERY
 
 
@@ -145,6 +147,7 @@ def test_a_forecast_of_a_closed_day_that_was_open_is_a_miss(fleet):
     [
         pytest.param({"p90": 999.0}, id="another band"),
         pytest.param({"p10": 0.0}, id="another low end"),
+        pytest.param({"point": 1.2}, id="another point"),
         pytest.param({"is_live": False}, id="a hindcast"),
     ],
 )
@@ -153,11 +156,10 @@ def test_a_forecast_made_again_with_the_same_median_is_scored_again(fleet, made_
     with fleet.begin() as connection:
         connection.execute(sa.update(forecasts).values(made_again))
     assert scored(fleet) == EVERY
+    before = {"p10": 1.0, "p50": 2.0, "p90": 3.0, "point": 1.5, "is_live": True}
     with fleet.connect() as connection:
-        found = connection.execute(
-            sa.select(scores.c.p10, scores.c.p50, scores.c.p90, scores.c.is_live)
-        ).mappings()
-        before = {"p10": 1.0, "p50": 2.0, "p90": 3.0, "is_live": True}
+        columns = sa.select(*(scores.c[name] for name in before))
+        found = connection.execute(columns).mappings()
         assert all(row == before | made_again for row in found)
 
 

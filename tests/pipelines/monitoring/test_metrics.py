@@ -109,7 +109,7 @@ def test_accuracy_agrees_with_a_plain_loop(clean_engine, watcher, monitor_state)
     ]  # fmt: skip
     assert len(rows) > 100
     for model, column in (
-        ("shown", "p50"),
+        ("shown", "point"),
         ("seasonal_naive", "seasonal_naive"),
         ("median4", "median4"),
     ):
@@ -126,7 +126,7 @@ def test_accuracy_agrees_with_a_plain_loop(clean_engine, watcher, monitor_state)
             assert numbers[key] == pytest.approx(value), key
     for horizon in range(1, 8):
         some = [
-            abs(row["p50"] - row["actual"]) / row["actual"] for row in rows
+            abs(row["point"] - row["actual"]) / row["actual"] for row in rows
             if (row["target_on"] - row["origin_on"]).days == horizon
         ]  # fmt: skip
         key = ("harbor_live_horizon_mape_ratio", ("horizon", str(horizon)))

@@ -205,14 +205,16 @@ def test_the_whole_night_and_everything_after_it(  # noqa: PLR0915
     with fleet.connect() as connection:
         rows = connection.execute(
             sa.text(
-                "select s.actual, d.orders, s.p50, f.p50 from scores s "
+                "select s.actual, d.orders, s.point, f.point from scores s "
                 "join forecasts f using (depot_id, origin_on, target_on, model_version) "
                 "join demand_versions d on d.depot_id = f.depot_id "
                 " and d.service_on = f.target_on and d.superseded_at is null"
             )
         ).all()
     assert rows
-    assert all(actual == orders and said == p50 for actual, orders, said, p50 in rows)
+    assert all(
+        actual == orders and said == point for actual, orders, said, point in rows
+    )
 
     # Scoring again finds nothing; a corrected count is scored anew.
     assert scoring.score_known_days(fleet, UTC_ZONE) == 0

@@ -63,7 +63,7 @@ def promote(engine):
 
 
 def write_forecast(engine):
-    row = ("A", ORIGIN, ORIGIN + timedelta(days=1), "old", 1.0, 2.0, 3.0, "model",
+    row = ("A", ORIGIN, ORIGIN + timedelta(days=1), "old", 1.0, 2.0, 3.0, 2.0, "model",
            True, NOW, None)  # fmt: skip
     with engine.begin() as connection:
         replace_forecasts(
@@ -72,9 +72,20 @@ def write_forecast(engine):
 
 
 def write_score(engine):
-    row = ("A", ORIGIN, ORIGIN + timedelta(days=1), "old", 9.0, 1.0, 2.0, 3.0, True)
+    row = (
+        "A",
+        ORIGIN,
+        ORIGIN + timedelta(days=1),
+        "old",
+        9.0,
+        1.0,
+        2.0,
+        3.0,
+        2.0,
+        True,
+    )
     names = ("depot_id", "origin_on", "target_on", "model_version", "actual", "p10",
-             "p50", "p90", "is_live")  # fmt: skip
+             "p50", "p90", "point", "is_live")  # fmt: skip
     with engine.begin() as connection:
         copy_rows(connection, "scores", names, [row])
 

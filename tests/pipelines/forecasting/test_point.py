@@ -1,0 +1,144 @@
+"""The point is stored beside the quantiles, and is what is scored and totalled."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from forecaster.inference import artefact, infer
+from pipelines import backfill
+from pipelines.demand import counting
+from pipelines.demand.panels import read_panel
+from pipelines.forecasting import forecast, scoring
+from pipelines.nightly import steps
+from pipelines.nightly.steps import NightlyContext
+from pipelines.runs.ledger import recorded
+from pipelines.schema import forecast_totals, forecasts, score_totals, scores
+from pipelines.settings import Settings
+from pipelines.store import models as model_store
+from pipelines.store.forecasts import read_forecasts, read_totals
+from tests.make import make_artefact
+from tests.pipelines.make import START, add_fleet
+
+pytestmark = pytest.mark.db
+
+UTC_ZONE = ZoneInfo("UTC")
+DAYS = 60
+LAST = START + timedelta(days=DAYS - 1)
+ORIGIN = LAST - timedelta(days=7)
+NOW = datetime.combine(LAST + timedelta(days=1), datetime.min.time(), UTC)
+
+
+@pytest.fixture
+def served(clean_engine, tmp_path):
+    """Two depots, with a champion that was trained a week ago."""
+    with clean_engine.begin() as connection:
+        add_fleet(connection, n_depots=2, n_days=DAYS)
+    counting.rebuild(clean_engine, NOW)
+    made = make_artefact(read_panel(clean_engine, ORIGIN))
+    path = artefact.save(made, tmp_path / "artefacts")
+    with clean_engine.begin() as connection:
+        model_store.add_model(
+            connection, version="v", trained_through=ORIGIN, seed=0, data_watermark="",
+            filename=path.name, sha256=artefact.file_sha256(path), role="champion",
+            scores={},
+        )  # fmt: skip
+    return clean_engine, made
+
+
+def stored_points(engine, origin):
+    query = sa.select(forecasts.c.point).where(forecasts.c.origin_on == origin)
+    order = (forecasts.c.depot_id, forecasts.c.target_on)
+    with engine.connect() as connection:
+        return list(connection.scalars(query.order_by(*order)))
+
+
+def by_night(engine, settings, origin):
+    context = NightlyContext(engine, settings, NOW, origin, lambda _: lambda *_: None)
+    with recorded(engine, "forecast", origin) as run:
+        steps.forecast(context, run)
+
+
+def by_backfill(engine, settings, origin):
+    backfill.run_backfill(engine, settings, origin, origin, NOW)
+
+
+@pytest.mark.parametrize("point", ["median", "balanced", "mape"])
+@pytest.mark.parametrize("way", [by_night, by_backfill])
+def test_a_forecast_is_stored_with_the_point_of_the_setting(
+    served, tmp_path, way, point
+):
+    engine, made = served
+    way(engine, Settings(home=tmp_path, point=point), ORIGIN)
+    expected = infer.forecast(made, read_panel(engine, ORIGIN), point=point)
+    said = stored_points(engine, ORIGIN)
+    np.testing.assert_allclose(said, expected.point_dh.ravel(), rtol=1e-6)
+    with engine.connect() as connection:
+        same = sa.select(sa.func.bool_and(forecasts.c.point == forecasts.c.p50))
+        assert connection.scalar(same) is (point == "median")
+
+
+def test_scored_is_the_point(served, tmp_path):
+    engine, _ = served
+    forecast.forecast_from(
+        engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape"
+    )
+    assert scoring.score_known_days(engine, UTC_ZONE) == 14
+    key = ("depot_id", "origin_on", "target_on", "model_version")
+    both = scores.join(
+        forecasts, sa.and_(*(scores.c[name] == forecasts.c[name] for name in key))
+    )
+    with engine.connect() as connection:
+        rows = connection.execute(
+            sa.select(scores.c.actual, scores.c.point, forecasts.c.point.label("said"))
+            .select_from(both)
+        ).all()  # fmt: skip
+        errors = connection.scalars(
+            sa.select(sa.func.sum(score_totals.c.abs_error_sum)).where(
+                score_totals.c.target_on.is_not(None)
+            )
+        ).one()
+    assert all(row.point == row.said for row in rows)
+    assert errors == pytest.approx(sum(abs(row.point - row.actual) for row in rows))
+
+
+def test_the_band_of_a_total_holds_the_sum_of_the_points(served, tmp_path):
+    """What is stored stays as it was calibrated: vans are planned from it."""
+    engine, _ = served
+    forecast.forecast_from(
+        engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape"
+    )
+    total = sum(stored_points(engine, ORIGIN)[step] for step in (0, 7))
+    first = forecast_totals.c.target_on == ORIGIN + timedelta(days=1)
+    for band in ((total + 1, total + 9), (total - 9, total - 1), (1.0, total + 9)):
+        values = dict(zip(("p10", "p90"), band, strict=True))
+        with engine.begin() as connection:
+            connection.execute(sa.update(forecast_totals).where(first).values(values))
+            read = read_totals(connection, ORIGIN, "v")[0]
+        assert read["point"] == read["planned"] == pytest.approx(total)
+        assert (read["p10"], read["p90"]) == pytest.approx(
+            (min(band[0], total), max(band[1], total))
+        )
+
+
+def test_the_answer_names_the_point_beside_the_quantiles(served, tmp_path):
+    engine, _ = served
+    forecast.forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE)
+    with engine.connect() as connection:
+        first = read_forecasts(connection, ORIGIN, "v")[0]
+    assert list(first) == [
+        "depot_id", "origin_on", "target_on", "p10", "p50", "p90", "point", "planned",
+        "model_version",
+    ]  # fmt: skip
+
+
+def test_a_point_outside_of_its_band_is_not_stored(served, tmp_path):
+    engine, _ = served
+    forecast.forecast_from(engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE)
+    with (
+        pytest.raises(sa.exc.IntegrityError, match="ck_forecasts_point"),
+        engine.begin() as connection,
+    ):
+        connection.execute(sa.update(forecasts).values(point=forecasts.c.p10 - 1))
