@@ -6,8 +6,10 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 from python_calamine import CalamineWorkbook
 
+from pipelines import schema
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.charts.test_charts import contrast
@@ -20,12 +22,28 @@ A4_LANDSCAPE = b"/MediaBox [0 0 841.91998 594.95996]"
 
 @pytest.fixture(scope="module")
 def fleet(engine, database_url, tmp_path_factory, chromium):
-    """The address of the dashboard of a small fleet."""
+    """The address of the dashboard of a small fleet, one of whose names is long."""
     home = tmp_path_factory.mktemp("plan")
     seed(engine, datetime.now(UTC).date() - timedelta(days=1), home / "artefacts")
+    rename = sa.update(schema.depots).where(schema.depots.c.depot_id == "LON-02")
+    with engine.begin() as connection:
+        connection.execute(rename.values(name="London Rotherhithe"))
     with browser.serving(database_url, home) as address:
         yield address
     empty_tables(engine)
+
+
+# Words in the first columns of tables that stand on two lines.
+BROKEN_WORDS = """() => [...document.querySelectorAll('table.hf th:first-child')]
+    .flatMap(cell => [...cell.childNodes, ...cell.querySelectorAll('a')])
+    .map(node => node.nodeType === Node.TEXT_NODE ? node : node.firstChild)
+    .filter(node => node && node.nodeType === Node.TEXT_NODE)
+    .flatMap(node => [...node.textContent.matchAll(/\\S+/g)].filter(word => {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        return new Set([...range.getClientRects()].map(box => box.top)).size > 1;
+    }).map(word => word[0]))"""
 
 
 def fill_in(page, number, reason, name):
@@ -64,6 +82,14 @@ def test_a_change_is_previewed_saved_exported_and_undone(fleet, visit):
     page.get_by_role("button", name="Undo").click()
     page.get_by_text("Undone: 1 number as before.").wait_for()
     assert page.locator("table small.mark").count() == 0
+
+
+@pytest.mark.parametrize("path", ["/plan?city=London", "/plan", "/"])
+def test_a_phone_breaks_no_word_of_a_name(fleet, visit, path):
+    window = visit(fleet, "phone")
+    window.to(path)
+    assert window.page.evaluate(BROKEN_WORDS) == []
+    assert window.too_wide() <= 0
 
 
 def test_a_number_in_the_grid_leads_to_its_form(fleet, visit):

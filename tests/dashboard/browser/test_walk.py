@@ -10,6 +10,7 @@ from PIL import Image
 from tests.conftest import empty_tables
 from tests.dashboard.browser import browser
 from tests.dashboard.browser.browser import SIZES
+from tests.dashboard.browser.test_plan import fill_in
 from tests.dashboard.seed import seed
 from tests.dashboard.seed_pipeline import seed_pipeline
 
@@ -24,6 +25,11 @@ PAGES = {
     "/pipeline": "Pipeline",
 }
 
+
+PHONE = (
+    "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/130.0.0.0 Mobile Safari/537.36"
+)
 
 # WCAG contrast of an element's text with its own background.
 CONTRAST = """element => {
@@ -116,6 +122,50 @@ def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
     assert box["y"] + box["height"] <= SIZES["phone"][1]
     brief.locator("a", has_text="Poplar (London)").first.click()
     window.page.wait_for_url("**/depot?depot=LON-03")
+
+
+def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium):
+    phone = chromium.new_context(
+        user_agent=PHONE, is_mobile=True, has_touch=True,
+        viewport=dict(zip(("width", "height"), SIZES["phone"], strict=True)),
+    )  # fmt: skip
+    window = browser.Visit(phone.new_page(), fleet[0])
+    window.to("/")
+    page = window.page
+    closed = page.locator('[data-testid="stSidebar"][data-collapsed="true"]')
+    page.get_by_test_id("stExpandSidebarButton").click()
+    closed.wait_for(state="detached")
+    menu = page.get_by_test_id("stSidebar")
+    menu.get_by_role("link", name="Plan", exact=True).click()
+    page.wait_for_url("**/plan")
+    closed.wait_for(state="attached")
+    page.reload()
+    window.settled()
+    closed.wait_for(state="attached")
+    assert window.wrong == []
+    phone.close()
+
+
+def test_from_the_brief_to_a_change_its_undoing_and_the_export(fleet, visit):
+    window = visit(fleet[0], "phone")
+    window.to("/")
+    page = window.page
+    page.locator(".hf-brief a[href^='plan?']").first.click()
+    page.wait_for_url("**/plan?*")
+    window.settled()
+    fill_in(page, "+10 %", "A fair", "Anna")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_text("Saved: ").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone: 1 number as before.").wait_for()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as Excel").click()
+    assert saved.value.suggested_filename.endswith(".xlsx")
+
+
+def test_only_this_machine_is_offered_to_change_the_champion(fleet, visit):
+    text = visit(fleet[0]).to("/models")
+    assert "HARBOR_PROMOTION_URL names no other" in text
 
 
 def test_a_choice_is_kept_on_other_pages_and_after_a_reload(fleet, visit):
