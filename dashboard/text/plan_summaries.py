@@ -100,9 +100,12 @@ def city_sentence(days: pd.DataFrame, city: str) -> str:
     short = days[days["short"] > 0]
     if short.empty:
         spare = int((days["vans"] - days["needed"]).min())
+        amount = "none to spare on the busiest day"
+        if spare:
+            amount = f"at least {formatting.count(spare, 'van')} more than needed"
         return (
-            f"{city} has enough vans every day: at least {formatting.count(spare, 'van')} "
-            "more than needed, if vans are moved between its depots."
+            f"{city} has enough vans every day: {amount}, if vans are moved between its "
+            "depots."
         )
     listed = [
         f"{formatting.day(day['target_on'])} ({day['short']:,}; chance of full delivery "

@@ -166,10 +166,11 @@ def missing_days_sentence(calendar: pd.DataFrame) -> str:
     """Summary of the missing days of the last four weeks, from `queries.calendar`."""
     n_depots = int(calendar["n_depots"].iloc[0])
     n_missing = int((calendar["missing"] > 0).sum())
-    if not n_missing:
-        return f"No missing days in the last four weeks ({n_depots:,} depots)."
     is_cut = n_depots > len(calendar)
     cut_note = f"; the first {len(calendar)} are shown" if is_cut else ""
+    if not n_missing:
+        depots = formatting.count(n_depots, "depot")
+        return f"No missing days in the last four weeks ({depots}{cut_note})."
     least = "At least " if is_cut and n_missing == len(calendar) else ""
     of = formatting.count(n_depots, "depot")
     return f"{least}{n_missing:,} of {of} have missing days{cut_note}."

@@ -63,6 +63,11 @@ def test_a_citys_sentence_has_days_and_chances():
         "London has enough vans every day: at least 7 vans more than needed, if vans are "
         "moved between its depots."
     )
+    just_enough = london[:1].assign(needed=[40], spare=[0.0])
+    assert plan_summaries.city_sentence(just_enough, "London") == (
+        "London has enough vans every day: none to spare on the busiest day, if vans are "
+        "moved between its depots."
+    )
 
 
 def test_the_key_figures_are_of_all_cities():

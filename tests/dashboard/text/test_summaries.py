@@ -128,3 +128,20 @@ def test_a_scenario_is_summarised_as_a_difference():
     assert summaries.what_if_sentence(outcome) == (
         "With this scenario: 1,000 orders instead of 1,400 (−400)."
     )
+
+
+@pytest.mark.parametrize(
+    ("n_depots", "missing", "expected"),
+    [
+        (2, [0, 0], "No missing days in the last four weeks (2 depots)."),
+        (
+            1000, [0, 0],
+            "No missing days in the last four weeks (1,000 depots; the first 2 are shown).",
+        ),
+        (2, [3, 0], "1 of 2 depots have missing days."),
+        (9, [3, 1], "At least 2 of 9 depots have missing days; the first 2 are shown."),
+    ],
+)  # fmt: skip
+def test_the_calendar_says_how_many_depots_miss_days(n_depots, missing, expected):
+    calendar = pd.DataFrame({"n_depots": n_depots, "missing": missing})
+    assert summaries.missing_days_sentence(calendar) == expected
