@@ -42,7 +42,7 @@ def promote(
             f"{version} is the evaluation fit of a challenger and serves "
             "hindcasts only. Promote the challenger itself."
         )
-    forecast.require_kept(model)
+    forecast.load_recorded(artefacts, model)
     if model["promoted_at"] is None and not unchecked:
         _require_canary(engine, artefacts, model)
     _set_champion(engine, artefacts, model, reason)
