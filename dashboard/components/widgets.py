@@ -12,6 +12,8 @@ from dashboard.text import formatting
 
 DAY_FORMAT = "ddd D MMM YYYY"
 UNKNOWN_CITY = "unknown city"
+NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
+"""What an option is called where the URL parameter is no noun."""
 LAST = "last chosen "
 """Begins the keys under which a session keeps its choices from page to page."""
 
@@ -167,7 +169,8 @@ def choose_from_url(
         width=width,
     )
     if requested and requested not in options:
-        unknown = f"There is no {name} “{formatting.escape_markdown(requested)}”."
+        noun = NOUNS.get(name, name)
+        unknown = f"There is no {noun} “{formatting.escape_markdown(requested)}”."
         if not default:
             stop_page(f"{unknown} Choose one above.")
         empty_state(f"{unknown} Shown instead: {options[default]}.")

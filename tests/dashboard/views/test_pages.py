@@ -365,15 +365,21 @@ def test_without_a_change_there_is_no_scenario(seeded, open_page):
 
 
 @pytest.mark.parametrize(
-    ("view", "name"), [("models", "model"), ("pipeline", "run"), ("depot", "on")]
+    ("view", "name", "noun"),
+    [
+        ("models", "model", "model"),
+        ("pipeline", "run", "run"),
+        ("depot", "on", "day"),
+        ("depot", "to", "day"),
+    ],
 )
 def test_an_unknown_choice_in_the_url_is_explained(
-    seeded, clean_engine, open_page, view, name
+    seeded, clean_engine, open_page, view, name, noun
 ):
     seed_pipeline(clean_engine, seeded.through)
     app = open_page(view, **{"depot": "LON-01", name: "NONE"})
     assert_no_traceback(app)
-    assert f"There is no {name} “NONE”. Shown instead:" in page_text(app)
+    assert f"There is no {noun} “NONE”. Shown instead:" in page_text(app)
 
 
 def test_the_first_page_says_once_what_the_demo_simulates(seeded, write, open_page):
