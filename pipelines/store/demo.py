@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from pipelines.schema import (
     backfills,
     city_settings,
+    demand_versions,
     demo_fleet,
     files,
     models,
@@ -18,10 +19,12 @@ from pipelines.schema import (
     run_lines,
     runs,
 )
+from pipelines.store.demand import SCORES_ARE_MARKED
 
 RECORDED_TIMES = (
     runs.c.started_at, runs.c.finished_at, run_lines.c.written_at, files.c.loaded_at,
-    models.c.created_at, models.c.promoted_at, backfills.c.created_at,
+    demand_versions.c.recorded_at, models.c.created_at, models.c.promoted_at,
+    backfills.c.created_at,
 )  # fmt: skip
 """Times that are taken from the database's clock."""
 PLANNERS_TIMES = (overrides.c.made_at, city_settings.c.made_at)
@@ -60,6 +63,8 @@ def move_times(connection: sa.Connection, since: datetime, by: timedelta) -> Non
 
     The login user's rights are used for what only planners write, where it has them.
     """
+    # The counts are the same, so no score is due again.
+    connection.execute(sa.text(SCORES_ARE_MARKED), {"are_marked": "yes"})
     columns: tuple[sa.Column[Any], ...] = RECORDED_TIMES
     if may_plan(connection):
         connection.execute(sa.text("set local role none"))

@@ -101,6 +101,16 @@ def test_its_last_nights_were_lived_through_on_a_simulated_clock(home):
         )
 
 
+def test_a_night_right_after_it_has_nothing_to_do(home):
+    command, environment = demo(home)
+    done = subprocess.run(
+        [*command[:3], "nightly"],
+        env=environment, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert "nothing has come in since" in done.stderr
+
+
 def test_again_it_goes_on_serves_and_ctrl_c_stops_everything(home):
     port = free_port()
     command, environment = demo(home, "--port", str(port))
