@@ -75,14 +75,14 @@ def column_positions(
             positions[column.name] = matches
     mapped = {
         index
-        for name, positions in positions.items()
+        for name, indices in positions.items()
         if name in options.columns
-        for index in positions
+        for index in indices
     }
     return {
-        name: positions
-        for name, positions in positions.items()
-        if name in options.columns or not mapped.intersection(positions)
+        name: indices
+        for name, indices in positions.items()
+        if name in options.columns or not mapped.intersection(indices)
     }
 
 
