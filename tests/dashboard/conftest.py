@@ -7,18 +7,21 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 import streamlit as st
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import BrowserContext, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from dashboard import queries
 from dashboard.queries import database
 from dashboard.queries.freshness import Freshness
+from pipelines import schema
 from pipelines.store import score_totals
 from tests.dashboard.browser import browser
 from tests.dashboard.seed import Seeded, seed
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 SECONDS = 30
+# What the sums of the scores are made of.
+SUMMED = {schema.scores, schema.forecasts, schema.depots}
 
 Open = Callable[..., AppTest]
 
@@ -70,8 +73,10 @@ def open_page() -> Open:
         app = AppTest.from_file(str(APP), default_timeout=SECONDS)
         for name, value in query_params.items():
             app.query_params[name] = value
-        app.run()
-        return app.switch_page(f"views/{view}.py").run()
+        # What a visitor without a page in the address gets is the list of the fleet.
+        if view != "fleet":
+            app.switch_page(f"views/{view}.py")
+        return app.run()
 
     return opened
 
@@ -83,29 +88,30 @@ def freshness(seeded: Seeded) -> Freshness:
 
 
 @pytest.fixture
-def write(clean_engine: sa.Engine) -> Callable[[sa.Executable], None]:
+def write(clean_engine: sa.Engine) -> Callable[[sa.UpdateBase], None]:
     """Runs a statement as the pipelines would, and lets the dashboard see it."""
 
-    def run(statement: sa.Executable) -> None:
+    def run(statement: sa.UpdateBase) -> None:
         with clean_engine.begin() as connection:
             connection.execute(statement)
-            score_totals.renew_all(connection)
+            if statement.table in SUMMED:
+                score_totals.renew_all(connection)
         st.cache_data.clear()
 
     return run
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """A browser, or a skip that says how to get one."""
+def chromium() -> Iterator[BrowserContext]:
+    """A browser whose windows share what they loaded, or a skip that says how to get one."""
     with sync_playwright() as playwright:
         launched = browser.launch(playwright)
-        yield launched
+        yield launched.new_context()
         launched.close()
 
 
 @pytest.fixture
-def visit(chromium: Browser) -> Iterator[Callable[..., browser.Visit]]:
+def visit(chromium: BrowserContext) -> Iterator[Callable[..., browser.Visit]]:
     """Opens a window on an address; nothing may have gone wrong in it at the end."""
     opened: list[browser.Visit] = []
 
@@ -113,7 +119,8 @@ def visit(chromium: Browser) -> Iterator[Callable[..., browser.Visit]]:
         address: str, size: str = "desk", beside: str | None = None
     ) -> browser.Visit:
         width, height = browser.SIZES[size]
-        page = chromium.new_page(viewport={"width": width, "height": height})
+        page = chromium.new_page()
+        page.set_viewport_size({"width": width, "height": height})
         opened.append(browser.Visit(page, address, beside))
         return opened[-1]
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from forecaster.data.panel_builder import build_panel
 from forecaster.inference import artefact
+from forecaster.inference.artefact import Artefact
 from pipelines import schema
 from pipelines.store import score_totals
 from pipelines.store.forecasts import copy_rows
@@ -35,7 +36,10 @@ DEPOTS = [
 ZONES = {"NL": "Europe/Amsterdam", "GB": "Europe/London"}
 POINT = 0.97
 """The point in medians: below it, so that no page shows the one for the other."""
+TOTALS = schema.score_totals.name
 WEEK = np.array([1.0, 0.95, 1.0, 1.1, 1.35, 0.8, 0.6])
+# Columns and rows of a table, ready to be streamed.
+Bulk = tuple[list[str], list[tuple[object, ...]]]
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,7 @@ def seed(
     demand, made, scored = numbers(through, live, hindcasts)
     filename, sha256 = f"{CHAMPION}.npz", "unwritten"
     if artefacts is not None:
-        panel = build_panel(depots, demand, events, holidays, through, HORIZON)
-        path = artefact.save(make_artefact(panel), artefacts)
+        path = artefact.save(champion(through, live, hindcasts), artefacts)
         filename, sha256 = path.name, artefact.file_sha256(path)
     with engine.begin() as connection:
         models = make_models(through, filename, sha256)
@@ -82,9 +85,12 @@ def seed(
             (schema.public_holidays, holidays),
         ):
             connection.execute(sa.insert(table), records(rows))
-        for name, (columns, rows) in bulk(through, live, hindcasts).items():
+        tables = bulk(through, live, hindcasts)
+        for name, (columns, rows) in tables.items():
             copy_rows(connection, name, columns, rows)
-        score_totals.renew_all(connection)
+        if TOTALS not in tables:
+            score_totals.renew_all(connection)
+            tables[TOTALS] = table_as_it_is(connection, schema.score_totals)
     return Seeded(through, depots, demand, made, scored)
 
 
@@ -99,10 +105,22 @@ def numbers(
 
 
 @cache
-def bulk(
-    through: date, live: bool, hindcasts: bool
-) -> dict[str, tuple[list[str], list[tuple[object, ...]]]]:
-    """Columns and rows of the large tables, ready to be streamed."""
+def champion(through: date, live: bool, hindcasts: bool) -> Artefact:
+    """A model of the fleet whose weights were never trained."""
+    demand, _, _ = numbers(through, live, hindcasts)
+    parts = (make_depots(), demand, make_events(through), make_holidays(through))
+    return make_artefact(build_panel(*parts, through, HORIZON))
+
+
+def table_as_it_is(connection: sa.Connection, table: sa.Table) -> Bulk:
+    """Columns and rows of a table, ready to be streamed."""
+    result = connection.execute(sa.select(table))
+    return list(result.keys()), [tuple(row) for row in result]
+
+
+@cache
+def bulk(through: date, live: bool, hindcasts: bool) -> dict[str, Bulk]:
+    """The large tables; the first to write them adds the totals, which take longest."""
     demand, made, scored = numbers(through, live, hindcasts)
     tables = {
         "demand_versions": as_versions(demand).astype({"orders": int}),
