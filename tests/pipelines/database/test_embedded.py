@@ -29,6 +29,30 @@ with embedded.running(Path(sys.argv[1])) as url:
 """
 
 
+@pytest.fixture(autouse=True, scope="module")
+def initdb_once():
+    """The first cluster is made; the others are copies of it, which takes no time."""
+    made = Path(tempfile.mkdtemp(prefix="harbor tests ")) / "data"
+    create = server._create_cluster
+
+    def create_or_copy(cluster):
+        if made.exists():
+            copy(made, cluster.data)
+        else:
+            create(cluster)
+            copy(cluster.data, made)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server, "_create_cluster", create_or_copy)
+        yield
+    shutil.rmtree(made.parent)
+
+
+def copy(source, target):
+    """With owners and modes."""
+    subprocess.run(["cp", "-a", source, target], check=True)
+
+
 @pytest.fixture
 def home():
     """A folder with a space in its name, which the server's account may enter."""
@@ -48,6 +72,8 @@ def answers(url):
 
 def held(home):
     """Another process that uses the database until its standard input closes."""
+    with embedded.running(home):
+        pass  # its cluster is here, and not made by the other process
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(home)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -173,9 +199,9 @@ def keep(url, name):
 
 def copied(home, name):
     """What `cp -a` makes of a home."""
-    copy = home.with_name(name)
-    subprocess.run(["cp", "-a", str(home), str(copy)], check=True)
-    return copy
+    target = home.with_name(name)
+    copy(home, target)
+    return target
 
 
 def server_pid(home):
@@ -357,7 +383,9 @@ def work_on(link):
         link.execute("select 1")
 
 
-def test_who_leaves_while_it_recovers_leaves_nothing_running(home):
+def test_who_leaves_while_it_recovers_leaves_nothing_running(home, monkeypatch):
+    """A fast shutdown may hang there: a user waits a minute for it, this test a second."""
+    monkeypatch.setattr(server, "STOP_TIMEOUT_S", 1)
     with embedded.running(home) as url:
         pid = server_pid(home)
         kill_backend(url).close()
