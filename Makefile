@@ -12,9 +12,14 @@ UV ?= uv
 LOCK_IMAGE = $(UV) pip compile --universal --fork-strategy fewest --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --constraint requirements.lock --no-annotate \
 	--custom-compile-command "make lock" --quiet
+# Their grammars of web addresses are built wherever Altair is imported, for seconds;
+# jsonschema does without them.
+WITHOUT_GRAMMARS = --no-emit-package rfc3987-syntax --no-emit-package lark
 CODE := forecaster pipelines dashboard migrations tests deploy/spark
 
 export JAX_PLATFORMS ?= cpu
+# Where it is set, every process of the tests compiles its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types venv lock clean accuracy time-to-mape speed \
@@ -29,7 +34,7 @@ demo: venv ## Invent a fleet, forecast it, and serve the dashboard on this machi
 
 test: venv ## Run every test, the database tests on the embedded Postgres included
 	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile \
-		--max-worker-restart 0 --durations=10
+		--no-loadscope-reorder --max-worker-restart 0 --durations=10
 
 check: venv lint types test ## Lint, format, types, tests and migrations: all that CI runs
 	@"$(BIN)/harbor" db check
@@ -131,7 +136,8 @@ lock: ## Resolve the locks anew (needs uv)
 	@$(LOCK_IMAGE) pyproject.toml --extra train -o deploy/train.lock
 	@echo "jax[cuda13]" | $(LOCK_IMAGE) - -o deploy/gpu.lock
 	@echo "jax[tpu]" | $(LOCK_IMAGE) - -o deploy/tpu.lock
-	@printf 'kubernetes-validate\ncyclonedx-bom\n' | $(LOCK_IMAGE) - -o tests/deploy/tools.lock
+	@printf 'kubernetes-validate\ncyclonedx-bom\n' | $(LOCK_IMAGE) $(WITHOUT_GRAMMARS) - \
+		-o tests/deploy/tools.lock
 	@$(UV) pip compile pyproject.toml --universal --fork-strategy fewest \
 		--python-version 3.11 --generate-hashes --no-emit-index-url \
 		--extra train --extra bench --constraint requirements.lock --no-annotate \
