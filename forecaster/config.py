@@ -13,8 +13,8 @@ HISTORY_STEP_DAYS = 14
 """Days by which the context of a short history grows, so that shapes change rarely."""
 PointFor = Literal["median", "balanced", "mape"]
 """What the point forecast is made for."""
-DEFAULT_POINT: PointFor = "median"
-POINT_SHIFTS: dict[PointFor, float] = {"median": 0.0, "balanced": 0.1, "mape": 0.35}
+DEFAULT_POINT: PointFor = "balanced"
+POINT_SHIFTS: dict[PointFor, float] = {"median": 0.0, "balanced": 0.2, "mape": 0.75}
 """κ: the point lies κ · spread² below the median, log counts. A percentage error divides by
 the actual, so a low forecast costs less; what a κ gains and costs was measured in LAB.md."""
 ConfigT = TypeVar("ConfigT", bound="Config")
