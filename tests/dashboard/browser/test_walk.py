@@ -125,7 +125,7 @@ def test_the_brief_fits_one_screen_of_a_phone(fleet, visit):
 
 
 def test_a_phones_menu_closes_after_a_choice_and_stays_closed(fleet, chromium):
-    phone = chromium.new_context(
+    phone = chromium.browser.new_context(
         user_agent=PHONE, is_mobile=True, has_touch=True,
         viewport=dict(zip(("width", "height"), SIZES["phone"], strict=True)),
     )  # fmt: skip
