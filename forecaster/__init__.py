@@ -21,8 +21,8 @@ Words
               unit of its shifts and intervals
   known at    of an event, at an origin: announced by then, and not yet replaced
   lead        days from the announcement of an event to a day of it
-  point       the number that is shown and scored: the median, or below it where it is
-              made for MAPE
+  point       the number that is shown and scored: the median, or a little below it
+              where it is made for percentage errors
   evaluation  the fit without the validation days; production is the fit on all
   cold start  forecast of a depot without history, from its peers
 

@@ -39,15 +39,24 @@ def depot_change_form(depot: str, freshness: Freshness) -> None:
     )
     if not expander.open:
         return
-    week = queries.fleet_week(freshness)
-    name = str(week.loc[week["depot_id"] == depot, "city"].iloc[0])
+    name = city_of(depot, freshness)
     with expander:
+        if name is None:
+            st.markdown("This depot is closed for good, so there is nothing to plan.")
+            return
         plan_forms.change_form(
             city_plan(name, freshness),
             city_settings.by_city(freshness),
             queries.city_bands(freshness),
             depot,
         )
+
+
+def city_of(depot: str, freshness: Freshness) -> str | None:
+    """City of a depot that is planned; None for one that is closed for good."""
+    week = queries.fleet_week(freshness)
+    cities = week.loc[week["depot_id"] == depot, "city"]
+    return None if cities.empty else str(cities.iloc[0])
 
 
 def cell_of_address(plan: pd.DataFrame) -> tuple[str, date | None]:

@@ -33,7 +33,8 @@ def what_if(depot: str, days_ahead: Mapping[str, str], freshness: Freshness) -> 
     scenario = _choose(depot, days_ahead, freshness)
     if scenario.is_empty:
         return
-    outcome = whatif.simulate(scenario, freshness)
+    # The forecast does not depend on the vans, so it is not computed anew for them.
+    outcome = whatif.simulate(replace(scenario, vans_off=0), freshness)
     widgets.chart(
         charts.what_if,
         outcome,
@@ -82,8 +83,10 @@ def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
 
 def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) -> None:
     """What the scenario means for the vans of the depot and of its city."""
-    week = queries.fleet_week(freshness)
-    name = str(week.loc[week["depot_id"] == scenario.depot, "city"].iloc[0])
+    name = plan_parts.city_of(scenario.depot, freshness)
+    if name is None:
+        st.markdown("This depot is closed for good, so it needs no vans.")
+        return
     settings = city_settings.by_city(freshness)
     city = settings[name]
     left = None if city.vans is None else max(city.vans - scenario.vans_off, 0)

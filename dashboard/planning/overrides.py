@@ -156,7 +156,7 @@ def inverse(batch: Batch, ids: Sequence[int]) -> Batch:
 
 
 def _undo(change: Change, override_id: int) -> list[Change]:
-    """The changes that restore the day as it was before."""
+    """The changes that restore the day; a lock of the model's number holds tonight's."""
     before = change.cell
     cell = replace(before, override_id=override_id)
     number_back = [

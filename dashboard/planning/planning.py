@@ -146,14 +146,16 @@ def with_changes(
     """
     keys = zip(week["depot_id"], week["target_on"], strict=True)
     number_r = np.array([orders.get(key, np.nan) for key in keys], float)
-    model_r = week["model_point"].to_numpy(float)
+    median_r = week["model_p50"].to_numpy(float)
     ratio_r = np.divide(
-        number_r, model_r, out=np.full_like(number_r, np.nan), where=model_r > 0
+        number_r, median_r, out=np.full_like(number_r, np.nan), where=median_r > 0
     )
+    # The model's own point, for which `pipelines.schema.planned_orders` moves no quantile.
+    ratio_r[number_r == week["model_point"].to_numpy(float)] = 1.0
     is_new = ~np.isnan(number_r)
     moved = {"point": np.where(is_new, number_r, week["point"])}
     for name in QUANTILES:
         scaled_r = week[f"model_{name}"].to_numpy(float) * ratio_r
-        shifted_r = np.where(model_r > 0, scaled_r, number_r)
+        shifted_r = np.where(np.isnan(ratio_r), number_r, scaled_r)
         moved[name] = np.where(is_new, shifted_r, week[name])
     return week.assign(**moved)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 import streamlit as st
 from pydantic import SecretStr
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import DBAPIError
 
 from dashboard import queries
 from dashboard.auth import login, session
@@ -104,7 +104,7 @@ def _writing_engine(url: SecretStr | None) -> Iterator[sa.Engine]:
     roles.set_role_on_connect(engine)
     try:
         yield engine
-    except (OperationalError, ProgrammingError) as error:
+    except DBAPIError as error:
         raise DatabaseError(
             f"The database did not take it from the user of {SETTING}: "
             f"{str(error.orig).splitlines()[0]}."

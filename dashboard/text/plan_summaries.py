@@ -142,11 +142,11 @@ def consequence_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
     if short.empty:
         return f"{needed} {city.city} has enough vans."
     listed = [
-        f"{formatting.day(row['target_on'])} {row['short_after']:,}, now "
-        f"{row['short_before']:,}"
+        f"{formatting.day(row['target_on'])}: {row['short_after']:,} "
+        f"({row['short_before']:,} without the scenario)"
         for row in short.to_dict("records")
     ]
-    return f"{needed} Vans short in {city.city}: {'; '.join(listed)}."
+    return f"{needed} Vans short in {city.city} on {'; '.join(listed)}."
 
 
 def _sums(preview: pd.DataFrame) -> tuple[str, str]:

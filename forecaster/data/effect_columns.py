@@ -37,9 +37,8 @@ MAJOR_HOLIDAYS = (
 """Parts of the English names of holidays on which most businesses are closed."""
 SUBSTITUTE_MARKERS = ("observed", "after", "eve")
 """Parts of names that mark a substitute for such a holiday or a day beside it."""
-YEAR_END_HOLIDAYS = {(12, 25), (1, 1)}
-HOLIDAY_EVES = {(12, 24), (12, 31)}
-BETWEEN_HOLIDAYS = {(12, 26), (12, 27), (12, 28), (12, 29), (12, 30), (1, 2)}
+CHRISTMAS, NEW_YEAR = "12-25", "01-01"
+BETWEEN_HOLIDAYS = ("12-26", "12-27", "12-28", "12-29", "12-30", "01-02")
 YEAR_END_SHARE, EVE_SHARE, BETWEEN_SHARE = 1.5, 0.6, 0.4
 """Effect of Christmas and New Year's Day, of their eves, and of the days between, as shares of
 that of any other major holiday."""
@@ -115,22 +114,29 @@ def effect_columns(panel: Panel, kinds: Sequence[str]) -> EffectColumns:
         if _is_major_holiday(kind):
             standstill_gt |= calendar.of_kind(kind)
     days = [panel.day(step) for step in range(n_steps)]
-    month_days = [(day.month, day.day) for day in days]
-    eve_t = np.array([each in HOLIDAY_EVES for each in month_days])
-    between_t = np.array([each in BETWEEN_HOLIDAYS for each in month_days])
-    year_end_t = np.array([each in YEAR_END_HOLIDAYS for each in month_days])
-    weekday_t = np.array([day.weekday() for day in days])
-    shares = (YEAR_END_SHARE, EVE_SHARE, BETWEEN_SHARE)
-    year_end_days = (year_end_t, eve_t, between_t)
-    near_t = sum(
-        share * day_t for share, day_t in zip(shares, year_end_days, strict=True)
+    month_days = [f"{day:%m-%d}" for day in days]
+    year_end_gt = standstill_gt & np.isin(month_days, (CHRISTMAS, NEW_YEAR))
+    eve_gt, _ = adjacent_days(year_end_gt)
+    has_christmas_g1 = year_end_gt[:, np.isin(month_days, CHRISTMAS)].any(
+        axis=1, keepdims=True
     )
-    class_gt = np.maximum(standstill_gt, near_t)
+    between_gt = has_christmas_g1 & np.isin(month_days, BETWEEN_HOLIDAYS)
+    weekday_t = np.array([day.weekday() for day in days])
+    class_gt = np.maximum.reduce(
+        [
+            standstill_gt,
+            YEAR_END_SHARE * year_end_gt,
+            EVE_SHARE * eve_gt,
+            BETWEEN_SHARE * between_gt,
+        ]
+    )
     columns = [
-        _Column("holiday", CLASS, np.maximum(holiday_gt, EVE_SHARE * eve_t)),
+        _Column("holiday", CLASS, np.maximum(holiday_gt, EVE_SHARE * eve_gt)),
         _Column("standstill", CLASS, class_gt, prior_mean=STANDSTILL_MEAN),
-        _Column("eve of Christmas or New Year", YEAR_END, eve_t & ~standstill_gt),
-        _Column("between Christmas and New Year", YEAR_END, between_t & ~standstill_gt),
+        _Column("eve of Christmas or New Year", YEAR_END, eve_gt & ~standstill_gt),
+        _Column(
+            "between Christmas and New Year", YEAR_END, between_gt & ~standstill_gt
+        ),
         _Column("holiday on a weekend", NAME, holiday_gt & (weekday_t >= 5)),
         _Column("bridge day", BESIDE, _bridges(holiday_gt, weekday_t)),
         *_columns_beside("holiday", holiday_gt),

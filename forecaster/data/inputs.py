@@ -56,8 +56,8 @@ TARGET_COLUMNS = (
 TRIMMED_SHARE = 0.3
 """Share of the trimmed weekday mean in the baseline forecast; the rest is the smoothed one."""
 MAX_INPUT_AGE_DAYS = 28
-"""Age from which on depots have the same. Age grows with time: of an older one the network
-would learn the trend of a history shorter than that, and continue it."""
+"""Ages are capped here: a longer one grows with time, so that the network would learn the trend
+of a short history from it, and continue it."""
 LEVEL_CENTRE, LEVEL_WIDTH = 5.0, 3.0
 """Rough mean and width of log counts, which scale them to values near 1."""
 

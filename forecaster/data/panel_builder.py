@@ -256,7 +256,7 @@ def _rows_by_scope(
     return rows_of
 
 
-def _scope(event: dict[Hashable, Any]) -> tuple[str | None, str | None]:
+def _scope(event: dict[Hashable, Any]) -> Scope:
     """City and depot of an event: one of them, or neither where it is everywhere."""
     if pd.notna(event["depot_id"]):
         return None, event["depot_id"]

@@ -55,13 +55,17 @@ def serve(
     Raises:
       HarborError: it ended with an error.
     """
-    from dashboard.server.serve import streamlit_arguments
+    from dashboard.auth import login
+    from dashboard.server.serve import is_private, streamlit_arguments
 
     echo(f"Dashboard: http://{address}:{port}  (Ctrl-C stops everything)")
     home = context.settings.home
     arguments = streamlit_arguments(address, port, home, insecure=insecure)
     # Streamlit prints for people.
-    child = subprocess.Popen(arguments, env=_environment(context), stdout=sys.stderr)  # noqa: S603 - no shell
+    promotes = is_private(address, home, insecure=insecure)
+    promotes = promotes or login.read_promotion_rule(home) is not None
+    environment = _environment(context, promotes=promotes)
+    child = subprocess.Popen(arguments, env=environment, stdout=sys.stderr)  # noqa: S603 - no shell
     try:
         _require_success(child.wait())
     except KeyboardInterrupt:
@@ -85,9 +89,11 @@ def _require_success(status: int) -> None:
         )
 
 
-def _environment(context: CommandContext) -> dict[str, str]:
+def _environment(context: CommandContext, *, promotes: bool) -> dict[str, str]:
     """This process's environment, with the databases as the pages connect to them."""
     urls = _database_urls(context)
+    if not promotes:
+        urls.pop("HARBOR_PROMOTION_URL", None)
     prefixes = ("HARBOR_DATABASE_", "HARBOR_REPLICA_", "HARBOR_PROMOTION_")
     inherited = {
         name: value

@@ -20,7 +20,7 @@ BATCH_ROWS = 10_000
 def write_rows(
     url: str, query: str, target: Path, display_path: str, max_bytes: int
 ) -> None:
-    """Runs a query, which is rolled back, and writes its rows under a header of column names.
+    """Writes the rows of a query, run in a transaction that is rolled back, under their names.
 
     No message shows the URL, which may hold a password, but `display_path`, without secrets.
 
@@ -30,7 +30,10 @@ def write_rows(
     """
     try:
         engine = sa.create_engine(_with_driver(url), poolclass=sa.NullPool)
-        with engine.connect() as connection, target.open("w", newline="") as file:
+        with (
+            engine.connect() as connection,
+            target.open("w", encoding="utf-8", newline="") as file,
+        ):
             writer = csv.writer(file)
             for row in _rows(connection, query, display_path):
                 writer.writerow([_cell(value) for value in row])

@@ -49,7 +49,7 @@ forecasts = sa.Table(
     sa.Column("p10", sa.Double, nullable=False),
     sa.Column("p50", sa.Double, nullable=False),
     sa.Column("p90", sa.Double, nullable=False),
-    # The number that is shown and scored, made for a metric.
+    # The number that is shown and scored: HARBOR_POINT.
     sa.Column("point", sa.Double, nullable=False),
     # model: from the depot's own history; cold_start: from depots of its city;
     # closed: known to be shut.

@@ -5,12 +5,12 @@
 # only while the number counts; `overruled_by` made the number over which closed wins.
 PLANNED_FORECASTS = """
     select f.depot_id, f.origin_on, f.target_on, f.model_version, f.basis,
-           case when o.number is null then f.p10
-                when f.point > 0 then f.p10 * o.number / f.point else o.number end as p10,
-           case when o.number is null then f.p50
-                when f.point > 0 then f.p50 / f.point * o.number else o.number end as p50,
-           case when o.number is null then f.p90
-                when f.point > 0 then f.p90 * o.number / f.point else o.number end as p90,
+           case when coalesce(o.number, f.point) = f.point then f.p10
+                when f.p50 > 0 then f.p10 * o.number / f.p50 else o.number end as p10,
+           case when coalesce(o.number, f.point) = f.point then f.p50
+                else o.number end as p50,
+           case when coalesce(o.number, f.point) = f.point then f.p90
+                when f.p50 > 0 then f.p90 * o.number / f.p50 else o.number end as p90,
            coalesce(o.number, f.point) as point,
            f.p10 as model_p10, f.p50 as model_p50, f.p90 as model_p90,
            f.point as model_point, o.override_id,
@@ -32,6 +32,6 @@ PLANNED_FORECASTS = """
     where f.origin_on = :origin and f.model_version = :model
 """
 """Forecasts of `:origin` by `:model`: `point` is planned and shown. Vans are planned from p10,
-p50 and p90, which move by the ratio of the planner's number to the model's point. model_p10,
-model_p50, model_p90 and model_point are the model's own. The rest is of the day's newest
+p50 and p90: a planner's number is their median, and the model's own point moves none of them.
+model_p10, model_p50, model_p90 and model_point are the model's own. The rest is of the day's newest
 override."""

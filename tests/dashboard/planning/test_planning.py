@@ -142,12 +142,16 @@ def test_vans_are_planned_from_the_quantiles_whatever_the_point(week, vans):
     np.testing.assert_allclose(same_days["point"], 0.9 * days["point"])
 
 
-def test_a_planners_number_moves_the_quantiles_by_its_ratio_to_the_point(week):
+@pytest.mark.parametrize(
+    ("number", "quantiles"), [(180.0, [144, 180, 216]), (90.0, [80, 100, 120])]
+)
+def test_a_planners_number_is_the_median_unless_it_is_the_models_own(
+    week, number, quantiles
+):
     lower = week.assign(model_point=0.9 * week["model_point"])
-    row = planning.with_changes(lower, {("A", DAYS[0]): 180.0}).iloc[0]
-    assert row["point"] == 180
-    numbers = [row["p10"], row["p50"], row["p90"]]
-    assert numbers == pytest.approx([160, 200, 240])
+    row = planning.with_changes(lower, {("A", DAYS[0]): number}).iloc[0]
+    assert row["point"] == number
+    assert [row["p10"], row["p50"], row["p90"]] == pytest.approx(quantiles)
 
 
 def test_the_plans_table_names_who_changed_what(week):

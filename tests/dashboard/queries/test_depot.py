@@ -12,7 +12,7 @@ from dashboard.queries import depot as depot_queries
 from forecaster.data.panel_builder import build_panel
 from pipelines import schema
 from tests.dashboard.queries.test_queries import as_dates, published_forecasts
-from tests.dashboard.seed import CHAMPION, POINT, seed
+from tests.dashboard.seed import CHAMPION, seed
 
 pytestmark = pytest.mark.db
 
@@ -207,9 +207,7 @@ def test_overrides_are_beside_the_forecast(freshness, seeded, write):
     days = queries.depot_days("LON-01", queries.freshness()).dropna(subset=["made_by"])
     assert days[["point", "made_by"]].to_numpy().tolist() == [[950.0, "Anna"]]
     [row] = days.to_dict("records")
-    assert row["p10"] / row["point"] == pytest.approx(0.9 / POINT), (
-        "the band moves with it"
-    )
+    assert row["p10"] / row["point"] == pytest.approx(0.9), "the band moves with it"
 
 
 def test_past_forecasts_are_the_last_of_each_day(freshness, seeded):

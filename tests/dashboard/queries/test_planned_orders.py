@@ -12,7 +12,7 @@ from dashboard.planning.overrides import LOCK, UNLOCK, WITHDRAW
 from pipelines import schema
 from pipelines.store.forecasts import read_forecasts, read_totals
 from tests.dashboard.planning.changing import cell, change
-from tests.dashboard.seed import CHAMPION, POINT
+from tests.dashboard.seed import CHAMPION
 
 pytestmark = pytest.mark.db
 
@@ -85,9 +85,8 @@ def test_the_models_number_stands_beside_it_and_the_bands_move(
     change(orders=2 * model, day=tomorrow)
     row = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
     assert row["model_point"] == pytest.approx(model)
-    median = model / POINT
     moved = (row["p10"], row["p50"], row["p90"])
-    assert moved == pytest.approx((1.8 * median, 2 * median, 2.2 * median))
+    assert moved == pytest.approx((1.8 * model, 2 * model, 2.2 * model))
     total = row_of(queries.daily_totals(CITY, queries.freshness()), tomorrow)
     first = row_of(before, tomorrow)
     assert total["model_point"] == pytest.approx(first["point"])
@@ -122,7 +121,7 @@ def test_closed_wins_over_a_number_that_was_set_before_the_closure(
 
 
 def test_a_locked_day_of_the_model_keeps_its_quantiles(seeded, tomorrow):
-    """They move by the ratio of the planner's number to the point, which is 1."""
+    """Vans are planned as if nobody had touched it."""
     before = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)
     change(LOCK, day=tomorrow)
     after = row_of(queries.fleet_week(queries.freshness()), tomorrow, depot_id=DEPOT)

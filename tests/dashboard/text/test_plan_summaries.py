@@ -116,7 +116,7 @@ def test_a_preview_says_what_a_change_does():
     ("vans", "short", "expected"),
     [
         (30, (0, 0), "London has enough vans."),
-        (30, (1, 3), "Vans short in London: Thu 27 Nov 3, now 1."),
+        (30, (1, 3), "Vans short in London on Thu 27 Nov: 3 (1 without the scenario)."),
         (None, (0, 0), "The number of vans in London is not known."),
     ],
 )

@@ -121,6 +121,17 @@ def test_a_first_christmas_is_expected_to_be_quiet_and_less_so_after_a_busy_than
     assert 0.7 * christmas[0] < christmas[1] < 0.0
 
 
+def test_where_christmas_is_no_holiday_it_is_a_day_like_others(rng):
+    panel = fleet(rng, days=76)
+    names = panel.calendar.kinds.index("holiday: Christmas Day")
+    active_gtk = panel.calendar.active_gtk.copy()
+    active_gtk[:, :, names] = False
+    elsewhere = replace(panel, calendar=replace(panel.calendar, active_gtk=active_gtk))
+    effect_dt = fit_calendar_effects(elsewhere).of(elsewhere)
+    for day in (CHRISTMAS - timedelta(days=1), CHRISTMAS + timedelta(days=1)):
+        np.testing.assert_allclose(of_day(elsewhere, effect_dt, day), 0.0, atol=0.05)
+
+
 def test_without_holidays_or_events_there_is_no_effect(rng):
     panel = fleet(rng, days=19)
     effects = fit_calendar_effects(panel)

@@ -77,7 +77,7 @@ def test_csv_and_json_at_once_is_wrong_usage(fleet):
 @pytest.mark.db
 def test_a_planners_number_is_printed_with_the_models(fleet, clean_engine):
     first, *others = json.loads(printed("forecast", "--json"))
-    assert first["planned"] == first["point"] == first["p50"]
+    assert first["planned"] == first["point"] <= first["p50"]
     override = {name: first[name] for name in ("depot_id", "origin_on", "target_on")}
     override |= {"model_version": first["model_version"], "point": first["point"]}
     override |= {
