@@ -83,23 +83,27 @@ def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
 
 def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) -> None:
     """What the scenario means for the vans of the depot and of its city."""
-    name = plan_parts.city_of(scenario.depot, freshness)
-    if name is None:
+    city_name = plan_parts.city_of(scenario.depot, freshness)
+    if city_name is None:
         st.markdown("This depot is closed for good, so it needs no vans.")
         return
     settings = city_settings.by_city(freshness)
-    city = settings[name]
-    left = None if city.vans is None else max(city.vans - scenario.vans_off, 0)
-    days = outcome["target_on"].dt.date.between(scenario.first_on, scenario.last_on)
+    city = settings[city_name]
+    vans_left = None if city.vans is None else max(city.vans - scenario.vans_off, 0)
+    in_scenario = outcome["target_on"].dt.date.between(
+        scenario.first_on, scenario.last_on
+    )
     preview = edits.preview(
-        plan_parts.city_plan(name, freshness),
+        plan_parts.city_plan(city_name, freshness),
         settings,
         queries.city_bands(freshness),
         {
             (scenario.depot, day): float(orders)
-            for day, orders in outcome.loc[days, ["target_on", "scenario"]].to_numpy()
+            for day, orders in outcome.loc[
+                in_scenario, ["target_on", "scenario"]
+            ].to_numpy()
         },
-        settings | {name: replace(city, vans=left)},
+        settings | {city_name: replace(city, vans=vans_left)},
     )
     sentence = plan_summaries.consequence_sentence(preview, city)
     st.markdown(formatting.escape_markdown(sentence))

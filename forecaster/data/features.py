@@ -52,7 +52,7 @@ class Features:
       spread_dt: Spread, see `scaling.trailing_spread`; log counts.
       recent_residuals_dtf: `residual_features.RECENT_COLUMNS`; the city's in spreads.
       residual_autocorrelation_dt: Lag-one autocorrelation of recent residuals, -1 to 1.
-      age_dt: log(1 + days since the depot's first observed day, at most 364), 0 before it.
+      age_dt: log(1 + days from the depot's first observed day on, at most 364), 0 before it.
         The cap lies within the receptive field, so that serving computes the same age.
       smooth_dt: Level by exponential smoothing, without the weekday profile; `level_dt`
         before a depot's first regular day.

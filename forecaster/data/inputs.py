@@ -11,8 +11,9 @@ A new column of `build_features` takes four steps, and needs no change of the ne
   4. `PAST_COLUMNS` and `past`, if it describes a context day; `TARGET_COLUMNS` and
      `targets`, if it describes a day ahead: the column's name and its value, at the same
      place in both.
-A calendar column needs only `calendar_features.calendar_columns`. Artefacts trained on
-other columns are refused: train anew.
+A calendar column needs only `calendar_features.calendar_columns`, after those of the time of
+year, and `lead_columns` if it is made of events. Artefacts trained on other columns are
+refused: train anew.
 """
 
 import math
@@ -79,6 +80,7 @@ class Slices(NamedTuple):
     level: Float[Array, "*batch day"]
     spread: Float[Array, "*batch day"]
     residual_autocorrelation: Float[Array, "*batch day"]
+    # log(1 + days).
     age: Float[Array, "*batch day"]
     # Smoothed level.
     smooth: Float[Array, "*batch day"]
@@ -330,10 +332,10 @@ def actuals(
 ) -> tuple[
     Float[Array, "*batch context {horizon}"], Float[Array, "*batch context {horizon}"]
 ]:
-    """Log demand of the H days after every origin, and a mask of the targets to learn from.
+    """Log demand of the H days after every origin, and a mask of the days to learn from.
 
     Returns:
-      Two arrays [..., C, H]; the mask is 1.0 where the target was observed and the depot had
+      Two arrays [..., C, H]; the mask is 1.0 where the day was observed and the depot had
       an observed day by the origin.
     """
     reach, context = windows.lookback(horizon), n_context(slices, horizon)

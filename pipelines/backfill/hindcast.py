@@ -1,7 +1,7 @@
 """Runs the forecast slots of a plan: grouped by model and vintage, written one by one.
 
-Origins share a vintage if their panels differ by later days only: the panel of the last
-origin, cut at another one, equals the panel of that origin. They are forecast in one pass.
+A vintage is what was known at an origin. Origins share one if the last of them knew the same
+of their common past as the others did; they are forecast in one pass over its panel.
 """
 
 from collections.abc import Iterator, Sequence

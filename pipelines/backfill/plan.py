@@ -36,7 +36,7 @@ ReasonCode = Literal[
 
 @dataclass(frozen=True)
 class Slot:
-    """One step over one partition, included in the plan or skipped, with the reason.
+    """One step for one origin, included in the plan or skipped, with the reason.
 
     Args:
       position: Position in the plan, from 1.

@@ -69,7 +69,7 @@ class Fleet:
 def invent(seed: int, n_depots: int, n_days: int, ends_on: date) -> Fleet:
     """Invents a fleet over three cities; the same arguments give the same one.
 
-    Each depot has about 152 orders a day. The history has 28 days or more.
+    Depots have 152 orders a day on average.
     """
     rng = np.random.default_rng(seed)
     days = pd.date_range(end=ends_on, periods=n_days)

@@ -1,7 +1,7 @@
 """Loads many small files in one transaction if all of their rows are new.
 
 Loading files singly takes about 20 statements and a commit each: six times slower. If rows
-are in the database already, are rejected or repeat each other, it is done all the same.
+are in the database already, are rejected or repeat each other, the files are loaded singly.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def batch_key(request: LoadRequest) -> tuple[object, ...] | None:
 
     Returns:
       None if the file must be loaded alone: it is not in memory, has no rows, has rejected
-      ones, or its rows are not kept when they are replaced.
+      ones, or is of a kind whose replaced rows are not kept.
     """
     file = request.file
     if not isinstance(file, BufferedFile) or not file.n_rows:

@@ -46,8 +46,8 @@ def replace_forecasts(
     Returns:
       Whether they were written; False where a live forecast is kept.
     """
-    key = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
-    connection.execute(sa.select(key))
+    lock = sa.func.pg_advisory_xact_lock(WRITE_LOCK, origin.toordinal())
+    connection.execute(sa.select(lock))
     replaced = [
         forecasts.c.origin_on == origin,
         forecasts.c.model_version == model_version,
