@@ -347,7 +347,7 @@ def test_vans_off_the_road_are_short_in_their_city(seeded, write, open_page):
     assert_no_traceback(app)
     label = formatting.day(seeded.through + timedelta(days=1))
     text = page_text(app).replace("\\", "")
-    assert f"Vans short in London: {label} " in text
+    assert f"Vans short in London on {label}: " in text
 
 
 def test_a_first_day_after_the_last_one_moves_it(seeded, open_page):

@@ -34,7 +34,7 @@ def fleet(seed, level, scatter, missing):
     return replace(PANEL, demand_dt=demand_dt, closed_dt=closed_dt)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     seed=st.integers(0, 2**32 - 1),
     level=st.sampled_from([0.0, 0.3, 5.0, 200.0, 1e6]),
