@@ -34,7 +34,7 @@ demo: venv ## Invent a fleet, forecast it, and serve the dashboard on this machi
 
 test: venv ## Run every test, the database tests on the embedded Postgres included
 	@"$(BIN)/python" -m pytest -n logical --maxprocesses 4 --dist loadfile \
-		--no-loadscope-reorder --max-worker-restart 0 --durations=10
+		--max-worker-restart 0 --durations=10
 
 check: venv lint types test ## Lint, format, types, tests and migrations: all that CI runs
 	@"$(BIN)/harbor" db check

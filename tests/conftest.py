@@ -58,23 +58,6 @@ OPT_IN_MARKERS = {
 }
 
 
-# A long file that began last would be waited for by the other cores.
-LONGEST_FIRST = (
-    "tests/dashboard/views/test_pages.py",
-    "tests/dashboard/browser/test_walk.py",
-    "tests/forecaster/model/test_trainer.py",
-    "tests/forecaster/model/test_multihost.py",
-    "tests/contract/test_demo.py",
-    "tests/deploy/test_spark.py",
-    "tests/forecaster/model/test_two_stage_fit.py",
-    "tests/pipelines/database/test_embedded.py",
-    "tests/pipelines/nightly/test_steps.py",
-    "tests/forecaster/data/test_as_known.py",
-    "tests/forecaster/inference/test_trained_network_promises.py",
-    "tests/contract/test_pages.py",
-)
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Registers the markers of opt-in tests."""
     for marker, description in OPT_IN_MARKERS.items():
@@ -84,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Deselects opt-in tests whose marker is not selected with -m; then long files first."""
+    """Deselects opt-in tests whose marker is not selected with -m."""
     unselected = [name for name in OPT_IN_MARKERS if name not in config.option.markexpr]
     deselected = [
         item
@@ -93,8 +76,6 @@ def pytest_collection_modifyitems(
     ]
     items[:] = [item for item in items if item not in deselected]
     config.hook.pytest_deselected(items=deselected)
-    rank = {file: place for place, file in enumerate(LONGEST_FIRST)}
-    items.sort(key=lambda item: rank.get(item.nodeid.split("::")[0], len(rank)))
 
 
 @pytest.fixture(scope="session")
