@@ -1,13 +1,19 @@
 """Rows put straight into the tables, for tests of what happens after a load."""
 
 from datetime import date, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import sqlalchemy as sa
 
+from forecaster.data.panel import Panel
+from forecaster.inference import artefact
+from forecaster.inference.artefact import Artefact
 from pipelines.schema import daily_counts, depots, orders
+from pipelines.store import models
 from pipelines.store.forecasts import FORECAST_COLUMNS
+from tests.make import make_artefact
 
 START = date(2024, 1, 1)
 
@@ -25,6 +31,19 @@ def add_depot(
         "is_complete": True,
     }
     connection.execute(sa.insert(depots), {**row, **columns})
+
+
+def add_champion(engine: sa.Engine, panel: Panel, folder: Path) -> Artefact:
+    """A champion, "v", trained through the panel's last day; its file is in the folder."""
+    made = make_artefact(panel)
+    path = artefact.save(made, folder)
+    with engine.begin() as connection:
+        models.add_model(
+            connection, version="v", trained_through=panel.origin, seed=0, data_watermark="",
+            filename=path.name, sha256=artefact.file_sha256(path), role="champion",
+            scores={},
+        )  # fmt: skip
+    return made
 
 
 def add_orders(

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 import typer
 
-from forecaster.inference import artefact, infer
+from forecaster.inference import infer
 from pipelines.cli import models as command
 from pipelines.cli.context import CommandContext
 from pipelines.demand import counting
@@ -23,8 +23,7 @@ from pipelines.schema import forecasts, scores
 from pipelines.settings import Settings
 from pipelines.store import models as model_store
 from pipelines.store import score_totals
-from tests.make import make_artefact
-from tests.pipelines.make import START, add_depot, add_fleet
+from tests.pipelines.make import START, add_champion, add_depot, add_fleet
 
 pytestmark = pytest.mark.db
 
@@ -146,14 +145,7 @@ def served(clean_engine, tmp_path):
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=60)
     counting.rebuild(clean_engine, NOW)
-    made = make_artefact(read_panel(clean_engine, LAST))
-    path = artefact.save(made, tmp_path)
-    with clean_engine.begin() as connection:
-        model_store.add_model(
-            connection, version="v", trained_through=LAST, seed=0, data_watermark="",
-            filename=path.name, sha256=artefact.file_sha256(path), role="champion",
-            scores={},
-        )  # fmt: skip
+    made = add_champion(clean_engine, read_panel(clean_engine, LAST), tmp_path)
     return clean_engine, tmp_path, made
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from forecaster.inference import artefact, infer
+from forecaster.inference import infer
 from pipelines import backfill
 from pipelines.demand import counting
 from pipelines.demand.panels import read_panel
@@ -17,10 +17,8 @@ from pipelines.nightly.steps import NightlyContext
 from pipelines.runs.ledger import recorded
 from pipelines.schema import forecast_totals, forecasts, score_totals, scores
 from pipelines.settings import Settings
-from pipelines.store import models as model_store
 from pipelines.store.forecasts import read_forecasts, read_totals
-from tests.make import make_artefact
-from tests.pipelines.make import START, add_fleet
+from tests.pipelines.make import START, add_champion, add_fleet
 
 pytestmark = pytest.mark.db
 
@@ -37,14 +35,8 @@ def served(clean_engine, tmp_path):
     with clean_engine.begin() as connection:
         add_fleet(connection, n_depots=2, n_days=DAYS)
     counting.rebuild(clean_engine, NOW)
-    made = make_artefact(read_panel(clean_engine, ORIGIN))
-    path = artefact.save(made, tmp_path / "artefacts")
-    with clean_engine.begin() as connection:
-        model_store.add_model(
-            connection, version="v", trained_through=ORIGIN, seed=0, data_watermark="",
-            filename=path.name, sha256=artefact.file_sha256(path), role="champion",
-            scores={},
-        )  # fmt: skip
+    panel = read_panel(clean_engine, ORIGIN)
+    made = add_champion(clean_engine, panel, tmp_path / "artefacts")
     return clean_engine, made
 
 
