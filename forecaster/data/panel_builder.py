@@ -31,6 +31,8 @@ ALWAYS, NEVER = np.datetime64("1900-01-01"), np.datetime64("2200-01-01")
 NOT_OBSERVED = np.float32(np.nan)
 DayLike = date | pd.Timestamp | str
 """A day as tables hold it: a date, a timestamp or ISO text."""
+GroupKey = tuple[str, str, str, str | None]
+"""Country, subdivision and city of depots with one calendar; the id of one with its own events."""
 Scope = tuple[str | None, str | None]
 """City and depot that an event applies to: one of them, or neither where it is everywhere."""
 
@@ -357,9 +359,7 @@ def step_of(day: DayLike, start_on: date) -> int:
     return (pd.Timestamp(day).date() - start_on).days
 
 
-def _group_keys(
-    depots: pd.DataFrame, events: pd.DataFrame
-) -> list[tuple[str, str, str, str | None]]:
+def _group_keys(depots: pd.DataFrame, events: pd.DataFrame) -> list[GroupKey]:
     """Key of each depot's calendar: country, subdivision, city, and its id if it has events."""
     has_events = set(events["depot_id"].dropna())
     return [
@@ -376,7 +376,7 @@ def _group_keys(
 def _mark_holidays(
     active_gtk: Bool[np.ndarray, "calendar time kind"],
     kinds: tuple[str, ...],
-    groups: Sequence[tuple[str, str, str, str | None]],
+    groups: Sequence[GroupKey],
     holidays: pd.DataFrame,
     start_on: date,
 ) -> None:
