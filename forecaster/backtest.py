@@ -16,7 +16,7 @@ from forecaster.errors import CutoffError
 
 @dataclass(frozen=True)
 class ScoredForecast:
-    """What is scored of a forecast, orders per day; the bounds are NaN for a model without them."""
+    """Scored part of a forecast, orders per day; the bounds are NaN for a model without them."""
 
     p10_dh: Float[np.ndarray, "depot horizon"]
     point_dh: Float[np.ndarray, "depot horizon"]

@@ -12,7 +12,7 @@ MIN_TRAINING_DAYS = 14
 HISTORY_STEP_DAYS = 14
 """Days by which the context of a short history grows, so that shapes change rarely."""
 PointFor = Literal["median", "balanced", "mape"]
-"""What the point forecast is made for."""
+"""Purpose of the point forecast."""
 DEFAULT_POINT: PointFor = "balanced"
 POINT_SHIFTS: dict[PointFor, float] = {"median": 0.0, "balanced": 0.2, "mape": 0.75}
 """κ: the point lies κ · spread² below the median, log counts. A percentage error divides by

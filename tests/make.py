@@ -120,7 +120,7 @@ def make_artefact(
         effects=no_effects(panel),
         depot_ids=panel.depot_ids,
         kinds=kinds,
-        feature_names=(*inputs.PAST_COLUMNS, *inputs.TARGET_COLUMNS, *names),
+        feature_names=(*inputs.PAST_COLUMNS, *inputs.FUTURE_COLUMNS, *names),
         trained_through=panel.origin,
         data_watermark="made for a test",
         seed=seed,
@@ -144,13 +144,13 @@ def _shapes(
 ) -> dict[str, tuple[int, ...]]:
     """Of the weights of one member, by name."""
     units, width = model.units, model.head_units
-    n_past, n_target = len(inputs.PAST_COLUMNS), len(inputs.TARGET_COLUMNS)
+    n_past, n_future = len(inputs.PAST_COLUMNS), len(inputs.FUTURE_COLUMNS)
     shapes: dict[str, tuple[int, ...]] = {
         "calendar/kernel": (n_calendar, width),
         "calendar/bias": (width,),
         "origin/kernel": (units + n_past, horizon, width),
         "origin/bias": (horizon, width),
-        "target/kernel": (n_target, width),
+        "target/kernel": (n_future, width),
         "depots/embedding": (n_depots + 1, model.embedding_units),
         "gain/kernel": (model.embedding_units, width),
         "own/kernel": (model.embedding_units, width),

@@ -200,16 +200,16 @@ def weekday_profile(
 
 
 def smoothed_level(
-    residuals: BaselineResiduals, season_dt: Float32[np.ndarray, "depot time"]
+    residuals: BaselineResiduals, weekday_profile_dt: Float32[np.ndarray, "depot time"]
 ) -> Float32[np.ndarray, "depot time"]:
     """Exponentially weighted mean of log counts up to each day, less the weekday profile.
 
     Args:
       residuals: Residuals of the depots; their level is returned before the first regular
         day.
-      season_dt: From `weekday_profile`.
+      weekday_profile_dt: From `weekday_profile`.
     """
-    expected_dt = residuals.level_dt + lag(season_dt, WEEK)
+    expected_dt = residuals.level_dt + lag(weekday_profile_dt, WEEK)
     deviation_dt = _clipped(residuals.log_dt - expected_dt, residuals)
     deseasonalised_dt = np.where(
         residuals.regular_dt, residuals.level_dt + deviation_dt, np.float32(0.0)

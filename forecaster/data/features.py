@@ -56,7 +56,7 @@ class Features:
         The cap lies within the receptive field, so that serving computes the same age.
       smooth_dt: Level by exponential smoothing, without the weekday profile; `level_dt`
         before a depot's first regular day.
-      season_dt: Deviation of the weekday from the level, by exponential smoothing.
+      weekday_profile_dt: Smoothed deviation of the weekday from the level.
       yearly_dtf: `DEVIATION_COLUMNS` and `RESIDUAL_COLUMNS` of `yearly_features`.
       event_response_dtf: Mean residual of the depot, up to a horizon ago, on days of the
         same kinds, shrunk towards 0; and log(1 + number of such days).
@@ -83,7 +83,7 @@ class Features:
     residual_autocorrelation_dt: Float32[np.ndarray, "depot time"]
     age_dt: Float32[np.ndarray, "depot time"]
     smooth_dt: Float32[np.ndarray, "depot time"]
-    season_dt: Float32[np.ndarray, "depot time"]
+    weekday_profile_dt: Float32[np.ndarray, "depot time"]
     yearly_dtf: Float32[np.ndarray, "depot target yearly"]
     event_response_dtf: Float32[np.ndarray, "depot target response"]
     calendar_gtf: Float32[np.ndarray, "calendar time feature"]
@@ -132,7 +132,7 @@ def build_features(
     horizon: int,
     embedding_row_of: Mapping[str, int] = NO_EMBEDDINGS,
     city_mean: CityResidualMean | None = None,
-    last: LastDays | None = None,
+    last_days: LastDays | None = None,
     effect_dtf: Float32[np.ndarray, "depot time_ahead ahead"] | None = None,
 ) -> Features:
     """Builds the features that windows are cut from.
@@ -144,7 +144,7 @@ def build_features(
         the earliest origin that forecasts it.
       embedding_row_of: Row of each depot that has an embedding, from `embedding_rows`.
       city_mean: Mean residuals over all depots, where the panel has only some of them.
-      last: Limits the features to the last days, without changing their values; None
+      last_days: Limits the features to the last days, without changing their values; None
         returns all days.
       effect_dtf: From `Effects.of`; None is no effect.
     """
@@ -154,12 +154,12 @@ def build_features(
     if city_mean is None:
         city_mean = CityResidualMean()
         city_mean.add(residuals, panel.cities)
-    last = last or LastDays(panel.n_steps, panel.n_steps)
-    first_step = max(0, panel.n_steps - last.n_days)
-    first_target = max(0, panel.n_steps - last.n_origins)
+    last_days = last_days or LastDays(panel.n_steps, panel.n_steps)
+    first_step = max(0, panel.n_steps - last_days.n_days)
+    first_target = max(0, panel.n_steps - last_days.n_origins)
     days = [panel.day(step) for step in range(first_step, panel.n_steps + panel.ahead)]
     names, calendar_gtf = calendar_columns(panel.calendar, kinds, days)
-    season_dt = weekday_profile(residuals)
+    weekday_profile_dt = weekday_profile(residuals)
     return Features(
         log_demand_dt=residuals.log_dt[:, first_step:],
         effect_dtf=effect_dtf[:, first_step:],
@@ -172,8 +172,8 @@ def build_features(
         ),
         residual_autocorrelation_dt=residual_autocorrelation(residuals, first_step),
         age_dt=_age(residuals.observed_dt, first_step),
-        smooth_dt=smoothed_level(residuals, season_dt)[:, first_step:],
-        season_dt=season_dt[:, first_step:],
+        smooth_dt=smoothed_level(residuals, weekday_profile_dt)[:, first_step:],
+        weekday_profile_dt=weekday_profile_dt[:, first_step:],
         yearly_dtf=yearly_lags(panel.calendar, residuals, first_target),
         event_response_dtf=event_response(
             residuals, panel.calendar, kinds, horizon, first_target

@@ -7,9 +7,9 @@ A new column of `build_features` takes four steps, and needs no change of the ne
      `build_features`; `regular_dt` and `yearly_dtf` are examples.
   2. `Slices`: a field `NAME`.
   3. `EVERY_DAY`: its name, if it is read on all days of the window (`_dt`); `NEAR_DAYS`, if
-     on the context and the days ahead only (`_dtf`). `cut`, `last` and `newest` read these.
-  4. `PAST_COLUMNS` and `past`, if it describes a context day; `TARGET_COLUMNS` and
-     `targets`, if it describes a day ahead: the column's name and its value, at the same
+     on the context and the days ahead only (`_dtf`). Every way of cutting reads these.
+  4. `PAST_COLUMNS` and `past`, if it describes a context day; `FUTURE_COLUMNS` and
+     `future`, if it describes a day ahead: the column's name and its value, at the same
      place in both.
 A calendar column needs only `calendar_features.calendar_columns`, after those of the time of
 year, and `lead_columns` if it is made of events. Artefacts trained on other columns are
@@ -43,7 +43,7 @@ PAST_COLUMNS = (
     *RECENT_COLUMNS,
 )
 """Features of a context day, in order."""
-TARGET_COLUMNS = (
+FUTURE_COLUMNS = (
     *(f"deviation from level, same weekday {n}" for n in range(1, REPEATS + 1)),
     *(f"observed, same weekday {n}" for n in range(1, REPEATS + 1)),
     *(f"regular, same weekday {n}" for n in range(1, REPEATS + 1)),
@@ -85,7 +85,7 @@ class Slices(NamedTuple):
     # Smoothed level.
     smooth: Float[Array, "*batch day"]
     # Smoothed deviation of the day's weekday from the level.
-    season: Float[Array, "*batch day"]
+    weekday_profile: Float[Array, "*batch day"]
     # As known 1 to H days before, or one column for all.
     effect: Float[Array, "*batch near ahead"]
     recent_residuals: Float[Array, "*batch near recent"]
@@ -105,14 +105,14 @@ EVERY_DAY = (
     "residual_autocorrelation",
     "age",
     "smooth",
-    "season",
+    "weekday_profile",
 )
 """Inputs of every day of the window."""
 NEAR_DAYS = ("effect", "recent_residuals", "yearly", "event_response")
 """Inputs of the context days and the days ahead only, with an axis of their own."""
 
 
-def cut(
+def cut_windows(
     features: Features,
     task: TaskConfig,
     depot_b: Int[np.ndarray, " batch"],
@@ -153,8 +153,8 @@ def cut(
     )
 
 
-def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
-    """Cuts the newest window of consecutive depots, as `cut` does, mostly without copying.
+def last_windows(features: Features, task: TaskConfig, depots: slice) -> Slices:
+    """Cuts the newest window of consecutive depots, mostly without copying.
 
     `lead` stays None: the same events are known at all origins of one pass.
 
@@ -194,8 +194,8 @@ def last(features: Features, task: TaskConfig, depots: slice) -> Slices:
 
 
 def column_names(features: Features) -> tuple[str, ...]:
-    """Names of the columns of a network's inputs: of `past`, of `targets`, the calendar."""
-    return (*PAST_COLUMNS, *TARGET_COLUMNS, *features.names)
+    """Names of the columns of a network's inputs: of `past`, of `future`, the calendar."""
+    return (*PAST_COLUMNS, *FUTURE_COLUMNS, *features.names)
 
 
 def n_context(slices: Slices, horizon: int) -> int:
@@ -233,25 +233,27 @@ def past(
     return xp.concatenate([days, slices.recent_residuals[..., :context, :]], axis=-1)
 
 
-class Targets(NamedTuple):
+class FutureFeatures(NamedTuple):
     """Features of the days ahead that derive from the past, and the baseline forecast."""
 
-    # [..., C, H, F], `TARGET_COLUMNS`.
-    features: Float[Array, "*batch context horizon target"]
+    # [..., C, H, F], `FUTURE_COLUMNS`.
+    features: Float[Array, "*batch context horizon future"]
     # [..., C, H] log counts, which the network corrects.
     baseline: Float[Array, "*batch context horizon"]
 
 
-def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
-    """Features of the H days ahead of every origin, without the calendar."""
+def future(xp: ModuleType, slices: Slices, horizon: int) -> FutureFeatures:
+    """Known future features of every origin: those of its H days ahead, less the calendar."""
     context = n_context(slices, horizon)
     days = (slices.log_demand, slices.observed, slices.regular)
     weekdays = windows.same_weekdays(xp, xp.stack(days, axis=-2), context, horizon)
     log_demand, observed, regular = (weekdays[..., n, :, :, :] for n in range(3))
     level = _of_context(slices.level, slices, horizon)[..., None]
     trimmed = trimmed_mean(xp, _repeats(log_demand), _repeats(regular), level)
-    season = windows.same_weekdays(xp, slices.season, context, horizon)[..., 0]
-    smoothed = _of_context(slices.smooth, slices, horizon)[..., None] + season
+    profile = windows.same_weekdays(xp, slices.weekday_profile, context, horizon)[
+        ..., 0
+    ]
+    smoothed = _of_context(slices.smooth, slices, horizon)[..., None] + profile
     yearly = windows.days_ahead(xp, slices.yearly, context, horizon)
     response = windows.days_ahead(xp, slices.event_response, context, horizon)
     columns = [
@@ -267,7 +269,7 @@ def targets(xp: ModuleType, slices: Slices, horizon: int) -> Targets:
     ]
     plain = TRIMMED_SHARE * trimmed + (1 - TRIMMED_SHARE) * smoothed
     effects = _effects_ahead(xp, slices, horizon)
-    return Targets(xp.concatenate(columns, axis=-1), plain + effects)
+    return FutureFeatures(xp.concatenate(columns, axis=-1), plain + effects)
 
 
 def _effects_ahead(
@@ -349,7 +351,7 @@ def actuals(
     return log_demand, xp.where(has_history, observed, 0.0)
 
 
-def newest(slices: Slices, horizon: int, context: int = 1) -> Slices:
+def shorten_context(slices: Slices, horizon: int, context: int = 1) -> Slices:
     """Cuts the windows down to their last `context` context days."""
     near = context + horizon
     tail = windows.lookback(horizon) + near

@@ -119,6 +119,6 @@ def _year_before(calendar: Calendar) -> Int[np.ndarray, "calendar time"]:
 def _a_year_apart(active_t: Bool[np.ndarray, " time"]) -> Int[np.ndarray, "2 pair"]:
     """Steps of one holiday, and of the same holiday a year before."""
     steps = np.flatnonzero(active_t)
-    last = np.searchsorted(steps, steps - SHORTEST_YEAR, side="right") - 1
-    has_pair = (last >= 0) & (steps[last] >= steps - LONGEST_YEAR)
-    return np.stack([steps[has_pair], steps[last[has_pair]]])
+    before = np.searchsorted(steps, steps - SHORTEST_YEAR, side="right") - 1
+    has_pair = (before >= 0) & (steps[before] >= steps - LONGEST_YEAR)
+    return np.stack([steps[has_pair], steps[before[has_pair]]])

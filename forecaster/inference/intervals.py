@@ -135,13 +135,15 @@ def relative_difficulty(
       Ratio of the 80 % quantiles, between 0.5 and 1; 1 where no residual counts.
     """
     year = score_dt[:, -YEAR_DAYS:][valid_dt[:, -YEAR_DAYS:]]
-    last = score_dt[:, -days:][valid_dt[:, -days:]]
-    if not len(last):
+    recent = score_dt[:, -days:][valid_dt[:, -days:]]
+    if not len(recent):
         return 1.0
-    of_year, of_last = (np.quantile(score_r, HIGH - LOW) for score_r in (year, last))
+    of_year, of_recent = (
+        np.quantile(score_r, HIGH - LOW) for score_r in (year, recent)
+    )
     if not of_year > 0:
         return 1.0
-    return float(np.clip(of_last / of_year, MIN_RELATIVE_DIFFICULTY, 1.0))
+    return float(np.clip(of_recent / of_year, MIN_RELATIVE_DIFFICULTY, 1.0))
 
 
 def band(

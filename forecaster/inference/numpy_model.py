@@ -6,7 +6,7 @@ from jaxtyping import Float32
 from forecaster.data import inputs, windows
 from forecaster.data.calendar_features import SEASON_COLUMNS
 from forecaster.data.features import Features
-from forecaster.data.inputs import Slices, Targets
+from forecaster.data.inputs import FutureFeatures, Slices
 from forecaster.errors import ArtefactError
 from forecaster.inference.artefact import Artefact
 from forecaster.inference.numpy_gru import Layer, last_states
@@ -39,12 +39,12 @@ class Network:
           Both in log counts; the correction is the mean of the members.
         """
         past_bcf = np.asarray(inputs.past(np, slices, self._horizon))
-        near = inputs.newest(slices, self._horizon, n_origins)
-        targets = inputs.targets(np, near, self._horizon)
+        near = inputs.shorten_context(slices, self._horizon, n_origins)
+        future = inputs.future(np, near, self._horizon)
         corrections = [
-            member.correction(slices, past_bcf, targets) for member in self._members
+            member.correction(slices, past_bcf, future) for member in self._members
         ]
-        return np.asarray(targets.baseline), np.mean(corrections, axis=0)
+        return np.asarray(future.baseline), np.mean(corrections, axis=0)
 
 
 def require_same_inputs(artefact: Artefact, features: Features) -> None:
@@ -74,11 +74,11 @@ class _Member:
         self,
         slices: Slices,
         past_bcf: Float32[np.ndarray, "batch context feature"],
-        targets: Targets,
+        future: FutureFeatures,
     ) -> Float32[np.ndarray, "batch origin horizon"]:
-        """Correction to the baseline forecasts of the targets, from each of their origins."""
+        """Correction to the baseline forecasts of the days after each origin."""
         weights = self._weights
-        context, (n_origins, horizon) = past_bcf.shape[1], targets.baseline.shape[1:]
+        context, (n_origins, horizon) = past_bcf.shape[1], future.baseline.shape[1:]
         day_bsm = _dense(weights, "calendar", np.asarray(slices.calendar))
         today_bcf = np.concatenate([past_bcf, day_bsm[:, :context]], axis=-1)
         today_cfb = np.ascontiguousarray(np.transpose(today_bcf, (1, 2, 0)))
@@ -88,8 +88,8 @@ class _Member:
             weights, slices, context - n_origins
         )
         ahead_bohm = windows.days_ahead(np, near_bsm, n_origins, horizon)
-        target_bohm = targets.features @ weights["target/kernel"]
-        sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + target_bohm)
+        future_bohm = future.features @ weights["target/kernel"]
+        sum_bohm = _silu(ahead_bohm + _from_origin(weights, origin_bof) + future_bohm)
         mixed_bohm = _silu(_dense(weights, "mix", sum_bohm))
         return _dense(weights, "correction", mixed_bohm)[..., 0]
 

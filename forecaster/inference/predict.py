@@ -126,7 +126,7 @@ def _predict_pass(
     # NumPy's products and functions let other threads run.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         city_mean = _city_residual_mean(
-            artefact, chunks, predictor.last.n_days, threads
+            artefact, chunks, predictor.last_days.n_days, threads
         )
         predictions = list(threads.map(partial(predictor.predict, city_mean), chunks))
     baseline_doh = np.concatenate([part.baseline_doh for part in predictions])
@@ -173,7 +173,9 @@ class _Predictor:
         self._embedding_row_of = embedding_rows(artefact.depot_ids)
         context = artefact.reading_days + n_origins - 1
         self._task = replace(artefact.task, context=context)
-        self.last = LastDays(context + windows.lookback(artefact.horizon), n_origins)
+        self.last_days = LastDays(
+            context + windows.lookback(artefact.horizon), n_origins
+        )
 
     def predict(self, city_mean: CityResidualMean | None, panel: Panel) -> _Predictions:
         """Forecasts a chunk of depots from each of the last days."""
@@ -184,13 +186,13 @@ class _Predictor:
             artefact.horizon,
             self._embedding_row_of,
             city_mean,
-            self.last,
+            self.last_days,
             artefact.effects.of(panel, artefact.horizon),
         )
         require_same_inputs(artefact, features)
         starts = range(0, panel.n_depots, BATCH_SIZE)
         batches = [
-            inputs.last(features, self._task, slice(first, first + BATCH_SIZE))
+            inputs.last_windows(features, self._task, slice(first, first + BATCH_SIZE))
             for first in starts
         ]
         outputs = [self._network.forward(slices, n_origins) for slices in batches]

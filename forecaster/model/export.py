@@ -104,7 +104,7 @@ def effective_context_days(artefact: Artefact, slices: Slices) -> int:
     """
     full_bh = _numpy_forecast(artefact, slices)
     for days in range(2 * STEP_DAYS, artefact.task.context, STEP_DAYS):
-        short = inputs.newest(slices, artefact.horizon, days)
+        short = inputs.shorten_context(slices, artefact.horizon, days)
         difference_bh = np.abs(_numpy_forecast(artefact, short) - full_bh)
         if np.quantile(difference_bh, SHARE) <= MAX_DIFFERENCE:
             return days

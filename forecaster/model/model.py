@@ -85,12 +85,10 @@ class DepotForecaster(nn.Module):
             calendar_ohf = inputs.calendar_ahead(jnp, slices, self.horizon)[origins]
             effect_ohm = self.depot_effect(slices.depot, calendar_ohf, train)
             ahead_ohm = self.calendar(calendar_ohf) + effect_ohm
-        targets = inputs.targets(jnp, slices, self.horizon)
+        future = inputs.future(jnp, slices, self.horizon)
         origin_of = jnp.concatenate([state_cu, past_cf], axis=-1)[origins]
-        correction_oh = self.head(
-            origin_of, targets.features[origins], ahead_ohm, train
-        )
-        return targets.baseline[origins] + correction_oh
+        correction_oh = self.head(origin_of, future.features[origins], ahead_ohm, train)
+        return future.baseline[origins] + correction_oh
 
 
 class PastEncoder(nn.Module):
@@ -163,7 +161,7 @@ class HorizonHead(nn.Module):
     def __call__(
         self,
         origin_of: Float[Array, "origin feature"],
-        target_ohf: Float[Array, "origin horizon target"],
+        future_ohf: Float[Array, "origin horizon future"],
         ahead_ohm: Float[Array, "origin horizon hidden"],
         train: bool,
     ) -> Float[Array, "origin horizon"]:
@@ -171,7 +169,7 @@ class HorizonHead(nn.Module):
 
         Args:
           origin_of: State and features of each origin.
-          target_ohf: Features of the days ahead that derive from the past.
+          future_ohf: Features of the days ahead that derive from the past.
           ahead_ohm: Calendar of the days ahead, and the depot's effect on them.
           train: Whether dropout is on.
         """
@@ -181,8 +179,9 @@ class HorizonHead(nn.Module):
         project_per_day = nn.DenseGeneral(
             (self.horizon, width), dtype=self.dtype, name="origin"
         )
-        target_ohm = dense(width, use_bias=False, name="target")(target_ohf)
-        sum_ohm = nn.silu(ahead_ohm + project_per_day(origin_of) + target_ohm)
+        # The initial weights are drawn by the layer's name, so that it stays.
+        future_ohm = dense(width, use_bias=False, name="target")(future_ohf)
+        sum_ohm = nn.silu(ahead_ohm + project_per_day(origin_of) + future_ohm)
         dropped_ohm = _dropout(self.model.dropout, "Dropout_1", sum_ohm, train)
         mixed_ohm = nn.silu(dense(width, name="mix")(dropped_ohm))
         return jnp.asarray(nn.Dense(1, name=LAST_LAYER)(mixed_ohm)[..., 0])

@@ -161,7 +161,7 @@ def _empty_window(task: TaskConfig) -> Slices:
     )
     kinds = [f"kind {number}" for number in range(MAX_KINDS)]
     features = build_features(panel, kinds, task.horizon)
-    return inputs.cut(features, task, np.zeros(1, int), np.array([n_steps - 1]))
+    return inputs.cut_windows(features, task, np.zeros(1, int), np.array([n_steps - 1]))
 
 
 def _bytes(compiled: Any) -> int:

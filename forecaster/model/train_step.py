@@ -278,7 +278,7 @@ def batches(
     for row in rows:
         size = len(row.weight_b)
         at_b = np.minimum(row_b, size - 1)
-        slices = inputs.cut(features, task, row.depot_b[at_b], row.last_b[at_b])
+        slices = inputs.cut_windows(features, task, row.depot_b[at_b], row.last_b[at_b])
         weight_b = np.where(row_b < size, row.weight_b[at_b], np.float32(0))
         yield Batch(
             jax.tree.map(lambda value: np.asarray(value, np.float32), slices),

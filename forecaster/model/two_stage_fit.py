@@ -251,7 +251,7 @@ class _Trainer:
             parity_error=math.nan,
             validation_mape=round(fitted.validation_mape, 6),
         )
-        windows = inputs.cut(features, self.recipe.task, window_d, newest_d)
+        windows = inputs.cut_windows(features, self.recipe.task, window_d, newest_d)
         # Nothing in the panel is announced after its newest origin.
         windows = windows._replace(lead=None)
         artefact = replace(

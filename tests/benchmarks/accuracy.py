@@ -115,7 +115,7 @@ def poisson_floor(outcome: Outcome) -> float:
 
 
 def heading(panel: Panel, split: HoldoutSplit) -> str:
-    """What was measured, when, on what, and from which commit."""
+    """Description of a measurement: when, on what, and from which commit."""
     return (
         f"{panel.n_depots} depots, {panel.start_on} to {panel.origin}; trained through "
         f"{split.trained_through}, {len(split.origins)} origins. {stamp()}."

@@ -61,7 +61,7 @@ def main() -> None:
 def commands_of(
     benchmarks: Sequence[str], folders: Sequence[Path]
 ) -> dict[str, list[str]]:
-    """What to run for each part of the kept ratios, by the beginning of their names.
+    """Commands that measure the kept ratios, by the beginning of their names.
 
     A folder of data is a part of its own: `accuracy.chicago_l`.
     """

@@ -1,4 +1,4 @@
-"""How soon the dashboard shows something useful, in a real browser.
+"""Time until the dashboard shows something useful, in a real browser.
 
     python -m tests.benchmarks.dashboard [--depots N] [--days N] [--visits N]
 

@@ -1,4 +1,4 @@
-"""How much faster a backfill is than single forecasts, both measured in one run.
+"""Speed of a backfill over single forecasts, both measured in one run.
 
     python -m tests.benchmarks.hindcast [--depots N] [--origins N] [--singles N]
 

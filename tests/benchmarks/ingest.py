@@ -1,4 +1,4 @@
-"""How fast orders go in, beside a bare COPY of the same rows into the same table.
+"""Speed of loading orders, beside a bare COPY of the same rows into the same table.
 
     python -m tests.benchmarks.ingest [--rows N]
 

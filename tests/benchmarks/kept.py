@@ -51,7 +51,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one kept ratio."""
+    """Outcome of one kept ratio."""
 
     kept: Kept
     measured: float | None

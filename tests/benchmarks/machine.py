@@ -1,4 +1,4 @@
-"""What a measurement was made on, in one line, and what this machine is worth now."""
+"""The machine of a measurement in one line, and its speed now."""
 
 import os
 import platform

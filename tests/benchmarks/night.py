@@ -1,4 +1,4 @@
-"""What a night costs, step by step, through the database; its training apart.
+"""Cost of a night, step by step, through the database; its training apart.
 
     python -m tests.benchmarks.night [--depots 1000 10000] [--days N]
 
@@ -44,7 +44,7 @@ from tests.benchmarks.machine import stamp
 MIB = 2**20
 TICKS = os.sysconf("SC_CLK_TCK")
 MEMORY_DAYS = 40
-"""How far back a network reads that remembers as long as the longest measured (LAB.md)."""
+"""Days that a network reads which remembers as long as the longest measured (LAB.md)."""
 WHOLE = "the night"
 SOURCES = (
     """insert into daily_counts (depot_id, service_on, orders, file_id)
@@ -52,12 +52,12 @@ SOURCES = (
     "delete from changed_days",
     "delete from scores_due",
 )
-"""What the counts were made of; nothing before the night is left to be counted or scored."""
+"""Source of the counts; nothing before the night is left to be counted or scored."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a step cost: seconds, seconds of all processors, and the peak of memory."""
+    """Cost of a step: seconds, seconds of all processors, and the peak of memory."""
 
     wall_s: float
     cpu_s: float
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def ratios_of(nights: dict[int, dict[str, Cost]]) -> dict[str, float]:
-    """How much more the largest fleet's night costs than the smallest's, by processor."""
+    """Cost of the largest fleet's night over the smallest's, by processor."""
     first, last = nights[min(nights)], nights[max(nights)]
     return {
         "growth": last[WHOLE].cpu_s / first[WHOLE].cpu_s,

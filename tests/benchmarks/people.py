@@ -46,7 +46,7 @@ WRONG = '[data-testid="stException"], [data-testid="stConnectionStatus"]'
 
 @dataclass
 class Views:
-    """What all people met: seconds of each page, and what went wrong."""
+    """Experience of all people: seconds of each page, and what went wrong."""
 
     opened: list[float] = field(default_factory=list)
     turned: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How a night and the pages grow with the number of depots, by simulation.
+"""Growth of a night and of the pages with the number of depots, by simulation.
 
     python -m tests.benchmarks.scale [--depots 1000 10000] [--days N] [--target 100000]
 
@@ -167,7 +167,7 @@ def _record(
 
 
 def _pages(url: str) -> dict[str, float]:
-    """What the pages ask, without the pages: each question once before it is timed."""
+    """Queries of the pages, without the pages: each once before it is timed."""
     os.environ["HARBOR_DATABASE_URL"] = url
     from streamlit.logger import set_log_level
 

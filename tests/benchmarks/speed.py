@@ -1,4 +1,4 @@
-"""How fast training and serving are, and how they grow: ratios and counts of one run.
+"""Speed of training and serving, and its growth: ratios and counts of one run.
 
     make speed
 
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def _ratios(name: str, told: Told) -> dict[str, float]:
-    """What of it another machine could be held against."""
+    """The part that another machine can be compared by."""
     name = name.rstrip(".")
     found = {f"{name}.{key}": told[key] for key in COMPARABLE if key in told}
     if name.startswith(("serving", "largest")):
@@ -99,7 +99,7 @@ def night() -> Told:
 
 
 def training(n_depots: int) -> Told:
-    """What a step costs, its batch cut from the host included, and the first apart.
+    """Cost of a step, its batch cut from the host included, and the first apart.
 
     Depots are streamed in batches and share their city's calendar, so the cost of a
     window should not grow with their number, and memory by no more than their history.
@@ -203,14 +203,14 @@ def _fit(n_depots: int, n_days: int, epochs: int) -> Told:
 
 def _step_flops(task: Any, model: Any, batch: int, n_calendar: int) -> float:
     """Floating-point operations of a step's matrix products, forward and backward."""
-    from forecaster.data.inputs import PAST_COLUMNS, TARGET_COLUMNS
+    from forecaster.data.inputs import FUTURE_COLUMNS, PAST_COLUMNS
     from forecaster.model.model import trained_origins
 
     units, width = model.units, model.head_units
-    n_past, n_target = len(PAST_COLUMNS), len(TARGET_COLUMNS)
+    n_past, n_future = len(PAST_COLUMNS), len(FUTURE_COLUMNS)
     day = n_calendar * width
     day += 3 * units * (n_past + width + units) + 3 * units * (units + units)
-    ahead = (units + n_past + n_target + width + 1) * width
+    ahead = (units + n_past + n_future + width + 1) * width
     n_origins = len(range(task.context)[trained_origins(task.context)])
     window = task.context * day + n_origins * task.horizon * ahead
     # Two operations a product; the backward pass takes twice the forward one.

@@ -1,4 +1,4 @@
-"""What is said of sizes that were not measured follows from those that were."""
+"""Estimates for sizes that were not measured follow from those that were."""
 
 import pytest
 

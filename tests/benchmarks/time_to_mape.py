@@ -1,4 +1,4 @@
-"""How long training takes to be as good as neuralforecast's GRU, on the same cores.
+"""Training time until as good as neuralforecast's GRU, on the same cores.
 
 The peer's time is that of its last fit; tuning its learning rate and its scaler is not
 counted. Ours, given as many units, is trained anew with twice the epochs, until its

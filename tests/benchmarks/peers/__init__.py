@@ -1,4 +1,4 @@
-"""What people would use instead of Harbor Fleet, each as good as we could make it.
+"""Peers that people would use instead of Harbor Fleet, each as good as we could make it.
 
 Every peer takes the same panel and the same split, and gives one forecast per origin of
 the split that it forecast from; the others are NaN and are scored by nobody.
@@ -26,7 +26,7 @@ class Forecasts(NamedTuple):
 
 
 class PeerRun(NamedTuple):
-    """What a peer forecast, how long it took, and how it was tuned."""
+    """Forecasts of a peer, its time, and its tuning."""
 
     forecasts: Forecasts
     train_seconds: float

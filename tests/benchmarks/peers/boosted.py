@@ -51,7 +51,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Series(NamedTuple):
-    """What the rows are cut from."""
+    """Source of the rows."""
 
     features: Features
     log_dt: np.ndarray  # NaN where not observed

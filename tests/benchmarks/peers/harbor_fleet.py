@@ -92,7 +92,7 @@ def within_bands(
 
 
 def totals_note(panel: Panel, split: HoldoutSplit, made: Sequence[Forecast]) -> str:
-    """How often the totals of the fleet and of the cities lay within their bands.
+    """Share of the totals of the fleet and of the cities within their bands.
 
     A depot whose count is not known counts as it was forecast.
     """

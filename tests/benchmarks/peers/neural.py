@@ -54,7 +54,7 @@ def neural_gru(
 
 
 class Settings(NamedTuple):
-    """What is tuned."""
+    """Tuned settings."""
 
     rate: float
     scaler: str

@@ -25,7 +25,7 @@ WORKERS = 2
 
 
 class Choice(NamedTuple):
-    """How Prophet is set."""
+    """Settings of Prophet."""
 
     log: bool
     freedom: float

@@ -26,7 +26,7 @@ TUNING_DEPOTS = 40
 
 
 class Choice(NamedTuple):
-    """How a series is shown to the model."""
+    """Form in which the model sees a series."""
 
     log: bool
     days: int
@@ -46,7 +46,7 @@ def theta(panel: Panel, split: HoldoutSplit) -> PeerRun:
 
 
 def models() -> dict[str, Callable[[], Any]]:
-    """How each is made, by name."""
+    """Makers of the models, by name."""
     return {
         "auto_ets": lambda: AutoETS(season_length=SEASON),
         "theta": lambda: DynamicOptimizedTheta(season_length=SEASON),

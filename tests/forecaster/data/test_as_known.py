@@ -58,7 +58,7 @@ def features_of(panel):
 
 def window_of(panel):
     """One depot's newest window."""
-    slices = inputs.cut(
+    slices = inputs.cut_windows(
         features_of(panel), TASK, np.array([0]), np.array([panel.n_steps - 1])
     )
     return jax.tree.map(lambda value: np.asarray(value[0], np.float32), slices)

@@ -28,8 +28,8 @@ def smoothed(log_dt, regular_dt=None, level_dt=None, spread=0.2):
         has_baseline_dt=regular_dt,
         spread_dt=np.full_like(log_dt, spread),
     )
-    season_dt = baseline.weekday_profile(residuals)
-    return season_dt, baseline.smoothed_level(residuals, season_dt)
+    weekday_profile_dt = baseline.weekday_profile(residuals)
+    return weekday_profile_dt, baseline.smoothed_level(residuals, weekday_profile_dt)
 
 
 @given(

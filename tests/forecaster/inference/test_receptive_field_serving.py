@@ -57,7 +57,7 @@ def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
 
 
 @pytest.mark.parametrize(
-    ("n_days", "horizon", "last"),
+    ("n_days", "horizon", "last_days"),
     [
         (1000, 7, LastDays(68, 1)),
         (760, 7, LastDays(40, 12)),
@@ -65,17 +65,17 @@ def odd_panel(n_days: int, seed: int, ahead: int = 21) -> Panel:
         (50, 7, LastDays(68, 3)),
     ],
 )
-def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last):
+def test_features_of_the_last_days_are_the_last_of_all(n_days, horizon, last_days):
     panel = odd_panel(n_days, seed=n_days)
     kinds, rows = panel.calendar.kinds, embedding_rows(panel.depot_ids[:4])
     whole = build_features(panel, kinds, horizon, rows)
-    some = build_features(panel, kinds, horizon, rows, last=last)
-    assert some.n_steps == min(last.n_days, n_days)
+    some = build_features(panel, kinds, horizon, rows, last_days=last_days)
+    assert some.n_steps == min(last_days.n_days, n_days)
     for name in (field.name for field in fields(some)):
         result, all_of_it = getattr(some, name), getattr(whole, name)
         if name.endswith(("_dt", "_dtf", "_gtf")) and all_of_it is not None:
             origins = name in ("yearly_dtf", "event_response_dtf")
-            read = min(last.n_origins if origins else last.n_days, n_days)
+            read = min(last_days.n_origins if origins else last_days.n_days, n_days)
             assert result.shape[1] == read + panel.ahead, name
             all_of_it = all_of_it[:, -result.shape[1] :]
             np.testing.assert_allclose(result, all_of_it, 1e-6, 1e-7, err_msg=name)
@@ -89,8 +89,8 @@ def test_the_last_slices_are_those_that_are_cut(n_days):
     panel, task = odd_panel(n_days, seed=3), TaskConfig(7, 40)
     features = build_features(panel, panel.calendar.kinds, 7, embedding_rows(("D1",)))
     rows = slice(1, 5)
-    cut = inputs.cut(features, task, np.arange(6)[rows], np.full(4, n_days - 1))
-    for name, value in inputs.last(features, task, rows)._asdict().items():
+    cut = inputs.cut_windows(features, task, np.arange(6)[rows], np.full(4, n_days - 1))
+    for name, value in inputs.last_windows(features, task, rows)._asdict().items():
         np.testing.assert_array_equal(value, getattr(cut, name), err_msg=name)
 
 

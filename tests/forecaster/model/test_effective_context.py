@@ -31,7 +31,7 @@ def newest(artefact, panel):
         panel, artefact.kinds, 7, embedding_rows(artefact.depot_ids)
     )
     last = np.full(panel.n_depots, panel.n_steps - 1)
-    return inputs.cut(features, artefact.task, np.arange(panel.n_depots), last)
+    return inputs.cut_windows(features, artefact.task, np.arange(panel.n_depots), last)
 
 
 def remembering(artefact, bias):

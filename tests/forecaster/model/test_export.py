@@ -22,7 +22,7 @@ def trained_looking(panel, horizon, context, units=5):
     features = build_features(panel, (), 7, embedding_rows(panel.depot_ids))
     task = TaskConfig(horizon, context)
     depots = np.arange(panel.n_depots)
-    windows = inputs.cut(
+    windows = inputs.cut_windows(
         features, task, depots, np.full(len(depots), panel.n_steps - 1)
     )
     one = jax.tree.map(lambda value: np.asarray(value[0], np.float32), windows)

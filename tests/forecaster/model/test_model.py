@@ -22,7 +22,7 @@ def window():
     features = build_features(
         make_panel(n_depots=1, n_days=80), (), 7, embedding_rows(["D0"])
     )
-    slices = inputs.cut(features, TASK, np.array([0]), np.array([70]))
+    slices = inputs.cut_windows(features, TASK, np.array([0]), np.array([70]))
     return jax.tree.map(lambda value: jnp.asarray(value[0], jnp.float32), slices)
 
 
@@ -48,7 +48,7 @@ def test_training_starts_from_the_baseline_forecast(module, apply, window):
     fresh = init_params(module, window, seed=1)
     np.testing.assert_allclose(
         apply({"params": fresh}, window),
-        inputs.targets(jnp, window, TASK.horizon).baseline,
+        inputs.future(jnp, window, TASK.horizon).baseline,
         rtol=1e-6,
     )
 
@@ -56,7 +56,9 @@ def test_training_starts_from_the_baseline_forecast(module, apply, window):
 def test_fresh_weights_follow_the_seed_and_keep_the_variance_of_their_input():
     module = DepotForecaster(7, ModelConfig(units=64), capacity=4)
     features = build_features(make_panel(n_depots=1, n_days=80), (), 7)
-    window = inputs.cut(features, TaskConfig(7, 14), np.array([0]), np.array([70]))
+    window = inputs.cut_windows(
+        features, TaskConfig(7, 14), np.array([0]), np.array([70])
+    )
     one = jax.tree.map(lambda value: np.float32(value[0]), window)
     fresh, same, other = (init_params(module, one, seed) for seed in (1, 1, 2))
     jax.tree.map(np.testing.assert_array_equal, fresh, same)
