@@ -124,7 +124,7 @@ def past_forecasts(past: pd.DataFrame) -> Chart:
 
 
 def drivers(day: pd.DataFrame) -> Chart:
-    """A waterfall of one day's `whatif.drivers`: from a usual day to its forecast.
+    """A waterfall of one day's `what_if.drivers`: from a usual day to its forecast.
 
     Args:
       day: One row.
@@ -260,7 +260,7 @@ def _line_ends(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def what_if(outcome: pd.DataFrame) -> Chart:
-    """Labelled bars of the forecast beside the scenario of `whatif.simulate`."""
+    """Labelled bars of the forecast beside the scenario of `what_if.simulate`."""
     both = outcome.melt(
         id_vars=["target_on"], value_vars=[FORECAST, SCENARIO], var_name="series",
         value_name="orders",

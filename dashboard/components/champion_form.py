@@ -40,7 +40,7 @@ def champion_form(models: pd.DataFrame) -> None:
 
 
 def _commands(models: pd.DataFrame) -> str:
-    """How to change the champion on the command line."""
+    """The commands that change the champion."""
     commands = '`harbor models promote VERSION --reason "WHY"` makes a model champion.'
     before = model_tables.rollback_target(models)
     if before:

@@ -13,7 +13,7 @@ from dashboard.text import formatting
 DAY_FORMAT = "ddd D MMM YYYY"
 UNKNOWN_CITY = "unknown city"
 NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
-"""What an option is called where the URL parameter is no noun."""
+"""Noun of an option whose URL parameter is none."""
 LAST = "last chosen "
 """Begins the keys under which a session keeps its choices from page to page."""
 

@@ -136,7 +136,7 @@ def events(events: pd.DataFrame) -> pd.DataFrame:
 
 
 def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `whatif.simulate`."""
+    """Display table of `what_if.simulate`."""
     difference = outcome["scenario"] - outcome["forecast"]
     return display(
         outcome.assign(difference=difference), "target_on", "forecast", "scenario",
@@ -146,7 +146,7 @@ def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
 
 
 def drivers(parts: pd.DataFrame) -> pd.DataFrame:
-    """Display table of `whatif.drivers`; no column of signals where the model uses none."""
+    """Display table of `what_if.drivers`; no column of signals where the model uses none."""
     columns = [
         "target_on",
         "level",

@@ -132,7 +132,7 @@ def preview_sentence(preview: pd.DataFrame, changes: Sequence[Change]) -> str:
 
 
 def consequence_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
-    """What a scenario means for the vans of a depot and of its city, from `edits.preview`."""
+    """Consequence of a scenario for the vans of a depot and of its city, from `edits.preview`."""
     _, vans = _sums(preview)
     days = formatting.count(len(preview), "day")
     needed = f"Vans needed here over {days}: {vans}."

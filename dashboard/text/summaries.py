@@ -154,7 +154,7 @@ def override_sentence(result: pd.DataFrame) -> str:
 
 
 def what_if_sentence(outcome: pd.DataFrame) -> str:
-    """Summary of the effect of a scenario of `whatif.simulate`."""
+    """Summary of the effect of a scenario of `what_if.simulate`."""
     now, then = outcome["forecast"].sum(), outcome["scenario"].sum()
     return (
         f"With this scenario: {formatting.orders(then)} orders instead of "

@@ -4,8 +4,8 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import plan_parts, what_if, widgets
-from dashboard.inference import whatif
+from dashboard.components import plan_parts, what_if_form, widgets
+from dashboard.inference import what_if
 from dashboard.tables import html_grids, tables
 from dashboard.text import depot_notices, formatting, summaries
 
@@ -96,7 +96,7 @@ if st.toggle("Show drivers", key="drivers", bind="query-params"):
     explained = widgets.choose_from_url(
         "Explained day", "why", days_ahead, busiest, width=180
     )
-    drivers = whatif.drivers(depot, freshness)
+    drivers = what_if.drivers(depot, freshness)
     signals = "signals, " if drivers["signals"].notna().any() else ""
     widgets.chart(
         charts.drivers,
@@ -112,4 +112,4 @@ st.caption(
     "Events are recomputed with the model that made the forecast. Nothing is saved; the "
     "forecast does not change."
 )
-what_if.what_if(depot, days_ahead, freshness)
+what_if_form.what_if_form(depot, days_ahead, freshness)

@@ -10,8 +10,8 @@ import streamlit as st
 from dashboard import queries
 from dashboard.charts import charts
 from dashboard.components import plan_parts, widgets
-from dashboard.inference import whatif
-from dashboard.inference.whatif import Scenario
+from dashboard.inference import what_if
+from dashboard.inference.what_if import Scenario
 from dashboard.planning import city_settings, edits
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_tables, tables
@@ -22,7 +22,9 @@ MIN_CHANGE, MAX_CHANGE = -100, 300
 MAX_VANS_OFF = 1_000
 
 
-def what_if(depot: str, days_ahead: Mapping[str, str], freshness: Freshness) -> None:
+def what_if_form(
+    depot: str, days_ahead: Mapping[str, str], freshness: Freshness
+) -> None:
     """Shows a scenario of one depot, which the URL holds.
 
     Args:
@@ -34,7 +36,7 @@ def what_if(depot: str, days_ahead: Mapping[str, str], freshness: Freshness) -> 
     if scenario.is_empty:
         return
     # The forecast does not depend on the vans, so it is not computed anew for them.
-    outcome = whatif.simulate(replace(scenario, vans_off=0), freshness)
+    outcome = what_if.simulate(replace(scenario, vans_off=0), freshness)
     widgets.chart(
         charts.what_if,
         outcome,
@@ -48,7 +50,7 @@ def what_if(depot: str, days_ahead: Mapping[str, str], freshness: Freshness) -> 
 def _choose(
     depot: str, days_ahead: Mapping[str, str], freshness: Freshness
 ) -> Scenario:
-    events = {kind: formatting.event_name(kind) for kind in whatif.kinds(freshness)}
+    events = {kind: formatting.event_name(kind) for kind in what_if.kinds(freshness)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = widgets.choose_from_url("Scenario", "scenario", events, width=280)
         change = st.number_input(
@@ -82,7 +84,7 @@ def _choose_days(days_ahead: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _show_vans(scenario: Scenario, outcome: pd.DataFrame, freshness: Freshness) -> None:
-    """What the scenario means for the vans of the depot and of its city."""
+    """Shows the vans of the depot and of its city in the scenario."""
     city_name = plan_parts.city_of(scenario.depot, freshness)
     if city_name is None:
         st.markdown("This depot is closed for good, so it needs no vans.")

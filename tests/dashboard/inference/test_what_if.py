@@ -10,8 +10,8 @@ import sqlalchemy as sa
 import streamlit as st
 
 from dashboard import queries
-from dashboard.inference import whatif
-from dashboard.inference.whatif import Scenario
+from dashboard.inference import what_if
+from dashboard.inference.what_if import Scenario
 from dashboard.queries import database
 from dashboard.tables import tables
 from forecaster.data.features import CALENDAR_REACH
@@ -83,7 +83,7 @@ def test_a_scenario_scales_the_forecast_shown_as_it_scales_the_models(
 ):
     """The seeded forecasts are not the model's own, so the two can be told apart."""
     scenario = (depot, kind, ordinary_day(seeded))
-    outcome = whatif.simulate(one_day(*scenario), freshness)
+    outcome = what_if.simulate(one_day(*scenario), freshness)
     share = share_of_change(dashboard, seeded, scenario)
     assert (share != 1).any()
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, depot))
@@ -102,7 +102,7 @@ def test_more_demand_scales_its_days_and_an_event_upon_it(freshness, seeded):
     demand = replace(event, kind="", demand_change=-0.2)
     both = replace(event, demand_change=-0.2)
     with_event, with_demand, with_both = (
-        whatif.simulate(each, freshness) for each in (event, demand, both)
+        what_if.simulate(each, freshness) for each in (event, demand, both)
     )
     factor = np.array([1, 0.8, 0.8, 0.8, 1, 1, 1])
     for column, now in (
@@ -129,7 +129,7 @@ def test_corrected_counts_are_no_effect_of_the_scenario(freshness, seeded, write
     versions = schema.demand_versions
     write(sa.update(versions).values(orders=versions.c.orders * 3))
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.simulate(one_day("LON-01", "closed", day), freshness)
+    outcome = what_if.simulate(one_day("LON-01", "closed", day), freshness)
     np.testing.assert_allclose(outcome["forecast"], shown(seeded, "LON-01"))
     others = outcome.drop(index=3)
     np.testing.assert_allclose(others["scenario"], others["forecast"], rtol=0.2)
@@ -143,7 +143,7 @@ def test_a_depot_of_an_unknown_city_is_forecast_from_the_whole_fleet(
     left = seeded.demand[~seeded.demand["depot_id"].str.startswith("LON-")]
     day = seeded.through + timedelta(days=2)
     scenario = ("LON-02", "promotion", day)
-    outcome = whatif.simulate(one_day(*scenario), freshness)
+    outcome = what_if.simulate(one_day(*scenario), freshness)
     share = share_of_change(dashboard, seeded, scenario, left)
     np.testing.assert_allclose(
         outcome["scenario"], shown(seeded, "LON-02") * share, rtol=1e-5
@@ -158,10 +158,10 @@ def test_the_inputs_cover_the_models_receptive_field(
     monkeypatch.setattr(
         queries, "panel_tables", lambda *keys: reads.append(keys) or read(*keys)
     )
-    whatif.simulate(one_day("LON-01", "closed", ordinary_day(seeded)), freshness)
+    what_if.simulate(one_day("LON-01", "closed", ordinary_day(seeded)), freshness)
     [(_, first, through)] = reads
     days = (through - first).days + 1
-    assert days >= predict.receptive_field_days(whatif.load(freshness))
+    assert days >= predict.receptive_field_days(what_if.load(freshness))
 
 
 def test_a_depot_with_the_baseline_fallback_is_simulated_with_it(
@@ -175,7 +175,7 @@ def test_a_depot_with_the_baseline_fallback_is_simulated_with_it(
     )
     day = ordinary_day(seeded)
     scenario = ("LON-01", "promotion", day)
-    outcome = whatif.simulate(one_day(*scenario), queries.freshness())
+    outcome = what_if.simulate(one_day(*scenario), queries.freshness())
     share = share_of_change(dashboard, seeded, scenario, model=plain)
     np.testing.assert_allclose(
         outcome["scenario"], shown(seeded, "LON-01") * share, rtol=1e-5
@@ -205,44 +205,44 @@ def test_nothing_is_written_even_by_a_connection_that_may_write(
     st.cache_resource.clear()
     before = fingerprints(clean_engine)
     day = seeded.through + timedelta(days=4)
-    outcome = whatif.simulate(one_day("LON-01", "closed", day), queries.freshness())
+    outcome = what_if.simulate(one_day("LON-01", "closed", day), queries.freshness())
     assert not outcome["scenario"].equals(outcome["forecast"])
     assert fingerprints(clean_engine) == before
 
 
 def test_kinds_of_scenarios_are_those_of_the_training_data(freshness):
-    assert whatif.kinds(freshness) == ["closed", "promotion"]
+    assert what_if.kinds(freshness) == ["closed", "promotion"]
 
 
 def test_a_missing_artefact_is_an_error_with_a_remedy(dashboard, freshness):
     for path in dashboard.glob("*.npz"):
         path.unlink()
     with pytest.raises(ArtefactError, match=r"is not there.*harbor models promote"):
-        whatif.load(freshness)
+        what_if.load(freshness)
 
 
 def test_a_corrupt_artefact_is_not_used(dashboard, freshness):
     [path] = dashboard.glob("*.npz")
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(ArtefactError, match="so it is not used"):
-        whatif.load(freshness)
+        what_if.load(freshness)
 
 
 def test_an_artefact_with_another_hash_is_not_used(seeded, write):
     write(sa.update(schema.models).values(sha256="0" * 64))
     with pytest.raises(ArtefactError, match="sha256 differs"):
-        whatif.load(queries.freshness())
+        what_if.load(queries.freshness())
 
 
 def test_the_drivers_add_up_to_the_forecast_shown(dashboard, freshness):
-    parts = whatif.drivers("LON-01", freshness)
+    parts = what_if.drivers("LON-01", freshness)
     assert len(parts) == freshness.horizon
     np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
     assert (parts["forecast"] > 0).all()
 
 
 def test_an_event_ahead_is_in_its_driver_on_its_days_only(seeded, write):
-    before = whatif.drivers("RTM-02", queries.freshness())
+    before = what_if.drivers("RTM-02", queries.freshness())
     day = seeded.through + timedelta(days=3)
     write(
         sa.insert(schema.events).values(
@@ -253,8 +253,8 @@ def test_an_event_ahead_is_in_its_driver_on_its_days_only(seeded, write):
             file_id=1,
         )
     )
-    whatif.drivers.clear()
-    after = whatif.drivers("RTM-02", queries.freshness())
+    what_if.drivers.clear()
+    after = what_if.drivers("RTM-02", queries.freshness())
     moved = ~np.isclose(after["events"], before["events"])
     assert moved[2]
     # The days before the event know nothing of it; the day after may.
@@ -263,15 +263,15 @@ def test_an_event_ahead_is_in_its_driver_on_its_days_only(seeded, write):
 
 
 def test_a_holiday_ahead_is_in_its_driver(seeded, write):
-    before = whatif.drivers("LON-01", queries.freshness())
+    before = what_if.drivers("LON-01", queries.freshness())
     day = seeded.through + timedelta(days=2)
     write(
         sa.insert(schema.public_holidays).values(
             country="GB", subdivision="", day_on=day, name="A day off"
         )
     )
-    whatif.drivers.clear()
-    after = whatif.drivers("LON-01", queries.freshness())
+    what_if.drivers.clear()
+    after = what_if.drivers("LON-01", queries.freshness())
     assert not np.isclose(after["holiday"][1], before["holiday"][1])
     np.testing.assert_allclose(after["level"], before["level"])
 
@@ -279,9 +279,9 @@ def test_a_holiday_ahead_is_in_its_driver(seeded, write):
 def test_a_signal_ahead_is_in_its_driver_and_not_in_the_weekdays(
     freshness, seeded, write, monkeypatch
 ):
-    model = with_signal(whatif.load(freshness))
-    monkeypatch.setattr(whatif, "load", lambda _: model)
-    usual = whatif.drivers("LON-01", freshness)
+    model = with_signal(what_if.load(freshness))
+    monkeypatch.setattr(what_if, "load", lambda _: model)
+    usual = what_if.drivers("LON-01", freshness)
     assert (usual["signals"] == 0).all()
     day = seeded.through + timedelta(days=3)
     weeks_before = [(day - timedelta(weeks=n), 0.0) for n in range(1, 5)]
@@ -294,7 +294,7 @@ def test_a_signal_ahead_is_in_its_driver_and_not_in_the_weekdays(
             )
         )  # fmt: skip
     st.cache_data.clear()
-    parts = whatif.drivers("LON-01", freshness)
+    parts = what_if.drivers("LON-01", freshness)
     assert parts["signals"][2] > 0.1 * parts["forecast"][2]
     assert (parts["signals"][[0, 1]] == 0).all()
     np.testing.assert_allclose(parts[PARTS].sum(axis=1), parts["forecast"])
@@ -314,7 +314,7 @@ def with_signal(model):
 
 
 def test_without_signals_in_the_model_there_is_no_driver_of_them(freshness):
-    parts = whatif.drivers("LON-01", freshness)
+    parts = what_if.drivers("LON-01", freshness)
     assert parts["signals"].isna().all()
     assert "Signals" not in tables.drivers(parts).columns
 
@@ -322,5 +322,5 @@ def test_without_signals_in_the_model_there_is_no_driver_of_them(freshness):
 def test_a_usual_day_is_the_mean_of_the_last_four_weeks(freshness, seeded):
     orders = seeded.demand[seeded.demand["depot_id"] == "LON-01"]["orders"].dropna()
     usual = np.exp(np.log(orders.tail(28) + 1).mean()) - 1
-    level = whatif.drivers("LON-01", freshness)["level"]
+    level = what_if.drivers("LON-01", freshness)["level"]
     np.testing.assert_allclose(level, usual)
