@@ -115,7 +115,7 @@ def ingest_files(
         report_interruption(UNCHANGED if dry_run else INTERRUPTION_MESSAGE),
         open_context() as context,
     ):
-        _require_known(options, context)
+        _require_usable(options, query, context)
         load = partial(_load, context, paths, options, query, dry_run)
         if dry_run:
             report = load(context.engine)
@@ -155,16 +155,23 @@ def file_options(columns: list[str] | None, **options: Any) -> FileOptions:
         raise typer.BadParameter(str(error)) from None
 
 
-def _require_known(options: FileOptions, context: CommandContext) -> None:
-    """Refuses a source that harbor.toml does not have, before a run is recorded."""
+def _require_usable(
+    options: FileOptions, query: str | None, context: CommandContext
+) -> None:
+    """Refuses an unknown source, or an encoding of a query, before a run is recorded."""
     from pipelines.ingest.options import DEFAULT_SOURCE, options_of_source
 
     try:
-        options_of_source(
+        merged = options_of_source(
             options.source or DEFAULT_SOURCE, options, context.settings.sources
         )
     except BadInputError as error:
         raise typer.BadParameter(str(error)) from None
+    if query is not None and merged.encoding is not None:
+        raise typer.BadParameter(
+            f"The encoding is {merged.encoding}, but the rows of --query come as text, which "
+            "has none. Leave --encoding out, or name a --source without an encoding."
+        )
 
 
 def _load(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import sqlalchemy as sa
 
@@ -111,7 +112,15 @@ def _origins_in(path: Path) -> set[date]:
 def _read(path: Path, schema: pa.Schema, origin: date) -> pa.Table:
     if not path.exists():
         return schema.empty_table()
-    return pq.read_table(path, schema=schema, filters=[("origin_on", "==", origin)])
+    rows = pq.read_table(path, schema=schema, filters=[("origin_on", "==", origin)])
+    return _with_point(rows) if "point" in schema.names else rows
+
+
+def _with_point(rows: pa.Table) -> pa.Table:
+    """Fills the point with the median, which it was before migration 0005 added its column."""
+    position = rows.column_names.index("point")
+    point = pc.coalesce(rows["point"], rows["p50"])
+    return rows.set_column(position, rows.schema.field(position), point)
 
 
 def _merged(old: pa.Table, new: pa.Table, table: sa.Table) -> pa.Table:

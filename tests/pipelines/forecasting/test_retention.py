@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from typer.testing import CliRunner
@@ -206,6 +207,24 @@ def test_forecasts_that_come_later_for_an_exported_month_are_added(
     }
     assert exported(settings) == {name: replaced[name] | again[name] for name in first}
     assert older(stored(fleet), MARCH) == {table.name: set() for table in TABLES}
+
+
+@pytest.mark.parametrize("table", [forecasts, scores], ids=lambda table: table.name)
+def test_rows_of_before_the_point_was_kept_get_the_median(fleet, settings, rng, table):
+    export_old_forecasts(fleet, settings)
+    path = month_files.path_of(settings.exports, table, JANUARY)
+    old = pq.read_table(path)
+    pq.write_table(old.drop_columns("point"), path)
+    with fleet.begin() as connection:
+        write(connection, date(2024, 1, 25), rng)
+    scoring.score_known_days(fleet, ZoneInfo("UTC"))
+    with fleet.connect() as connection:
+        later = connection.execute(
+            sa.select(table.c.point).where(table.c.origin_on == date(2024, 1, 25))
+        )
+        points = {*later.scalars(), *old["p50"].to_pylist()}
+    export_old_forecasts(fleet, settings)
+    assert set(pq.read_table(path)["point"].to_pylist()) == points
 
 
 def test_a_file_that_cannot_be_read_keeps_the_rows_where_they_are(fleet, settings):
