@@ -143,7 +143,7 @@ class Night(TypedDict):
 
 
 class LiveScores(TypedDict):
-    part: str | int
+    segment: str | int
     mape: float | None
     naive_mape: float | None
     median_mape: float | None
@@ -202,9 +202,9 @@ class Champion(TypedDict):
 
 
 class Finding(TypedDict):
-    what: str
-    good: bool
-    says: str
+    check: str
+    ok: bool
+    message: str
 
 
 class SentNotification(TypedDict):
@@ -213,7 +213,7 @@ class SentNotification(TypedDict):
 
 
 class Sentence(TypedDict):
-    said: str
+    message: str
 
 
 class Address(TypedDict):
@@ -230,7 +230,7 @@ class Schedule(NextNight):
     timezone: str
     due_now: Day | None
     scheduler_runs: bool
-    last: Any
+    last_night: Any
 
 
 class SchemaStatus(TypedDict):

@@ -90,7 +90,7 @@ def replica() -> sa.Engine | None:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _changes() -> Changes:
-    """What this dashboard has changed, shared by all sessions."""
+    """Counters of the changes made here, shared by all sessions."""
     return Changes()
 
 

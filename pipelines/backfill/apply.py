@@ -13,7 +13,7 @@ from pipelines.backfill.hindcast import Hindcaster
 from pipelines.backfill.plan import (
     BackfillPlan,
     Slot,
-    data_snapshot,
+    data_fingerprint,
     read_plan,
     require_unchanged,
     require_work,
@@ -180,7 +180,7 @@ class _PlanRunner:
                 connection, plan_id, slot.position,
                 state="done", run_id=run.run_id, rows=rows,
             )  # fmt: skip
-            current = data_snapshot(connection, request, self.settings.horizon)
+            current = data_fingerprint(connection, request, self.settings.horizon)
             # The data has changed by this slot, and the plan stands.
             store.update_plan(connection, plan_id, snapshot=asdict(current))
         self.callbacks.on_slot(slot)

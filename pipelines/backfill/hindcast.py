@@ -153,17 +153,17 @@ def _newest_model(connection: sa.Connection, origin: date) -> str | None:
 
 
 def group_by_vintage(
-    origins: Sequence[date], changes: Sequence[Change], max_days: int = MAX_ORIGINS
+    origins: Sequence[date], changes: Sequence[Change]
 ) -> list[list[date]]:
     """Groups consecutive origins that have the same data for their common past.
 
-    A group spans at most `max_days`.
+    A group spans at most `MAX_ORIGINS` days.
     """
     groups: list[list[date]] = []
     for origin in origins:
         if (
             groups
-            and (origin - groups[-1][0]).days < max_days
+            and (origin - groups[-1][0]).days < MAX_ORIGINS
             and not has_change_between(changes, groups[-1][-1], origin)
         ):
             groups[-1].append(origin)

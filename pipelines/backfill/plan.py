@@ -16,7 +16,7 @@ from forecaster.errors import (
 from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
 from pipelines.database.engine import snapshot
 from pipelines.store import backfill as store
-from pipelines.store.backfill import DataSnapshot
+from pipelines.store.backfill import DataFingerprint
 
 LIVE_FORECAST_KEPT = "forecast live by that model; a live forecast is never replaced"
 ReasonCode = Literal[
@@ -95,7 +95,7 @@ class BackfillPlan:
     backfill_id: int
     created_at: datetime
     request: BackfillRequest
-    snapshot: DataSnapshot
+    fingerprint: DataFingerprint
     state: str
     slots: Sequence[Slot]
 
@@ -155,18 +155,18 @@ def read_plan(engine: sa.Engine, backfill_id: int) -> BackfillPlan:
         backfill_id=backfill_id,
         created_at=row["created_at"],
         request=REQUEST_JSON.validate_python(row["request"]),
-        snapshot=DataSnapshot(**row["snapshot"]),
+        fingerprint=DataFingerprint(**row["snapshot"]),
         state=row["state"],
         slots=[Slot(**slot) for slot in slots],
     )
 
 
-def data_snapshot(
+def data_fingerprint(
     connection: sa.Connection, request: BackfillRequest, horizon: int
-) -> DataSnapshot:
+) -> DataFingerprint:
     """Summarises the data and models that a plan depends on."""
     until = request.last + timedelta(days=horizon)
-    return store.data_snapshot(connection, request.last, until)
+    return store.data_fingerprint(connection, request.last, until)
 
 
 def require_work(plan: BackfillPlan) -> None:
@@ -196,7 +196,7 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
       BadInputError: data or models have changed; the message lists every change.
     """
     with snapshot(engine) as connection:
-        current = data_snapshot(connection, plan.request, horizon)
+        current = data_fingerprint(connection, plan.request, horizon)
         depots = plan.request.depot_ids(connection)
         origins = store.origins_changed_since(connection, plan.backfill_id, depots)
     changes = list(_differences(plan, current))
@@ -209,11 +209,11 @@ def require_unchanged(engine: sa.Engine, plan: BackfillPlan, horizon: int) -> No
         )
 
 
-def _differences(plan: BackfillPlan, current: DataSnapshot) -> Iterator[str]:
+def _differences(plan: BackfillPlan, current: DataFingerprint) -> Iterator[str]:
     for name in ("counts", "events", "signals", "depots"):
-        if getattr(plan.snapshot, name) != getattr(current, name):
+        if getattr(plan.fingerprint, name) != getattr(current, name):
             yield f"{name} changed"
-    before, after = set(plan.snapshot.models), set(current.models)
+    before, after = set(plan.fingerprint.models), set(current.models)
     for version in sorted(after - before):
         yield f"model {version} was added"
     # Every nightly run prunes models; only those the plan still needs matter.

@@ -13,7 +13,7 @@ from pipelines.backfill.plan import (
     BackfillPlan,
     ReasonCode,
     Slot,
-    data_snapshot,
+    data_fingerprint,
     read_plan,
 )
 from pipelines.backfill.request import REQUEST_JSON, BackfillRequest
@@ -35,13 +35,13 @@ def make_plan(
       NoDataError: there is no demand, or a requested depot is unknown.
     """
     with snapshot(engine) as connection:
-        newest = counting.newest_demand_day(connection)
+        last_day_on = counting.newest_demand_day(connection)
         chosen = request.depot_ids(connection)
         planner = _Planner(
             request=request,
             horizon=settings.horizon,
-            newest=newest,
-            oldest=inputs.first_observed(connection) or newest,
+            last_day_on=last_day_on,
+            first_day_on=inputs.first_observed(connection) or last_day_on,
             n_depots=inputs.count_depots(connection) if chosen is None else len(chosen),
             models=models.all_models(connection),
             stored=inputs.stored_forecasts(
@@ -49,7 +49,7 @@ def make_plan(
             ),
             seconds=inputs.past_seconds(connection),
         )
-        current = data_snapshot(connection, request, settings.horizon)
+        current = data_fingerprint(connection, request, settings.horizon)
     slots = [
         asdict(replace(slot, position=position))
         for position, slot in enumerate(planner.slots(), start=1)
@@ -76,14 +76,14 @@ class _Decision(NamedTuple):
 class _Planner:
     """The stored state that the slots are planned from.
 
-    There is demand from `oldest` to `newest`. Models come newest first, stored forecasts by
-    origin and model, past seconds by step (of `hindcast` by row).
+    There is demand from `first_day_on` to `last_day_on`. Models come newest first, stored
+    forecasts by origin and model, past seconds by step (of `hindcast` by row).
     """
 
     request: BackfillRequest
     horizon: int
-    newest: date
-    oldest: date
+    last_day_on: date
+    first_day_on: date
     n_depots: int
     models: list[Model]
     stored: dict[tuple[date, str], Any]
@@ -148,10 +148,10 @@ class _Planner:
         return slot
 
     def _decide(self, origin: date) -> _Decision:
-        if origin < self.oldest:
+        if origin < self.first_day_on:
             return _Decision(False, "before_data", f"there is no data up to {origin}")
-        if origin > self.newest:
-            reason = f"the data ends on {self.newest}, before it"
+        if origin > self.last_day_on:
+            reason = f"the data ends on {self.last_day_on}, before it"
             return _Decision(False, "after_data", reason)
         model, pruned = self._model(origin), self._pruned(origin)
         # What a pruned model would forecast may be stored already.
@@ -199,7 +199,7 @@ class _Planner:
         return self._days_of_data(origin) >= self._min_days
 
     def _days_of_data(self, origin: date) -> int:
-        return max((origin - self.oldest).days + 1, 0)
+        return max((origin - self.first_day_on).days + 1, 0)
 
     @property
     def _min_days(self) -> int:
@@ -212,8 +212,8 @@ class _Planner:
 
     def _pruned(self, origin: date) -> Model | None:
         """The newest model trained on nothing after an origin, if it was pruned."""
-        newest = next(self._eligible(origin), None)
-        return newest if newest and newest["pruned_at"] else None
+        newest_model = next(self._eligible(origin), None)
+        return newest_model if newest_model and newest_model["pruned_at"] else None
 
     def _eligible(self, origin: date) -> Iterator[Model]:
         return (model for model in self.models if model["trained_through"] <= origin)

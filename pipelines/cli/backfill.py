@@ -302,6 +302,6 @@ def _progress(n_slots: int) -> Iterator[ProgressCallbacks]:
 
 def _show_message(message: str, as_json: bool) -> None:
     if as_json:
-        show_json({"said": message})
+        show_json({"message": message})
     else:
         echo(message)

@@ -54,11 +54,11 @@ def backtest(
             f"{', '.join(BASELINES)}."
         )
     with open_context() as context:
-        newest = counting.default_origin(context.engine)
-        origin = newest if as_of is None else as_date(as_of, "--as-of")
-        if origin > newest:
+        last_day_on = counting.default_origin(context.engine)
+        origin = last_day_on if as_of is None else as_date(as_of, "--as-of")
+        if origin > last_day_on:
             raise BadInputError(
-                f"--as-of is {origin}, but the data ends on {newest}. Choose that day or "
+                f"--as-of is {origin}, but the data ends on {last_day_on}. Choose that day or "
                 "an earlier one."
             )
         panel_at = PanelsAsKnown(context.engine, origin, context.settings.zone).at

@@ -140,19 +140,19 @@ def _database(settings: Settings) -> list[Finding]:
 
 def _data(engine: sa.Engine, settings: Settings) -> list[Finding]:
     with snapshot(engine) as connection:
-        newest = demand_store.last_day(connection)
+        last_day_on = demand_store.last_day(connection)
         champion = models.champion(connection)
         zones = demand_store.zones(connection)
         odd = depot_store.far_from_their_city(connection)
-        signals = summaries(connection, newest, settings.horizon)
-    if newest is None:
+        signals = summaries(connection, last_day_on, settings.horizon)
+    if last_day_on is None:
         return [
             Finding("data", False, "no demand yet; load orders with 'harbor ingest'")
         ]
     return [
-        data_finding(newest, settings.due_on(datetime.now(UTC), zones)),
+        data_finding(last_day_on, settings.due_on(datetime.now(UTC), zones)),
         zone_finding(odd),
-        _closed_days(engine, newest),
+        _closed_days(engine, last_day_on),
         *signal_findings(signals),
         _champion(settings, champion),
     ]
@@ -168,11 +168,11 @@ def _champion(settings: Settings, champion: Model | None) -> Finding:
     return Finding("champion", True, f"{champion['version']}, its artefact is intact")
 
 
-def data_finding(newest: date, due_on: date) -> Finding:
+def data_finding(last_day_on: date, due_on: date) -> Finding:
     """Checks whether the newest day of data is the day that is due."""
-    late = max((due_on - newest).days, 0)
+    late = max((due_on - last_day_on).days, 0)
     days = "1 day" if late == 1 else f"{late} days"
-    return Finding("data", late == 0, f"ends {newest}, {days} late")
+    return Finding("data", late == 0, f"ends {last_day_on}, {days} late")
 
 
 def zone_finding(odd: list[OddZone]) -> Finding:
@@ -208,9 +208,9 @@ def signal_findings(signals: list[SignalSummary]) -> list[Finding]:
     return [Finding("signals", True, says)]
 
 
-def _closed_days(engine: sa.Engine, newest: date) -> Finding:
+def _closed_days(engine: sa.Engine, last_day_on: date) -> Finding:
     """Reports orders on closed days; they may be real, so this is no failure."""
-    since = newest - timedelta(days=CLOSED_DAYS)
+    since = last_day_on - timedelta(days=CLOSED_DAYS)
     with engine.connect() as connection:
         closed = demand_store.on_closed_days(connection, since)
     if closed.last_on is None:

@@ -7,6 +7,6 @@ from dataclasses import dataclass
 class Finding:
     """One thing that was checked: its name, whether it is good, and what to do if not."""
 
-    what: str
-    good: bool
-    says: str
+    check: str
+    ok: bool
+    message: str

@@ -122,7 +122,7 @@ def live(
                 else ()
             )
     for row in scores:
-        row["is_fallback"] = row["part"] in worse
+        row["is_fallback"] = row["segment"] in worse
     if as_json:
         show_json({"by": by, "days": days, "scores": scores})
         return
@@ -143,7 +143,7 @@ def live(
     }
     rows = [
         (
-            str(row["part"]),
+            str(row["segment"]),
             *(row[name] for name in columns),
             "baseline" * row["is_fallback"],
         )

@@ -17,10 +17,10 @@ def check_nights(engine: sa.Engine, settings: Settings) -> list[Finding]:
     """Fails runs that died, and checks the ledger and the live accuracy of a migrated database."""
     dead = fail_dead_runs(engine)
     with engine.connect() as connection:
-        last = runs.newest_night(connection, runs.NOT_SKIPPED)
+        night = runs.newest_night(connection, runs.NOT_SKIPPED)
     return [
         _dead_runs(dead),
-        _last_night(last),
+        _last_night(night),
         _scheduler(engine, settings),
         *_accuracy(engine, settings),
     ]
@@ -54,29 +54,29 @@ def _scheduler(engine: sa.Engine, settings: Settings) -> Finding:
     return Finding("scheduler", True, f"runs; next night {upcoming:%a %d %b %H:%M %Z}")
 
 
-def _last_night(last: dict[str, Any] | None) -> Finding:
-    if last is None:
+def _last_night(night: dict[str, Any] | None) -> Finding:
+    if night is None:
         message = "no night has run yet; 'harbor nightly' runs one"
         return Finding("last night", True, message)
-    began = f"{last['started_at'].astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-    run = f"run {last['run_id']} of {last['origin_on'] or 'no origin'}, {began}"
-    if last["state"] == "failed":
-        return Finding("last night", False, f"{run}, failed: {last['error']}")
-    problem = _problem(last)
-    ending = last["state"] if problem is None else f"{last['state']}, {problem}"
+    began = f"{night['started_at'].astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    run = f"run {night['run_id']} of {night['origin_on'] or 'no origin'}, {began}"
+    if night["state"] == "failed":
+        return Finding("last night", False, f"{run}, failed: {night['error']}")
+    problem = _problem(night)
+    ending = night["state"] if problem is None else f"{night['state']}, {problem}"
     return Finding("last night", problem is None, f"{run}, {ending}")
 
 
-def _problem(last: dict[str, Any]) -> str | None:
+def _problem(night: dict[str, Any]) -> str | None:
     """The problem of a nightly run that was done, with advice; None if there was none."""
-    metrics = last["metrics"]
+    metrics = night["metrics"]
     if refused := metrics.get("refused"):
         files = "1 file of the inbox was"
         if refused > 1:
             files = f"{refused} files of the inbox were"
         return (
             f"but {files} refused, and will be every night; 'harbor runs show "
-            f"{last['run_id']}' says why. Correct the refused files, or remove them"
+            f"{night['run_id']}' says why. Correct the refused files, or remove them"
         )
     if late := metrics.get("late_depots"):
         return (

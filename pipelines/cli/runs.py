@@ -78,7 +78,7 @@ def show_run(
         fail_dead_runs(context.engine)
         with snapshot(context.engine) as connection:
             rows = runs.run_with_steps(connection, run_id)
-            log_lines = run_lines.lines_of(connection, run_id, newest=lines)
+            log_lines = run_lines.lines_of(connection, run_id, limit=lines)
     if not rows:
         raise NoDataError(f"There is no run {run_id}. See 'harbor runs list'.")
     if as_json:

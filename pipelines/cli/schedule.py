@@ -75,7 +75,7 @@ def _overview(context: CommandContext) -> dict[str, Any]:
     settings, engine, now = context.settings, context.engine, context.now
     upcoming = settings.next_night(now)
     with engine.connect() as connection:
-        last = newest_night(connection, NOT_SKIPPED)
+        last_night = newest_night(connection, NOT_SKIPPED)
     return {
         "next": upcoming.isoformat(),
         "next_utc": upcoming.astimezone(UTC).isoformat(),
@@ -83,23 +83,22 @@ def _overview(context: CommandContext) -> dict[str, Any]:
         "timezone": settings.timezone,
         "due_now": schedule.due_origin(engine, settings, now),
         "scheduler_runs": schedule.has_leader(engine),
-        "last": last,
+        "last_night": last_night,
     }
 
 
 def _show(overview: dict[str, Any]) -> None:
-    last, zone = overview["last"], ZoneInfo(overview["timezone"])
+    last_night, zone = overview["last_night"], ZoneInfo(overview["timezone"])
     upcoming = datetime.fromisoformat(overview["next"])
     next_times = _times(upcoming, zone)
     rows = [("next", overview["next_origin"], *next_times, "waits", None)]
-    if last is not None:
-        times = _times(last["started_at"], zone)
-        rows.insert(
-            0, ("last", last["origin_on"], *times, last["state"], last["run_id"])
-        )
+    if last_night is not None:
+        times = _times(last_night["started_at"], zone)
+        state, run_id = last_night["state"], last_night["run_id"]
+        rows.insert(0, ("last", last_night["origin_on"], *times, state, run_id))
     columns = ("night", "origin", f"local ({zone})", "UTC", "state", "run")
     show_table("The nightly run", columns, rows)
-    if last is None:
+    if last_night is None:
         echo("No night has run yet.")
     if overview["due_now"]:
         echo(f"The night of {overview['due_now']} is due, and not done.")

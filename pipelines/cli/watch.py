@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
 from datetime import UTC, datetime
-from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +17,6 @@ from pipelines.monitoring import ports
 if TYPE_CHECKING:
     from pipelines.settings import Settings
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PORT = 9464
 
 
@@ -36,6 +35,7 @@ def watch(
 
     Example: `harbor watch --port 9464`
     """
+    from dashboard.server.serve import LOOPBACK
     from pipelines.cli.logs import configure_logs
     from pipelines.settings import Settings
 
@@ -66,15 +66,14 @@ def _serve(settings: Settings, address: str, port: int) -> None:
     state = MonitorState(settings.home, datetime.now(UTC))
     notifier = Notifier(channels_of(settings))
     page = PageQueries(fleet.FRESHNESS, fleet.DAILY_TOTALS, fleet.FLEET_WEEK)
-    stopped = Event()
     with serving(state, address, port):
-        while not stopped.is_set():
+        while True:
             # Opened anew each time: the embedded database is started again if it went away.
             try:
                 with database_url(settings) as url:
                     engine = create_readonly_engine(url)
                     try:
-                        Watcher(settings, engine, state, page, notifier).run(stopped)
+                        Watcher(settings, engine, state, page, notifier).run()
                     finally:
                         engine.dispose()
             except DatabaseError as error:
@@ -82,4 +81,4 @@ def _serve(settings: Settings, address: str, port: int) -> None:
                     "database_unavailable", reason=str(error)
                 )
                 state.snapshot = Snapshot(datetime.now(UTC), str(error))
-                stopped.wait(INTERVAL_S)
+                time.sleep(INTERVAL_S)

@@ -129,5 +129,5 @@ def parsed_url(url: str, setting: str = "HARBOR_DATABASE_URL") -> sa.URL:
 def connection_error_message(error: OperationalError) -> str:
     """Returns libpq's message without its hints and the server's address."""
     lines = [line for line in str(error.orig).splitlines() if not line.startswith("\t")]
-    last = lines[-1] if lines else str(error.orig)
-    return last.split("FATAL:")[-1].split(" failed: ")[-1].strip().rstrip(".")
+    last_line = lines[-1] if lines else str(error.orig)
+    return last_line.split("FATAL:")[-1].split(" failed: ")[-1].strip().rstrip(".")

@@ -46,17 +46,17 @@ def read_panel(engine: sa.Engine, origin: date) -> Panel:
 class PanelsAsKnown:
     """Panels of any origin, from data that are read once, in one snapshot."""
 
-    def __init__(self, engine: sa.Engine, last: date, zone: ZoneInfo) -> None:
-        """Reads every version of the counts up to `last`, the newest origin of the panels.
+    def __init__(self, engine: sa.Engine, last_origin: date, zone: ZoneInfo) -> None:
+        """Reads every version of the counts up to `last_origin`, the newest of the panels.
 
         Raises:
           NoDataError: there is no demand up to it.
         """
         with snapshot(engine) as connection:
-            tables = store.read_versioned_tables(connection, last)
-        self.last = last
+            tables = store.read_versioned_tables(connection, last_origin)
+        self.last_origin = last_origin
         self._zone = zone
-        self._start_on, self._demand_dt = _matrix(tables, last)
+        self._start_on, self._demand_dt = _matrix(tables, last_origin)
         # The matrix has them.
         self._tables = replace(tables, counts=NO_COUNTS)
 
@@ -64,10 +64,10 @@ class PanelsAsKnown:
     def through_newest(cls, engine: sa.Engine, origin: date, zone: ZoneInfo) -> Self:
         """Reads the counts up to an origin or, where it is later, the newest day of data."""
         with engine.connect() as connection:
-            newest = last_day(connection)
-        return cls(engine, max(origin, newest or origin), zone)
+            last_day_on = last_day(connection)
+        return cls(engine, max(origin, last_day_on or origin), zone)
 
-    def newest(self, origin: date) -> Panel:
+    def with_newest_counts(self, origin: date) -> Panel:
         """Returns the panel of the newest counts up to an origin, as `read_panel` does.
 
         Raises:

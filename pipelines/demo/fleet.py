@@ -1,4 +1,7 @@
-"""The invented fleet: its orders by depot and day, and the effects that move them."""
+"""The invented fleet: its orders by depot and day, and the effects that move them.
+
+Shape letters as in `forecaster`, but c is a city and s a series.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

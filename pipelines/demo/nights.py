@@ -28,7 +28,7 @@ from pipelines.training import train
 FAILED_DAYS_AGO, REJECTED_DAYS_AGO = 2, 5
 """Which night fails first, and on which eve a challenger is rejected; days before the last."""
 CUT_BYTES = 4096
-"""What is left of the rejected challenger's file."""
+"""Bytes that are left of the rejected challenger's file."""
 SKIPPED_STEPS = ("train", "promote")
 REPEATED_AFTER, PLANNED_AFTER = timedelta(hours=3), timedelta(hours=4)
 TRAINED_BEFORE = timedelta(hours=16)

@@ -172,23 +172,25 @@ def _panel(
     """The panel as known now, or for a hindcast as known in the night after the origin."""
     if read_panels is not None:
         panels = read_panels()
-        return panels.newest(origin) if live else panels.at(origin)
+        return panels.with_newest_counts(origin) if live else panels.at(origin)
     if live:
         return read_panel(engine, origin)
     return PanelsAsKnown(engine, origin, zone).at(origin)
 
 
-def is_live(origin: date, newest: date | None, now: datetime, zone: ZoneInfo) -> bool:
+def is_live(
+    origin: date, last_day_on: date | None, now: datetime, zone: ZoneInfo
+) -> bool:
     """Whether a forecast made now from an origin counts as live.
 
     Args:
       origin: Last day of the demand used.
-      newest: The newest day of known demand; a forecast from an earlier origin is a
+      last_day_on: The newest day of known demand; a forecast from an earlier origin is a
         hindcast, however soon it is made.
       now: Current time, with a time zone.
       zone: The fleet's time zone.
     """
-    if newest is not None and origin < newest:
+    if last_day_on is not None and origin < last_day_on:
         return False
     day_ended = datetime.combine(origin + timedelta(days=1), datetime.min.time(), zone)
     # In UTC: adding hours to a local time ignores the hour a clock change takes.

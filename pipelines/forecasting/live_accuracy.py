@@ -70,14 +70,14 @@ def scores_by(engine: sa.Engine, segment: str, days: int) -> list[dict[str, Any]
       days: Newest days with live scores.
 
     Returns:
-      One row per segment, in order: part (the segment), mape, naive_mape, median_mape, wape, bias (in
+      One row per segment, in order: segment, mape, naive_mape, median_mape, wape, bias (in
       percent), coverage80 (a fraction), days. None where undefined.
     """
     with engine.connect() as connection:
         scores = store.by_segment(connection, segment, days)
     return [
         {
-            "part": score.segment,
+            "segment": score.segment,
             "mape": _percent(score.ape_sum, score.n_comparable),
             "naive_mape": _percent(score.naive_ape_sum, score.n_comparable),
             "median_mape": _percent(score.median_ape_sum, score.n_comparable),

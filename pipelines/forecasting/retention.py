@@ -54,10 +54,10 @@ def export_old_forecasts(engine: sa.Engine, settings: Settings) -> ExportedForec
             "Every forecast is kept. Set HARBOR_KEEP_FORECASTS_DAYS to export older ones."
         )
     with engine.connect() as connection:
-        newest = store.newest_origin(connection)
-        if newest is None:
+        newest_origin = store.newest_origin(connection)
+        if newest_origin is None:
             return ExportedForecasts(0, 0, None)
-        before = newest - timedelta(days=settings.keep_forecasts_days)
+        before = newest_origin - timedelta(days=settings.keep_forecasts_days)
         months = store.months_before(connection, before.replace(day=1))
     rows = [_export_month(engine, settings.exports, month) for month in months]
     return ExportedForecasts(sum(rows), len(rows) * len(store.TABLES), before)

@@ -156,10 +156,10 @@ class TextBatch:
         Raises:
           RefusedFileError: a quote never closes.
         """
-        rows, lines, rejected, n_blank, last = [], [], [], 0, 0
+        rows, lines, rejected, n_blank, last_line = [], [], [], 0, 0
         n_columns = len(self.file.header.cells)
         for cells, line in self._records():
-            last = line
+            last_line = line
             if not any(cell.strip() for cell in cells):
                 n_blank += bool(cells)
             elif len(cells) == n_columns:
@@ -174,8 +174,8 @@ class TextBatch:
             for name, index in self.file.mapping.positions.items()
         }
         if self.block.is_unfinished:
-            self._require_closed_quote(last)
-        truncated_line = last if self.block.is_unfinished else None
+            self._require_closed_quote(last_line)
+        truncated_line = last_line if self.block.is_unfinished else None
         return RowwiseBatch(
             columns,
             lines,

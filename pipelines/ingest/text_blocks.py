@@ -51,20 +51,20 @@ def read_blocks(source: Source, encoding: str) -> Iterator[Block]:
     encoding = "utf-8" if source.is_workbook else encoding
     for data in _utf8(source, encoding):
         rest += data
-        cut = _end_of_rows(rest)
-        is_doubtful = cut == 0 and len(rest) > MAX_UNFINISHED_ROW_BYTES
+        rows_end = _end_of_rows(rest)
+        is_doubtful = rows_end == 0 and len(rest) > MAX_UNFINISHED_ROW_BYTES
         if is_doubtful:
-            cut = rest.rfind(b"\n") + 1
-            if cut == 0:
+            rows_end = rest.rfind(b"\n") + 1
+            if rows_end == 0:
                 raise RefusedFileError(
                     f"{source.name} has a line of more than "
                     f"{MAX_UNFINISHED_ROW_BYTES >> 20} MiB, which no file of orders has. Look "
                     "at what wrote it."
                 )
-        if cut:
-            yield Block(rest[:cut], line, is_doubtful=is_doubtful)
-            line += rest.count(b"\n", 0, cut)
-            rest = rest[cut:]
+        if rows_end:
+            yield Block(rest[:rows_end], line, is_doubtful=is_doubtful)
+            line += rest.count(b"\n", 0, rows_end)
+            rest = rest[rows_end:]
     if rest:
         yield Block(rest, line, is_unfinished=True, is_doubtful=True)
 

@@ -4,7 +4,6 @@ import time
 import urllib.request
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from threading import Event
 
 import sqlalchemy as sa
 import structlog
@@ -49,7 +48,7 @@ class PageQueries:
 
 @dataclass
 class Watcher:
-    """Watches one database, with a read-only engine, until it is stopped.
+    """Watches one database, with a read-only engine.
 
     The state receives the snapshots and probes.
     """
@@ -62,11 +61,11 @@ class Watcher:
     _slow: tuple[Sample, ...] = field(default=(), init=False)
     _slow_at: datetime | None = field(default=None, init=False)
 
-    def run(self, stopped: Event) -> None:
-        """Watches until it is stopped, or the embedded database must be started anew."""
-        while not stopped.is_set():
+    def run(self) -> None:
+        """Watches until the embedded database must be started anew."""
+        while True:
             self.watch_once(datetime.now(UTC))
-            stopped.wait(INTERVAL_S)
+            time.sleep(INTERVAL_S)
             is_away = self.state.snapshot.schema_is_current is None
             if is_away and self.settings.database_url is None:
                 return
@@ -84,8 +83,8 @@ class Watcher:
             self._slow_at = now
             self._slow = self._read_slow(now) or self._slow
         self.state.snapshot = replace(new, samples=new.samples + self._slow)
-        last, url = self.state.probe, self.settings.watch_dashboard
-        if url and (last is None or now - last.probed_at >= PROBE_EVERY):
+        last_probe, url = self.state.probe, self.settings.watch_dashboard
+        if url and (last_probe is None or now - last_probe.probed_at >= PROBE_EVERY):
             seconds = probe_dashboard(url, self.page, self.engine)
             self.state.probe = Probe(now, seconds)
         try:

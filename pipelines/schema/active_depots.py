@@ -6,12 +6,12 @@ ACTIVE_ZONES = """
     cross join (
         select max(service_on) as day_on from demand_versions
         where superseded_at is null and orders is not null
-    ) newest
-    where coalesce(d.closed_on > coalesce(newest.day_on, current_date), true)
-      and (newest.day_on is null or exists (
+    ) newest_count
+    where coalesce(d.closed_on > coalesce(newest_count.day_on, current_date), true)
+      and (newest_count.day_on is null or exists (
           select from demand_versions v
           where v.depot_id = d.depot_id and v.superseded_at is null
-            and v.orders is not null and v.service_on > newest.day_on - 28))
+            and v.orders is not null and v.service_on > newest_count.day_on - 28))
     group by d.timezone
 """
 """Number of active depots per time zone: `timezone`, `depots`.

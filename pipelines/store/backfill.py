@@ -14,7 +14,7 @@ APPLY_LOCK = 0x4241_434B  # "BACK"
 SLOT_STATES = ("waiting", "done", "failed", "skipped")
 # Everything that decides the forecasts from origins up to `last`, and their scores over the
 # days up to `until`. Data of later days does not.
-SNAPSHOT = """
+DATA_FINGERPRINT = """
 select (select jsonb_build_array(count(*), extract(epoch from max(recorded_at)))
         from demand_versions
         where service_on <= :until) as counts,
@@ -42,7 +42,7 @@ order by s.origin_on
 
 
 @dataclass(frozen=True)
-class DataSnapshot:
+class DataFingerprint:
     """Summary of the data that a plan depends on; stored with it as JSON.
 
     Args:
@@ -63,12 +63,12 @@ class DataSnapshot:
 def add_plan(
     connection: sa.Connection,
     request: Mapping[str, Any],
-    snapshot: DataSnapshot,
+    fingerprint: DataFingerprint,
     rows: Sequence[Mapping[str, Any]],
 ) -> int:
     """Writes a plan (its request as JSON) and its slots, and returns the plan's id."""
     statement = sa.insert(backfills).values(
-        request=request, snapshot=asdict(snapshot), state="planned"
+        request=request, snapshot=asdict(fingerprint), state="planned"
     )
     inserted = connection.execute(statement.returning(backfills.c.backfill_id))
     backfill_id = int(inserted.scalar_one())
@@ -152,13 +152,15 @@ def requeue_failed(connection: sa.Connection, backfill_id: int) -> int:
     return int(connection.execute(statement).rowcount)
 
 
-def data_snapshot(connection: sa.Connection, last: date, until: date) -> DataSnapshot:
+def data_fingerprint(
+    connection: sa.Connection, last: date, until: date
+) -> DataFingerprint:
     """Reads counts and digests of the data that decide a plan's forecasts and scores.
 
     They reach up to the newest origin, `last`, and the last day forecast from it, `until`.
     """
-    rows = connection.execute(sa.text(SNAPSHOT), {"last": last, "until": until})
-    return DataSnapshot(**rows.mappings().one())
+    rows = connection.execute(sa.text(DATA_FINGERPRINT), {"last": last, "until": until})
+    return DataFingerprint(**rows.mappings().one())
 
 
 def origins_changed_since(

@@ -1,10 +1,12 @@
 """Statements for forecasts, their totals and their scores."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import sqlalchemy as sa
 from pyarrow import csv as arrow_csv
@@ -219,13 +221,7 @@ def copy_rows(
     rows: Iterable[tuple[Any, ...]],
 ) -> None:
     """Streams rows into a table by COPY, within the connection's transaction."""
-    driver = connection.connection.driver_connection
-    assert driver is not None, "a connection in use has a driver"
-    names = ", ".join(columns)
-    with (
-        driver.cursor() as cursor,
-        cursor.copy(f"copy {table} ({names}) from stdin") as copy,
-    ):
+    with _copy(connection, table, columns) as copy:
         for row in rows:
             copy.write_row(row)
 
@@ -236,14 +232,19 @@ def copy_table(
     """Streams rows in columns into a table by COPY, as CSV, in the order of `columns`."""
     sink = pa.BufferOutputStream()
     arrow_csv.write_csv(rows, sink, arrow_csv.WriteOptions(include_header=False))
+    with _copy(connection, table, columns, "(format csv)") as copy:
+        copy.write(memoryview(sink.getvalue()))
+
+
+@contextmanager
+def _copy(
+    connection: sa.Connection, table: str, columns: Iterable[str], options: str = ""
+) -> Iterator[psycopg.Copy]:
     driver = connection.connection.driver_connection
     assert driver is not None, "a connection in use has a driver"
-    names = ", ".join(columns)
-    with (
-        driver.cursor() as cursor,
-        cursor.copy(f"copy {table} ({names}) from stdin (format csv)") as copy,
-    ):
-        copy.write(memoryview(sink.getvalue()))
+    statement = f"copy {table} ({', '.join(columns)}) from stdin {options}"
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        yield copy
 
 
 READ_FORECASTS = f"""

@@ -225,7 +225,7 @@ class StagingTable:
         of_file = {"file_id": file_id, "id_namespace": id_namespace}
         extra = {name: of_file[name] for name in of_file if name in self.target.c}
         present = [self.temporary.c[name] for name in key if name in names]
-        newest = (
+        last_rows = (
             # Rows lie in the temporary table in the order in which they came.
             sa.select(
                 *self.temporary.c,
@@ -235,8 +235,8 @@ class StagingTable:
             .order_by(*present, sa.literal_column("staging.ctid").desc())
         )
         if not over_later:
-            self._keep_superseded(newest.subquery("newest"), key)
-        insert = pg.insert(self.target).from_select([*names, *extra], newest)
+            self._keep_superseded(last_rows.subquery("last_rows"), key)
+        insert = pg.insert(self.target).from_select([*names, *extra], last_rows)
         values = [name for name in names if name not in key]
         merged = self.connection.execute(
             self._on_conflict(insert, key, values, extra, over_later),
@@ -267,19 +267,19 @@ class StagingTable:
             & (sa.true() if over_later else self._is_not_later(insert)),
         )
 
-    def _keep_superseded(self, newest: sa.Subquery, key: Sequence[str]) -> None:
+    def _keep_superseded(self, last_rows: sa.Subquery, key: Sequence[str]) -> None:
         """Keeps rows that a later file has replaced already, in case it is withdrawn."""
         if self.target.name not in WITHDRAWABLE_TABLES:
             return
-        match = [self.target.c[name] == newest.c[name] for name in key]
+        match = [self.target.c[name] == last_rows.c[name] for name in key]
         below = (
             sa.select(
                 sa.literal(self.target.name),
-                newest.c.file_id,
-                sa.func.to_jsonb(newest.table_valued()),
+                last_rows.c.file_id,
+                sa.func.to_jsonb(last_rows.table_valued()),
             )
             .join(self.target, sa.and_(*match))
-            .where(self.target.c.file_id > newest.c.file_id)
+            .where(self.target.c.file_id > last_rows.c.file_id)
         )
         columns = ["table_name", "file_id", "content"]
         self.connection.execute(sa.insert(superseded_rows).from_select(columns, below))

@@ -20,27 +20,27 @@ Value = float | Decimal | datetime | date
 
 # The newest run of each step in each state; a skipped night hides none before it.
 STEPS = f"""
-with newest as (
+with newest_runs as (
     select distinct on (step, state)
            step, {RUN_STATE} as state, run_id, started_at, finished_at
     from runs
     order by step, state, run_id desc
 ), ended as (
     select distinct on (step) step, state, finished_at
-    from newest where state in ('done', 'failed')
+    from newest_runs where state in ('done', 'failed')
     order by step, run_id desc
 )
 select step,
-       (select (state = 'failed')::int from ended where ended.step = newest.step)
+       (select (state = 'failed')::int from ended where ended.step = newest_runs.step)
            as step_failed,
-       (select finished_at from ended where ended.step = newest.step)
+       (select finished_at from ended where ended.step = newest_runs.step)
            as step_end_timestamp_seconds,
        max(finished_at) filter (where state = 'done') as step_success_timestamp_seconds,
        extract(epoch from max(finished_at - started_at) filter (where state = 'done'))
            as step_seconds,
        max(started_at) filter (where state = 'running')
            as step_start_timestamp_seconds
-from newest
+from newest_runs
 group by step
 """
 
@@ -162,7 +162,7 @@ def read_samples(
 
 
 def run_samples(connection: sa.Connection) -> Iterator[Sample]:
-    """What the newest completed run of each step recorded; a count that is absent is 0."""
+    """Metrics of the newest completed run of each step; a count that is absent is 0."""
     recorded = {
         row.step: row.metrics for row in connection.execute(sa.text(NEWEST_METRICS))
     }

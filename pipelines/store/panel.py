@@ -138,11 +138,11 @@ def read_signals(connection: sa.Connection, all_versions: bool = False) -> pd.Da
 
 def read_versioned_tables(connection: sa.Connection, through: date) -> VersionedTables:
     """Reads the same, and every count, event and signal that was replaced."""
-    newest = read_panel_tables(connection, through)
-    depot_ids = list(newest.depots["depot_id"])
+    tables = read_panel_tables(connection, through)
+    depot_ids = list(tables.depots["depot_id"])
     columns = _read_counts(connection, EARLIER_COUNTS, depot_ids, through)
     return VersionedTables(
-        **vars(newest),
+        **vars(tables),
         earlier=EarlierCounts(
             **vars(_counts(columns)),
             version_n=columns["version"],

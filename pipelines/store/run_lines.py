@@ -26,11 +26,11 @@ def write_line(connection: sa.Connection, line: Line) -> None:
 
 
 def lines_of(
-    connection: sa.Connection, run_id: int, after: int = 0, newest: int | None = None
+    connection: sa.Connection, run_id: int, after: int = 0, limit: int | None = None
 ) -> list[dict[str, Any]]:
     """Lines of a top-level run and of its steps, each with its step, as they were written.
 
-    Only those with a line_id greater than `after`; of more than `newest` the older ones are left
+    Only those with a line_id greater than `after`; of more than `limit` the older ones are left
     out, warnings last of all.
     """
     step = sa.select(runs.c.run_id).where(runs.c.parent_id == run_id)
@@ -42,7 +42,7 @@ def lines_of(
             run_lines.c.line_id > after,
         )
         .order_by(run_lines.c.level == "info", run_lines.c.line_id.desc())
-        .limit(newest)
+        .limit(limit)
     )
     rows = connection.execute(statement).mappings()
     return sorted((dict(row) for row in rows), key=lambda row: int(row["line_id"]))

@@ -100,8 +100,8 @@ def probe(timeout_s: float = TIMEOUT_S) -> Devices:
             f"JAX did not start within {timeout_s:.0f} s: a device, or another host of "
             "a TPU slice, does not answer"
         ) from None
-    last = (finished.stderr.strip().splitlines() or [""])[-1]
+    last_line = (finished.stderr.strip().splitlines() or [""])[-1]
     if finished.returncode != 0:
-        raise DeviceError(f"JAX does not start: {last}")
+        raise DeviceError(f"JAX does not start: {last_line}")
     platform, count, kind, requested = json.loads(finished.stdout.splitlines()[-1])
-    return Devices(platform, count, kind, requested, last)
+    return Devices(platform, count, kind, requested, last_line)

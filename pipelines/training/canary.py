@@ -113,7 +113,7 @@ def _newest_panel(engine: sa.Engine, read_panels: ReadPanels | None) -> Panel:
     if read_panels is None:
         return read_panel(engine, origin)
     panels = read_panels()
-    return panels.newest(min(origin, panels.last))
+    return panels.with_newest_counts(min(origin, panels.last_origin))
 
 
 def _unusable(version: str, origin: date | None, error: ArtefactError) -> CanaryResult:

@@ -124,7 +124,7 @@ def training_panel(engine: sa.Engine, panels: PanelsAsKnown, through: date) -> P
     """
     if through < counting.default_origin(engine):
         return panels.at(through)
-    return panels.newest(through)
+    return panels.with_newest_counts(through)
 
 
 def train_as_worker(

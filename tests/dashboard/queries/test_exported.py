@@ -44,7 +44,7 @@ def with_old_ones(seeded, clean_engine):
 
 
 def shown():
-    """What the pages show of scores and of the week ahead, for the longest period."""
+    """Scores and the week ahead as the pages show them, for the longest period."""
     freshness = queries.freshness()
     longest = max(map(int, PERIODS))
     tables = []

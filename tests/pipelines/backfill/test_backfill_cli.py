@@ -138,8 +138,8 @@ def test_retry_wants_to_hear_what_is_tried_again(harbor):
 def test_a_cancelled_plan_tells_machines_too(harbor, add_model):
     add_model(days_before(20))
     planned(harbor, 6, 6)
-    said = json.loads(harbor("cancel", 1, "--json").stdout)["said"]
-    assert said == "Plan 1 is cancelled: 0 slots stay done, 2 are dropped."
+    message = json.loads(harbor("cancel", 1, "--json").stdout)["message"]
+    assert message == "Plan 1 is cancelled: 0 slots stay done, 2 are dropped."
     assert harbor("apply", 1).exception.exit_code == 1
 
 

@@ -7,8 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from forecaster.inference import artefact, infer
-from pipelines.backfill import BackfillRequest, apply_plan, make_plan
-from pipelines.backfill.hindcast import group_by_vintage
+from pipelines.backfill import BackfillRequest, apply_plan, hindcast, make_plan
 from pipelines.demand import counting
 from pipelines.demand.panels import PanelsAsKnown
 from pipelines.schema import daily_counts, events, forecasts
@@ -137,11 +136,12 @@ def test_origins_are_grouped_until_their_data_changes(corrections, announced, ex
     changes = [(days_before(known), days_before(of)) for known, of in corrections]
     changes += [(days_before(known), date.min) for known in announced]
     origins = [days_before(ago) for ago in (9, 8, 7, 6)]
-    groups = group_by_vintage(origins, changes)
+    groups = hindcast.group_by_vintage(origins, changes)
     assert groups == [[days_before(ago) for ago in group] for group in expected]
 
 
-def test_a_group_spans_no_more_days_than_a_pass():
+def test_a_group_spans_no_more_days_than_a_pass(monkeypatch):
+    monkeypatch.setattr(hindcast, "MAX_ORIGINS", 4)
     origins = [days_before(ago) for ago in range(10, 0, -1)]
-    groups = group_by_vintage(origins, [], max_days=4)
+    groups = hindcast.group_by_vintage(origins, [])
     assert [len(group) for group in groups] == [4, 4, 2]

@@ -52,7 +52,7 @@ class Fleet:
         return found
 
     def forecast(self):
-        """What the champion says, depot by depot and day by day."""
+        """Forecasts of the champion, depot by depot and day by day."""
         settings = self.settings
         forecasting.forecast_from(
             self.engine, settings.artefacts, LAST, NOW, ZoneInfo("UTC")

@@ -21,7 +21,7 @@ from tests.pipelines.make import add_depot
 )
 def test_data_that_ends_before_the_day_that_is_due_is_late(newest, is_fine, message):
     finding = doctor_findings.data_finding(newest, due_on=date(2026, 3, 9))
-    assert (finding.good, finding.says) == (is_fine, message)
+    assert (finding.ok, finding.message) == (is_fine, message)
 
 
 def summary(signal, missing=0):
@@ -47,8 +47,8 @@ def summary(signal, missing=0):
 )
 def test_values_that_signals_lack_are_said(signals, message):
     (finding,) = doctor_findings.signal_findings(signals)
-    assert finding.good
-    assert message in finding.says
+    assert finding.ok
+    assert message in finding.message
 
 
 def test_nothing_is_said_of_signals_where_there_are_none():
@@ -61,9 +61,9 @@ def test_a_depot_whose_zone_is_far_from_the_rest_of_its_city_is_named(connection
         add_depot(connection, depot_id)
     add_depot(connection, "D", timezone="Europe/London")
     add_depot(connection, "E", city="Honolulu", timezone="Pacific/Honolulu")
-    assert doctor_findings.zone_finding(far_from_their_city(connection)).good
+    assert doctor_findings.zone_finding(far_from_their_city(connection)).ok
     add_depot(connection, "F", timezone="Pacific/Honolulu")
     finding = doctor_findings.zone_finding(far_from_their_city(connection))
-    assert not finding.good
-    assert "F (Pacific/Honolulu; Delft is in Europe/Amsterdam)" in finding.says
-    assert "'harbor ingest'" in finding.says
+    assert not finding.ok
+    assert "F (Pacific/Honolulu; Delft is in Europe/Amsterdam)" in finding.message
+    assert "'harbor ingest'" in finding.message

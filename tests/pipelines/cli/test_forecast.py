@@ -1,4 +1,4 @@
-"""What `harbor forecast` prints for people."""
+"""Output of `harbor forecast` for people."""
 
 from datetime import date
 

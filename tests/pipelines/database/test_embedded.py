@@ -198,7 +198,7 @@ def keep(url, name):
 
 
 def copied(home, name):
-    """What `cp -a` makes of a home."""
+    """A copy of a home, as `cp -a` makes it."""
     target = home.with_name(name)
     copy(home, target)
     return target

@@ -25,7 +25,7 @@ def run(engine, statement, **asked):
 
 
 def count_all(engine):
-    """What a count of every day finds beside the last one."""
+    """Changes that a count of every day finds beside the last one."""
     run(engine, "insert into changed_days (day_on) values ('-infinity')")
     change = counting.rebuild(engine, NOW)
     return change.new, change.corrected

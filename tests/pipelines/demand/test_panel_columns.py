@@ -83,8 +83,8 @@ def test_the_newest_panel_is_that_of_the_rows_to_the_last_digit(fleet, origin):
     )
     assert_same(read_panel(fleet, origin), expected)
     later = LAST + timedelta(days=8)
-    assert_same(PanelsAsKnown(fleet, LAST, ZONE).newest(origin), expected)
-    assert_same(PanelsAsKnown(fleet, later, ZONE).newest(origin), expected)
+    assert_same(PanelsAsKnown(fleet, LAST, ZONE).with_newest_counts(origin), expected)
+    assert_same(PanelsAsKnown(fleet, later, ZONE).with_newest_counts(origin), expected)
 
 
 def known_counts(engine, origin):

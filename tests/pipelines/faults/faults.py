@@ -1,4 +1,4 @@
-"""What can happen to a night in the middle, and how a test makes it happen."""
+"""Faults in the middle of a night, and ways for a test to cause them."""
 
 import os
 import signal

@@ -94,10 +94,10 @@ def test_every_part_is_scored_beside_both_baselines(clean_engine):
         for row in seen:
             groups[key(row)].append(row)
         found = live_accuracy.scores_by(clean_engine, part, days=7)
-        assert [each["part"] for each in found] == sorted(groups)
+        assert [each["segment"] for each in found] == sorted(groups)
         for each in found:
             assert each == pytest.approx(
-                {"part": each["part"], **plain(groups[each["part"]])}
+                {"segment": each["segment"], **plain(groups[each["segment"]])}
             )
 
 
@@ -223,7 +223,7 @@ def test_the_command_shows_who_is_served_by_the_baseline(served, monkeypatch, ca
     command.live(by="depot", days=7, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert (told["by"], told["days"]) == ("depot", 7)
-    is_fallback = {row["part"]: row["is_fallback"] for row in told["scores"]}
+    is_fallback = {row["segment"]: row["is_fallback"] for row in told["scores"]}
     assert is_fallback == {"A0": True, "A1": False}
     command.live(by="city", days=7)
     assert "Delft" in capsys.readouterr().out

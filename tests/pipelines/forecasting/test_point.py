@@ -97,7 +97,7 @@ def test_scored_is_the_point(served, tmp_path):
 
 
 def test_the_band_of_a_total_holds_the_sum_of_the_points(served, tmp_path):
-    """What is stored stays as it was calibrated: vans are planned from it."""
+    """The stored interval stays as it was calibrated: vans are planned from it."""
     engine, _ = served
     forecast.forecast_from(
         engine, tmp_path / "artefacts", ORIGIN, NOW, UTC_ZONE, point="mape"

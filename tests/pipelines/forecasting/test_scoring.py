@@ -1,4 +1,4 @@
-"""What is scored: days that are known, and were open by all that is known now."""
+"""Scored days: those that are known, and were open by all that is known now."""
 
 import statistics
 from datetime import UTC, date, datetime, timedelta

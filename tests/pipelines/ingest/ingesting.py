@@ -1,4 +1,4 @@
-"""What the tests of the load share: files, loads, and tables as plain rows."""
+"""Helpers of the tests of the load: files, loads, and tables as plain rows."""
 
 from datetime import date
 from pathlib import Path

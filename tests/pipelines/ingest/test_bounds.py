@@ -1,4 +1,4 @@
-"""What one file may bring: a small one can unpack to very much."""
+"""Bounds of one file: a small one can unpack to very much."""
 
 import gzip
 

@@ -78,7 +78,7 @@ def test_warnings_are_the_last_lines_to_be_left_out(clean_engine, logs):
         for number in range(3):
             logs.info("file", number=number)
     with clean_engine.connect() as connection:
-        lines = run_lines.lines_of(connection, run.run_id, newest=2)
+        lines = run_lines.lines_of(connection, run.run_id, limit=2)
     assert [(line["level"], line["event"]) for line in lines] == [
         ("warning", "file"),
         ("info", "done"),

@@ -118,7 +118,7 @@ def test_a_run_does_not_begin_between_a_loads_mark_and_its_commit(home):
 
 
 def test_a_dry_run_keeps_no_run_waiting(home, tmp_path):
-    """What it does is taken back, so nobody has to know in which order."""
+    """Its changes are taken back, so nobody has to know in which order."""
     write(tmp_path / "b.csv", f"order_id,depot_id,ordered_at\n2,A,{DAY}T13:00\n")
     options = {"options": "-c lock_timeout=1s"}
     impatient = sa.create_engine(home.url, connect_args=options)

@@ -92,7 +92,7 @@ def versions(engine):
 
 
 def known(panel, day=AHEAD, days=1, depot=0):
-    """What is known of the only signal, so many days before a day."""
+    """Values known of the only signal, so many days before a day."""
     if panel.signals is None:
         return None
     value = panel.signals.known_ahead(days)[0, depot, panel.step(day)]

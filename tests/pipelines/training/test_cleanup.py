@@ -1,4 +1,4 @@
-"""What killed trainings left is taken away, and nothing else."""
+"""Remains of killed trainings are taken away, and nothing else."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""How JAX is configured before a training: its devices, and its compile cache."""
+"""JAX's configuration before a training: its devices, and its compile cache."""
 
 import stat
 import subprocess
