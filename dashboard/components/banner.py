@@ -55,11 +55,9 @@ def _late_cities(freshness: Freshness, today: date) -> str:
     cities = [
         f"{formatting.escape_markdown(city)} ({n})" for city, n in freshness.late_cities
     ]
-    more = len(cities) - MAX_CITIES
-    rest = f" and {more} more cities" if more > 0 else ""
     return (
         f"Forecast with missing data: no orders for {formatting.day(freshness.origin, today)} "
-        f"yet from some depots in {', '.join(cities[:MAX_CITIES])}{rest}. Their bands are "
+        f"yet from some depots in {formatting.listed(cities, MAX_CITIES, 'cities')}. Their bands are "
         "wider."
     )
 

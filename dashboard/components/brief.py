@@ -5,7 +5,7 @@ from datetime import date
 import streamlit as st
 
 from dashboard import queries
-from dashboard.planning import shortage
+from dashboard.planning import city_settings, shortage
 from dashboard.queries.freshness import Freshness
 from dashboard.tables import html_brief
 from dashboard.text import brief
@@ -13,16 +13,11 @@ from dashboard.text import brief
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def html(freshness: Freshness, today: date) -> str:
-    """The brief as HTML; requires a forecast.
-
-    Args:
-      freshness: Keys the cache.
-      today: Today in the fleet's zone.
-    """
+    """The brief as HTML; requires a forecast."""
     assert freshness.last_on is not None, "requires known demand"
-    city_days = shortage.city_days(freshness)
+    days = shortage.totals(freshness)
     decisions = brief.decisions(
-        city_days,
+        days,
         queries.fleet_week(freshness),
         queries.fleet_events(freshness),
         today,
@@ -33,5 +28,5 @@ def html(freshness: Freshness, today: date) -> str:
         decisions,
         brief.last_day_sentence(scored, freshness.last_on, today),
         "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0]),
-        brief.caution(city_days),
+        brief.caution(days, city_settings.by_city(freshness)),
     )

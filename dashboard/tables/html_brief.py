@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from html import escape
-from urllib.parse import urlencode
 
 from dashboard.text import formatting
 from dashboard.text.brief import Decision
@@ -35,7 +34,7 @@ def brief(
         heading, body = "Nothing needs you today", ""
     day = escape(last_day)
     if worst_depot:
-        link = escape("depot?" + urlencode({"depot": worst_depot}))
+        link = escape(formatting.link("depot", depot=worst_depot))
         day = f'<a href="{link}">{day}</a>'
     note = f"<p><small>{escape(caution)}</small></p>" if caution else ""
     return (

@@ -8,7 +8,6 @@ from html import escape
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
-from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -174,7 +173,7 @@ def _sum(total: float) -> str:
 def _depot(rows: list[Row]) -> str:
     first = rows[0]
     busiest = max(row["point"] for row in rows)
-    link = escape("depot?" + urlencode({"depot": first["depot_id"]}))
+    link = escape(formatting.link("depot", depot=first["depot_id"]))
     total = formatting.orders(sum(row["point"] for row in rows))
     cells = [
         *(_week_cell(row, busiest) for row in rows),

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from html import escape
 from itertools import groupby
 from operator import itemgetter
-from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -40,7 +39,7 @@ def cities(days: pd.DataFrame, settings: Mapping[str, CitySettings]) -> str:
 
 
 def _city_name(settings: CitySettings) -> str:
-    link = escape("plan?" + urlencode({"city": settings.city}))
+    link = escape(formatting.link("plan", city=settings.city))
     vans = "vans not known"
     if settings.vans is not None:
         vans = formatting.count(settings.vans, "van")
@@ -114,10 +113,9 @@ def _depot_cell(row: Row, is_short: bool) -> str:
 
 def _edit_link(row: Row, text: str) -> str:
     day = f"{row['target_on']:%Y-%m-%d}"
-    keys = {"city": row["city"], "depot": row["depot_id"], "day": day}
-    link = escape("plan?" + urlencode(keys))
+    link = formatting.link("plan", city=row["city"], depot=row["depot_id"], day=day)
     label = escape(f"Change {row['name']}, {formatting.day(row['target_on'])}: {text}")
-    return f'<a href="{link}" target="_self" aria-label="{label}">{text}</a>'
+    return f'<a href="{escape(link)}" target="_self" aria-label="{label}">{text}</a>'
 
 
 def _totals(days: pd.DataFrame) -> list[str]:

@@ -6,7 +6,6 @@ Whole numbers are orders or counts; floats are percentages. No I/O.
 from collections.abc import Hashable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -130,9 +129,10 @@ def past_forecasts(past: pd.DataFrame) -> pd.DataFrame:
 
 def events(events: pd.DataFrame) -> pd.DataFrame:
     """Display table of `queries.events_ahead`."""
-    kinds = events["what"].map(formatting.event_name)
-    names = events["what"].where(events["is_holiday"], kinds)
-    return display(events.assign(Event=names), "starts_on", "ends_on", "Event", "scope")
+    names = map(formatting.special_name, events["what"], events["is_holiday"])
+    return display(
+        events.assign(Event=list(names)), "starts_on", "ends_on", "Event", "scope"
+    )
 
 
 def what_if(outcome: pd.DataFrame) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def depot_accuracy(result: pd.DataFrame) -> pd.DataFrame:
 
 def depot_links(result: pd.DataFrame) -> list[str]:
     """Addresses of the depots of a query result."""
-    return ["depot?" + urlencode({"depot": depot}) for depot in result["depot_id"]]
+    return [formatting.link("depot", depot=depot) for depot in result["depot_id"]]
 
 
 def largest_errors(result: pd.DataFrame) -> pd.DataFrame:

@@ -5,16 +5,16 @@ and events, then forecasts that changed much.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import cast
-from urllib.parse import urlencode
 
 import pandas as pd
 
-from dashboard.planning.shortage import CityDay
-from dashboard.text import formatting
+from dashboard.planning.planning import Settings
+from dashboard.text import formatting, summaries
+from dashboard.text.formatting import link
 
 VANS, DATA, EVENT, CHANGE = "Vans", "Data", "Event", "Change"
 MIN_CHANGE = 0.15
@@ -44,7 +44,7 @@ class Decision:
 
 
 def decisions(
-    city_days: Sequence[CityDay],
+    plan_days: pd.DataFrame,
     week: pd.DataFrame,
     events: pd.DataFrame,
     today: date,
@@ -53,18 +53,18 @@ def decisions(
     """Everything that needs a decision, most urgent first.
 
     Args:
-      city_days: As `shortage.city_days` returns it.
-      week: As `queries.fleet_week` returns it.
-      events: As `queries.fleet_events` returns it.
+      plan_days: `planning.by_city`.
+      week: `queries.fleet_week`.
+      events: `queries.fleet_events`.
       today: Today in the fleet's zone.
       newest: Newest day whose orders are known, or the origin if that is later.
     """
     starting = _starting(events, week["target_on"].min().date() - A_DAY)
-    short_days = {day.day_on for day in city_days if day.short > 0}
+    short = plan_days[plan_days["short"] > 0]
     return [
-        *_shortages(city_days, day_names(events, week["city"].nunique())),
+        *_shortages(short, day_names(events, week["city"].nunique())),
         *_missing_data(week, today, newest),
-        *_events(starting, week, short_days),
+        *_events(starting, week, short["target_on"]),
         *_changes(week),
     ]
 
@@ -75,7 +75,7 @@ def day_names(
     """The holidays and events of each day in words: 'Black friday, Promotion (London)'.
 
     Args:
-      events: As `queries.fleet_events` returns it.
+      events: `queries.fleet_events`.
       n_cities: Cities of the fleet; an event of fewer is followed by their names.
       city: The only city that matters; '' for all.
     """
@@ -84,9 +84,9 @@ def day_names(
     names: dict[pd.Timestamp, list[str]] = {}
     for key, own in events.groupby(["day_on", "what", "is_holiday"]):
         day, what, is_holiday = cast(tuple[pd.Timestamp, str, bool], key)
-        name = _event_name(what, is_holiday)
+        name = formatting.special_name(what, is_holiday)
         if not city and len(own) < n_cities:
-            name += f" ({_listed(own['city'])})"
+            name += f" ({formatting.listed(sorted(own['city']))})"
         names.setdefault(day, []).append(name)
     return {day: ", ".join(own) for day, own in names.items()}
 
@@ -94,12 +94,8 @@ def day_names(
 def last_day_sentence(scored: pd.DataFrame, day: date, today: date) -> str:
     """Summarises the newest known day: 'Yesterday: 3,612 orders, forecast 3,540 (−2 %)'.
 
-    Where depots are missing it says so: '412 orders of 3 of 24 depots'.
-
-    Args:
-      scored: As `queries.last_day` returns it.
-      day: That day.
-      today: Today in the fleet's zone.
+    Where depots are missing it says so: '412 orders of 3 of 24 depots'. `scored` is
+    `queries.last_day`.
     """
     name = "Yesterday" if day == today - A_DAY else formatting.day(day, today)
     counted = scored.dropna(subset=["actual"])
@@ -135,61 +131,53 @@ def _of_depots(counted: pd.DataFrame, scored: pd.DataFrame) -> str:
     return f" of {len(counted):,} of {formatting.count(n_expected, 'depot')}"
 
 
-def caution(city_days: Iterable[CityDay]) -> str:
+def caution(plan_days: pd.DataFrame, settings: Settings) -> str:
     """Says that the shortages rest on estimates, where they do; else ''."""
-    cities = sorted({day.city for day in city_days if day.short and day.is_estimated})
+    short = plan_days.loc[plan_days["short"] > 0, "city"].unique()
+    cities = sorted(city for city in short if settings[city].is_estimated)
     if not cities:
         return ""
     return (
-        f"Vans of {_listed(cities)} are estimated: set vans and orders per van on the page "
-        "“Plan”."
+        f"Vans of {formatting.listed(cities)} are estimated: set vans and orders per van on "
+        "the page “Plan”."
     )
 
 
 def _shortages(
-    city_days: Sequence[CityDay], names: Mapping[pd.Timestamp, str]
+    short: pd.DataFrame, names: Mapping[pd.Timestamp, str]
 ) -> list[Decision]:
     """One decision per day; `names` are the holidays and events by day."""
-    by_day: dict[date, list[CityDay]] = {}
-    for day in city_days:
-        if day.short > 0:
-            by_day.setdefault(day.day_on, []).append(day)
-    ranked = sorted(by_day.items(), key=lambda item: (-_short(item[1]), item[0]))
+    totals = short.groupby("target_on")["short"].sum().reset_index()
+    ranked = totals.sort_values(["short", "target_on"], ascending=[False, True])
     found = []
-    for day_on, unsorted in ranked:
-        own = sorted(unsorted, key=lambda day: (-day.short, day.city))
-        places = [f"{day.city} {day.short:,}" for day in own[:MAX_NAMES]]
-        if len(own) > MAX_NAMES:
-            places.append(
-                formatting.count(len(own) - MAX_NAMES, "more city", "more cities")
-            )
-        what = names.get(pd.Timestamp(day_on))
-        event = f", {what}" if what else ""
+    for day, vans in zip(ranked["target_on"], ranked["short"], strict=True):
+        own = short[short["target_on"] == day]
+        cities = own.sort_values(["short", "city"], ascending=[False, True])
+        places = [
+            f"{row['city']} {row['short']:,}"
+            for row in cities.head(MAX_NAMES).to_dict("records")
+        ]
+        if len(cities) > MAX_NAMES:
+            more = len(cities) - MAX_NAMES
+            places.append(formatting.count(more, "more city", "more cities"))
+        event = f", {names[day]}" if day in names else ""
         text = (
-            f"{formatting.day(day_on)}{event}: "
-            f"{formatting.count(_short(own), 'van')} short ({', '.join(places)})"
+            f"{formatting.day(day)}{event}: {formatting.count(vans, 'van')} short "
+            f"({', '.join(places)})"
         )
-        found.append(Decision(VANS, text, _link("plan", city=own[0].city)))
+        found.append(Decision(VANS, text, link("plan", city=cities["city"].iloc[0])))
     return found
 
 
 def _missing_data(week: pd.DataFrame, today: date, newest: date) -> list[Decision]:
     """One decision per city with missing data; those with most orders first."""
-    depots = week.groupby("depot_id", sort=False).agg(
-        name=("name", "first"),
-        city=("city", "first"),
-        last_on=("last_on", "first"),
-        is_missing=("is_late", "first"),
-        is_silent=("is_silent", "first"),
-        orders=("point", "sum"),
-    )
-    depots["is_missing"] |= depots["is_silent"]
-    sizes = depots.groupby("city").size()
-    missing = depots[depots["is_missing"]]
-    by_orders = missing.groupby("city")["orders"].sum().sort_values(ascending=False)
+    sizes = week.groupby("city")["depot_id"].nunique()
+    missing = week[week["is_late"] | week["is_silent"]]
+    by_orders = missing.groupby("city")["point"].sum().sort_values(ascending=False)
+    depots = missing.drop_duplicates("depot_id").set_index("depot_id")
     return [
         _missing_in(
-            str(city), missing[missing["city"] == city], sizes[city], today, newest
+            str(city), depots[depots["city"] == city], sizes[city], today, newest
         )
         for city in by_orders.index
     ]
@@ -201,16 +189,11 @@ def _missing_in(
     if len(depots) == 1:
         depot_id, depot = depots.index[0], depots.iloc[0]
         text = f"{depot['name']} ({city}): {_gap(depot['last_on'], today, newest)}"
-        return Decision(DATA, text, _link("depot", depot=depot_id))
-    who = (
-        f"all {n_depots:,}"
-        if len(depots) == n_depots
-        else f"{len(depots):,} of {n_depots:,}"
-    )
-    text = (
-        f"{city}: {_gap(depots['last_on'].max(), today, newest)} for {who} depots "
-        f"({_listed(depots['name'])})"
-    )
+        return Decision(DATA, text, link("depot", depot=depot_id))
+    of = "all" if len(depots) == n_depots else f"{len(depots):,} of"
+    names = formatting.listed(sorted(set(depots["name"])))
+    gap = _gap(depots["last_on"].max(), today, newest)
+    text = f"{city}: {gap} for {of} {n_depots:,} depots ({names})"
     return Decision(DATA, text, "pipeline")
 
 
@@ -236,7 +219,7 @@ def _starting(events: pd.DataFrame, origin: date) -> pd.DataFrame:
 
 
 def _events(
-    events: pd.DataFrame, week: pd.DataFrame, short_days: set[date]
+    events: pd.DataFrame, week: pd.DataFrame, short_days: pd.Series
 ) -> list[Decision]:
     """One decision per event and period of `_starting`; shortages name those of their days.
 
@@ -251,15 +234,16 @@ def _events(
     keys = ["first_on", "last_on", "what", "is_holiday"]
     for key, own in runs.groupby(keys):
         first, last, what, is_holiday = cast(EventKey, key)
-        if any(first.date() <= day <= last.date() for day in short_days):
+        if short_days.between(first, last).any():
             continue
         cities = list(own["city"])
         rows = week[week["city"].isin(cities) & week["target_on"].between(first, last)]
-        text = f"{_period(first, last)}, {_event_name(what, is_holiday)}{_where(own, sizes)}"
+        name = formatting.special_name(what, is_holiday)
+        text = f"{formatting.day_range(first, last)}, {name}{_where(own, sizes)}"
         if not _is_partial(own, sizes):
             orders = formatting.orders(rows["point"].sum())
             text += f": {orders} orders planned{_versus_last_week(rows)}"
-        found.append(Decision(EVENT, text, _link("plan", city=cities[0])))
+        found.append(Decision(EVENT, text, link("plan", city=cities[0])))
     return found
 
 
@@ -270,7 +254,7 @@ def _where(cities: pd.DataFrame, sizes: pd.Series) -> str:
         return ""
     is_partial = _is_partial(cities, sizes)
     part = f" ({depots:,} of {n_depots:,.0f} depots)" if is_partial else ""
-    return f" in {_listed(cities['city'])}{part}"
+    return f" in {formatting.listed(sorted(cities['city']))}{part}"
 
 
 def _is_partial(cities: pd.DataFrame, sizes: pd.Series) -> bool:
@@ -304,7 +288,7 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
             f"{formatting.signed_percent(row['revised'], 0)} "
             f"{formatting.since(row['before_on'], origin)} "
             f"({formatting.signed(round(row['difference']))} orders)",
-            _link("depot", depot=str(depot_id)),
+            link("depot", depot=str(depot_id)),
         )
         for depot_id, row in large.head(MAX_CHANGES).iterrows()
     ]
@@ -312,14 +296,13 @@ def _changes(week: pd.DataFrame) -> list[Decision]:
     if more > 0:
         noun = formatting.count(more, "more depot")
         text = f"{noun} changed by {formatting.percent(MIN_CHANGE)} or more"
-        found.append(Decision(CHANGE, text, _link("", first="Changed overnight")))
+        found.append(Decision(CHANGE, text, link("", first="Changed overnight")))
     return found
 
 
 def _versus_last_week(rows: pd.DataFrame) -> str:
     """', +22 % vs last week'; '' where last week is not known."""
-    known = rows.dropna(subset=["week_before"])
-    ratio = _ratio(known["point"].sum(), known["week_before"].sum())
+    ratio = summaries.change(rows.to_dict("records"))
     if math.isnan(ratio):
         return ""
     return f", {formatting.signed_percent(ratio, 0)} vs last week"
@@ -327,29 +310,3 @@ def _versus_last_week(rows: pd.DataFrame) -> str:
 
 def _ratio(value: float, base: float) -> float:
     return value / base - 1 if base > 0 else math.nan
-
-
-def _short(days: Iterable[CityDay]) -> int:
-    return sum(day.short for day in days)
-
-
-def _period(first: pd.Timestamp, last: pd.Timestamp) -> str:
-    if first == last:
-        return formatting.day(first)
-    return f"{formatting.day(first)} – {formatting.day(last)}"
-
-
-def _event_name(what: str, is_holiday: bool) -> str:
-    return what if is_holiday else formatting.event_name(what)
-
-
-def _listed(names: Iterable[str]) -> str:
-    """'Delft, Poplar and 3 more'."""
-    every = sorted(set(names))
-    shown = ", ".join(every[:MAX_NAMES])
-    more = len(every) - MAX_NAMES
-    return f"{shown} and {more:,} more" if more > 0 else shown
-
-
-def _link(page: str, **query: str) -> str:
-    return f"{page}?{urlencode(query)}"

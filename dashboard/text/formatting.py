@@ -2,7 +2,9 @@
 
 import math
 import re
+from collections.abc import Sequence
 from datetime import date, datetime
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -154,9 +156,26 @@ def display_name(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def listed(names: Sequence[str], most: int = 3, noun: str = "") -> str:
+    """'Delft, Poplar and 3 more'; `noun` follows the number."""
+    more = len(names) - most
+    rest = f" and {more:,} more {noun}".rstrip() if more > 0 else ""
+    return ", ".join(names[:most]) + rest
+
+
 def event_name(kind: str) -> str:
     """Name of a kind of event: 'black_friday' becomes 'Black Friday'."""
     return " ".join(word[:1].upper() + word[1:] for word in kind.split("_"))
+
+
+def special_name(what: str, is_holiday: bool) -> str:
+    """Name of a holiday, which has one, or of a kind of event."""
+    return what if is_holiday else event_name(what)
+
+
+def link(page: str, **query: str) -> str:
+    """Address of a page: 'depot?depot=LON-01'."""
+    return f"{page}?{urlencode(query)}"
 
 
 def day_notes(days: pd.DataFrame) -> list[list[str]]:

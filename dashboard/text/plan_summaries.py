@@ -61,7 +61,9 @@ def fleet_sentence(days: pd.DataFrame) -> str:
     """The days on which cities are short of vans, worst first, from `planning.by_city`."""
     short = days[days["short"] > 0]
     unknown = sorted(days.loc[days["vans"].isna(), "city"].unique())
-    note = f" The vans of {_listed(unknown)} are not known." if unknown else ""
+    note = (
+        f" The vans of {formatting.listed(unknown)} are not known." if unknown else ""
+    )
     if short.empty:
         return f"Every city has enough vans every day.{note}"
     by_day = short.groupby("target_on")["short"].sum().sort_values(ascending=False)
@@ -78,16 +80,8 @@ def _short_day(day: pd.Timestamp, cities: pd.DataFrame) -> str:
     """'Fri 27 Nov 13 (London 9, Helsinki 4)'."""
     worst = cities.sort_values(["short", "city"], ascending=[False, True])
     named = [f"{row['city']} {row['short']:,}" for row in worst.to_dict("records")]
-    more = len(named) - MAX_LISTED
-    rest = f" and {more} more" if more > 0 else ""
     total = int(cities["short"].sum())
-    return f"{formatting.day(day)} {total:,} ({', '.join(named[:MAX_LISTED])}{rest})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MAX_LISTED
-    rest = f" and {more} more" if more > 0 else ""
-    return ", ".join(names[:MAX_LISTED]) + rest
+    return f"{formatting.day(day)} {total:,} ({formatting.listed(named)})"
 
 
 def city_sentence(days: pd.DataFrame, city: str) -> str:

@@ -3,36 +3,36 @@
 import pytest
 
 from dashboard import queries
-from dashboard.planning import shortage
+from dashboard.planning import city_settings, shortage
 from tests.dashboard.planning.changing import change
 
 pytestmark = pytest.mark.db
 
 
 def test_every_city_has_its_days_with_the_vans_of_its_depots(freshness):
-    days = shortage.city_days(freshness)
-    assert [day.city for day in days] == ["London"] * 7 + ["Rotterdam"] * 7
-    assert [day.day_on for day in days[:7]] == sorted({day.day_on for day in days})
-    assert {day.vans_available for day in days[7:]} == {6 + 4 + 3}
-    for day in days[7:]:
-        assert day.short == max(day.vans_needed - day.vans_available, 0)
-        assert (day.short > 0) == (day.delivery_probability < 0.9)
-    assert all(day.orders > 0 and day.is_estimated for day in days)
+    days = shortage.totals(freshness)
+    assert list(days["city"]) == ["London"] * 7 + ["Rotterdam"] * 7
+    assert list(days["target_on"][:7]) == sorted(set(days["target_on"]))
+    rotterdam = days[7:]
+    assert set(rotterdam["vans"]) == {6 + 4 + 3}
+    assert (rotterdam["short"] == (rotterdam["needed"] - 13).clip(lower=0)).all()
+    is_unlikely = rotterdam["delivery_probability"] < 0.9
+    assert ((rotterdam["short"] > 0) == is_unlikely).all()
+    assert (days["point"] > 0).all()
+    assert all(each.is_estimated for each in city_settings.by_city(freshness).values())
 
 
 def test_a_city_with_a_depot_whose_vans_are_not_known_is_not_short(freshness):
-    london = shortage.city_days(freshness)[:7]
-    assert {(day.vans_available, day.delivery_probability) for day in london} == {
-        (None, None)
-    }
-    assert not any(day.short for day in london)
+    london = shortage.totals(freshness)[:7]
+    assert london[["vans", "delivery_probability"]].isna().all(axis=None)
+    assert not london["short"].any()
 
 
 def test_a_planners_number_is_in_the_shortage(freshness, tomorrow):
-    before = shortage.city_days(freshness)[7]
+    before = shortage.totals(freshness).iloc[7]
     change(orders=9000, depot="RTM-01", day=tomorrow)
-    after = shortage.city_days(queries.freshness())[7]
-    assert after.orders > before.orders + 7000
-    assert after.vans_needed > before.vans_needed
-    assert after.short > 0
-    assert after.delivery_probability < 0.01
+    after = shortage.totals(queries.freshness()).iloc[7]
+    assert after["point"] > before["point"] + 7000
+    assert after["needed"] > before["needed"]
+    assert after["short"] > 0
+    assert after["delivery_probability"] < 0.01

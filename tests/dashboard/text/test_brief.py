@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import pandas as pd
 import pytest
 
-from dashboard.planning.shortage import CityDay
+from dashboard.planning.city_settings import CitySettings
 from dashboard.text import brief
 
 TODAY = date(2026, 11, 22)  # a Sunday
@@ -17,8 +17,10 @@ NO_EVENTS = pd.DataFrame(
 ).astype({"day_on": "datetime64[s]", "depots": int})
 
 
-def city_day(city, day_on, short, estimated=False):
-    return CityDay(city, day_on, 900.0, 10 + short, 10, short, None, estimated)
+def city_days(*rows):
+    """Vans that cities are short of on days."""
+    days = pd.DataFrame(rows, columns=["city", "target_on", "short"])
+    return days.astype({"target_on": "datetime64[s]", "short": int})
 
 
 def depot_week(name, city, last_on=YESTERDAY, **values):
@@ -49,12 +51,15 @@ def events(*rows):
     return pd.DataFrame(rows, columns=columns).astype({"day_on": "datetime64[s]"})
 
 
-def decide(city_days=(), week=CALM, special=NO_EVENTS):
-    return brief.decisions(city_days, week, special, TODAY, YESTERDAY)
+ALL_HAVE_VANS = city_days()
+
+
+def decide(plan_days=ALL_HAVE_VANS, week=CALM, special=NO_EVENTS):
+    return brief.decisions(plan_days, week, special, TODAY, YESTERDAY)
 
 
 def test_a_calm_fleet_needs_no_decision():
-    assert decide([city_day("London", FRIDAY, 0)]) == []
+    assert decide(city_days(("London", FRIDAY, 0))) == []
 
 
 def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
@@ -62,11 +67,9 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
         (FRIDAY, "black_friday", False, "Helsinki", 1),
         (FRIDAY, "black_friday", False, "London", 2),
     )
-    short = [
-        city_day("Helsinki", FRIDAY, 4),
-        city_day("London", FRIDAY, 5),
-        city_day("London", TODAY, 2),
-    ]
+    short = city_days(
+        ("Helsinki", FRIDAY, 4), ("London", FRIDAY, 5), ("London", TODAY, 2)
+    )
     first, second = decide(short, special=black_friday)
     assert first == brief.Decision(
         "Vans",
@@ -77,7 +80,7 @@ def test_a_day_short_of_vans_names_its_event_its_cities_and_the_plan():
 
 
 def test_many_short_cities_are_counted():
-    short = [city_day(f"City {n}", FRIDAY, n) for n in range(1, 6)]
+    short = city_days(*((f"City {n}", FRIDAY, n) for n in range(1, 6)))
     [decision] = decide(short)
     assert decision.text == (
         "Fri 27 Nov: 15 vans short (City 5 5, City 4 4, City 3 3, 2 more cities)"
@@ -151,7 +154,7 @@ def test_an_event_that_is_already_on_needs_no_decision():
 
 def test_an_event_of_a_short_day_is_told_once():
     [decision] = decide(
-        [city_day("London", FRIDAY, 1)],
+        city_days(("London", FRIDAY, 1)),
         special=events((FRIDAY, "black_friday", False, "London", 2)),
     )
     assert "Black Friday (London)" in decision.text
@@ -225,7 +228,7 @@ def test_urgency_is_vans_then_data_then_events_then_changes():
         depot_week("Kamppi", "Helsinki", point_before=80.0, revised=0.25),
     )
     special = events((TODAY, "promotion", False, "Helsinki", 1))
-    kinds = [d.kind for d in decide([city_day("London", FRIDAY, 1)], week, special)]
+    kinds = [d.kind for d in decide(city_days(("London", FRIDAY, 1)), week, special)]
     assert kinds == ["Vans", "Data", "Event", "Change"]
 
 
@@ -284,9 +287,14 @@ def test_an_older_day_is_named_and_a_day_without_forecast_says_so():
 
 
 def test_estimated_vans_are_said_to_be_estimated():
-    known, guessed = city_day("London", FRIDAY, 1), city_day("Delft", FRIDAY, 1, True)
-    assert brief.caution([known]) == ""
-    assert brief.caution([known, guessed]).startswith("Vans of Delft are estimated")
+    settings = {
+        "London": CitySettings("London", 12, 25.0, settings_id=1),
+        "Delft": CitySettings("Delft", 12, 25.0),
+    }
+    known, guessed = ("London", FRIDAY, 1), ("Delft", FRIDAY, 1)
+    assert brief.caution(city_days(known), settings) == ""
+    caution = brief.caution(city_days(known, guessed), settings)
+    assert caution.startswith("Vans of Delft are estimated")
 
 
 def test_a_days_events_name_the_cities_where_they_are_not_everywhere():
