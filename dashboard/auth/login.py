@@ -64,10 +64,7 @@ def has_expired(claims: Mapping[str, Any], now: datetime) -> bool:
 
 
 def read_rule(home: Path) -> Rule | None:
-    """Reads the access rule from login.toml; None where there is no such file.
-
-    Args:
-      home: HARBOR_HOME.
+    """Reads the access rule from login.toml in HARBOR_HOME; None where there is no such file.
 
     Raises:
       ConfigError: the file cannot be read, is readable by other accounts, lacks a
@@ -85,8 +82,7 @@ def read_rule(home: Path) -> Rule | None:
 def read_promotion_rule(home: Path) -> Rule | None:
     """Reads who may promote models from login.toml; None where nobody may.
 
-    They must be among those who may see the pages, too. Arguments and errors as
-    `read_rule`.
+    They must be among those who may see the pages, too. Raises as `read_rule`.
     """
     settings = _read_if_there(home / FILE)
     return None if settings is None else _promotion_rule(settings)

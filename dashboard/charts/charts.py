@@ -14,8 +14,8 @@ from dashboard.charts.encodings import (
     NAIVE,
     PAST,
     SCENARIO,
-    SERIES,
     colour,
+    colour_only,
     dashes,
     days_in_order,
     orders_axis,
@@ -41,11 +41,7 @@ WHISKER = "#8a969c"
 
 
 def daily_totals(totals: pd.DataFrame) -> Chart:
-    """Bars of `queries.daily_totals`: actuals, then forecasts with their 80 % band.
-
-    Args:
-      totals: Also with `notes`, the holidays and events of each day in words.
-    """
+    """Bars of `week.daily_totals`: actuals, then forecasts with their 80 % band."""
     is_ahead = totals["point"].notna()
     table = with_texts(
         totals.assign(
@@ -124,11 +120,7 @@ def past_forecasts(past: pd.DataFrame) -> Chart:
 
 
 def drivers(day: pd.DataFrame) -> Chart:
-    """A waterfall of one day's `what_if.drivers`: from a usual day to its forecast.
-
-    Args:
-      day: One row.
-    """
+    """A waterfall of one row of `what_if.drivers`: from a usual day to its forecast."""
     table = _waterfall(day.iloc[0].to_dict())
     x = alt.X(
         "driver:O",
@@ -143,7 +135,7 @@ def drivers(day: pd.DataFrame) -> Chart:
             x=x,
             y=orders_axis("low"),
             y2="high:Q",
-            color=alt.Color("series:N", scale=alt.Scale(domain=SERIES), legend=None),
+            color=colour_only("series"),
             tooltip=tooltips("driver", "effect"),
         )
     )
@@ -155,7 +147,7 @@ def drivers(day: pd.DataFrame) -> Chart:
             x=x,
             y=orders_axis("high"),
             text="effect:N",
-            color=alt.Color("series:N", scale=alt.Scale(domain=SERIES), legend=None),
+            color=colour_only("series"),
         )
     )
     return (bars + labels).properties(height=HEIGHT)
@@ -187,9 +179,6 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
     table = with_texts(_with_weekly_mean(by_day.dropna(subset=["mape"])), "day_on")
     x = time_axis(table, "day_on")
     is_own = table["forecaster"] == FORECAST
-    own = {
-        "color": alt.Color("forecaster:N", scale=alt.Scale(domain=SERIES), legend=None)
-    }
     lines = (
         alt.Chart(table)
         .mark_line(tooltip=None)
@@ -200,13 +189,13 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
             strokeWidth=alt.condition(
                 f"datum.forecaster === '{FORECAST}'", alt.value(2.5), alt.value(1.5)
             ),
-            **own,
+            color=colour_only("forecaster"),
         )
     )
     dots = (
         alt.Chart(table[is_own])
         .mark_circle(size=28, opacity=0.55, tooltip=None)
-        .encode(x=x, y=percent_axis("mape"), **own)
+        .encode(x=x, y=percent_axis("mape"), color=colour_only("forecaster"))
     )
     names = (
         alt.Chart(_line_ends(table))
@@ -215,7 +204,7 @@ def accuracy_by_day(by_day: pd.DataFrame) -> Chart:
             x=x,
             y=percent_axis("label_at"),
             text="forecaster:N",
-            color=alt.Color("ink:N", scale=alt.Scale(domain=SERIES), legend=None),
+            color=colour_only("ink"),
         )
     )
     columns = ("day", *MAPES.values(), "counted_text")

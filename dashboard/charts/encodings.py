@@ -68,12 +68,8 @@ def tooltips(*columns: str) -> list[alt.Tooltip]:
 def ruler(table: pd.DataFrame, x: alt.X, *columns: str) -> alt.Chart:
     """A vertical line at the day nearest to the pointer, with the day's numbers.
 
-    Wherever the pointer is, one tooltip tells all series, so that nobody has to hit a dot.
-
-    Args:
-      table: One row per day.
-      x: The axis of its days.
-      columns: Columns of the tooltip.
+    Wherever the pointer is, one tooltip of `columns` tells all series, so that nobody has to
+    hit a dot. The table has one row per day.
     """
     nearest = alt.selection_point(
         on="pointerover", clear="pointerout", nearest=True, empty=False, encodings=["x"]
@@ -134,6 +130,11 @@ def colour(column: str, series: list[str], symbol: str = "stroke") -> alt.Color:
     """Colours by series; the legend lists those drawn."""
     scale = alt.Scale(domain=SERIES)
     return alt.Color(f"{column}:N", scale=scale, legend=_legend(series, symbol))
+
+
+def colour_only(column: str) -> alt.Color:
+    """Colours by series, without a legend."""
+    return alt.Color(f"{column}:N", scale=alt.Scale(domain=SERIES), legend=None)
 
 
 def dashes(column: str) -> alt.StrokeDash:

@@ -26,14 +26,7 @@ class Banner:
 
 
 def banner(freshness: Freshness, today: date, due_on: date, zone: ZoneInfo) -> Banner:
-    """Writes the banner from the freshness of the data and the forecast.
-
-    Args:
-      freshness: With known demand.
-      today: Today in the fleet's zone.
-      due_on: Newest day whose orders are due.
-      zone: The fleet's time zone.
-    """
+    """Writes the banner; requires known demand, of which the newest due is of `due_on`."""
     assert freshness.last_on is not None, "requires known demand"
     facts = [f"Orders up to **{formatting.day(freshness.last_on, today)}**"]
     if freshness.made_at is not None and freshness.trained_through is not None:

@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from dashboard.components import widgets
 from dashboard.components.name_field import planner_name
 from dashboard.planning import overrides, promotion
 from dashboard.tables import models as model_tables
@@ -10,6 +11,7 @@ from dashboard.text import formatting
 from forecaster.errors import HarborError
 
 CONFIRMATION = "champion changed"
+UNCHANGED = "The champion stays as it is."
 CONSEQUENCE = (
     "The next nightly run forecasts with the new champion; until then the pages show the "
     "present forecast, and `harbor forecast` replaces it at once. A model that was never "
@@ -19,11 +21,7 @@ CONSEQUENCE = (
 
 
 def champion_form(models: pd.DataFrame) -> None:
-    """Makes another model champion, for whoever may; others see the commands.
-
-    Args:
-      models: `queries.models`; not empty.
-    """
+    """Makes another model champion, for whoever may; others see the commands."""
     confirmation = st.session_state.pop(CONFIRMATION, None)
     if confirmation:
         st.success(confirmation, icon=":material/check:")
@@ -74,21 +72,16 @@ def _promote(version: str | None, reason: str, planner: str, is_sure: bool) -> N
     if not is_sure:
         wrong.append("Tick the box to confirm.")
     if version is None or wrong:
-        _show_problems(wrong)
+        widgets.refusal(UNCHANGED, wrong)
         return
     try:
         with st.spinner("Checking the model …"):
             promotion.promote(version, reason, planner)
     except HarborError as error:
-        _show_problems([str(error)])
+        widgets.refusal(UNCHANGED, [str(error)])
         return
     name = formatting.escape_markdown(version)
     st.session_state[CONFIRMATION] = (
         f"{name} is the champion. The next nightly run forecasts with it."
     )
     st.rerun()
-
-
-def _show_problems(sentences: list[str]) -> None:
-    text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)
-    st.error(f"The champion stays as it is.\n{text}", icon=":material/error:")

@@ -9,11 +9,7 @@ NAME = "planner's name"
 
 
 def planner_name(form: str) -> str:
-    """The logged-in user's name, else a field that keeps it for the session.
-
-    Args:
-      form: Name of the form; unique on its page.
-    """
+    """The logged-in user's name, else a field of a form that keeps it for the session."""
     name = session.planner_name()
     if name is None:
         name = st.text_input(

@@ -7,6 +7,7 @@ from datetime import date
 import pandas as pd
 import streamlit as st
 
+from dashboard.components import widgets
 from dashboard.components.name_field import planner_name
 from dashboard.planning import city_settings, edits, overrides
 from dashboard.planning.city_settings import CitySettings
@@ -28,6 +29,7 @@ REASONS = (
 )  # fmt: skip
 ALL_DEPOTS = ""
 """Option that selects every depot of the city."""
+NOT_SAVED = "Not saved."
 CONFIRMATION, SETTINGS_SAVED = "change saved", "settings saved"
 N_SAVED = "changes saved in this session"
 """Part of the keys of the form's fields, so that they are empty after saving."""
@@ -103,7 +105,7 @@ def _save_settings(settings: CitySettings, planner: str) -> None:
     try:
         city_settings.save(settings, planner)
     except BadInputError as error:
-        _show_problems([str(error)])
+        widgets.refusal(NOT_SAVED, [str(error)])
         return
     name = formatting.escape_markdown(settings.city)
     st.session_state[SETTINGS_SAVED] = f"Saved: the settings of {name}, for everybody."
@@ -117,14 +119,9 @@ def change_form(
     depot: str = "",
     day: date | None = None,
 ) -> None:
-    """The form for a change of planned orders, with a preview; saves it once.
+    """The form for a change of a city's planned orders, with a preview; saves it once.
 
-    Args:
-      week: A city's rows of `queries.fleet_week`.
-      settings: The settings of each city.
-      bands: `queries.city_bands`.
-      depot: The depot that is chosen at first; '' for none.
-      day: The day that is chosen at first; None for the first one.
+    The depot and the day are those chosen at first; '' and None for none.
     """
     _confirm()
     form = f"{st.session_state.get(N_SAVED, 0)} {depot or week['city'].iloc[0]} {day}"
@@ -143,7 +140,7 @@ def change_form(
         return
     wrong = _problems(entry, made)
     if wrong or preview is None:
-        _show_problems(wrong)
+        widgets.refusal(NOT_SAVED, wrong)
     else:
         _save(Batch(tuple(made), entry.reason, entry.planner), week, preview)
 
@@ -163,7 +160,7 @@ def _undo(batch: Batch) -> None:
     try:
         overrides.add(batch)
     except BadInputError as error:
-        _show_problems([str(error)])
+        widgets.refusal(NOT_SAVED, [str(error)])
         return
     what = formatting.count(len({each.cell for each in batch.changes}), "number")
     st.session_state[CONFIRMATION] = Saved(f"Undone: {what} as before.", None)
@@ -249,17 +246,12 @@ def _problems(entry: Entry, made: Sequence[Change]) -> list[str]:
     return wrong + (others[1:] if wrong and not made else others)
 
 
-def _show_problems(sentences: Sequence[str]) -> None:
-    text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in sentences)
-    st.error(f"Not saved.\n{text}", icon=":material/error:")
-
-
 def _save(batch: Batch, week: pd.DataFrame, preview: pd.DataFrame) -> None:
     """Saves a batch, empties the form, and reruns the page, which then confirms it."""
     try:
         ids = overrides.add(batch)
     except BadInputError as error:
-        _show_problems([str(error)])
+        widgets.refusal(NOT_SAVED, [str(error)])
         return
     names = dict(zip(week["depot_id"], week["name"], strict=True))
     sentence = plan_summaries.saved_sentence(batch.changes, names, preview)

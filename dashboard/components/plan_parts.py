@@ -1,6 +1,7 @@
 """Parts of the page Plan: one city's plan, transfers, the address of a cell, exports."""
 
 from datetime import date
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -77,16 +78,9 @@ def cell_of_address(plan: pd.DataFrame) -> tuple[str, date | None]:
 
 def workbook_button(name: str, freshness: Freshness, city: str = "") -> None:
     """A button that downloads the plan of a city, or of all (''), as Excel."""
-    st.download_button(
-        "Save as Excel",
-        lambda: _workbook(city, freshness),
-        file_name=f"{name}.xlsx",
-        mime="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        key=f"xlsx {name}",
-        on_click="ignore",
-        icon=":material/download:",
-        type="tertiary",
-    )
+    mime = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+    make = partial(_workbook, city, freshness)
+    widgets.download("Save as Excel", make, name, "xlsx", mime)
 
 
 def _workbook(city: str, freshness: Freshness) -> bytes:

@@ -23,12 +23,7 @@ DEFAULT_PERIOD = "56"
 
 
 def score_filter(live: bool, freshness: Freshness) -> ScoreFilter:
-    """Shows the filters by city, depot, days ahead and period; returns what they let through.
-
-    Args:
-      live: Live forecasts, or hindcasts.
-      freshness: Keys the cache.
-    """
+    """Shows the filters by city, depot, days ahead and period; returns what they let through."""
     depots = queries.depots(freshness)
     city = widgets.choose_city([ALL_CITIES, *sorted(depots["city"].unique())])
     if city != ALL_CITIES:

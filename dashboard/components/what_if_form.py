@@ -27,10 +27,7 @@ def what_if_form(
 ) -> None:
     """Shows a scenario of one depot, which the URL holds.
 
-    Args:
-      depot: Id of the depot.
-      days_ahead: The days that are forecast as ISO dates, and their labels.
-      freshness: Of the forecast.
+    `days_ahead` has the days that are forecast as ISO dates, and their labels.
     """
     scenario = _choose(depot, days_ahead, freshness)
     if scenario.is_empty:

@@ -25,14 +25,9 @@ def chart(
     table: pd.DataFrame,
     name: str,
 ) -> None:
-    """Shows a chart with its caption and its data.
+    """Shows a chart with its caption, and a table to view and to download under a name.
 
-    Args:
-      draw: A function of `charts`.
-      rows: The chart's data.
-      sentence: Its caption.
-      table: The data to view and download, from `tables`.
-      name: Name of the CSV file; unique per chart.
+    `draw` is a function of `charts`; the name is unique per chart.
     """
     st.caption(sentence)
     _draw(draw, rows, sentence, name)
@@ -86,12 +81,19 @@ def _column_config(table: pd.DataFrame) -> dict[str, Any]:
 
 def download_button(table: pd.DataFrame, name: str) -> None:
     """A button that downloads a table as CSV."""
+    download("Save as CSV", tables.csv(table), name, "csv", "text/csv")
+
+
+def download(
+    label: str, data: bytes | Callable[[], bytes], name: str, suffix: str, mime: str
+) -> None:
+    """A button that downloads a file; a function is called when it is clicked."""
     st.download_button(
-        "Save as CSV",
-        tables.csv(table),
-        file_name=f"{name}.csv",
-        mime="text/csv",
-        key=f"csv {name}",
+        label,
+        data,
+        file_name=f"{name}.{suffix}",
+        mime=mime,
+        key=f"{suffix} {name}",
         on_click="ignore",
         icon=":material/download:",
         type="tertiary",
@@ -237,6 +239,12 @@ def score_kind_notice(live: bool) -> None:
             "They show what the model can do, not what was published.",
             icon=":material/history:",
         )
+
+
+def refusal(consequence: str, reasons: Sequence[str]) -> None:
+    """Says that nothing was changed, and why, a line for each reason."""
+    text = "\n".join(f"- {formatting.escape_markdown(each)}" for each in reasons)
+    st.error(f"{consequence}\n{text}", icon=":material/error:")
 
 
 def empty_state(sentence: str) -> None:

@@ -1,9 +1,8 @@
 """The settings that a city is planned with: saved by a planner, or estimated."""
 
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from forecaster.errors import BadInputError
 
 SAVE = (
     "select save_city_settings(:city, :vans, :orders_per_van, :service_level, "
-    ":drivers_per_van, :planner, :seen)"
+    ":drivers_per_van, :planner, :settings_id)"
 )
 DEFAULT_CAPACITY = 100
 """Orders per van and day where nothing is known to estimate them from."""
@@ -62,24 +61,10 @@ class CitySettings:
 def by_city(freshness: Freshness) -> dict[str, CitySettings]:
     """The settings of every city with forecast depots; requires a forecast."""
     week = queries.fleet_week(freshness)
-    saved = queries.city_settings(freshness).to_dict("records")
     settings = estimate(week, queries.busy_days(freshness))
-    return settings | {
-        row["city"]: _as_saved(row) for row in saved if row["city"] in settings
-    }
-
-
-def _as_saved(row: Mapping[Hashable, Any]) -> CitySettings:
-    return CitySettings(
-        city=row["city"],
-        vans=int(row["vans"]),
-        orders_per_van=float(row["orders_per_van"]),
-        service_level=float(row["service_level"]),
-        drivers_per_van=float(row["drivers_per_van"]),
-        made_by=row["made_by"],
-        made_at=row["made_at"].to_pydatetime(),
-        settings_id=int(row["settings_id"]),
-    )
+    rows = queries.city_settings(freshness).to_dict("records")
+    saved = [CitySettings(**cast(dict[str, Any], row)) for row in rows]
+    return settings | {each.city: each for each in saved if each.city in settings}
 
 
 def estimate(week: pd.DataFrame, busy_days: pd.DataFrame) -> dict[str, CitySettings]:
@@ -87,10 +72,6 @@ def estimate(week: pd.DataFrame, busy_days: pd.DataFrame) -> dict[str, CitySetti
 
     The vans are those of the depots file. A van is taken to carry what lets them suffice
     on a busy day of the last eight weeks, planned as the days ahead are.
-
-    Args:
-      week: `queries.fleet_week`.
-      busy_days: `queries.busy_days`.
     """
     busy = dict(zip(busy_days["city"], busy_days["orders"], strict=True))
     return {
@@ -130,9 +111,7 @@ def _orders_per_van(week: pd.DataFrame, busy_orders: float | None) -> float:
 def save(settings: CitySettings, planner: str) -> None:
     """Saves the settings of a city, and clears the cached freshness.
 
-    Args:
-      settings: `settings_id` is of those that the planner has seen.
-      planner: Name of the planner.
+    `settings_id` is of those that the planner has seen.
 
     Raises:
       BadInputError: with all that is wrong; or another planner has saved meanwhile.
@@ -143,16 +122,7 @@ def save(settings: CitySettings, planner: str) -> None:
         problems.append("Your name is missing; it is kept with the settings.")
     if problems:
         raise BadInputError(" ".join(problems))
-    database.call(
-        SAVE,
-        city=settings.city,
-        vans=settings.vans,
-        orders_per_van=settings.orders_per_van,
-        service_level=settings.service_level,
-        drivers_per_van=settings.drivers_per_van,
-        planner=planner,
-        seen=settings.settings_id,
-    )
+    database.call(SAVE, planner=planner, **vars(settings))
     queries.freshness.clear()
 
 

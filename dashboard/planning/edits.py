@@ -111,12 +111,7 @@ def preview(
 ) -> pd.DataFrame:
     """Orders and vans of the city before and after, a row for each day that is touched.
 
-    Args:
-      week: The city's rows of `queries.fleet_week`.
-      settings: The settings of each city.
-      bands: `queries.city_bands`.
-      numbers: From `new_orders`.
-      settings_after: The settings of each city after; None for the same.
+    `numbers` are of `new_orders`; `settings_after` is None where the settings stay.
 
     Returns:
       target_on; of the depots that are touched: orders_before, orders_after, vans_before,

@@ -140,12 +140,7 @@ def _as_json(change: Change) -> dict[str, object]:
 
 
 def inverse(batch: Batch, ids: Sequence[int]) -> Batch:
-    """The batch that takes a saved one back, unless somebody changed a day meanwhile.
-
-    Args:
-      batch: As it was saved.
-      ids: From `add`.
-    """
+    """The batch that takes a saved one back, unless somebody changed a day meanwhile."""
     changes = [
         undoing
         for change, override_id in zip(batch.changes, ids, strict=True)

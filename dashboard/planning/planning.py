@@ -16,12 +16,8 @@ Settings = Mapping[str, CitySettings]
 def make_plan(week: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Vans for every depot and day.
 
-    Args:
-      week: Rows of `queries.fleet_week`, whole cities; not empty.
-      settings: The settings of each city.
-
     Returns:
-      The rows and columns of `week`, and: needed (vans), allocated (vans), drivers,
+      The rows and columns of `week`, of whole cities, and: needed (vans), allocated (vans), drivers,
       undelivered (expected orders beyond their capacity), service_level (probability that
       all orders of the depot are delivered).
     """
@@ -56,11 +52,6 @@ def by_city(
     plan: pd.DataFrame, settings: Settings, bands: pd.DataFrame
 ) -> pd.DataFrame:
     """The plan's totals by city and day.
-
-    Args:
-      plan: From `make_plan`.
-      settings: The settings of each city.
-      bands: `queries.city_bands`.
 
     Returns:
       city, target_on, point (planned orders), model_point, allocated, drivers, undelivered,
@@ -121,11 +112,7 @@ def _need(
 
 
 def transfers_by_day(plan: pd.DataFrame) -> dict[pd.Timestamp, list[Transfer]]:
-    """The vans that move between the depots of a city, by day; depots by their names.
-
-    Args:
-      plan: One city's rows of `make_plan`.
-    """
+    """The vans that move between the depots of a city, by day; depots by their names."""
     moves = {}
     for day, rows in plan.groupby("target_on"):
         known = rows[rows["vans"].notna()]
@@ -138,12 +125,7 @@ def transfers_by_day(plan: pd.DataFrame) -> dict[pd.Timestamp, list[Transfer]]:
 def with_changes(
     week: pd.DataFrame, orders: Mapping[tuple[str, pd.Timestamp], float]
 ) -> pd.DataFrame:
-    """The week with some planned numbers changed, and the model's bands moved to them.
-
-    Args:
-      week: Rows of `queries.fleet_week`.
-      orders: New numbers, by depot and day.
-    """
+    """The week with some planned numbers changed, and the model's bands moved to them."""
     keys = zip(week["depot_id"], week["target_on"], strict=True)
     number_r = np.array([orders.get(key, np.nan) for key in keys], float)
     median_r = week["model_p50"].to_numpy(float)

@@ -67,10 +67,7 @@ def problems(version: str | None, reason: str, planner: str) -> list[str]:
 def promote(version: str, reason: str, planner: str) -> None:
     """Makes a model the champion; every page reads it from then on.
 
-    Args:
-      version: Version of the model.
-      reason: Stored with the model, with the planner's name.
-      planner: Name of the planner.
+    The reason is stored with the model, with the planner's name.
 
     Raises:
       BadInputError: this session may not, a text is missing, or the canary fails.

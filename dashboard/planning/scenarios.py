@@ -24,12 +24,8 @@ def sample_orders(
 ) -> np.ndarray:
     """Equally likely joint scenarios of the orders of a city's depots on a day: [R, S].
 
-    Args:
-      p10_r: 10 % quantile of each depot, in orders per day.
-      p50_r: Median of each depot.
-      p90_r: 90 % quantile of each depot.
-      total_band: 10 % and 90 % quantile of the depots' total; None if not known: then the
-        depots are taken to be high and low together.
+    The first three are quantiles of each depot; `total_band` has those of 10 and 90 % of their
+    total. Without it the depots are taken to be high and low together.
     """
     rho = 1.0 if total_band is None else correlation(p90_r - p10_r, total_band)
     rng = np.random.default_rng(SEED)
@@ -55,11 +51,6 @@ def delivery_probability(
     """Probability that the vans carry all orders of a city on a day.
 
     They may be moved between its depots that morning, but a van serves one depot.
-
-    Args:
-      orders_rs: From `sample_orders`.
-      orders_per_van: Orders that a van carries per day.
-      vans: Vans of the city.
     """
     return float((_vans_by_scenario(orders_rs, orders_per_van) <= vans).mean())
 

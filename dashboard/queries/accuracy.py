@@ -1,7 +1,6 @@
 """Queries of forecast scores."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -61,16 +60,11 @@ def accuracy(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
       the days that both baselines forecast as well. all_mape and all_counted are the
       forecast's over every scored day.
     """
-    depot: dict[str, Any] = {"depot": scope.depot} if scope.depot else {}
     return read(
         sql.ACCURACY_OF_DEPOT if scope.depot else sql.ACCURACY,
         numbers=["mape", "wape", "bias", "coverage", "all_mape"],
         days=["day_on"],
-        live=scope.live,
-        days_back=scope.days_back,
-        city=scope.city,
-        horizon=scope.horizon,
-        **depot,
+        **vars(scope),
     )
 
 
@@ -80,26 +74,19 @@ def depot_accuracy(
 ) -> pd.DataFrame:
     """The 20 depots with the lowest forecast value added, or the highest MAPE.
 
-    Args:
-      scope: Its depot is ignored.
-      by_value: By forecast value added.
-      freshness: Keys the cache.
+    The depot of `scope` is ignored.
 
     Returns:
       depot_id, name, city, mape, naive_mape, value_added (naive_mape - mape), bias,
       coverage (fractions), counted (days, as `accuracy` counts them), n_depots (in all),
       is_fallback (its newest forecast is the baseline): worst first.
     """
-    horizon: dict[str, Any] = {"horizon": scope.horizon} if scope.horizon else {}
     return read(
         sql.DEPOT_ACCURACY_OF_HORIZON if scope.horizon else sql.DEPOT_ACCURACY,
         numbers=["mape", "naive_mape", "value_added", "bias", "coverage"],
-        live=scope.live,
-        days_back=scope.days_back,
-        city=scope.city,
         by_value=by_value,
         row_limit=MAX_DEPOTS,
-        **horizon,
+        **vars(scope),
     )
 
 
@@ -116,12 +103,8 @@ def largest_errors(scope: ScoreFilter, freshness: Freshness) -> pd.DataFrame:
         sql.LARGEST_ERRORS,
         numbers=["actual", "p10", "point", "p90"],
         days=["target_on"],
-        live=scope.live,
-        days_back=scope.days_back,
-        city=scope.city,
-        depot=scope.depot,
-        horizon=scope.horizon,
         row_limit=MAX_DAYS,
+        **vars(scope),
     )
 
 

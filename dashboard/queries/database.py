@@ -192,10 +192,6 @@ def call(statement: str, **parameters: Any) -> Any:
 
     On the main database. Every read after it sees what it changed, or was refused for.
 
-    Args:
-      statement: With named binds.
-      parameters: The binds.
-
     Raises:
       BadInputError: the function refused a change; with its message.
       DatabaseError: as `snapshot`.

@@ -23,12 +23,7 @@ FLAGS = {
 
 
 def require_guard(address: str, home: Path, *, insecure: bool) -> None:
-    """Refuses to serve other machines without a login.
-
-    Args:
-      address: To listen on.
-      home: HARBOR_HOME, which may hold a login.toml.
-      insecure: Whether --insecure was given.
+    """Refuses to serve other machines without a login, unless --insecure was given.
 
     Raises:
       BadInputError: other machines reach the address, and nothing guards it.

@@ -1,6 +1,6 @@
 """SQL of one depot and its peers."""
 
-from dashboard.sql.shared import CLOSURES, IS_FALLBACK, SPECIAL_OF
+from dashboard.sql.shared import CLOSURES, DAYS, IS_FALLBACK, IS_FOR_DEPOT, SPECIAL_OF
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
 from pipelines.schema.planned_orders import PLANNED_FORECASTS
@@ -28,18 +28,14 @@ select f.last_on, f.due_on, f.is_late or f.is_silent as is_late,
        array(select distinct e.kind from event_versions e
              where greatest(e.known_at, e.superseded_at) > b.data_at
                and e.ends_on > :origin and e.starts_on <= :until
-               and (e.depot_id = d.depot_id or e.city = d.city
-                    or (e.depot_id is null and e.city is null))
+               and {IS_FOR_DEPOT}
              order by e.kind) as new_events
 from depots d join ({FEED_FRESHNESS}) f using (depot_id) left join before b on true
 where d.depot_id = :depot
 """
 
 DEPOT_DAYS = f"""
-with closures as ({CLOSURES}), days as (
-    select cast(:since as date) + n as day_on
-    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
-), before as ({PREVIOUS_FORECAST})
+with closures as ({CLOSURES}), days as ({DAYS}), before as ({PREVIOUS_FORECAST})
 select g.day_on, v.orders as actual, f.p10, f.point, f.p90, f.basis,
        f.model_point, p.point as point_before, f.override_id,
        coalesce(f.is_set, false) as is_set, coalesce(f.is_locked, false) as is_locked,
@@ -57,7 +53,7 @@ left join forecasts p
 order by g.day_on
 """
 
-EVENTS_AHEAD = """
+EVENTS_AHEAD = f"""
 with here as (
     select * from depots where depot_id = :depot
 ), special as (
@@ -65,9 +61,8 @@ with here as (
            case when e.depot_id is not null then 'this depot'
                 when e.city is not null then 'all of ' || e.city
                 else 'everywhere' end as scope
-    from events e, here
-    where e.depot_id = here.depot_id or e.city = here.city
-       or (e.depot_id is null and e.city is null)
+    from events e, here d
+    where {IS_FOR_DEPOT}
     union all
     select distinct h.name, true, h.day_on, h.day_on, 'public holiday'
     from public_holidays h, here

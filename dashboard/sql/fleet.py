@@ -1,6 +1,6 @@
 """SQL of the whole fleet: freshness, totals, the days ahead, models, overrides."""
 
-from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
+from dashboard.sql.shared import CLOSURES, DAYS, DEPOT_NAMES, IS_FOR_DEPOT
 from pipelines.schema.active_depots import ACTIVE_ZONES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.feed_freshness import FEED_FRESHNESS
@@ -60,10 +60,7 @@ with closures as ({CLOSURES}), scope as (
         where v.depot_id = d.depot_id and superseded_at is null and orders is not null
     ) first_count on true
     where :city = '' or d.city = :city
-), days as (
-    select cast(:since as date) + n as day_on
-    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
-), past as (
+), days as ({DAYS}), past as (
     select g.day_on, sum(v.orders)::float8 as actual,
            count(*) filter (where v.orders is null and g.day_on >= s.first_on
                                   and not {is_closed("g.day_on", "s")}) as missing
@@ -92,18 +89,13 @@ order by day_on
 """
 
 # Holidays and events by day and city; closures are in the forecasts.
-FLEET_EVENTS = """
-with days as (
-    select cast(:since as date) + n as day_on
-    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
-), open_depots as (
+FLEET_EVENTS = f"""
+with days as ({DAYS}), open_depots as (
     select * from depots where closed_on is null or closed_on > :origin
 ), special as (
     select g.day_on, e.kind as what, false as is_holiday, d.city, d.depot_id
     from days g join events e on g.day_on between e.starts_on and e.ends_on
-    join open_depots d
-      on e.depot_id = d.depot_id or e.city = d.city
-      or (e.depot_id is null and e.city is null)
+    join open_depots d on {IS_FOR_DEPOT}
     where e.kind <> 'closed'
     union
     select h.day_on, h.name, true, d.city, d.depot_id

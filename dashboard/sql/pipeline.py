@@ -1,6 +1,6 @@
 """SQL of runs, files, backfills and missing days."""
 
-from dashboard.sql.shared import CLOSURES, DEPOT_NAMES
+from dashboard.sql.shared import CLOSURES, DAYS, DEPOT_NAMES
 from pipelines.schema.closures import is_closed
 from pipelines.schema.ledger import RUN_STATE
 
@@ -82,10 +82,7 @@ limit :row_limit
 # A closed day without orders is closed, whatever its count says. A day is missing if the
 # depot was open, after its first count, and has no count.
 CALENDAR = f"""
-with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as (
-    select cast(:since as date) + n as day_on
-    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
-), first_counts as (
+with closures as ({CLOSURES}), names as ({DEPOT_NAMES}), days as ({DAYS}), first_counts as (
     select depot_id, min(service_on) as first_on, max(service_on) as last_on
     from demand_versions where superseded_at is null and orders is not null
     group by depot_id

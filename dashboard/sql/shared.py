@@ -10,18 +10,27 @@ DEPOT_NAMES = """
     from depots
 """
 
+# The days from :since through :until.
+DAYS = """
+    select cast(:since as date) + n as day_on
+    from generate_series(0, cast(:until as date) - cast(:since as date)) as n
+"""
+
+# Whether the event `e` is for the depot `d`.
+IS_FOR_DEPOT = """(e.depot_id = d.depot_id or e.city = d.city
+                    or (e.depot_id is null and e.city is null))"""
+
 # Closures that can matter from :since on; `is_closed` looks at no others.
 CLOSURES = f"select * from ({closures.CLOSURES}) c where ends_on >= :since"
 
 # Kinds of events and names of holidays of the depot `d` on a day, as two lists.
-SPECIAL_OF = """
+SPECIAL_OF = f"""
        array(select distinct e.kind from events e
-             where {day} between e.starts_on and e.ends_on
-               and (e.depot_id = d.depot_id or e.city = d.city
-                    or (e.depot_id is null and e.city is null))
+             where {{day}} between e.starts_on and e.ends_on
+               and {IS_FOR_DEPOT}
              order by e.kind) as events,
        array(select distinct h.name from public_holidays h
-             where h.day_on = {day} and h.country = d.country
+             where h.day_on = {{day}} and h.country = d.country
                and h.subdivision in ('', coalesce(d.subdivision, ''))
              order by h.name) as holidays
 """

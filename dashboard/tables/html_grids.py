@@ -97,11 +97,7 @@ def calendar(result: pd.DataFrame, days: list[pd.Timestamp]) -> str:
 
 
 def error_calendar(by_day: pd.DataFrame) -> str:
-    """Weeks × weekdays with the forecast's MAPE of each day; the worst day is darkest.
-
-    Args:
-      by_day: The forecast's daily grain of `queries.accuracy`; not empty.
-    """
+    """Weeks × weekdays with the forecast's MAPE of each day; the worst day is darkest."""
     days = by_day.dropna(subset=["mape"]).sort_values("day_on")
     best, worst = float(days["mape"].min()), float(days["mape"].max())
     weeks: dict[pd.Timestamp, dict[int, str]] = {}

@@ -9,17 +9,13 @@ from dashboard.text import formatting
 
 
 def table(css_class: str, first: str, heads: Iterable[str], *bodies: list[str]) -> str:
-    """A table with a body for each list of rows.
+    """A table with a body for each list of rows; heads and rows are HTML.
 
-    Args:
-      css_class: Its classes beside 'hf'.
-      first: Heading of the first column, which names the rows.
-      heads: The other heads, as HTML.
-      bodies: Rows as HTML, as `row` makes them.
+    `first` is the heading of the first column, which names the rows.
     """
     body = "".join(f"<tbody>{''.join(rows)}</tbody>" for rows in bodies)
     return (
-        f'<table class="hf {css_class}"><thead><tr><th scope="col">{first}</th>'
+        f'<table class="{f"hf {css_class}".rstrip()}"><thead><tr><th scope="col">{first}</th>'
         f"{''.join(heads)}</tr></thead>{body}</table>"
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from dashboard.tables import html_parts
 from dashboard.text import formatting
 
 PLAIN = {"MASE"}
@@ -33,12 +34,8 @@ def table(
 ) -> str:
     """A small display table; its first column names the rows.
 
-    Columns that are empty in every row are left out.
-
-    Args:
-      result: The table.
-      hidden_on_phones: Columns that phones hide.
-      links: Addresses to which the cells of a column lead, by column.
+    Columns that are empty in every row are left out. `links` are the addresses to which the
+    cells of a column lead.
     """
     columns = {str(name): column(result[name], str(name)) for name in result.columns}
     columns = {
@@ -49,13 +46,13 @@ def table(
     is_narrow = len(rest) < MANY_COLUMNS and all(
         classes[name] in ("fill word", "fill short") for name in rest
     )
-    width = "" if any(classes[name] == "fill" for name in rest) else " numbers"
+    width = "" if any(classes[name] == "fill" for name in rest) else "numbers"
     classes |= {
         name: f"{classes[name]} desk" for name in hidden_on_phones if name in columns
     }
-    heads = "".join(
+    heads = [
         f'<th scope="col" class="{classes[name]}">{escape(name)}</th>' for name in rest
-    )
+    ]
     cells_of = {
         name: _cells(columns[name], (links or {}).get(name)) for name in columns
     }
@@ -68,11 +65,8 @@ def table(
         rows.append(
             f'<tr><th scope="row" class="{classes[first]}">{name}</th>{data}</tr>'
         )
-    return (
-        f'<table class="hf{" narrow" if is_narrow else width}"><thead><tr>'
-        f'<th scope="col">{escape(first)}</th>{heads}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>"
-    )
+    width = "narrow" if is_narrow else width
+    return html_parts.table(width, escape(first), heads, rows)
 
 
 def column(values: pd.Series, name: str) -> list[str]:

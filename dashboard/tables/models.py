@@ -4,6 +4,7 @@ Holdout scores come from a second fit with the same settings, on the days before
 holdout.
 """
 
+import math
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
@@ -37,12 +38,7 @@ COLUMNS = {"mape": "MAPE", "wape": "WAPE", "bias": "Bias", "coverage80": "In the
 
 
 def status_line(models: pd.DataFrame, zone: ZoneInfo) -> str:
-    """The champion, and what became of the newest model, in a line.
-
-    Args:
-      models: As `queries.models` returns it; not empty.
-      zone: Time zone of the displayed days.
-    """
+    """The champion, and what became of the newest model, in a line."""
     newest = max(models.to_dict("records"), key=itemgetter("created_at"))
     latest = f"newest model {formatting.short_version(newest['version'])}"
     champions = models[models["role"] == "champion"].to_dict("records")
@@ -64,8 +60,7 @@ def status_line(models: pd.DataFrame, zone: ZoneInfo) -> str:
 def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> Figures:
     """Key figures of a row of `queries.models`; times in `zone`."""
     share = model["scores"].get("network_share")
-    scores = holdout_scores(model["scores"])["MAPE"] / 100
-    naive = formatting.percent(scores.get(MODEL_LABELS["seasonal_naive"], float("nan")))
+    mape, naive_mape = _mapes(model["scores"])
     return {
         "Status": (ROLES[model["role"]], f"version {model['version']}"),
         "Network weight": (
@@ -77,8 +72,8 @@ def figures(model: Mapping[Any, Any], zone: ZoneInfo) -> Figures:
             f"made {formatting.timestamp(model['created_at'], zone)}",
         ),
         "MAPE": (
-            formatting.percent(scores.get(MODEL_LABELS["gru"], float("nan"))),
-            f"{naive} seasonal naive",
+            formatting.percent(mape / 100),
+            f"{formatting.percent(naive_mape / 100)} seasonal naive",
         ),
     }
 
@@ -98,6 +93,13 @@ def holdout_scores(scores: Mapping[str, Any]) -> pd.DataFrame:
             "Days": table["Days"].astype("Int64"),
         }
     )
+
+
+def _mapes(scores: Mapping[str, Any]) -> tuple[float, float]:
+    """Holdout MAPE of the model and of the seasonal naive in percent; NaN where unknown."""
+    mape = holdout_scores(scores)["MAPE"]
+    model, naive = (MODEL_LABELS[name] for name in ("gru", "seasonal_naive"))
+    return mape.get(model, math.nan), mape.get(naive, math.nan)
 
 
 def holdout_window(scores: Mapping[str, Any]) -> str | None:
@@ -129,7 +131,7 @@ def candidates(models: pd.DataFrame) -> dict[str, str]:
 
 def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
     """Display table of `queries.models`; times in `zone`."""
-    scores = [holdout_scores(each)["MAPE"] for each in models["scores"]]
+    mapes = [_mapes(each) for each in models["scores"]]
     shares = [each.get("network_share") for each in models["scores"]]
     return pd.DataFrame(
         {
@@ -139,11 +141,8 @@ def all_models(models: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
                 postprocessing.describe_share(share) for share in shares
             ],
             "Trained through": models["trained_through"],
-            "MAPE": [each.get(MODEL_LABELS["gru"], float("nan")) for each in scores],
-            "Naive MAPE": [
-                each.get(MODEL_LABELS["seasonal_naive"], float("nan"))
-                for each in scores
-            ],
+            "MAPE": [mape for mape, _ in mapes],
+            "Naive MAPE": [naive for _, naive in mapes],
             "Decision": [decision(model, zone) for model in models.to_dict("records")],
         }
     )

@@ -59,12 +59,8 @@ BASELINES = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
 def display(result: pd.DataFrame, *columns: str, **renamed: str) -> pd.DataFrame:
     """Columns of a query result under their headings, in the order given.
 
-    Fractions become percentages, other floats whole numbers, missing where unknown.
-
-    Args:
-      result: The query result.
-      columns: Its columns.
-      renamed: Headings of some of them, other than of `HEADINGS`.
+    Fractions become percentages, other floats whole numbers, missing where unknown. `renamed`
+    are headings other than those of `HEADINGS`.
     """
     headings = HEADINGS | renamed
     return pd.DataFrame(
@@ -160,13 +156,7 @@ def drivers(parts: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy(scores: pd.DataFrame, grain: str, heading: str) -> pd.DataFrame:
-    """One grain of `queries.accuracy`: a row per heading, baselines' MAPE beside.
-
-    Args:
-      scores: All grains.
-      grain: 'day', 'city', 'model', 'horizon' or 'weekday'.
-      heading: Of the column that names the row.
-    """
+    """One grain of `queries.accuracy`, baselines' MAPE beside; `heading` is of its name."""
     column = {"day": "day_on", "model": "model_version"}.get(grain, grain)
     rows = scores[scores["grain"] == grain].set_index(column)
     model = rows[rows["forecaster"] == "forecast"]

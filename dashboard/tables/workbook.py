@@ -24,11 +24,7 @@ MIN_WIDTH, MAX_WIDTH = 12, 40
 
 
 def plan(plan: pd.DataFrame, days: pd.DataFrame) -> bytes:
-    """The workbook of a plan, to be printed a page wide.
-
-    Args:
-      plan: From `planning.make_plan`.
-      days: `planning.by_city` of the same cities.
+    """The workbook of `planning.make_plan` and its `by_city`, to be printed a page wide.
 
     Returns:
       The file: the sheets Cities, Vans, Drivers, Orders (depots × days), Changes (since

@@ -31,13 +31,7 @@ def forecast_changes(
 ) -> list[str]:
     """Describes the change of the model's forecast and its likely causes, one sentence each.
 
-    Args:
-      days: As `queries.depot_days` returns it.
-      previous: None where there is no previous forecast.
-      freshness: With a forecast.
-
-    Returns:
-      Empty where the two forecasts have no day in common.
+    Empty where the two forecasts have no day in common.
     """
     both = days.dropna(subset=["model_point", "point_before"])
     if previous is None or both.empty:

@@ -28,12 +28,8 @@ SORT_ORDERS = {
 def rank(week: pd.DataFrame, order: str) -> pd.DataFrame:
     """Sorts the depots, and adds the reason for each one's position.
 
-    Args:
-      week: As `queries.fleet_week` returns it.
-      order: One of `SORT_ORDERS`.
-
     Returns:
-      The same rows by city, then by `order`, then by name, days in order; `reason` is a
+      The rows of `queries.fleet_week` by city, then by `order`, then by name, days in order; `reason` is a
       short text, '' where there is none.
     """
     widths = week.assign(

@@ -22,10 +22,6 @@ def status_line(runs: pd.DataFrame, zone: ZoneInfo) -> str:
     """Summarises the newest nightly run in one line; '' before the first.
 
     'Forecast ready Fri 21 Nov, 04:41 · data complete · tonight's model promoted'.
-
-    Args:
-      runs: Of `queries.runs`, with their steps.
-      zone: Time zone of the displayed times.
     """
     parents = parent_runs(runs)
     nights = parents[parents["step"] == "nightly"].to_dict("records")
@@ -62,12 +58,7 @@ def _forecast_status(
 
 
 def nightly_runs(runs: pd.DataFrame, zone: ZoneInfo) -> pd.DataFrame:
-    """Display table of the nightly runs of `queries.runs`.
-
-    Args:
-      runs: With their steps.
-      zone: Time zone of the displayed times.
-    """
+    """Display table of the nightly runs of `queries.runs`."""
     parents = parent_runs(runs)
     return _table(parents[parents["step"] == "nightly"], zone, "Night of", _origin)
 
