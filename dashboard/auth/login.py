@@ -70,7 +70,7 @@ def read_rule(home: Path) -> Rule | None:
       ConfigError: the file cannot be read, is readable by other accounts, lacks a
         setting, has a short cookie_secret, or admits nobody.
     """
-    settings = _read_if_there(home / FILE)
+    settings = _read(home / FILE)
     if settings is None:
         return None
     auth, allow = settings.get("auth"), settings.get("allow")
@@ -84,7 +84,7 @@ def read_promotion_rule(home: Path) -> Rule | None:
 
     They must be among those who may see the pages, too. Raises as `read_rule`.
     """
-    settings = _read_if_there(home / FILE)
+    settings = _read(home / FILE)
     return None if settings is None else _promotion_rule(settings)
 
 
@@ -93,12 +93,10 @@ def _promotion_rule(settings: Mapping[str, Any]) -> Rule | None:
     return None if promote is None else _parse_rule("promote", promote)
 
 
-def _read_if_there(path: Path) -> dict[str, Any] | None:
+def _read(path: Path) -> dict[str, Any] | None:
     # A dangling link or a folder is no login either, but somebody meant one.
-    return _read(path) if path.exists() or path.is_symlink() else None
-
-
-def _read(path: Path) -> dict[str, Any]:
+    if not (path.exists() or path.is_symlink()):
+        return None
     try:
         mode = path.stat().st_mode & 0o777
         settings = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -4,12 +4,15 @@ Rendering a thousand depots takes longer than querying them, so the HTML is cach
 keyed by `Freshness`.
 """
 
+from datetime import date
+
 import pandas as pd
 import streamlit as st
 
 from dashboard import queries
+from dashboard.planning import city_settings, shortage
 from dashboard.queries.freshness import Freshness
-from dashboard.tables import html_grids
+from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, ranking, summaries
 from dashboard.text.summaries import Figures
 
@@ -20,6 +23,27 @@ ALL_CITIES = "All cities"
 def cities(freshness: Freshness) -> list[str]:
     """Names of the cities with forecast depots, sorted."""
     return list(queries.fleet_week(freshness)["city"].unique())
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def brief_html(freshness: Freshness, today: date) -> str:
+    """The morning brief as HTML; requires a forecast."""
+    assert freshness.last_on is not None, "requires known demand"
+    days = shortage.totals(freshness)
+    decisions = brief.decisions(
+        days,
+        queries.fleet_week(freshness),
+        queries.fleet_events(freshness),
+        today,
+        freshness.newest,
+    )
+    scored = queries.last_day(freshness)
+    return html_brief.brief(
+        decisions,
+        brief.last_day_sentence(scored, freshness.last_on, today),
+        "" if scored["point"].isna().all() else str(scored["depot_id"].iloc[0]),
+        brief.caution(days, city_settings.by_city(freshness)),
+    )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

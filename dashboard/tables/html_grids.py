@@ -217,27 +217,29 @@ def closed_since(row: Row) -> str:
 
 def badge(row: Row) -> str:
     """The mark of a number that a planner set or locked, with the model's number."""
-    if not (row["is_set"] or row["is_locked"]):
+    mark = _mark(row)
+    if not mark:
         return ""
-    word = "locked" if row["is_locked"] else "set"
-    model = formatting.orders(row["model_point"])
-    other = f"<small>model {model}</small>" if is_moved(row) else ""
-    return f'<small class="mark">{word}</small>{other}'
-
-
-def is_moved(row: Row) -> bool:
-    """Whether the planned number differs from the model's, in whole orders."""
-    return formatting.orders(row["point"]) != formatting.orders(row["model_point"])
+    planned, model = (formatting.orders(row[key]) for key in ("point", "model_point"))
+    other = "" if planned == model else f"<small>model {model}</small>"
+    return f'<small class="mark">{mark}</small>{other}'
 
 
 def override_note(row: Row) -> str:
     """'; 420 (model 341), set by Anna: a strike'; '' where nobody changed the day."""
-    if not (row["is_set"] or row["is_locked"]):
+    mark = _mark(row)
+    if not mark:
         return ""
-    done = "locked" if row["is_locked"] else "set"
     closed = "; the calendar says closed" if row["basis"] == "closed" else ""
     number = formatting.planned(row["point"], row["model_point"])
-    return f"; {number}, {done} by {row['made_by']}: {row['override_reason']}{closed}"
+    return f"; {number}, {mark} by {row['made_by']}: {row['override_reason']}{closed}"
+
+
+def _mark(row: Row) -> str:
+    """'set' or 'locked' by a planner; '' where nobody changed the day."""
+    if row["is_locked"]:
+        return "locked"
+    return "set" if row["is_set"] else ""
 
 
 def _day_row(row: Row, notes: list[str], busiest: float) -> str:
@@ -254,9 +256,9 @@ def _day_row(row: Row, notes: list[str], busiest: float) -> str:
         notes = ["From similar depots", *notes]
     if not pd.isna(row["overruled_by"]):
         notes = [f"Closed wins over the number of {row['overruled_by']}", *notes]
-    elif row["is_set"] or row["is_locked"]:
-        done = "Locked" if row["is_locked"] else "Set"
-        notes = [f"{done} by {row['made_by']}: {row['override_reason']}", *notes]
+    elif mark := _mark(row):
+        by = f"{mark.capitalize()} by {row['made_by']}"
+        notes = [f"{by}: {row['override_reason']}", *notes]
     cells.append(f'<td class="fill">{escape(", ".join(notes))}</td>')
     return html_parts.row(formatting.day(row["day_on"]), cells)
 

@@ -145,15 +145,13 @@ def consequence_sentence(preview: pd.DataFrame, city: CitySettings) -> str:
 
 def _sums(preview: pd.DataFrame) -> tuple[str, str]:
     """'3,410 → 3,751', of orders and of vans."""
-    return tuple(  # type: ignore[return-value]
-        _arrow(preview[f"{name}_before"].sum(), preview[f"{name}_after"].sum())
-        for name in ("orders", "vans")
-    )
+    return _sum(preview, "orders"), _sum(preview, "vans")
 
 
-def _arrow(before: float, after: float) -> str:
-    texts = formatting.orders(before), formatting.orders(after)
-    return texts[0] if texts[0] == texts[1] else f"{texts[0]} → {texts[1]}"
+def _sum(preview: pd.DataFrame, name: str) -> str:
+    before = formatting.orders(preview[f"{name}_before"].sum())
+    after = formatting.orders(preview[f"{name}_after"].sum())
+    return before if before == after else f"{before} → {after}"
 
 
 def saved_sentence(

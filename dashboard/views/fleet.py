@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.charts import charts
-from dashboard.components import brief, week, widgets
+from dashboard.components import week, widgets
 from dashboard.components.week import ALL_CITIES
 from dashboard.tables import tables
 from dashboard.text import formatting, ranking
@@ -29,7 +29,7 @@ cities = week.cities(freshness)
 if not cities:
     widgets.stop_page("The newest forecast has no open depots. Run `harbor forecast`.")
 
-st.html(brief.html(freshness, datetime.now(queries.zone()).date()))
+st.html(week.brief_html(freshness, datetime.now(queries.zone()).date()))
 if freshness.is_demo:
     st.caption(DEMO)
 figures_place = st.container()
