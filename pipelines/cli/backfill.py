@@ -15,7 +15,7 @@ from pipelines.cli.choices import (
     DEFAULT_BACKFILL_STEPS,
 )
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, progress, show_json, show_table
+from pipelines.cli.console import echo, progress, show_answer, show_json, show_table
 from pipelines.cli.context import AsJson, CommandContext, as_date, open_context
 from pipelines.cli.stopping import report_interruption
 
@@ -94,15 +94,11 @@ def apply(backfill_id: PlanId, as_json: AsJson = False) -> None:
 
     Example: `harbor backfill apply 3`
     """
-    from pipelines.cli.backfill_plans import describe, plan_as_json, show_failures
+    from pipelines.cli.backfill_plans import show_progress
 
     with open_context() as context:
         applied = _apply(context, backfill_id)
-        if as_json:
-            show_json(plan_as_json(applied))
-        else:
-            echo(describe(context, applied))
-            show_failures(applied)
+        show_progress(context, applied, as_json)
     if applied.failed:
         raise HarborError(
             f"{len(applied.failed)} of {len(applied.slots)} slots failed. 'harbor "
@@ -149,7 +145,8 @@ def pause(backfill_id: PlanId, as_json: AsJson = False) -> None:
     from pipelines.backfill import control
 
     with open_context() as context:
-        _show_message(control.pause(context.engine, backfill_id), as_json)
+        message = control.pause(context.engine, backfill_id)
+    show_answer({"message": message}, message, as_json)
 
 
 @app.command("cancel")
@@ -161,7 +158,8 @@ def cancel(backfill_id: PlanId, as_json: AsJson = False) -> None:
     from pipelines.backfill import control
 
     with open_context() as context:
-        _show_message(control.cancel(context.engine, backfill_id), as_json)
+        message = control.cancel(context.engine, backfill_id)
+    show_answer({"message": message}, message, as_json)
 
 
 @app.command("status")
@@ -179,13 +177,7 @@ def status(
     Example: `harbor backfill status 3 --watch`
     """
     from pipelines.backfill import read_plan
-    from pipelines.cli.backfill_plans import (
-        describe,
-        plan_as_json,
-        show_failures,
-        show_plans,
-        watch_plan,
-    )
+    from pipelines.cli.backfill_plans import show_plans, show_progress, watch_plan
 
     with open_context() as context:
         if backfill_id is None:
@@ -193,12 +185,7 @@ def status(
             return
         if watch:
             watch_plan(context, backfill_id)
-        stored = read_plan(context.engine, backfill_id)
-        if as_json:
-            show_json(plan_as_json(stored))
-        else:
-            echo(describe(context, stored))
-            show_failures(stored)
+        show_progress(context, read_plan(context.engine, backfill_id), as_json)
 
 
 @app.command("run")
@@ -298,10 +285,3 @@ def _progress(n_slots: int) -> Iterator[ProgressCallbacks]:
             return on_epoch
 
         yield ProgressCallbacks(on_slot=on_slot, on_message=echo, on_fit=on_fit)
-
-
-def _show_message(message: str, as_json: bool) -> None:
-    if as_json:
-        show_json({"message": message})
-    else:
-        echo(message)

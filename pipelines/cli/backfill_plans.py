@@ -98,7 +98,11 @@ def show_plan(plan: BackfillPlan) -> None:
     )
 
 
-def show_failures(plan: BackfillPlan) -> None:
+def show_progress(context: CommandContext, plan: BackfillPlan, as_json: bool) -> None:
+    if as_json:
+        show_json(plan_as_json(plan))
+        return
+    echo(describe(context, plan))
     for slot in plan.failed[:MAX_FAILURES]:
         day = f" {slot.origin_on}" if slot.origin_on else ""
         echo(f"Failed: {slot.step}{day}: {slot.error}")

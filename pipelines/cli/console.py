@@ -69,6 +69,14 @@ def show_json(value: object) -> None:
     sys.stdout.flush()
 
 
+def show_answer(answer: object, sentence: str, as_json: bool) -> None:
+    """Prints an answer as JSON on stdout, or as a sentence on stderr."""
+    if as_json:
+        show_json(answer)
+    else:
+        echo(sentence)
+
+
 def show_csv(rows: Sequence[Mapping[str, object]]) -> None:
     """Prints rows with the same keys as CSV, under a header."""
     table = csv.DictWriter(sys.stdout, list(rows[0]) if rows else [])

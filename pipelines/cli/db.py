@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from forecaster.errors import NothingToDoError
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, show_json, show_line, show_table
+from pipelines.cli.console import echo, show_answer, show_json, show_line, show_table
 from pipelines.cli.context import (
     AsJson,
     make_inbox,
@@ -104,12 +104,11 @@ def status(as_json: AsJson = False) -> None:
 
 def _show_status(schema: SchemaStatus, as_json: bool) -> None:
     revision, head = schema.revision, schema.head
-    if as_json:
-        show_json({"found": revision, "wanted": head, "current": schema.is_current})
-    elif schema.is_current:
-        echo(f"The database is at schema {revision}, as this program needs.")
-    else:
-        echo(f"The database is at schema {revision or 'none'}; {head} is needed.")
+    sentence = f"The database is at schema {revision or 'none'}; {head} is needed."
+    if schema.is_current:
+        sentence = f"The database is at schema {revision}, as this program needs."
+    answer = {"found": revision, "wanted": head, "current": schema.is_current}
+    show_answer(answer, sentence, as_json)
 
 
 @app.command("check")
@@ -125,10 +124,8 @@ def check(as_json: AsJson = False) -> None:
             upgrade_embedded(context.engine)
         schema_version.require_current(context.engine)
         migrate.check(context.engine)
-    if as_json:
-        show_json({"same": True})
-    else:
-        echo("The migrations lead to the tables of pipelines/schema.")
+    sentence = "The migrations lead to the tables of pipelines/schema."
+    show_answer({"same": True}, sentence, as_json)
 
 
 @app.command("prune")

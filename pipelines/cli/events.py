@@ -9,7 +9,7 @@ import typer
 
 from forecaster.errors import NoDataError, NothingToDoError
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, show_json, show_list
+from pipelines.cli.console import show_answer, show_list
 from pipelines.cli.context import AsJson, as_date, open_context
 
 if TYPE_CHECKING:
@@ -80,13 +80,11 @@ def withdraw_event(
             event = _event_to_withdraw(connection, event_id)
             withdrawn = events.withdraw(connection, event, reason, context.now)
         run.metrics |= {"event_id": withdrawn.event_id}
-    if as_json:
-        show_json(asdict(withdrawn))
-        return
-    echo(
-        f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to {withdrawn.ends_on}, "
-        f"{_where(withdrawn)}. 'harbor forecast' forecasts its days anew."
+    sentence = (
+        f"Withdrew {withdrawn.event_id}: {withdrawn.kind}, {withdrawn.starts_on} to "
+        f"{withdrawn.ends_on}, {_where(withdrawn)}. 'harbor forecast' forecasts its days anew."
     )
+    show_answer(asdict(withdrawn), sentence, as_json)
 
 
 def _event_to_withdraw(connection: sa.Connection, event_id: str) -> Event:

@@ -9,7 +9,7 @@ import typer
 
 from pipelines.cli.choices import SCORE_SEGMENTS
 from pipelines.cli.command_group import CommandGroup
-from pipelines.cli.console import echo, show_json, show_table
+from pipelines.cli.console import echo, show_answer, show_json, show_table
 from pipelines.cli.context import AsJson, open_context
 from pipelines.cli.train import show_scores
 
@@ -204,7 +204,5 @@ def rollback(
 
 
 def _show_champion(version: str, reason: str, as_json: bool) -> None:
-    if as_json:
-        show_json({"champion": version, "reason": reason})
-    else:
-        echo(f"{version} is the champion. 'harbor forecast' writes its forecasts.")
+    sentence = f"{version} is the champion. 'harbor forecast' writes its forecasts."
+    show_answer({"champion": version, "reason": reason}, sentence, as_json)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines.cli.console import echo, progress, show_json, show_table
+from pipelines.cli.console import echo, progress, show_answer, show_json, show_table
 from pipelines.cli.context import AsJson, open_context, past_day
 from pipelines.cli.stopping import report_interruption
 
@@ -97,21 +97,17 @@ def train(
 
 
 def _show_compilation(day: date, metrics: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        show_json({"trained_through": day, **metrics})
-        return
-    echo(
+    sentence = (
         f"Compiled {metrics['compilations']} programs and found {metrics['cache_hits']} "
         f"in the cache, in {metrics['compile_seconds']:.1f} s. The next training on "
         "this kind of machine finds them all there."
     )
+    show_answer({"trained_through": day, **metrics}, sentence, as_json)
 
 
 def _show_share(day: date, process: int, as_json: bool) -> None:
-    if as_json:
-        show_json({"process": process, "trained_through": day})
-    else:
-        echo(f"Process {process} has done its share; process 0 records the model.")
+    sentence = f"Process {process} has done its share; process 0 records the model."
+    show_answer({"process": process, "trained_through": day}, sentence, as_json)
 
 
 def _show(model: TrainedModel, decision: PromotionDecision, as_json: bool) -> None:
