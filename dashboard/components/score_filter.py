@@ -4,7 +4,6 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import widgets
-from dashboard.components.week import ALL_CITIES
 from dashboard.queries import ScoreFilter
 from dashboard.queries.freshness import Freshness
 from dashboard.text import formatting
@@ -25,8 +24,8 @@ DEFAULT_PERIOD = "56"
 def score_filter(live: bool, freshness: Freshness) -> ScoreFilter:
     """Shows the filters by city, depot, days ahead and period; returns what they let through."""
     depots = queries.depots(freshness)
-    city = widgets.choose_city([ALL_CITIES, *sorted(depots["city"].unique())])
-    if city != ALL_CITIES:
+    city = widgets.choose_city(sorted(depots["city"].unique()))
+    if city:
         depots = depots[depots["city"] == city]
     labels = {ALL: "All depots"}
     labels |= dict(zip(depots["depot_id"], depots["label"], strict=True))
@@ -45,7 +44,7 @@ def score_filter(live: bool, freshness: Freshness) -> ScoreFilter:
         )
     return ScoreFilter(
         live,
-        "" if city == ALL_CITIES else city,
+        city,
         "" if depot == ALL else depot,
         0 if horizon == ALL else int(horizon),
         int(period),

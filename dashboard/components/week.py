@@ -16,8 +16,6 @@ from dashboard.tables import html_brief, html_grids
 from dashboard.text import brief, formatting, ranking, summaries
 from dashboard.text.summaries import Figures
 
-ALL_CITIES = "All cities"
-
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def cities(freshness: Freshness) -> list[str]:
@@ -50,17 +48,16 @@ def brief_html(freshness: Freshness, today: date) -> str:
 def figures_and_grid(
     city: str, order: str, freshness: Freshness
 ) -> tuple[Figures, str]:
-    """Key figures and grid of one of `cities` or `ALL_CITIES`, in a sort order."""
+    """Key figures and grid of a city, or of all (''), in a sort order."""
     depots = ranked(city, order, freshness)
     names = day_names(city, freshness)
     return summaries.week_figures(depots), html_grids.week(depots, names)
 
 
 def day_names(city: str, freshness: Freshness) -> dict[pd.Timestamp, str]:
-    """Holidays and events by day of one of `cities` or `ALL_CITIES`, in words."""
-    only = "" if city == ALL_CITIES else city
+    """Holidays and events by day of a city, or of all (''), in words."""
     events = queries.fleet_events(freshness)
-    return brief.day_names(events, len(cities(freshness)), only)
+    return brief.day_names(events, len(cities(freshness)), city)
 
 
 def events_sentence(city: str, freshness: Freshness) -> str:
@@ -73,14 +70,14 @@ def events_sentence(city: str, freshness: Freshness) -> str:
 
 def daily_totals(city: str, freshness: Freshness) -> pd.DataFrame:
     """`queries.daily_totals` with `notes`, the holidays and events of each day."""
-    totals = queries.daily_totals("" if city == ALL_CITIES else city, freshness)
+    totals = queries.daily_totals(city, freshness)
     names = day_names(city, freshness)
     return totals.assign(notes=[names.get(day, "") for day in totals["day_on"]])
 
 
 def ranked(city: str, order: str, freshness: Freshness) -> pd.DataFrame:
-    """The days ahead of one of `cities` or `ALL_CITIES`, in a sort order."""
+    """The days ahead of a city, or of all (''), in a sort order."""
     week = queries.fleet_week(freshness)
-    if city != ALL_CITIES:
+    if city:
         week = week[week["city"] == city]
     return ranking.rank(week, order)

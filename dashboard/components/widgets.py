@@ -11,7 +11,7 @@ from dashboard.tables import html_tables, tables
 from dashboard.text import formatting
 
 DAY_FORMAT = "ddd D MMM YYYY"
-UNKNOWN_CITY = "unknown city"
+ALL_CITIES, UNKNOWN_CITY = "All cities", "unknown city"
 NOUNS = {"on": "day", "to": "day", "why": "day", "ahead": "number of days ahead"}
 """Noun of an option whose URL parameter is none."""
 LAST = "last chosen "
@@ -180,7 +180,7 @@ def choose_from_url(
 
 
 def choose_city(cities: Sequence[str]) -> str:
-    """Pills bound to the URL parameter `city`; the first city is the default.
+    """Pills bound to the URL parameter `city`; returns '' for all cities, the default.
 
     Where the URL names none, the session's last city is taken. An unknown city in the URL
     is explained until another one is chosen.
@@ -188,15 +188,15 @@ def choose_city(cities: Sequence[str]) -> str:
     requested = st.query_params.get("city")
     if requested is None:
         _carry_city_over(cities)
-    if requested in cities:
+    if requested == ALL_CITIES or requested in cities:
         st.session_state.pop(UNKNOWN_CITY, None)
     elif requested:
         # Streamlit takes it out of the URL at once.
         st.session_state[UNKNOWN_CITY] = requested
     city = st.pills(
         "City",
-        cities,
-        default=cities[0],
+        [ALL_CITIES, *cities],
+        default=ALL_CITIES,
         required=True,
         format_func=formatting.escape_markdown,
         key="city",
@@ -211,14 +211,14 @@ def choose_city(cities: Sequence[str]) -> str:
         )
     st.session_state[f"{LAST}city"] = city
     st.session_state[f"{LAST}city page"] = st.context.url
-    return city
+    return "" if city == ALL_CITIES else city
 
 
 def _carry_city_over(cities: Sequence[str]) -> None:
     """Chooses the last city of another page, once on coming from there."""
     last = st.session_state.get(f"{LAST}city", "")
     is_new_page = st.session_state.get(f"{LAST}city page") != st.context.url
-    if is_new_page and last in cities[1:]:
+    if is_new_page and last in cities:
         # The pills write their parameter only when they are clicked.
         st.session_state["city"] = last
         st.query_params["city"] = last

@@ -7,7 +7,6 @@ import streamlit as st
 from dashboard import queries
 from dashboard.charts import charts
 from dashboard.components import week, widgets
-from dashboard.components.week import ALL_CITIES
 from dashboard.tables import tables
 from dashboard.text import formatting, ranking
 
@@ -36,7 +35,7 @@ figures_place = st.container()
 st.header("By depot")
 city_column, order_column = st.columns([2, 3], gap="medium")
 with city_column:
-    city = widgets.choose_city([ALL_CITIES, *cities])
+    city = widgets.choose_city(cities)
 with order_column:
     order = st.pills(
         "Sort by",

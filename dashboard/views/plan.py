@@ -4,7 +4,6 @@ import streamlit as st
 
 from dashboard import queries
 from dashboard.components import plan_forms, plan_parts, widgets
-from dashboard.components.week import ALL_CITIES
 from dashboard.planning import city_settings, shortage
 from dashboard.tables import plan_grids, tables
 from dashboard.text import formatting, plan_summaries
@@ -20,9 +19,9 @@ if queries.fleet_week(freshness).empty:
 
 settings = city_settings.by_city(freshness)
 days = shortage.totals(freshness)
-city = widgets.choose_city([ALL_CITIES, *settings])
+city = widgets.choose_city(list(settings))
 
-if city == ALL_CITIES:
+if not city:
     sentence = plan_summaries.fleet_sentence(days)
     st.markdown(formatting.escape_markdown(sentence))
     widgets.key_figures(plan_summaries.figures(days))
