@@ -145,13 +145,13 @@ def drivers(depot: str, freshness: Freshness) -> pd.DataFrame:
     without_events = tables | {
         "events": _past_events(tables["events"], freshness.origin)
     }
-    holidays = tables["holidays"]
-    is_past = pd.to_datetime(holidays["day_on"]) <= pd.Timestamp(freshness.origin)
-    without_both = without_events | {"holidays": holidays[is_past]}
+    past_holidays = _until(tables["holidays"], freshness.origin)
+    without_both = without_events | {"holidays": past_holidays}
     inputs = [without_both, without_events, tables]
     has_signals = any(each.startswith(SIGNAL) for each in model.effects.signals.names)
     if has_signals:
-        inputs.insert(0, without_both | {"signals": _past_signals(tables, freshness)})
+        past_signals = _until(tables["signals"], freshness.origin)
+        inputs.insert(0, without_both | {"signals": past_signals})
     medians = [each["p50"] for each in _predict(model, inputs, depot, freshness)]
     ordinary, holiday, full = medians[-3:]
     signals = ordinary - medians[0] if has_signals else np.nan
@@ -230,11 +230,9 @@ def _level(days: pd.DataFrame) -> float:
     return float(np.expm1(np.log1p(observed).mean())) if len(observed) else 0.0
 
 
-def _past_signals(tables: Tables, freshness: Freshness) -> pd.DataFrame:
-    """The signals without their values of days ahead, which then count as usual."""
-    signals = tables["signals"]
-    is_past = pd.to_datetime(signals["day_on"]) <= pd.Timestamp(freshness.origin)
-    return signals[is_past]
+def _until(table: pd.DataFrame, origin: date) -> pd.DataFrame:
+    """The holidays or signals without those of days ahead, which then count as usual."""
+    return table[pd.to_datetime(table["day_on"]) <= pd.Timestamp(origin)]
 
 
 def _past_events(events: pd.DataFrame, origin: date) -> pd.DataFrame:

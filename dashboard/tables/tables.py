@@ -3,7 +3,7 @@
 Whole numbers are orders or counts; floats are percentages. No I/O.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -53,6 +53,10 @@ FRACTIONS = {
     "absolute_error", "bias", "delivery_probability", "coverage", "forecast_mape", "mape", "median_mape",
     "naive_mape", "override_mape", "service_level", "value_added", "wape",
 }  # fmt: skip
+ROW_NAMES: dict[str, Callable[[float], str]] = {
+    "horizon": lambda number: formatting.count(int(number), "day"),
+    "weekday": lambda number: formatting.WEEKDAYS[int(number) - 1],
+}
 BASELINES = {"naive_mape": "seasonal naive", "median_mape": "median of 4"}
 
 
@@ -324,14 +328,3 @@ def _likely_cause(row: Mapping[Hashable, Any], notes: list[str]) -> str:
 
 def _file_name(path: str) -> str:
     return PurePosixPath(path).name or path
-
-
-def _days_ahead(number: int) -> str:
-    return formatting.count(int(number), "day")
-
-
-def _weekday(number: int) -> str:
-    return formatting.WEEKDAYS[int(number) - 1]
-
-
-ROW_NAMES = {"horizon": _days_ahead, "weekday": _weekday}
