@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pyarrow as pa
 import sqlalchemy as sa
+from psycopg import sql
 from pyarrow import csv as arrow_csv
 
 from pipelines.schema import forecast_totals, forecasts, scores, scores_due
@@ -238,11 +239,18 @@ def copy_table(
 
 @contextmanager
 def _copy(
-    connection: sa.Connection, table: str, columns: Iterable[str], options: str = ""
+    connection: sa.Connection,
+    table: str,
+    columns: Iterable[str],
+    options: LiteralString = "",
 ) -> Iterator[psycopg.Copy]:
     driver = connection.connection.driver_connection
     assert driver is not None, "a connection in use has a driver"
-    statement = f"copy {table} ({', '.join(columns)}) from stdin {options}"
+    statement = sql.SQL("copy {} ({}) from stdin {}").format(
+        sql.Identifier(table),
+        sql.SQL(", ").join(map(sql.Identifier, columns)),
+        sql.SQL(options),
+    )
     with driver.cursor() as cursor, cursor.copy(statement) as copy:
         yield copy
 

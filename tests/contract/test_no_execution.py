@@ -24,7 +24,6 @@ VERBS = (
 SQL = re.compile(rf"\s*(?:{VERBS}|{VERBS.upper()})\s")
 OWN_NAMES = {
     "pipelines/store/ingest.py": {"columns"},  # of a table, by its kind
-    "pipelines/store/forecasts.py": {"table", "names"},  # of pipelines.schema
     "pipelines/store/withdrawal.py": {"names"},  # of tables, by their kinds
     "pipelines/store/observed_zeros.py": {"table"},  # of a tuple beside it
     "pipelines/cli/db.py": {"role"},  # a sentence for people

@@ -124,7 +124,7 @@ def test_an_address_that_cannot_be_read_names_its_setting(seeded, monkeypatch):
 def finding(engine, tmp_path, url):
     settings = Settings(home=tmp_path, replica_url=url)
     found = check_replica(engine, settings)
-    return [(each.good, each.says) for each in found]
+    return [(each.ok, each.message) for each in found]
 
 
 def test_doctor_says_how_far_the_replica_is_behind(

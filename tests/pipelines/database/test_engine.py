@@ -62,8 +62,8 @@ def test_a_missing_user_or_database_is_named(database_url, before, after, told):
     with pytest.raises(DatabaseError, match=told):
         connect(url, 60, never)
     (found,) = doctor_findings._database(Settings(database_url=url))
-    assert not found.good
-    assert re.search(told, found.says)
+    assert not found.ok
+    assert re.search(told, found.message)
 
 
 def test_a_server_that_does_not_answer_is_waited_for(database_url, engine, tmp_path):
@@ -105,8 +105,8 @@ def test_doctor_names_the_schema_of_a_newer_release(engine, database_url):
     finally:
         with engine.begin() as connection:
             connection.execute(set_to, {"revision": now})
-    assert not finding.good
-    assert re.search("older program.*newer release", finding.says)
+    assert not finding.ok
+    assert re.search("older program.*newer release", finding.message)
 
 
 def test_an_upgrade_of_a_newer_schema_is_refused_and_changes_nothing(engine):

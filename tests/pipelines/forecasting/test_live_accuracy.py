@@ -173,8 +173,8 @@ def test_doctor_tells_of_the_alarm(clean_engine):
         for target in range(3)
     ]  # fmt: skip
     _write(clean_engine, rows)
-    found = {each.what: each for each in check_nights(clean_engine, SETTINGS)}
-    assert not found["accuracy"].good
-    assert "3 days in a row" in found["accuracy"].says
+    found = {each.check: each for each in check_nights(clean_engine, SETTINGS)}
+    assert not found["accuracy"].ok
+    assert "3 days in a row" in found["accuracy"].message
     found = check_nights(clean_engine, Settings(alert_days_worse_than_naive=4))
-    assert {each.what: each.good for each in found}["accuracy"]
+    assert {each.check: each.ok for each in found}["accuracy"]

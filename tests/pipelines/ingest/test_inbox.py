@@ -38,17 +38,17 @@ def test_who_may_not_make_it_goes_without_and_doctor_says_so(tmp_path):
     settings.inbox.write_text("no folder")
     make_inbox(settings)
     found = doctor_findings._inbox(settings)
-    assert not found.good
-    assert f"{settings.inbox} cannot be read (Not a directory)" in found.says
+    assert not found.ok
+    assert f"{settings.inbox} cannot be read (Not a directory)" in found.message
 
 
 def test_doctor_says_where_it_is_and_what_it_holds(tmp_path):
     settings = Settings(home=tmp_path)
     found = doctor_findings._inbox(settings)
-    assert found.good
-    assert f"{tmp_path}/inbox is empty" in found.says
+    assert found.ok
+    assert f"{tmp_path}/inbox is empty" in found.message
     (settings.inbox / "orders.csv").write_text("")
-    assert "holds 1 file;" in doctor_findings._inbox(settings).says
+    assert "holds 1 file;" in doctor_findings._inbox(settings).message
 
 
 DAILY = "depot_id,date,orders\n"

@@ -33,4 +33,4 @@ def test_a_port_that_was_left_is_free(taken):
 
 def test_doctor_tells_whether_it_is_in_use(taken, monkeypatch):
     monkeypatch.setattr(doctor_findings, "PORT", taken)
-    assert f"{taken} is in use" in doctor_findings._port().says
+    assert f"{taken} is in use" in doctor_findings._port().message

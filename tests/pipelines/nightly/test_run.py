@@ -356,10 +356,10 @@ def test_a_file_that_the_night_refuses_is_told_by_the_night_and_by_doctor(fleet,
     (inbox / "broken.csv").write_text("depot_id,date,orders\nA0,never,7\n")
     done = run_nightly(night())
     assert done["steps"]["ingest"]["refused"] == 1
-    findings = {each.what: each for each in check_nights(fleet, night().settings)}
-    assert not findings["last night"].good
-    assert "1 file of the inbox was refused" in findings["last night"].says
-    assert f"harbor runs show {done['run_id']}" in findings["last night"].says
+    findings = {each.check: each for each in check_nights(fleet, night().settings)}
+    assert not findings["last night"].ok
+    assert "1 file of the inbox was refused" in findings["last night"].message
+    assert f"harbor runs show {done['run_id']}" in findings["last night"].message
 
 
 @pytest.mark.usefixtures("light")
@@ -367,9 +367,9 @@ def test_a_night_that_finds_nothing_to_do_hides_nothing_of_the_one_before(fleet,
     run_nightly(night(LAST + timedelta(days=1)))
     with pytest.raises(NothingToDoError):
         run_nightly(night(LAST + timedelta(days=1)))
-    findings = {each.what: each for each in check_nights(fleet, night().settings)}
-    assert not findings["last night"].good
-    assert "without the day's orders of 2 depots" in findings["last night"].says
+    findings = {each.check: each for each in check_nights(fleet, night().settings)}
+    assert not findings["last night"].ok
+    assert "without the day's orders of 2 depots" in findings["last night"].message
 
 
 @pytest.mark.usefixtures("light")

@@ -89,12 +89,12 @@ def test_a_killed_run_is_failed_with_a_sentence_when_the_next_one_begins(
 def test_doctor_tells_of_a_killed_run_once(ledger, other_process):
     kill(ledger, other_process)
     findings = {finding.check: finding for finding in check_nights(ledger, Settings())}
-    assert not findings["runs"].good
-    assert f"harbor runs show {other_process.run_id - 1}" in findings["runs"].says
-    assert "session ended" in findings["last night"].says
+    assert not findings["runs"].ok
+    assert f"harbor runs show {other_process.run_id - 1}" in findings["runs"].message
+    assert "session ended" in findings["last night"].message
     again = {finding.check: finding for finding in check_nights(ledger, Settings())}
-    assert again["runs"].good
-    assert not again["last night"].good
+    assert again["runs"].ok
+    assert not again["last night"].ok
 
 
 def test_a_run_of_another_process_goes_on_while_its_session_lives(

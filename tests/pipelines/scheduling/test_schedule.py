@@ -428,20 +428,20 @@ def test_doctor_tells_of_the_scheduler_and_of_a_night_it_missed(
 ):
     def finding():
         findings = check_nights(clean_engine, Settings())
-        return next(each for each in findings if each.what == "scheduler")
+        return next(each for each in findings if each.check == "scheduler")
 
-    assert finding().good
-    assert "harbor schedule run" in finding().says
+    assert finding().ok
+    assert "harbor schedule run" in finding().message
     with try_lock(clean_engine, schedule.LEADER_LOCK):
-        assert finding().good
-        assert "next night" in finding().says
+        assert finding().ok
+        assert "next night" in finding().message
         long_ago = datetime.now(UTC).date() - timedelta(days=5)
         with recorded(clean_engine, "nightly", long_ago):
             pass
         hours_ago = timedelta(hours=7)
         monkeypatch.setattr(Settings, "last_night", lambda _, now: now - hours_ago)
-        assert not finding().good
-        assert "is not done" in finding().says
+        assert not finding().ok
+        assert "is not done" in finding().message
 
 
 @pytest.mark.db

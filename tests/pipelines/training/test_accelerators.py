@@ -62,8 +62,8 @@ def test_jax_should_use_what_is_there(
     monkeypatch.setattr(accelerators, "DEV", tmp_path)
     monkeypatch.setattr(accelerators, "installed", lambda _: plugin)
     finding = doctor_findings.device_finding(devices)
-    assert finding.good is good
-    assert says in finding.says
+    assert finding.ok is good
+    assert says in finding.message
 
 
 def test_packages_that_do_not_fit_the_installed_jax_are_named(monkeypatch):
@@ -73,7 +73,7 @@ def test_packages_that_do_not_fit_the_installed_jax_are_named(monkeypatch):
     assert [line.split()[0] for line in messages] == ["libtpu", "jax-cuda13-plugin"]
     assert "libtpu is 0.0.1, but jax 0.10.2 needs ==0.0." in messages[0]
     (wheels, _) = doctor_findings._accelerators()
-    assert not wheels.good
+    assert not wheels.ok
 
 
 def test_the_installed_packages_fit():
