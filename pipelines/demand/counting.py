@@ -65,13 +65,13 @@ def newest_demand_day(connection: sa.Connection) -> date:
     Raises:
       NoDataError: there is no demand yet.
     """
-    newest = store.last_day(connection)
-    if newest is None:
+    last_day_on = store.last_day(connection)
+    if last_day_on is None:
         raise NoDataError(
             "There is no demand yet. Load orders with 'harbor ingest PATH', then run "
             "'harbor train'."
         )
-    return newest
+    return last_day_on
 
 
 def require_complete_day(
@@ -86,11 +86,11 @@ def require_complete_day(
     """
     with engine.connect() as connection:
         names = store.zones(connection) or {zone: 1}
-    newest = max(newest_complete_day(now, {name: 1}) for name in names)
-    if day > newest:
+    last_day_on = max(newest_complete_day(now, {name: 1}) for name in names)
+    if day > last_day_on:
         raise BadInputError(
             f"The day is {day}, but it is not over at any depot; the newest day that "
-            f"is over is {newest}. Choose that day or an earlier one."
+            f"is over is {last_day_on}. Choose that day or an earlier one."
         )
 
 
@@ -100,10 +100,10 @@ def require_recent_demand(engine: sa.Engine, origin: date) -> None:
     Raises:
       NoDataError: there is no demand, or it ends more than two weeks before the origin.
     """
-    newest = default_origin(engine)
-    if (origin - newest).days > MAX_FEED_DELAY_DAYS:
+    last_day_on = default_origin(engine)
+    if (origin - last_day_on).days > MAX_FEED_DELAY_DAYS:
         raise NoDataError(
-            f"The origin is {origin}, but the newest orders are of {newest}, more than "
+            f"The origin is {origin}, but the newest orders are of {last_day_on}, more than "
             f"{MAX_FEED_DELAY_DAYS} days before. Load newer orders, or choose an earlier "
             "origin."
         )

@@ -73,8 +73,8 @@ def late_origin_with_new_files(
     """
     with snapshot(engine) as connection:
         done = runs.newest_night(connection, ["done"])
-        last = runs.newest_night(connection)
-        if done is None or last is None or not done["metrics"].get("late_depots"):
+        last_night = runs.newest_night(connection)
+        if done is None or last_night is None or not done["metrics"].get("late_depots"):
             return None
         origin: date = done["origin_on"]
         if now - done["started_at"] > RERUN_WINDOW:
@@ -82,7 +82,7 @@ def late_origin_with_new_files(
         if runs.night_without_news(connection, origin) is None:
             return origin
     # A night that loaded nothing from the newer files need not read them again.
-    return origin if _has_newer_file(inbox, last["started_at"]) else None
+    return origin if _has_newer_file(inbox, last_night["started_at"]) else None
 
 
 def _has_newer_file(folder: Path, since: datetime) -> bool:

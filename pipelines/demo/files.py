@@ -87,15 +87,15 @@ def _write_nights(
     fleet: Fleet, city: City, orders: pd.DataFrame, n_nights: int, folder: Path
 ) -> None:
     """Writes the orders of a city's newest days, a file each; one is late, one is wrong."""
-    last = len(fleet.days) - 1
-    for step in range(last + 1 - n_nights, last + 1):
+    last_step = len(fleet.days) - 1
+    for step in range(last_step + 1 - n_nights, last_step + 1):
         own = orders[orders["step"] == step]
-        is_late = (city.name, last - step) == LATE_FEED
+        is_late = (city.name, last_step - step) == LATE_FEED
         night = folder / f"{fleet.days[step + is_late]:%Y-%m-%d}"
         night.mkdir(parents=True, exist_ok=True)
         name = f"orders_{city.name.lower()}_{fleet.days[step]:%Y-%m-%d}"
         _write(fleet, city, own, night / f"{name}.parquet")
-        if (city.name, last - step) == WRONG_FILE:
+        if (city.name, last_step - step) == WRONG_FILE:
             rng = np.random.default_rng([fleet.seed, step])
             moved = _corrections(rng, fleet, own, WRONG_SHARE)
             later = folder / f"{fleet.days[step + 1]:%Y-%m-%d}"

@@ -130,9 +130,9 @@ def parse_timestamps(
     """Parses wall-clock times, and minutes east of UTC if the cell has an offset."""
     local, offset = _wall_clock(cells, options.date_format)
     unparsable = pc.and_(pc.is_valid(cells), pc.is_null(local))
-    last = options.today + timedelta(days=ahead)
+    last_on = options.today + timedelta(days=ahead)
     earliest = pa.scalar(datetime.combine(FIRST_DAY, time.min), TIMESTAMP)
-    latest = pa.scalar(datetime.combine(last, time.max), TIMESTAMP)
+    latest = pa.scalar(datetime.combine(last_on, time.max), TIMESTAMP)
     outside = pc.or_(pc.less(local, earliest), pc.greater(local, latest))
     outside = pc.fill_null(outside, False)
     reasons = pa.nulls(len(cells), pa.string())
@@ -140,7 +140,7 @@ def parse_timestamps(
         reason = f"does not match the format {options.format_name}"
         reasons = pc.if_else(unparsable, reason, reasons)
     if pc.any(outside).as_py():
-        reason = f"lies outside {FIRST_DAY} to {last}"
+        reason = f"lies outside {FIRST_DAY} to {last_on}"
         reasons = pc.if_else(outside, reason, reasons)
     return ParsedColumn((local, offset), reasons)
 
@@ -168,9 +168,9 @@ def parse_day(cell: str, options: ParseOptions, ahead: int, since: date) -> date
         raise ValueError(f"does not match the format {options.format_name}") from None
     if timestamp.time() != time.min:
         raise ValueError("has a time of day, but a date is expected")
-    last = options.today + timedelta(days=ahead)
-    if not since <= timestamp.date() <= last:
-        raise ValueError(f"lies outside {since} to {last}")
+    last_on = options.today + timedelta(days=ahead)
+    if not since <= timestamp.date() <= last_on:
+        raise ValueError(f"lies outside {since} to {last_on}")
     return timestamp.date()
 
 

@@ -30,13 +30,14 @@ ORIGINS_CHANGED = """
 select s.origin_on
 from backfill_slots s
 left join lateral (
-    select count(*) as rows, max(f.made_at) as newest from forecasts f
+    select count(*) as rows, max(f.made_at) as newest_made_at from forecasts f
     where f.origin_on = s.origin_on and f.model_version = s.model_version
       and (cast(:depots as text[]) is null or f.depot_id = any(:depots))
 ) stored on true
 where s.backfill_id = :backfill_id and s.state = 'waiting' and s.step = 'forecast'
   and s.model_version is not null
-  and (stored.rows, stored.newest) is distinct from (s.replaced_rows, s.newest_made_at)
+  and (stored.rows, stored.newest_made_at)
+      is distinct from (s.replaced_rows, s.newest_made_at)
 order by s.origin_on
 """
 
@@ -86,7 +87,7 @@ def plan(connection: sa.Connection, backfill_id: int) -> sa.RowMapping | None:
 
 def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
     """Returns the newest plans with the number of their slots in each state, newest first."""
-    newest = (
+    newest_plans = (
         sa.select(backfills)
         .order_by(backfills.c.backfill_id.desc())
         .limit(limit)
@@ -97,10 +98,10 @@ def plans(connection: sa.Connection, limit: int) -> list[dict[str, Any]]:
         for state in SLOT_STATES
     ]
     statement = (
-        sa.select(*newest.c, *counts)
-        .outerjoin(slots, slots.c.backfill_id == newest.c.backfill_id)
-        .group_by(*newest.c)
-        .order_by(newest.c.backfill_id.desc())
+        sa.select(*newest_plans.c, *counts)
+        .outerjoin(slots, slots.c.backfill_id == newest_plans.c.backfill_id)
+        .group_by(*newest_plans.c)
+        .order_by(newest_plans.c.backfill_id.desc())
     )
     return [dict(row) for row in connection.execute(statement).mappings()]
 

@@ -67,15 +67,15 @@ def far_from_their_city(connection: sa.Connection) -> list[OddZone]:
 def known_depots(connection: sa.Connection) -> list[KnownDepot]:
     """Every depot, by id."""
     days = demand_versions.c
-    last = (
+    last_days = (
         sa.select(days.depot_id, sa.func.max(days.service_on).label("last_on"))
         .where(days.superseded_at.is_(None), days.orders.is_not(None))
         .group_by(days.depot_id)
         .subquery()
     )
     statement = (
-        sa.select(depots, last.c.last_on)
-        .join(last, last.c.depot_id == depots.c.depot_id, isouter=True)
+        sa.select(depots, last_days.c.last_on)
+        .join(last_days, last_days.c.depot_id == depots.c.depot_id, isouter=True)
         .order_by(depots.c.depot_id)
     )
     return [KnownDepot(**row) for row in connection.execute(statement).mappings()]
