@@ -19,6 +19,7 @@ Words
   residual    actual - baseline, log counts
   spread      mean absolute residual of a depot's regular days among the last 56: the
               unit of its shifts and intervals
+  future      known future features: those of the days ahead that are known at the origin
   known at    of an event, at an origin: announced by then, and not yet replaced
   lead        days from the announcement of an event to a day of it
   point       the number that is shown and scored: the median, or a little below it
